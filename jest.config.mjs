@@ -1,0 +1,56 @@
+const swc = {
+  jsc: {
+    target: 'es2024',
+    parser: { syntax: 'typescript', decorators: true },
+    transform: { legacyDecorator: true, decoratorMetadata: true, verbatimModuleSyntax: true },
+  },
+  module: { type: 'es6' },
+  sourceMaps: 'inline',
+  swcrc: false,
+};
+
+const fromSource = {
+  '^@countersign/([^/]+)$': ['<rootDir>/libs/$1/src/index.ts', '<rootDir>/apps/$1/src/index.ts'],
+  '^@countersign/([^/]+)/testing$': ['<rootDir>/libs/$1/src/testing.ts', '<rootDir>/apps/$1/src/testing.ts'],
+};
+
+const project = (displayName, testMatch, moduleNameMapper = {}) => ({
+  displayName,
+  rootDir: import.meta.dirname,
+  testEnvironment: 'node',
+  testMatch,
+  extensionsToTreatAsEsm: ['.ts'],
+  transform: { '\\.ts$': ['@swc/jest', swc] },
+  moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...moduleNameMapper },
+  // `.js` first: a relative import inside a dependency must find what that dependency published.
+  moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'json', 'node'],
+  modulePathIgnorePatterns: ['<rootDir>/(libs|apps)/[^/]+/dist/', '<rootDir>/test/architecture/planted/'],
+  restoreMocks: true,
+});
+
+export default {
+  projects: [
+    project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
+    project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
+    // No mapping: these run what was built, as users do.
+    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [] },
+  ],
+  reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
+  coverageProvider: 'v8',
+  coverageDirectory: 'coverage',
+  coverageReporters: ['text-summary', 'lcov'],
+  collectCoverageFrom: [
+    '{libs,apps}/*/src/**/*.ts',
+    '!**/*.spec.ts',
+    '!**/*.contract.ts',
+    '!**/testing.ts',
+    '!**/main.ts',
+  ],
+  coverageThreshold: {
+    global: { lines: 85 },
+    './libs/domain/src/': { lines: 95 },
+    './libs/policy/src/': { lines: 95 },
+    './libs/event-store/src/': { lines: 95 },
+  },
+  testTimeout: 30_000,
+};
