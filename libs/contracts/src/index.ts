@@ -1,1 +1,89 @@
-export {};
+export { edgeCodes, refusalCodes } from './codes.js';
+export type { EdgeCode, ErrorCode, Refusal, RefusalCode } from './codes.js';
+export { actionDigest, jcsDigest } from './digest.js';
+export type { DigestInput } from './digest.js';
+export { toEventView, toMaskedEventView } from './event-view.js';
+export {
+  approvalRespondedSchema,
+  currentSchemaVersion,
+  eventSchemas,
+  eventTypes,
+  recordedDecisionSchema,
+  toToolCallEvent,
+  toolCallEventSchemas,
+  toolCallEventTypes,
+} from './events.js';
+export type {
+  EventData,
+  EventMetadata,
+  EventType,
+  LedgerEvent,
+  NewEvent,
+  PolicyEvent,
+  RecordedDecision,
+  RecordedEvent,
+  ToolCallEvent,
+  ToolCallEventType,
+} from './events.js';
+export { approvalIdOf, deriveCallId, isCallId, parseApprovalId, toolCallStream } from './ids.js';
+export { jsonObjectSchema, jsonValueSchema } from './json.js';
+export type { JsonObject, JsonValue } from './json.js';
+export {
+  assuranceLevels,
+  batchModes,
+  decisionTypes,
+  durationMsSchema,
+  externalIdSchema,
+  riskLevels,
+  timeSchema,
+} from './primitives.js';
+export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
+export {
+  auditEventsQuerySchema,
+  auditToolCallQuerySchema,
+  cancelSchema,
+  claimSchema,
+  clientOutputSchema,
+  decisionSchema,
+  eventsQuerySchema,
+  getToolCallQuerySchema,
+  limits,
+  listApprovalsQuerySchema,
+  outcomeSchema,
+  problemSchema,
+  reconcileSchema,
+  renewClaimSchema,
+  requestApprovalSchema,
+  requestToolCallsSchema,
+  requestedCallSchema,
+  respondInBulkSchema,
+  respondSchema,
+} from './requests.js';
+export type {
+  ClientOutputBody,
+  Decision,
+  ListApprovalsQuery,
+  OutcomeBody,
+  RequestApprovalBody,
+  RequestToolCalls,
+  RequestedCall,
+  RespondBody,
+  RespondInBulkBody,
+} from './requests.js';
+export { requirementSchema, stageSchema, verdictSchema } from './requirement.js';
+export type { Requirement, Stage, Verdict } from './requirement.js';
+export { isMask, looksSecret, maskAt, maskByName, maskOf, sensitivePointers, unmask } from './sensitive.js';
+export { UnreadableEventError, upcast, upcasters } from './upcasters.js';
+export type { Upcaster, Upcasters } from './upcasters.js';
+export {
+  approvalStates,
+  approvalViewSchema,
+  claimViewSchema,
+  eventViewSchema,
+  isDecided,
+  isSettled,
+  runViewSchema,
+  toolCallStates,
+  toolCallViewSchema,
+} from './views.js';
+export type { ApprovalState, ApprovalView, ClaimView, EventView, ResponseView, RunView, ToolCallState, ToolCallView } from './views.js';

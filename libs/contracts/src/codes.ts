@@ -1,0 +1,59 @@
+/** The decider's ways to say no. Stable: integrators branch on them. */
+export const refusalCodes = [
+  'tool-call-mismatch',
+  'not-requested',
+  'already-resolved',
+  'already-pending',
+  'unknown-approval',
+  'expired',
+  'not-an-approver',
+  'own-request',
+  'already-voted',
+  'digest-mismatch',
+  'invalid-arguments',
+  'decision-not-allowed',
+  'reason-required',
+  'blocked-by-policy',
+  'not-due',
+  'already-claimed',
+  'already-settled',
+  'not-approved',
+  'approval-lapsed',
+  'batch-incomplete',
+  'stale-claim',
+  'not-unknown',
+  'not-client-executed',
+] as const;
+
+/** A stable code of a refusal. */
+export type RefusalCode = (typeof refusalCodes)[number];
+
+/** The codes that the edge adds: what never reached the decider, or could not be carried out. */
+export const edgeCodes = [
+  'invalid-request',
+  'unauthenticated',
+  'forbidden',
+  'not-found',
+  'method-not-allowed',
+  'not-acceptable',
+  'payload-too-large',
+  'unsupported-media-type',
+  'idempotency-key-reused',
+  'too-many-requests',
+  'internal-error',
+  'unavailable',
+] as const;
+
+/** A stable code that the edge answers with. */
+export type EdgeCode = (typeof edgeCodes)[number];
+
+/** Every code that an error of ours can carry. */
+export type ErrorCode = RefusalCode | EdgeCode;
+
+/** A "no": a value, never an exception. `detail` is for people, `extra` for programs. */
+export interface Refusal {
+  readonly code: RefusalCode;
+  readonly detail: string;
+  /** Members added to the problem document, such as the winning response of `already-resolved`. */
+  readonly extra?: Readonly<Record<string, unknown>>;
+}

@@ -1,0 +1,54 @@
+import type { RecordedEvent } from './events.js';
+import type { JsonObject } from './json.js';
+import { maskAt, maskByName } from './sensitive.js';
+import type { EventView } from './views.js';
+
+/** A recorded event as auditors and the requesting agent read it: whole. */
+export function toEventView(event: RecordedEvent): EventView {
+  return {
+    eventId: event.eventId,
+    type: event.type,
+    position: event.position,
+    callId: event.metadata.callId,
+    runId: event.metadata.runId,
+    tenant: event.metadata.tenant,
+    revision: event.revision,
+    recordedAt: event.recordedAt,
+    data: event.data as JsonObject,
+  };
+}
+
+/** A recorded event as everybody else reads it: sensitive values masked, the salt left out (it would make them guessable). */
+export function toMaskedEventView(event: RecordedEvent): EventView {
+  return { ...toEventView(event), data: maskedData(event) };
+}
+
+function maskedData(event: RecordedEvent): JsonObject {
+  switch (event.type) {
+    case 'ToolCallRequested': {
+      const data = event.data as Extract<RecordedEvent['data'], { salt: string | null; toolSchema: unknown }>;
+      return { ...data, arguments: maskAt(data.arguments, data.sensitive, data.salt), salt: null };
+    }
+    case 'ApprovalResponded': {
+      const data = event.data as Extract<RecordedEvent['data'], { decision: unknown }>;
+      return { ...data, decision: maskedDecision(data.decision) };
+    }
+    case 'ExecutionSucceeded':
+    case 'ExecutionFailed':
+      return maskByName(event.data as JsonObject);
+    default:
+      return event.data as JsonObject;
+  }
+}
+
+function maskedDecision(decision: Extract<RecordedEvent['data'], { decision: unknown }>['decision']): JsonObject {
+  switch (decision.type) {
+    case 'edit':
+      return { ...decision, arguments: maskAt(decision.arguments, decision.sensitive, decision.salt), salt: null };
+    case 'answer':
+      return { type: 'answer', output: maskByName(decision.output) };
+    case 'approve':
+    case 'deny':
+      return decision;
+  }
+}

@@ -1,0 +1,54 @@
+import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+
+const alphabet = 'abcdefghijklmnopqrstuvwxyz234567';
+
+/** RFC 4648 base32, lower case, without padding. */
+function base32(bytes: Uint8Array): string {
+  let out = '';
+  let buffer = 0;
+  let bits = 0;
+  for (const byte of bytes) {
+    buffer = (buffer << 8) | byte;
+    bits += 8;
+    while (bits >= 5) {
+      bits -= 5;
+      out += alphabet.charAt((buffer >>> bits) & 31);
+    }
+    buffer &= (1 << bits) - 1;
+  }
+  return bits > 0 ? out + alphabet.charAt((buffer << (5 - bits)) & 31) : out;
+}
+
+/**
+ * The id of a tool call: `tc_` and 26 characters derived from (tenant, runId, toolCallId), so that a repeated request
+ * finds the stream of the first one without an index.
+ */
+export function deriveCallId(tenant: string, runId: string, toolCallId: string): string {
+  const digest = hash('sha256', canonicalize([tenant, runId, toolCallId]) ?? '', 'buffer');
+  return `tc_${base32(digest.subarray(0, 16))}`;
+}
+
+/** The id of a call's n-th approval (`round` starts at 1). It carries its callId, so no index is needed to find the stream. */
+export function approvalIdOf(callId: string, round: number): string {
+  return `apr_${callId.slice('tc_'.length)}_${String(round)}`;
+}
+
+const approvalIdPattern = /^apr_([a-z2-7]{26})_([1-9][0-9]{0,5})$/;
+
+/** The callId and round inside an approvalId, or `undefined` when it is not one of ours. */
+export function parseApprovalId(approvalId: string): { readonly callId: string; readonly round: number } | undefined {
+  const match = approvalIdPattern.exec(approvalId);
+  const [, suffix, round] = match ?? [];
+  return suffix === undefined || round === undefined ? undefined : { callId: `tc_${suffix}`, round: Number(round) };
+}
+
+/** Whether a string has the form of a callId. */
+export function isCallId(value: string): boolean {
+  return /^tc_[a-z2-7]{26}$/.test(value);
+}
+
+/** The stream of a tool call. */
+export function toolCallStream(callId: string): string {
+  return `toolCall-${callId}`;
+}

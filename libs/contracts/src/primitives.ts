@@ -1,0 +1,38 @@
+import { z } from 'zod';
+
+/** A time as it is stored and answered: RFC 3339, UTC, milliseconds. Such strings sort as the times do. */
+export const timeSchema = z.iso.datetime({ precision: 3 });
+
+/** An id that somebody else chose: 1 to 256 characters without control characters. */
+export const externalIdSchema = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u, 'must not contain control characters');
+
+/** A free text for people, at most 8,192 characters. */
+export const textSchema = z.string().max(8192);
+
+export const decisionTypes = ['approve', 'edit', 'deny', 'answer'] as const;
+/** What a person can say to an approval. */
+export type DecisionType = (typeof decisionTypes)[number];
+export const decisionTypeSchema = z.enum(decisionTypes);
+
+export const batchModes = ['independent', 'all-or-nothing'] as const;
+/** Whether the calls of one model step stand alone or only together. */
+export type BatchMode = (typeof batchModes)[number];
+
+export const assuranceLevels = ['low', 'medium', 'high'] as const;
+/** How sure a channel is of the person. */
+export type Assurance = (typeof assuranceLevels)[number];
+export const assuranceSchema = z.enum(assuranceLevels);
+
+export const riskLevels = ['low', 'medium', 'high'] as const;
+/** The risk that a rule names; shown and measured. */
+export type Risk = (typeof riskLevels)[number];
+export const riskSchema = z.enum(riskLevels);
+
+/** A length of time in milliseconds, or `never`, which must be written out. At most 10 years. */
+export const durationMsSchema = z.union([z.int().min(1).max(315_576_000_000), z.literal('never')]);
+/** A length of time in milliseconds, or `never`. */
+export type DurationMs = number | 'never';

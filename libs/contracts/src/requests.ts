@@ -1,0 +1,194 @@
+import { z } from 'zod';
+import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { batchModes, decisionTypeSchema, durationMsSchema, externalIdSchema, textSchema } from './primitives.js';
+import { approvalStates } from './views.js';
+
+/** Limits of one request, in counts and bytes. */
+export const limits = {
+  callsPerRequestMax: 256,
+  argumentsBytesMax: 256 * 1024,
+  bodyBytesMax: 4 * 1024 * 1024,
+  jsonDepthMax: 64,
+  bulkResponsesMax: 256,
+  waitMsMax: 55_000,
+  leaseMsDefault: 60_000,
+  leaseMsMax: 24 * 60 * 60 * 1000,
+  pageSizeDefault: 100,
+  pageSizeMax: 1000,
+} as const;
+
+const labelsSchema = z
+  .record(z.string().min(1).max(128), z.string().max(512))
+  .refine((labels) => Object.keys(labels).length <= 64, { error: 'at most 64 labels' });
+
+const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
+
+export const requestedCallSchema = z.strictObject({
+  toolCallId: externalIdSchema,
+  toolName: externalIdSchema,
+  arguments: jsonObjectSchema,
+  needsApproval: z.boolean().optional(),
+  reason: textSchema.optional(),
+  description: textSchema.optional(),
+  toolSchema: jsonObjectSchema.optional(),
+  clientExecuted: z.boolean().optional(),
+  idempotent: z.boolean().optional(),
+  expiresInMs: durationMsSchema.optional(),
+  allowedDecisions: allowedDecisionsSchema.optional(),
+  labels: labelsSchema.optional(),
+});
+export type RequestedCall = z.infer<typeof requestedCallSchema>;
+
+/** `POST /v1/tool-calls`, and the data of `ToolCallRequested` on the requests topic: the calls of one model step. */
+export const requestToolCallsSchema = z
+  .strictObject({
+    runId: externalIdSchema,
+    agentId: externalIdSchema.optional(),
+    batchId: externalIdSchema.optional(),
+    batchMode: z.enum(batchModes).optional(),
+    calls: z.array(requestedCallSchema).min(1).max(limits.callsPerRequestMax),
+  })
+  .superRefine((request, context) => {
+    const seen = new Set<string>();
+    request.calls.forEach((call, index) => {
+      if (seen.has(call.toolCallId)) {
+        context.addIssue({ code: 'custom', path: ['calls', index, 'toolCallId'], message: 'is used twice in this request' });
+      }
+      seen.add(call.toolCallId);
+    });
+  })
+  .meta({ id: 'RequestToolCalls' });
+export type RequestToolCalls = z.infer<typeof requestToolCallsSchema>;
+
+/** `POST /v1/tool-calls/{callId}/approvals`: ask (again). */
+export const requestApprovalSchema = z
+  .strictObject({
+    reason: textSchema.optional(),
+    description: textSchema.optional(),
+    expiresInMs: durationMsSchema.optional(),
+    allowedDecisions: allowedDecisionsSchema.optional(),
+  })
+  .meta({ id: 'RequestApproval' });
+export type RequestApprovalBody = z.infer<typeof requestApprovalSchema>;
+
+export const decisionSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('approve') }),
+  z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
+  z.strictObject({ type: z.literal('deny') }),
+  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
+]);
+export type Decision = z.infer<typeof decisionSchema>;
+
+const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits');
+
+/** `POST /v1/approvals/{approvalId}/responses`. */
+export const respondSchema = z
+  .strictObject({
+    decision: decisionSchema,
+    reason: textSchema.optional(),
+    instruction: textSchema.optional(),
+    actionDigest: digestSchema.optional(),
+  })
+  .meta({ id: 'Respond' });
+export type RespondBody = z.infer<typeof respondSchema>;
+
+/** `POST /v1/approvals/responses`. */
+export const respondInBulkSchema = z
+  .strictObject({
+    approvalIds: z.array(z.string().min(1).max(256)).min(1).max(limits.bulkResponsesMax),
+    decision: decisionSchema,
+    reason: textSchema.optional(),
+    instruction: textSchema.optional(),
+    mode: z.enum(['independent', 'all-or-nothing']).optional(),
+  })
+  .meta({ id: 'RespondInBulk' });
+export type RespondInBulkBody = z.infer<typeof respondInBulkSchema>;
+
+/** `POST /v1/tool-calls/{callId}/cancel` and `POST /v1/runs/{runId}/cancel`. */
+export const cancelSchema = z.strictObject({ reason: textSchema.min(1) }).meta({ id: 'Cancel' });
+
+/** `POST /v1/tool-calls/{callId}/claim`. */
+export const claimSchema = z
+  .strictObject({ resolverId: externalIdSchema, leaseMs: z.int().min(1).max(limits.leaseMsMax).optional() })
+  .meta({ id: 'ClaimExecution' });
+
+/** `POST /v1/tool-calls/{callId}/claim/renew`. */
+export const renewClaimSchema = z
+  .strictObject({ attempt: z.int().min(1), leaseMs: z.int().min(1).max(limits.leaseMsMax).optional() })
+  .meta({ id: 'RenewClaim' });
+
+/** `POST /v1/tool-calls/{callId}/outcome`. */
+export const outcomeSchema = z
+  .discriminatedUnion('status', [
+    z.strictObject({ attempt: z.int().min(1), status: z.literal('succeeded'), output: jsonValueSchema }),
+    z.strictObject({ attempt: z.int().min(1), status: z.literal('failed'), error: jsonValueSchema }),
+  ])
+  .meta({ id: 'ReportExecution' });
+export type OutcomeBody = z.infer<typeof outcomeSchema>;
+
+/** `POST /v1/tool-calls/{callId}/output`: the result of a client-executed tool. */
+export const clientOutputSchema = z
+  .discriminatedUnion('status', [
+    z.strictObject({ status: z.literal('succeeded'), output: jsonValueSchema }),
+    z.strictObject({ status: z.literal('failed'), error: jsonValueSchema }),
+  ])
+  .meta({ id: 'SubmitClientOutput' });
+export type ClientOutputBody = z.infer<typeof clientOutputSchema>;
+
+/** `POST /v1/tool-calls/{callId}/reconcile`: a person says what happened. */
+export const reconcileSchema = z
+  .strictObject({ status: z.enum(['succeeded', 'failed', 'retry']), note: textSchema.min(1) })
+  .meta({ id: 'ReconcileExecution' });
+
+const intString = (min: number, max: number) =>
+  z
+    .string()
+    .regex(/^[0-9]{1,16}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(min).max(max));
+
+/** `GET /v1/tool-calls/{callId}`. */
+export const getToolCallQuerySchema = z.strictObject({
+  waitMs: intString(0, Number.MAX_SAFE_INTEGER).optional(),
+  until: z.enum(['decided', 'settled']).optional(),
+});
+
+/** `GET /v1/approvals`. */
+export const listApprovalsQuerySchema = z.strictObject({
+  state: z.enum(approvalStates).optional(),
+  toolName: externalIdSchema.optional(),
+  runId: externalIdSchema.optional(),
+  agentId: externalIdSchema.optional(),
+  group: externalIdSchema.optional(),
+  limit: intString(1, limits.pageSizeMax).optional(),
+  cursor: z.string().max(64).optional(),
+});
+export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
+
+/** `GET /v1/events`. */
+export const eventsQuerySchema = z.strictObject({
+  after: z.union([z.literal('now'), intString(0, Number.MAX_SAFE_INTEGER)]).optional(),
+  runId: externalIdSchema.optional(),
+  callId: z.string().max(64).optional(),
+  types: z.string().max(2048).optional(),
+});
+
+/** `GET /v1/audit/tool-calls/{callId}/events`. */
+export const auditToolCallQuerySchema = z.strictObject({ asOf: z.iso.datetime({ offset: true }).optional() });
+
+/** `GET /v1/audit/events`. */
+export const auditEventsQuerySchema = z.strictObject({
+  after: intString(0, Number.MAX_SAFE_INTEGER).optional(),
+  limit: intString(1, 1_000_000).optional(),
+});
+
+export const problemSchema = z
+  .looseObject({
+    type: z.string(),
+    title: z.string(),
+    status: z.int(),
+    code: z.string(),
+    detail: z.string(),
+    errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
+  })
+  .meta({ id: 'Problem', description: 'RFC 9457 problem details with a stable `code`.' });

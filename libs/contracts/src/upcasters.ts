@@ -1,0 +1,40 @@
+import { currentSchemaVersion, eventSchemas } from './events.js';
+import type { EventType, RecordedEvent } from './events.js';
+import type { JsonObject } from './json.js';
+
+/** Lifts the data of one event type from one schema version to the next. Stored events are never edited. */
+export type Upcaster = (data: JsonObject) => JsonObject;
+
+/** The upcasters by event type and the version that they lift from. */
+export type Upcasters = Readonly<Partial<Record<EventType, Readonly<Record<number, Upcaster>>>>>;
+
+/** None yet: version 1 is the first. A new version adds its step here and its examples to the golden corpus. */
+export const upcasters: Upcasters = {};
+
+/** An event that this version of Countersign cannot read: written by a newer one, or of a type it does not know. */
+export class UnreadableEventError extends Error {
+  override readonly name = 'UnreadableEventError';
+}
+
+/**
+ * A recorded event in today's schema version.
+ * @throws UnreadableEventError for a type or version that this build does not know: a reader stops there, it never skips.
+ */
+export function upcast(event: RecordedEvent, steps: Upcasters = upcasters, target = currentSchemaVersion): RecordedEvent {
+  const version = event.metadata.schemaVersion;
+  if (version === target && Object.hasOwn(eventSchemas, event.type)) return event;
+  if (!Object.hasOwn(eventSchemas, event.type)) {
+    throw new UnreadableEventError(`event type "${event.type}" at position ${String(event.position)} is unknown: upgrade Countersign`);
+  }
+  let data = event.data as JsonObject;
+  for (let from = version; from < target; from += 1) {
+    const step = steps[event.type]?.[from];
+    data = step === undefined ? data : step(data);
+  }
+  if (version > target) {
+    throw new UnreadableEventError(
+      `${event.type} at position ${String(event.position)} has schema version ${String(version)}, newer than ${String(target)}: upgrade Countersign`,
+    );
+  }
+  return { ...event, data: data as RecordedEvent['data'], metadata: { ...event.metadata, schemaVersion: target } };
+}

@@ -1,0 +1,158 @@
+import { z } from 'zod';
+import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
+import { requirementSchema, verdictSchema } from './requirement.js';
+
+export const toolCallStates = [
+  'allowed',
+  'awaiting_approval',
+  'approved',
+  'blocked',
+  'denied',
+  'expired',
+  'cancelled',
+  'executing',
+  'succeeded',
+  'failed',
+  'unknown',
+] as const;
+
+/** Where a tool call stands. */
+export type ToolCallState = (typeof toolCallStates)[number];
+
+/** Decided: nobody is being asked (any more). */
+export function isDecided(state: ToolCallState): boolean {
+  return state !== 'awaiting_approval';
+}
+
+/** Settled: the call has a result. `unknown` counts as settled: nothing more happens by itself. */
+export function isSettled(state: ToolCallState): boolean {
+  return isDecided(state) && state !== 'allowed' && state !== 'approved' && state !== 'executing';
+}
+
+export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const;
+
+/** How an approval stands or ended. */
+export type ApprovalState = (typeof approvalStates)[number];
+
+export const decisionViewSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('approve') }),
+  z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
+  z.strictObject({ type: z.literal('deny') }),
+  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
+]);
+
+export const responseViewSchema = z.strictObject({
+  respondedBy: z.string(),
+  decision: decisionViewSchema,
+  reason: z.string().nullable(),
+  respondedAt: timeSchema,
+  via: z.string(),
+});
+export type ResponseView = z.infer<typeof responseViewSchema>;
+
+export const approvalViewSchema = z
+  .strictObject({
+    approvalId: z.string(),
+    callId: z.string(),
+    runId: z.string(),
+    agentId: z.string(),
+    round: z.int(),
+    state: z.enum(approvalStates),
+    toolName: z.string(),
+    arguments: jsonObjectSchema,
+    actionDigest: z.string(),
+    description: z.string().nullable(),
+    reason: z.string().nullable(),
+    requestedAt: timeSchema,
+    expiresAt: timeSchema.nullable(),
+    risk: riskSchema.nullable(),
+    requirement: requirementSchema,
+    allowedDecisions: z.array(decisionTypeSchema),
+    responses: z.array(responseViewSchema),
+    resolution: z.enum(['approved', 'denied', 'expired', 'cancelled']).nullable(),
+    resolvedAt: timeSchema.nullable(),
+  })
+  .meta({ id: 'Approval', description: 'One question put to people about a tool call.' });
+
+/** One question put to people about a tool call, as answered over HTTP. */
+export type ApprovalView = z.infer<typeof approvalViewSchema>;
+
+export const toolCallViewSchema = z
+  .strictObject({
+    callId: z.string(),
+    runId: z.string(),
+    agentId: z.string(),
+    batchId: z.string().nullable(),
+    toolCallId: z.string(),
+    toolName: z.string(),
+    /** As they will run: after an edit, the edited ones. */
+    arguments: jsonObjectSchema,
+    originalArguments: jsonObjectSchema.optional(),
+    actionDigest: z.string(),
+    state: z.enum(toolCallStates),
+    verdict: verdictSchema,
+    approval: approvalViewSchema.nullable(),
+    output: jsonValueSchema,
+    error: jsonValueSchema,
+    instruction: z.string().nullable(),
+    requestedAt: timeSchema,
+    settledAt: timeSchema.nullable(),
+    revision: z.int(),
+  })
+  .meta({ id: 'ToolCall', description: 'One proposed call of a tool by an agent run.' });
+
+/** One proposed call of a tool, as answered over HTTP. `output` and `error` are null where there is none. */
+export type ToolCallView = z.infer<typeof toolCallViewSchema>;
+
+export const runViewSchema = z
+  .strictObject({
+    runId: z.string(),
+    stopReason: z.literal('awaiting_approval').nullable(),
+    hasPendingApprovals: z.boolean(),
+    pendingApprovals: z.array(approvalViewSchema),
+    calls: z.array(toolCallViewSchema),
+  })
+  .meta({ id: 'Run', description: 'The calls of one agent run; the pause as a value.' });
+
+export type RunView = z.infer<typeof runViewSchema>;
+
+export const claimViewSchema = z
+  .strictObject({
+    attempt: z.int(),
+    arguments: jsonObjectSchema,
+    actionDigest: z.string(),
+    /** All that the digest covers but the arguments, so that the worker recomputes it. */
+    digestInput: z.strictObject({
+      tenant: z.string(),
+      agentId: z.string(),
+      runId: z.string(),
+      toolCallId: z.string(),
+      toolName: z.string(),
+      toolSchemaHash: z.string().nullable(),
+      salt: z.string(),
+    }),
+    /** The same for all attempts of a call. */
+    idempotencyKey: z.string(),
+    leaseUntil: timeSchema,
+  })
+  .meta({ id: 'Claim', description: 'The right to execute a tool call, once.' });
+
+export type ClaimView = z.infer<typeof claimViewSchema>;
+
+/** One recorded event as it leaves Countersign: over SSE, in audit reads and on the events topic. */
+export const eventViewSchema = z
+  .strictObject({
+    eventId: z.string(),
+    type: z.string(),
+    position: z.int(),
+    callId: z.string().nullable(),
+    runId: z.string().nullable(),
+    tenant: z.string(),
+    revision: z.int(),
+    recordedAt: timeSchema,
+    data: jsonObjectSchema,
+  })
+  .meta({ id: 'Event', description: 'One recorded event.' });
+
+export type EventView = z.infer<typeof eventViewSchema>;
