@@ -1,1 +1,10 @@
-export {};
+export { createSystemClock, sleep } from './clock.js';
+export type { Clock } from './clock.js';
+export { ConfigError, readConfig, Secret, secretSchema } from './config.js';
+export type { ConfigProblem } from './config.js';
+export { crashPoint, createCrashPoint } from './crash-point.js';
+export type { CrashPoint } from './crash-point.js';
+export { createSystemIds, formatUuid, uuidV5 } from './ids.js';
+export type { Ids } from './ids.js';
+export { createLog, logLevels } from './log.js';
+export type { Log, LogFields, LogLevel, LogOptions } from './log.js';

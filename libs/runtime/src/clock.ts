@@ -1,0 +1,50 @@
+/** Time as an input: nothing else in Countersign reads a clock or sets a timer. */
+export interface Clock {
+  /** Wall time in ms since the epoch. It can jump: data only, never used to measure a wait. */
+  readonly now: () => number;
+  /** Ms since some fixed moment; never goes back. */
+  readonly monotonic: () => number;
+  /** Calls `fn` once after at least `delayMs`, however long that is. The answer cancels it, and does nothing afterwards. */
+  readonly setTimer: (delayMs: number, fn: () => void) => () => void;
+}
+
+/** `setTimeout` fires at once beyond 24.8 days, so a long wait is made of short ones, measured on the monotonic clock. */
+const waitMsMax = 3_600_000;
+
+/** The real clock. A pending timer keeps the process alive: whoever sets one cancels it on stop. */
+export function createSystemClock(): Clock {
+  const monotonic = (): number => performance.now();
+  return {
+    now: () => Date.now(),
+    monotonic,
+    setTimer: (delayMs, fn) => {
+      const due = monotonic() + delayMs;
+      let timer: NodeJS.Timeout;
+      const wait = (): void => {
+        const leftMs = due - monotonic();
+        timer = leftMs > waitMsMax ? setTimeout(wait, waitMsMax) : setTimeout(fn, Math.max(0, Math.ceil(leftMs)));
+      };
+      wait();
+      return () => {
+        clearTimeout(timer);
+      };
+    },
+  };
+}
+
+/** Resolves after `delayMs` on the given clock, or at once when the signal aborts; never rejects. */
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal?.aborted === true) {
+      resolve();
+      return;
+    }
+    const done = (): void => {
+      cancel();
+      signal?.removeEventListener('abort', done);
+      resolve();
+    };
+    const cancel = clock.setTimer(delayMs, done);
+    signal?.addEventListener('abort', done);
+  });
+}
