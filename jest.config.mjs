@@ -36,7 +36,7 @@ export default {
     { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [] },
   ],
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
-  coverageProvider: 'v8',
+  coverageProvider: 'babel',
   coverageDirectory: 'coverage',
   coverageReporters: ['text-summary', 'lcov'],
   collectCoverageFrom: [

@@ -1,0 +1,25 @@
+#!/usr/bin/env node
+// Plain JavaScript that any Node from 16 on can read: it may be the machine's own Node that starts it.
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { isRecent, pinnedNode, runUnder, stopWithParent } from './pinned-node.js';
+
+const main = new URL('../dist/main.js', import.meta.url);
+const node = isRecent() ? process.execPath : pinnedNode();
+
+if (!existsSync(fileURLToPath(main))) {
+  console.error(
+    'countersign: not built yet. Run `npm start` (it installs, builds and starts), or `npm ci && npm run build`.',
+  );
+  process.exitCode = 1;
+} else if (!node) {
+  console.error(
+    `countersign: needs Node 24 or newer, this is ${process.version} and no pinned one is installed. Run \`npm ci\`, or use a newer Node.`,
+  );
+  process.exitCode = 1;
+} else if (node === process.execPath) {
+  stopWithParent();
+  await import(main.href);
+} else {
+  runUnder(node, [fileURLToPath(import.meta.url), ...process.argv.slice(2)]);
+}

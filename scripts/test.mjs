@@ -1,0 +1,80 @@
+// `npm test [suite…] [jest options]`: installs and builds what is missing, runs jest, ends with `N passed, N failed`.
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { delimiter, dirname, join } from 'node:path';
+import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
+
+const known = ['unit', 'architecture', 'process', 'kills'];
+const given = process.argv.slice(2);
+const suites = given.filter((arg) => known.includes(arg));
+const options = given.filter((arg) => !known.includes(arg));
+const wanted = suites.length > 0 ? suites : ['unit', 'architecture', 'process'];
+const totalsFile = join(root, '.cache', `test-totals-${process.pid}.jsonl`);
+
+await ensureInstalled();
+if (wanted.includes('process') || wanted.includes('kills')) await ensureBuilt();
+mkdirSync(dirname(totalsFile), { recursive: true });
+
+const inSource = wanted.filter((suite) => suite === 'unit' || suite === 'architecture');
+const statuses = [];
+if (inSource.length > 0) {
+  const coverage = process.env.CI && inSource.includes('unit') && options.length === 0 ? ['--coverage'] : [];
+  statuses.push(jest(['--selectProjects', ...inSource, ...coverage]));
+}
+// Real processes on real ports and files: one spec at a time, or they would measure each other.
+if (wanted.includes('process')) statuses.push(jest(['--selectProjects', 'process', '--runInBand']));
+if (wanted.includes('kills')) {
+  const kills = process.env.COUNTERSIGN_TEST_KILLS || '2000';
+  const longRun = ['--selectProjects', 'process', '--runInBand', '--testPathPatterns', 'kill', '--testTimeout', '7200000'];
+  statuses.push(jest(longRun, { COUNTERSIGN_TEST_KILLS: kills }));
+}
+
+const totals = readTotals();
+const red = statuses.some((status) => status !== 0);
+console.log(`${totals.passed} passed, ${totals.failed} failed`);
+process.exitCode = red || totals.failed > 0 ? 1 : 0;
+
+function jest(args, env = {}) {
+  const node = recentNode();
+  const result = spawnSync(
+    node,
+    [
+      '--experimental-vm-modules',
+      '--disable-warning=ExperimentalWarning',
+      join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
+      ...args,
+      '--passWithNoTests',
+      ...options,
+    ],
+    {
+      cwd: root,
+      env: {
+        ...process.env,
+        // What a test starts as `node` or `countersign` is the pinned one as well.
+        PATH: [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
+        COUNTERSIGN_TEST_TOTALS: totalsFile,
+        ...env,
+      },
+      stdio: 'inherit',
+    },
+  );
+  return result.status === null ? 1 : result.status;
+}
+
+function readTotals() {
+  const sum = { passed: 0, failed: 0 };
+  let lines = '';
+  try {
+    lines = readFileSync(totalsFile, 'utf8');
+  } catch {
+    return sum; // jest did not get as far as running a test
+  } finally {
+    rmSync(totalsFile, { force: true });
+  }
+  for (const line of lines.split('\n').filter(Boolean)) {
+    const { passed, failed } = JSON.parse(line);
+    sum.passed += passed;
+    sum.failed += failed;
+  }
+  return sum;
+}
