@@ -1,0 +1,19 @@
+/** A stored time (RFC 3339, UTC, milliseconds) out of epoch milliseconds. */
+export function toStored(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** Epoch milliseconds out of a stored time. */
+export function toEpochMs(stored: string): number {
+  return Date.parse(stored);
+}
+
+/** The stored time `durationMs` after `epochMs`; null for `never`. */
+export function storedAfter(epochMs: number, durationMs: number | 'never'): string | null {
+  return durationMs === 'never' ? null : toStored(epochMs + durationMs);
+}
+
+/** Whether a stored moment has come. A moment that is null never comes. */
+export function hasCome(stored: string | null, atMs: number): boolean {
+  return stored !== null && toEpochMs(stored) <= atMs;
+}

@@ -1,0 +1,209 @@
+import type { Assurance, EventData, JsonObject, JsonValue, Requirement, Verdict } from '@countersign/contracts';
+import type { CallState } from './tool-call.state.js';
+
+/** What every command carries: the moment at which it is decided, epoch milliseconds. The domain reads no clock. */
+interface Timed {
+  readonly at: number;
+}
+
+/** What the policy says about a call. `ruleId`, policy version and reasons are in the verdict. */
+export type Judgement =
+  | { readonly outcome: 'allow'; readonly verdict: Verdict }
+  | { readonly outcome: 'require'; readonly verdict: Verdict; readonly requirement: Requirement }
+  | { readonly outcome: 'block'; readonly verdict: Verdict; readonly reason: string };
+
+/** The proposal as it will be recorded. */
+export type ToolCallProposal = Omit<EventData<'ToolCallRequested'>, 'requestedAt'>;
+
+/**
+ * An agent wants to run a tool. When the call is already recorded, `call.actionDigest` MUST be computed with the
+ * recorded salt (`recordedSalt(state)`): only then is a repeat with the same arguments known as one.
+ */
+export interface RequestToolCall extends Timed {
+  readonly type: 'RequestToolCall';
+  readonly call: ToolCallProposal;
+  readonly judgement: Judgement;
+  /** The id of the first round, used when the judgement is `require`. */
+  readonly approvalId: string;
+}
+
+/** Ask people about a recorded call: the worker's own predicate says so, or an earlier round ended without an answer. */
+export interface RequestApproval extends Timed {
+  readonly type: 'RequestApproval';
+  /** MUST be `nextRound(state)`, and `approvalId` the id of that round. */
+  readonly round: number;
+  readonly approvalId: string;
+  readonly verdict: Verdict;
+  /** With the caller's own expiry and allowed decisions already put in. */
+  readonly requirement: Requirement;
+  /** Null: as in the request of the call. */
+  readonly reason: string | null;
+  readonly description: string | null;
+  readonly requestedBy: string;
+}
+
+/** An authenticated person, as the channel proved them. */
+export interface Responder {
+  readonly principal: string;
+  readonly groups: readonly string[];
+  /** `inbox`, `api`, `cli`, or the id of a channel. */
+  readonly via: string;
+  readonly assurance: Assurance;
+  /** The person for whom a delegate answers. */
+  readonly onBehalfOf: string | null;
+}
+
+/** One error of edited arguments against the tool's schema. */
+export interface InvalidArgument {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Replaced arguments, with all that was computed about them outside. */
+export interface EditDecision {
+  readonly type: 'edit';
+  readonly arguments: JsonObject;
+  readonly sensitive: readonly string[];
+  readonly salt: string | null;
+  /** The action digest of the edited arguments. */
+  readonly actionDigest: string;
+  /** What the tool's schema says about the edited arguments; empty when they are valid. */
+  readonly invalid: readonly InvalidArgument[];
+  /**
+   * The policy once more, over the edited arguments. `require` puts its requirement in force from this edit on, so that
+   * no edit can slip below the bar of its arguments; the caller MUST NOT pass one laxer than the approval's own, but
+   * pass that one again. `allow` leaves the approval's requirement in force.
+   */
+  readonly judgement: Judgement;
+}
+
+/** What a person says. */
+export type ResponseDecision =
+  | { readonly type: 'approve' }
+  | EditDecision
+  | { readonly type: 'deny' }
+  | { readonly type: 'answer'; readonly output: JsonValue };
+
+/** A person's answer to an approval. */
+export interface RespondToApproval extends Timed {
+  readonly type: 'RespondToApproval';
+  readonly approvalId: string;
+  readonly decision: ResponseDecision;
+  /** The digest that the person saw; null when the channel did not say. */
+  readonly actionDigest: string | null;
+  readonly reason: string | null;
+  readonly instruction: string | null;
+  readonly responder: Responder;
+}
+
+/** A person takes their answer back while the approval is pending. */
+export interface WithdrawResponse extends Timed {
+  readonly type: 'WithdrawResponse';
+  readonly approvalId: string;
+  readonly withdrawnBy: string;
+}
+
+/** The deadline of an approval has come. */
+export interface ExpireApproval extends Timed {
+  readonly type: 'ExpireApproval';
+  readonly approvalId: string;
+}
+
+/** A reminder is due. */
+export interface RemindApprovers extends Timed {
+  readonly type: 'RemindApprovers';
+  readonly approvalId: string;
+}
+
+/** The right to run an approved call is over. */
+export interface LapseApproval extends Timed {
+  readonly type: 'LapseApproval';
+  readonly approvalId: string;
+}
+
+/** The call is no longer wanted. */
+export interface CancelToolCall extends Timed {
+  readonly type: 'CancelToolCall';
+  readonly reason: string;
+  readonly cancelledBy: string;
+}
+
+/** Another call of the same batch, as its own stream says; `missing` when nothing is recorded of it. */
+export interface SiblingCall {
+  readonly callId: string;
+  readonly state: CallState | 'missing';
+}
+
+/** A resolver wants the right to execute. */
+export interface ClaimExecution extends Timed {
+  readonly type: 'ClaimExecution';
+  /** The call's own id, to tell it from its siblings. */
+  readonly callId: string;
+  readonly resolverId: string;
+  readonly claimedBy: string;
+  readonly leaseMs: number;
+  /** Recomputed by the claimer over the arguments that it is about to pass. */
+  readonly actionDigest: string;
+  /** The same for all attempts of a call. */
+  readonly idempotencyKey: string;
+  /** Every other call of an `all-or-nothing` batch; not looked at otherwise. */
+  readonly siblings: readonly SiblingCall[];
+}
+
+/** The holder of a claim needs more time. */
+export interface RenewClaim extends Timed {
+  readonly type: 'RenewClaim';
+  readonly attempt: number;
+  readonly leaseMs: number;
+}
+
+/** How an execution ended. */
+export type Outcome =
+  | { readonly status: 'succeeded'; readonly output: JsonValue }
+  | { readonly status: 'failed'; readonly error: JsonValue };
+
+/** The holder of a claim says how the execution ended. */
+export interface ReportExecution extends Timed {
+  readonly type: 'ReportExecution';
+  readonly attempt: number;
+  readonly outcome: Outcome;
+  readonly reportedBy: string;
+}
+
+/** The lease of a claim is over without a report. */
+export interface LapseClaim extends Timed {
+  readonly type: 'LapseClaim';
+  readonly attempt: number;
+}
+
+/** A person found out what happened to an execution of unknown outcome. */
+export interface ReconcileExecution extends Timed {
+  readonly type: 'ReconcileExecution';
+  readonly status: 'succeeded' | 'failed' | 'retry';
+  readonly note: string;
+  readonly reconciledBy: string;
+}
+
+/** The client ran the tool itself and hands in what came out. */
+export interface SubmitClientOutput extends Timed {
+  readonly type: 'SubmitClientOutput';
+  readonly outcome: Outcome;
+  readonly submittedBy: string;
+}
+
+/** Everything that can be asked of a tool call. */
+export type ToolCallCommand =
+  | RequestToolCall
+  | RequestApproval
+  | RespondToApproval
+  | WithdrawResponse
+  | ExpireApproval
+  | RemindApprovers
+  | LapseApproval
+  | CancelToolCall
+  | ClaimExecution
+  | RenewClaim
+  | ReportExecution
+  | LapseClaim
+  | ReconcileExecution
+  | SubmitClientOutput;

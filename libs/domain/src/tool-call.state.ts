@@ -1,0 +1,194 @@
+import type {
+  Assurance,
+  DecisionType,
+  EventData,
+  JsonObject,
+  JsonValue,
+  Requirement,
+  ToolCallState as ToolCallStateName,
+  Verdict,
+} from '@countersign/contracts';
+
+/** The states of a call, as the API names them. */
+export type CallState = ToolCallStateName;
+
+/** What will run: the requested arguments, or those of the last edit. */
+export interface Action {
+  readonly arguments: JsonObject;
+  /** JSON pointers of the sensitive values in `arguments`. */
+  readonly sensitive: readonly string[];
+  readonly salt: string | null;
+  readonly actionDigest: string;
+}
+
+/** What the approvals of the moment agree to: to run an action, or to give an answer in its place. */
+export type Proposal =
+  | { readonly kind: 'run'; readonly actionDigest: string }
+  | { readonly kind: 'answer'; readonly output: JsonValue };
+
+/** One recorded response. Only a `counted` one takes part in the vote. */
+export interface Vote {
+  readonly status: 'counted' | 'void' | 'withdrawn';
+  readonly decision: DecisionType;
+  /** What an approving vote agrees to; what a denying one was asked. */
+  readonly proposal: Proposal;
+  /** The stage in which it counts, from 0. */
+  readonly stage: number;
+  readonly actionDigest: string;
+  readonly reason: string | null;
+  readonly instruction: string | null;
+  readonly respondedBy: string;
+  readonly onBehalfOf: string | null;
+  readonly groups: readonly string[];
+  readonly via: string;
+  readonly assurance: Assurance;
+  readonly automatic: boolean;
+  readonly respondedAt: string;
+}
+
+/** How an approval ended, or that it has not. */
+export type Resolution =
+  | { readonly status: 'pending' }
+  | {
+      readonly status: 'approved' | 'denied';
+      readonly respondedBy: string;
+      readonly respondedAt: string;
+      readonly via: string;
+      readonly reason: string | null;
+    }
+  | { readonly status: 'expired'; readonly expiredAt: string }
+  | {
+      readonly status: 'cancelled';
+      readonly cancelledBy: string;
+      readonly cancelledAt: string;
+      readonly reason: string;
+    };
+
+/** Groups that joined the approvers of one stage. */
+export interface Escalation {
+  readonly stage: number;
+  readonly to: readonly string[];
+}
+
+/** One question put to people about the call. */
+export interface Approval {
+  readonly approvalId: string;
+  readonly round: number;
+  /** The digest that the round started with; an edit moves `proposal`. */
+  readonly actionDigest: string;
+  readonly verdict: Verdict;
+  /** In force now: an edit may have raised it. */
+  readonly requirement: Requirement;
+  readonly reason: string | null;
+  readonly description: string | null;
+  readonly requestedBy: string;
+  readonly requestedAt: string;
+  /** Null: it waits without a deadline. */
+  readonly expiresAt: string | null;
+  readonly escalations: readonly Escalation[];
+  readonly remindersSent: number;
+  readonly proposal: Proposal;
+  readonly votes: readonly Vote[];
+  readonly resolution: Resolution;
+}
+
+/** Whether the call may run, apart from whether it has. */
+export type Permission =
+  | { readonly status: 'allowed' }
+  | { readonly status: 'awaiting_approval' }
+  /** `executeBy` null: the right to run it has no end. */
+  | { readonly status: 'approved'; readonly actionDigest: string; readonly executeBy: string | null }
+  | { readonly status: 'blocked'; readonly reason: string }
+  | { readonly status: 'denied' }
+  /** `unanswered`: nobody answered in time; `lapsed`: it was approved and not claimed in time. */
+  | { readonly status: 'expired'; readonly cause: 'unanswered' | 'lapsed' }
+  | { readonly status: 'cancelled'; readonly reason: string; readonly cancelledBy: string };
+
+/** Who said how an execution ended. */
+export type SettledBy = 'resolver' | 'client' | 'approver' | 'reconciliation';
+
+/** The life of the execution. `attempt` is the fencing token of the latest claim, null where nobody claimed. */
+export type Execution =
+  | { readonly status: 'none' }
+  | {
+      readonly status: 'claimed';
+      readonly attempt: number;
+      readonly resolverId: string;
+      readonly claimedBy: string;
+      readonly idempotencyKey: string;
+      readonly claimedAt: string;
+      readonly leaseUntil: string;
+    }
+  /** Claimable again: an idempotent tool's lease is over (`lapsed`), or a person ordered it (`retry`). */
+  | { readonly status: 'released'; readonly attempt: number; readonly cause: 'lapsed' | 'retry' }
+  | { readonly status: 'succeeded'; readonly attempt: number | null; readonly by: SettledBy; readonly output: JsonValue }
+  | { readonly status: 'failed'; readonly attempt: number | null; readonly by: SettledBy; readonly error: JsonValue }
+  | { readonly status: 'unknown'; readonly attempt: number; readonly reason: string; readonly unknownSince: string };
+
+/** A recorded tool call. */
+export interface ToolCall {
+  readonly status: 'recorded';
+  /** The request exactly as it was recorded. */
+  readonly request: EventData<'ToolCallRequested'>;
+  /** What will run; differs from the request after an edit. */
+  readonly action: Action;
+  /** The latest verdict of the policy about the call; null only before the first. */
+  readonly verdict: Verdict | null;
+  readonly permission: Permission;
+  /** By round; the last one is current. */
+  readonly approvals: readonly Approval[];
+  readonly execution: Execution;
+  /** What the last response that gave one wants the agent to do besides. */
+  readonly instruction: string | null;
+  /** When the call got its present end; null while it has none. */
+  readonly settledAt: string | null;
+}
+
+/** The state of a stream: nothing yet, or one tool call. */
+export type ToolCallState = { readonly status: 'unrequested' } | ToolCall;
+
+/** Nothing is recorded. */
+export function initialState(): ToolCallState {
+  return { status: 'unrequested' };
+}
+
+/** The state as the API names it; null when nothing is recorded. */
+export function callState(state: ToolCallState): CallState | null {
+  if (state.status === 'unrequested') return null;
+  switch (state.execution.status) {
+    case 'claimed':
+      return 'executing';
+    case 'none':
+    case 'released':
+      return state.permission.status;
+    default:
+      return state.execution.status;
+  }
+}
+
+/** No longer waiting for people. */
+export function isDecided(state: ToolCallState): boolean {
+  const name = callState(state);
+  return name !== null && name !== 'awaiting_approval';
+}
+
+/** Nothing more will happen by itself: the call has its result. An unknown outcome counts, a person has to look. */
+export function isSettled(state: ToolCallState): boolean {
+  const name = callState(state);
+  return isDecided(state) && name !== 'allowed' && name !== 'approved' && name !== 'executing';
+}
+
+/** The latest approval of a call, pending or not. */
+export function currentApproval(state: ToolCallState): Approval | undefined {
+  return state.status === 'recorded' ? state.approvals.at(-1) : undefined;
+}
+
+/** The round that a further approval of the call would be. */
+export function nextRound(state: ToolCallState): number {
+  return (currentApproval(state)?.round ?? 0) + 1;
+}
+
+/** The salt of the recorded request, with which a repeat MUST compute its digest; null when there is none. */
+export function recordedSalt(state: ToolCallState): string | null {
+  return state.status === 'recorded' ? state.request.salt : null;
+}
