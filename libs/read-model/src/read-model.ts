@@ -1,0 +1,109 @@
+import type { ApprovalState, RecordedEvent } from '@countersign/contracts';
+import type { ApprovalRow, CallRow } from './call-row.js';
+
+/** An approval together with the call that it is about. */
+export interface ApprovalOfCall {
+  readonly call: CallRow;
+  readonly approval: ApprovalRow;
+}
+
+/** What `listApprovals` may be asked. Filters are joined by "and". */
+export interface ApprovalsQuery {
+  /** Default `pending`. */
+  readonly state?: ApprovalState | undefined;
+  readonly toolName?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly agentId?: string | undefined;
+  /** Those that one of this group may answer in their current stage, those open to anybody included. */
+  readonly group?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+  /** The `nextCursor` of the page before. */
+  readonly cursor?: string | undefined;
+}
+
+/** One page of approvals, oldest first. */
+export type ApprovalsPage =
+  | {
+      readonly status: 'page';
+      readonly rows: readonly ApprovalOfCall[];
+      /** Null: there was no further one at `position`. */
+      readonly nextCursor: string | null;
+      /** The position of the log that the page shows. */
+      readonly position: number;
+    }
+  | { readonly status: 'invalid-cursor' };
+
+/** A call with a deadline that has come: it is for the decider to say what follows. */
+export interface DueCall {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly dueAt: number;
+}
+
+/** What `apply` has just made visible. */
+export interface Applied {
+  readonly events: readonly RecordedEvent[];
+  /** The calls that they changed, each once. */
+  readonly callIds: readonly string[];
+  readonly position: number;
+}
+
+/** Figures for metrics and readiness, over all tenants. */
+export interface ReadModelStats {
+  readonly checkpoint: number;
+  readonly calls: number;
+  readonly approvals: number;
+  readonly pendingApprovals: number;
+  /** When the oldest pending approval was requested; null when none is pending. */
+  readonly oldestPendingAt: string | null;
+}
+
+/**
+ * The log folded into what can be asked. It holds nothing that a replay would not give again.
+ *
+ * MUST for every adapter: what `apply` was given is visible to every read that starts after it returned; the stored
+ * checkpoint and the rows that it stands for are written in one transaction; no read crosses tenants.
+ */
+export interface ReadModel {
+  /** The position of the last event that every read shows. */
+  readonly checkpoint: () => number;
+  /**
+   * Folds events of the log, in order. Those at or below the checkpoint are passed over; those of other streams only
+   * move the checkpoint.
+   * @throws UnreadableEventError for an event of a newer version: nothing of the group is applied.
+   */
+  readonly apply: (events: readonly RecordedEvent[]) => void;
+  /** Settles once the checkpoint is at `position`, at once when it is; rejects when the model is closed or `signal` aborts. */
+  readonly reached: (position: number, signal?: AbortSignal) => Promise<void>;
+  /** Calls the listener within each `apply`, after the events became visible. Answers how to stop it. */
+  readonly onApplied: (listener: (applied: Applied) => void) => () => void;
+  readonly toolCall: (tenant: string, callId: string) => CallRow | undefined;
+  readonly approval: (tenant: string, approvalId: string) => ApprovalOfCall | undefined;
+  /** The calls of a run in the order of their requests; empty when there is no such run. */
+  readonly run: (tenant: string, runId: string) => readonly CallRow[];
+  /** Those calls of a run that are not settled. */
+  readonly openCalls: (tenant: string, runId: string) => readonly CallRow[];
+  readonly listApprovals: (tenant: string, query: ApprovalsQuery) => ApprovalsPage;
+  /** The calls of all tenants whose deadline is at or before `atMs`, the earliest first. */
+  readonly due: (atMs: number, limit: number) => readonly DueCall[];
+  /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
+  readonly nextDueAt: () => number | null;
+  readonly stats: () => ReadModelStats;
+  /** Writes to the file what is so far only in memory. Reads do not need it; a clean stop (`close`) does it by itself. */
+  readonly flush: () => void;
+  readonly close: () => void;
+}
+
+/** Where the log is read from: an event store, or a part of one. */
+export interface LogSource {
+  /** At most `limit` events after a position (exclusive), in order; empty at the end of the log. */
+  readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
+  /** The position of the last recorded event; 0 for an empty log. */
+  readonly head: () => Promise<number>;
+}
+
+/** The model has seen events that the log does not have: the log was rewound or restored from a backup. */
+export class LogRewoundError extends Error {
+  override readonly name = 'LogRewoundError';
+}
