@@ -16,7 +16,9 @@ export async function ensureInstalled() {
   const wanted = createHash('sha256').update(readFileSync(lock)).digest('hex');
   if (read(installStamp) === wanted) return;
   if (!installedByHand(lock)) {
-    await withProgress('Installing dependencies (once)', () => npm(['ci', '--include=dev', '--include=optional', '--loglevel=error']));
+    await withProgress('Installing dependencies (once)', () =>
+      npm(['ci', '--include=dev', '--include=optional', '--loglevel=error']),
+    );
   }
   writeFileSync(installStamp, wanted);
 }
@@ -24,7 +26,12 @@ export async function ensureInstalled() {
 /** Compiles, unless no source changed since the last time. `always` asks the compiler in any case. */
 export async function ensureBuilt({ always = false } = {}) {
   const before = stateOfSources();
-  if (!always && read(buildStamp) === before && workspaces().every((folder) => existsSync(join(folder, 'dist', 'index.js')))) return;
+  if (
+    !always &&
+    read(buildStamp) === before &&
+    workspaces().every((folder) => existsSync(join(folder, 'dist', 'index.js')))
+  )
+    return;
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   await withProgress('Building', () => run(recentNode(), [tsc, '-b', '--pretty', 'false']));
   mkdirSync(dirname(buildStamp), { recursive: true });
@@ -35,7 +42,9 @@ export async function ensureBuilt({ always = false } = {}) {
 export function recentNode() {
   const node = pinnedNode() || (isRecent() ? process.execPath : undefined);
   if (node) return node;
-  console.error(`Needs Node 24 or newer: this is ${process.version}, and none is packaged for ${process.platform} ${process.arch}.`);
+  console.error(
+    `Needs Node 24 or newer: this is ${process.version}, and none is packaged for ${process.platform} ${process.arch}.`,
+  );
   return process.exit(1);
 }
 
@@ -66,7 +75,9 @@ function stateOfSources() {
     const { mtimeMs, size } = statSync(file);
     hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`);
   };
-  ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'].forEach((name) => note(join(root, name)));
+  ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'].forEach((name) =>
+    note(join(root, name)),
+  );
   for (const folder of workspaces()) {
     note(join(folder, 'package.json'));
     note(join(folder, 'tsconfig.json'));
@@ -99,7 +110,9 @@ function run(command, args, options = {}) {
     child.stdout.on('data', (chunk) => (output += chunk));
     child.stderr.on('data', (chunk) => (output += chunk));
     child.on('error', reject);
-    child.on('close', (code) => (code === 0 ? resolve(output) : reject(new Error(output.trim() || `${command} ended with ${code}`))));
+    child.on('close', (code) =>
+      code === 0 ? resolve(output) : reject(new Error(output.trim() || `${command} ended with ${code}`)),
+    );
   });
 }
 

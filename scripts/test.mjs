@@ -1,6 +1,6 @@
 // `npm test [suite…] [jest options]`: installs and builds what is missing, runs jest, ends with `N passed, N failed`.
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { delimiter, dirname, join } from 'node:path';
 import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
@@ -25,7 +25,15 @@ if (inSource.length > 0) {
 if (wanted.includes('process')) statuses.push(jest(['--selectProjects', 'process', '--runInBand']));
 if (wanted.includes('kills')) {
   const kills = process.env.COUNTERSIGN_TEST_KILLS || '2000';
-  const longRun = ['--selectProjects', 'process', '--runInBand', '--testPathPatterns', 'kill', '--testTimeout', '7200000'];
+  const longRun = [
+    '--selectProjects',
+    'process',
+    '--runInBand',
+    '--testPathPatterns',
+    'kill',
+    '--testTimeout',
+    '7200000',
+  ];
   statuses.push(jest(longRun, { COUNTERSIGN_TEST_KILLS: kills }));
 }
 
@@ -63,14 +71,9 @@ function jest(args, env = {}) {
 
 function readTotals() {
   const sum = { passed: 0, failed: 0 };
-  let lines = '';
-  try {
-    lines = readFileSync(totalsFile, 'utf8');
-  } catch {
-    return sum; // jest did not get as far as running a test
-  } finally {
-    rmSync(totalsFile, { force: true });
-  }
+  if (!existsSync(totalsFile)) return sum; // jest did not get as far as running a test
+  const lines = readFileSync(totalsFile, 'utf8');
+  rmSync(totalsFile);
   for (const line of lines.split('\n').filter(Boolean)) {
     const { passed, failed } = JSON.parse(line);
     sum.passed += passed;

@@ -1,0 +1,102 @@
+// The one table of who may use what. ESLint's and dependency-cruiser's rules are made from it (rules.mjs, ../eslint.config.mjs),
+// and `test/architecture` proves that each of them turns red. A floor changes by an ADR first.
+
+/** Node's modules that touch neither network nor disk. */
+const harmless = [
+  'assert',
+  'async_hooks',
+  'buffer',
+  'crypto',
+  'events',
+  'perf_hooks',
+  'stream',
+  'timers',
+  'url',
+  'util',
+];
+const files = ['fs', 'os', 'path', 'process'];
+
+/**
+ * unit      the folder, one package
+ * ours      our packages it may import; `types:` in front: their types only
+ * npm       packages of others, in production code
+ * node      modules of Node, without `node:`; 'any' for no limit
+ * adapters  folder in `src` → the vendor clients that may be imported there and nowhere else
+ * pure      reads no clock, draws no chance, and says no by returning a value
+ * edge      files of a pure unit that read what a person wrote, once, and may refuse it by throwing
+ */
+export const floors = [
+  { unit: 'libs/contracts', floor: 0, ours: [], npm: ['zod', 'canonicalize'], node: ['crypto'] },
+  { unit: 'libs/runtime', floor: 0, ours: [], npm: ['pino', 'zod'], node: [...harmless, ...files] },
+  { unit: 'libs/domain', floor: 1, ours: ['types:contracts'], npm: [], node: [], pure: true },
+  {
+    unit: 'libs/policy',
+    floor: 1,
+    // Values too: its file is parsed with the contracts' schemas and hashed with the contracts' digest.
+    ours: ['contracts'],
+    npm: ['zod', 'yaml', 'smol-toml', 'canonicalize', '@marcbachmann/cel-js'],
+    node: [],
+    pure: true,
+    edge: 'load-*.ts',
+  },
+  { unit: 'libs/audit', floor: 1, ours: ['types:contracts'], npm: [], node: ['crypto'] },
+  {
+    unit: 'libs/event-store',
+    floor: 2,
+    ours: ['contracts', 'runtime'],
+    npm: [],
+    node: [...harmless, ...files],
+    adapters: { embedded: ['node:sqlite'], eventstoredb: ['@eventstore/db-client'] },
+  },
+  {
+    unit: 'libs/message-bus',
+    floor: 2,
+    ours: ['contracts', 'runtime'],
+    npm: [],
+    node: [...harmless, ...files],
+    adapters: { embedded: ['node:sqlite'], kafka: ['kafkajs'] },
+  },
+  {
+    unit: 'libs/read-model',
+    floor: 2,
+    ours: ['contracts', 'runtime'],
+    npm: [],
+    node: [...harmless, ...files],
+    adapters: { sqlite: ['node:sqlite'] },
+  },
+  {
+    unit: 'libs/channels',
+    floor: 2,
+    ours: ['contracts', 'runtime'],
+    npm: ['zod'],
+    node: [...harmless, ...files],
+    adapters: { email: ['nodemailer'] },
+  },
+  {
+    unit: 'libs/commands',
+    floor: 3,
+    ours: ['contracts', 'domain', 'event-store', 'policy', 'runtime'],
+    npm: ['zod', 'ajv', 'ajv-formats', 're2-wasm'],
+    node: harmless,
+  },
+  { unit: 'libs/worker-sdk', floor: 3, ours: ['contracts'], npm: ['zod'], node: ['crypto'] },
+  { unit: 'apps/shell', floor: 4, ours: 'libs', npm: 'declared', node: 'any' },
+  ...['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'].map((app) => ({
+    unit: `apps/${app}`,
+    floor: 4,
+    ours: 'libs and shell',
+    npm: 'declared',
+    node: 'any',
+  })),
+  { unit: 'apps/standalone', floor: 5, ours: 'everything', npm: 'declared', node: 'any' },
+  { unit: 'apps/cli', floor: 5, ours: 'everything', npm: 'declared', node: 'any' },
+];
+
+/** Beside what the code they test may use. */
+export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing'], node: 'any' };
+
+/** What may be imported of another app. */
+export const appFactories = '^create[A-Z]';
+
+/** Specs, contract suites and the second entrance that exports them: not production code. */
+export const testFiles = '\\.(spec|contract)\\.ts$|/src/testing\\.ts$|/src/testing/';

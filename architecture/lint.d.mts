@@ -1,0 +1,1 @@
+export const floorsLint: { name: string; files: string[]; rules: Record<string, unknown> }[];

@@ -1,0 +1,61 @@
+// The part of the floors that is about what a file says, not what it imports. No type information needed.
+import { appFactories, floors } from './floors.mjs';
+
+const pure = floors.filter((floor) => floor.pure);
+const edges = pure.filter((floor) => floor.edge).map(({ unit, edge }) => `${unit}/src/**/${edge}`);
+const tests = ['**/*.spec.ts', '**/*.contract.ts', '**/src/testing.ts', '**/src/testing/**'];
+const apps = floors.filter(({ unit }) => unit.startsWith('apps/') && unit !== 'apps/shell');
+
+const say = (message, ...selectors) => selectors.map((selector) => ({ selector, message }));
+
+const inputs = [
+  ...say(
+    'The time is an input: pure code reads no clock.',
+    'NewExpression[callee.name="Date"][arguments.length=0]',
+    'CallExpression[callee.name="Date"]',
+    'CallExpression[callee.object.name="Date"][callee.property.name="now"]',
+  ),
+  ...say('Chance is an input.', 'MemberExpression[object.name="Math"][property.name="random"]'),
+  ...say('Pure code waits for nothing.', ':function[async=true]', 'AwaitExpression'),
+];
+const outcomes = [
+  ...say('A "no" is a returned value with a code; a broken invariant calls assert (assert.ts).', 'ThrowStatement'),
+  ...say('Functions over data.', 'ClassDeclaration'),
+];
+
+export const floorsLint = [
+  {
+    name: 'floors/pure',
+    files: pure.map(({ unit }) => `${unit}/src/**/*.ts`),
+    ignores: [...tests, '**/assert.ts'],
+    rules: {
+      'no-restricted-globals': [
+        'error',
+        ...['process', 'fetch', 'setTimeout', 'setInterval', 'setImmediate', 'crypto', 'performance', 'console'].map(
+          (name) => ({ name, message: 'Pure code gets this as an input.' }),
+        ),
+      ],
+      'no-restricted-syntax': ['error', ...inputs, ...outcomes],
+    },
+  },
+  { name: 'floors/edge', files: edges, ignores: tests, rules: { 'no-restricted-syntax': ['error', ...inputs] } },
+  {
+    name: 'floors/app-factories',
+    files: ['apps/standalone/**/*.ts', 'apps/cli/**/*.ts', 'test/**/*.ts', 'bench/**/*.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          patterns: [
+            {
+              group: apps.map(({ unit }) => `@countersign/${unit.split('/')[1]}`),
+              allowImportNamePattern: appFactories,
+              allowTypeImports: true,
+              message: 'Of another app only its create… functions are for use.',
+            },
+          ],
+        },
+      ],
+    },
+  },
+];

@@ -1,0 +1,172 @@
+// Turns the table of floors into dependency-cruiser's rules. Paths are relative to the folder that is cruised.
+import { floors, forSpecs, testFiles } from './floors.mjs';
+
+const nameOf = (unit) => unit.split('/')[1];
+const escape = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
+const either = (names) => `(${names.map(escape).join('|')})`;
+/** A package as it resolves, and as it is written where it is not installed. */
+const npmPath = (names) => `(^|/)node_modules/${either(names)}/|^${either(names)}(/|$)`;
+const corePath = (names) => `^(node:)?${either(names)}(/|$)`;
+const npmTypes = ['npm', 'npm-dev', 'npm-optional', 'npm-peer', 'npm-bundled', 'npm-no-pkg', 'npm-unknown', 'unknown'];
+const anyOfOurs = '^(libs|apps)/';
+
+const vendors = [...new Set(floors.flatMap(({ adapters = {} }) => Object.values(adapters).flat()))];
+const bare = (vendor) => vendor.replace(/^node:/, '');
+
+function ourPaths(ours) {
+  if (ours === 'libs') return ['^libs/'];
+  if (ours === 'libs and shell') return ['^libs/', '^apps/shell/'];
+  return ours.map((name) => `^libs/${name.replace('types:', '')}/`);
+}
+
+function rulesOf({ unit, ours, npm, node, adapters = {} }) {
+  const name = nameOf(unit);
+  const production = { path: `^${unit}/src/`, pathNot: testFiles };
+  const rules = [];
+  if (ours !== 'everything') {
+    rules.push({
+      name: `${name}-imports-ours`,
+      comment: `${unit} may import of ours: ${Array.isArray(ours) ? ours.join(', ') || 'nothing' : ours}.`,
+      from: { path: `^${unit}/` },
+      to: { path: anyOfOurs, pathNot: [`^${unit}/`, ...ourPaths(ours)] },
+    });
+  }
+  const typesOnly = Array.isArray(ours) ? ours.filter((one) => one.startsWith('types:')) : [];
+  if (typesOnly.length > 0) {
+    rules.push({
+      name: `${name}-imports-types-only`,
+      comment: `${unit} is pure: it may know the shapes of ${typesOnly.join(', ')}, and call nothing there.`,
+      from: production,
+      to: { path: ourPaths(typesOnly), dependencyTypesNot: ['type-only'] },
+    });
+  }
+  const inAdapters = Object.values(adapters).flat();
+  if (Array.isArray(npm)) {
+    const allowed = [...npm, ...inAdapters.filter((one) => !one.startsWith('node:'))];
+    const forTests = [...allowed, ...forSpecs.npm];
+    const comment = `${unit} may use of others: ${allowed.join(', ') || 'nothing'}. Give it the value instead, or move the code up.`;
+    rules.push(
+      {
+        name: `${name}-imports-npm`,
+        comment,
+        from: production,
+        to: { dependencyTypes: npmTypes, ...(allowed.length > 0 ? { pathNot: npmPath(allowed) } : {}) },
+      },
+      {
+        name: `${name}-specs-import-npm`,
+        comment: `${comment} Its specs also: ${forSpecs.npm.join(', ')}.`,
+        from: { path: testFiles.split('|').map((ending) => `^${unit}/.*(${ending})`) },
+        to: { dependencyTypes: npmTypes, pathNot: npmPath(forTests) },
+      },
+    );
+  }
+  if (node !== 'any') {
+    const allowed = [...node, ...inAdapters.filter((one) => one.startsWith('node:')).map(bare)];
+    rules.push({
+      name: `${name}-imports-node`,
+      comment: `${unit} may use of Node: ${allowed.join(', ') || 'nothing'}.`,
+      from: production,
+      to: { dependencyTypes: ['core'], ...(allowed.length > 0 ? { pathNot: corePath(allowed) } : {}) },
+    });
+  }
+  return rules;
+}
+
+function vendorRules() {
+  return vendors.map((vendor) => {
+    const homes = floors.flatMap(({ unit, adapters = {} }) =>
+      Object.entries(adapters)
+        .filter(([, clients]) => clients.includes(vendor))
+        .map(([folder]) => `^${unit}/src/${folder}/`),
+    );
+    return {
+      name: `vendor-${bare(vendor).replace(/^@/, '').replace('/', '-')}`,
+      comment: `${vendor} is used in its adapter's folder alone; elsewhere use the port.`,
+      from: { path: `^(libs|apps|examples)/`, pathNot: homes },
+      to: { path: vendor.startsWith('node:') ? corePath([bare(vendor)]) : npmPath([vendor]) },
+    };
+  });
+}
+
+const entrances = ['/src/index\\.ts$'];
+const insideOfAPackage = '^(libs|apps)/[^/]+/(src|dist|bin)/';
+
+const generalRules = [
+  {
+    name: 'no-cycles',
+    comment: 'Two files that need each other are one thing, or there is a third thing in between.',
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: 'no-unresolvable',
+    comment: 'It does not exist, or is not installed.',
+    from: { pathNot: '^test/architecture/planted/' },
+    to: { couldNotResolve: true },
+  },
+  {
+    name: 'no-undeclared-package',
+    comment: "Declare it in the package's own package.json.",
+    from: { path: '^(libs|apps)/' },
+    to: { dependencyTypes: ['npm-no-pkg', 'npm-unknown'] },
+  },
+  {
+    name: 'no-development-package',
+    comment: 'A devDependency is not there in production.',
+    from: { path: '^(libs|apps)/', pathNot: testFiles },
+    to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'nest-in-apps-only',
+    comment: 'Nest is a shell around plain functions, and lives in apps.',
+    from: { pathNot: ['^apps/', '(^|/)node_modules/'] },
+    to: { path: npmPath(['@nestjs']) },
+  },
+  {
+    name: 'entrance-only',
+    comment: 'A package is entered through its index (specs: also through its testing entrance).',
+    from: { path: '^(libs|apps)/([^/]+)/', pathNot: testFiles },
+    to: { path: insideOfAPackage, pathNot: ['^$1/$2/', ...entrances] },
+  },
+  {
+    name: 'entrance-only-for-specs',
+    comment: 'A package is entered through its index or its testing entrance.',
+    from: { path: testFiles.split('|').map((ending) => `^(?:libs|apps)/([^/]+)/.*(?:${ending})`) },
+    to: { path: insideOfAPackage, pathNot: ['^(libs|apps)/$1/', ...entrances, '/src/testing\\.ts$'] },
+  },
+  {
+    name: 'entrance-only-from-outside',
+    comment: 'Tests, benchmarks and examples enter a package as its users do, or by its testing entrance.',
+    from: { path: '^(test|bench|examples)/' },
+    to: { path: insideOfAPackage, pathNot: [...entrances, '/src/testing\\.ts$', '^apps/cli/bin/'] },
+  },
+  {
+    name: 'no-own-index',
+    comment: 'The index is for others. Inside, import the file that has it.',
+    from: { path: '^(libs|apps)/([^/]+)/' },
+    to: { path: '^$1/$2/src/index\\.ts$' },
+  },
+  {
+    name: 'examples-import-ours',
+    comment: 'Examples show what a customer has: the worker SDK, the adapters and the contracts.',
+    from: { path: '^examples/' },
+    to: { path: anyOfOurs, pathNot: ['^libs/(worker-sdk|contracts|adapters)/'] },
+  },
+];
+
+export const forbidden = [...generalRules, ...floors.flatMap(rulesOf), ...vendorRules()].map((rule) => ({
+  severity: 'error',
+  ...rule,
+}));
+
+export const cruiseOptions = {
+  doNotFollow: { path: ['(^|/)node_modules/'] },
+  exclude: { path: ['/dist/', '^coverage/'] },
+  tsPreCompilationDeps: true,
+  combinedDependencies: true,
+  moduleSystems: ['es6', 'cjs'],
+  enhancedResolveOptions: {
+    exportsFields: ['exports'],
+    conditionNames: ['import', 'types', 'node', 'default'],
+  },
+};

@@ -1,0 +1,56 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { floors } from '../../architecture/floors.mjs';
+
+const root = join(import.meta.dirname, '..', '..');
+
+interface Manifest {
+  name: string;
+  version: string;
+  dependencies?: Record<string, string>;
+}
+interface Project {
+  references?: { path: string }[];
+}
+
+const json = (file: string): unknown => JSON.parse(readFileSync(join(root, file), 'utf8'));
+const manifestOf = (unit: string): Manifest => json(join(unit, 'package.json')) as Manifest;
+const projectOf = (unit: string): Project => json(join(unit, 'tsconfig.json')) as Project;
+
+const units = ['libs', 'apps']
+  .flatMap((parent) => readdirSync(join(root, parent)).map((name) => `${parent}/${name}`))
+  .filter((unit) => existsSync(join(root, unit, 'package.json')));
+
+const lastPart = (path: string): string => path.split('/').at(-1) ?? path;
+
+describe('the packages', () => {
+  it('all stand on a floor', () => {
+    const known = floors.map(({ unit }) => unit);
+    expect(units.filter((unit) => !known.includes(unit))).toEqual([]);
+  });
+
+  it('are all built', () => {
+    const built = projectOf('.').references?.map(({ path }) => path);
+    expect([...(built ?? [])].sort()).toEqual([...units].sort());
+  });
+
+  it.each(units)('%s refers the compiler to exactly the packages that it declares', (unit) => {
+    const manifest = manifestOf(unit);
+    const declared = Object.keys(manifest.dependencies ?? {}).filter((name) => name.startsWith('@countersign/'));
+    const referred = projectOf(unit).references?.map(({ path }) => lastPart(path)) ?? [];
+    expect(referred.sort()).toEqual(declared.map(lastPart).sort());
+  });
+
+  it.each(units)('%s is named after its folder and has the version of the whole', (unit) => {
+    const { name, version } = manifestOf(unit);
+    expect({ name, version }).toEqual({
+      name: `@countersign/${lastPart(unit)}`,
+      version: manifestOf('.').version,
+    });
+  });
+
+  it('are locked without download addresses', () => {
+    expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toContain('"resolved": "http');
+  });
+});

@@ -1,0 +1,3 @@
+// breaks: no-development-package
+import * as it from 'prettier';
+export const used = it;

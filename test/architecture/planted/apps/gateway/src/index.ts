@@ -1,0 +1,2 @@
+export const start = 'gateway';
+export const createGateway = () => start;

@@ -1,0 +1,3 @@
+// breaks: entrance-only
+import * as it from '../../../libs/event-store/src/inner.js';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: nothing
+import { suite } from '@countersign/event-store/testing';
+export const used = suite;

@@ -1,0 +1,3 @@
+// breaks: no-undeclared-package
+import * as it from 'fastify';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: no-unresolvable, vendor-kafkajs
+import * as it from 'kafkajs';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: no-unresolvable, vendor-nodemailer
+import * as it from 'nodemailer';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: relay-imports-ours
+import * as it from '@countersign/gateway';
+export const used = it;

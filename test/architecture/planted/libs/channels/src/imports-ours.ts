@@ -1,0 +1,3 @@
+// breaks: channels-imports-ours
+import * as it from '@countersign/domain';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: commands-imports-node
+import * as it from 'node:http';
+export const used = it;

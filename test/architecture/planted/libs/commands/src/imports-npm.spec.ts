@@ -1,0 +1,3 @@
+// breaks: commands-specs-import-npm
+import * as it from 'commander';
+export const used = it;

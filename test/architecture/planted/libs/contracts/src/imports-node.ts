@@ -1,0 +1,3 @@
+// breaks: contracts-imports-node
+import * as it from 'node:http';
+export const used = it;

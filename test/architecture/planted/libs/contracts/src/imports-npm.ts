@@ -1,0 +1,3 @@
+// breaks: contracts-imports-npm
+import * as it from 'commander';
+export const used = it;

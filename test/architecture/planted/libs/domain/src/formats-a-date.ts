@@ -1,0 +1,2 @@
+// breaks: nothing
+export const format = (ms: number): string => new Date(ms).toISOString();

@@ -1,0 +1,3 @@
+// breaks: domain-imports-node
+import * as it from 'node:http';
+export const used = it;

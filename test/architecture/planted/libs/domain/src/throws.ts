@@ -1,0 +1,4 @@
+// breaks: no-restricted-syntax
+export const no = (): never => {
+  throw new Error('no');
+};

@@ -1,0 +1,3 @@
+// breaks: nothing
+import type * as shapes from '@countersign/contracts';
+export type Shapes = typeof shapes;

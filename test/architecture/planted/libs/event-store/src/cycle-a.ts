@@ -1,0 +1,3 @@
+// breaks: no-cycles
+import { b } from './cycle-b.js';
+export const a = (): unknown => b;

@@ -1,0 +1,3 @@
+// breaks: nothing
+import { a } from './cycle-a.js';
+export const b = (): unknown => a;

@@ -1,0 +1,3 @@
+// breaks: nothing
+import * as it from 'node:sqlite';
+export const used = it;

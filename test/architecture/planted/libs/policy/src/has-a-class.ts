@@ -1,0 +1,2 @@
+// breaks: no-restricted-syntax
+export class Thing {}

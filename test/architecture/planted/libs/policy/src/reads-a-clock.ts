@@ -1,0 +1,2 @@
+// breaks: no-restricted-syntax
+export const at = (): Date => new Date();

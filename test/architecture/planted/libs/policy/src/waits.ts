@@ -1,0 +1,2 @@
+// breaks: no-restricted-syntax
+export const wait = async (): Promise<void> => Promise.resolve();

@@ -1,0 +1,3 @@
+// breaks: read-model-imports-npm
+import * as it from 'commander';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: read-model-imports-ours
+import * as it from '@countersign/event-store';
+export const used = it;

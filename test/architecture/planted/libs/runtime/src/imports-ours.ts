@@ -1,0 +1,3 @@
+// breaks: runtime-imports-ours
+import * as it from '@countersign/contracts';
+export const used = it;
