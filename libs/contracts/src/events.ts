@@ -7,6 +7,9 @@ const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
 /** The proposal, exactly as recorded: the bytes that the approver sees and that will run. */
 export const toolCallRequestedSchema = z.strictObject({
+  callId: z.string(),
+  tenant: z.string(),
+  runId: z.string(),
   agentId: z.string(),
   batchId: z.string().nullable(),
   batchMode: z.enum(batchModes),
@@ -57,6 +60,8 @@ export const recordedDecisionSchema = z.discriminatedUnion('type', [
     sensitive: z.array(z.string()),
     salt: z.string().nullable(),
     verdict: verdictSchema,
+    /** In force from this edit on, where the edited arguments call for more than was asked. */
+    requirement: requirementSchema.optional(),
   }),
   z.strictObject({ type: z.literal('deny') }),
   z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),

@@ -1,0 +1,75 @@
+import { approvalIdOf } from '@countersign/contracts';
+import type { RequestApprovalBody } from '@countersign/contracts';
+import { nextRound } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import { speaksFor } from './actor.js';
+import { closeBatch } from './batch.js';
+import { ownsCall, withoutValue } from './execution.js';
+import { onCall } from './on-call.js';
+import { rejected } from './outcome.js';
+import type { Outcome } from './outcome.js';
+import type { CommandPorts } from './ports.js';
+
+/** Asks people about a recorded call, or asks again after nobody answered. */
+export async function requestApproval(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: RequestApprovalBody,
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
+    if (!speaksFor(actor, call.request.agentId)) {
+      return rejected('forbidden', `this token may not speak for the agent "${call.request.agentId}"`);
+    }
+    const round = nextRound(call);
+    return {
+      type: 'RequestApproval',
+      at,
+      round,
+      approvalId: approvalIdOf(callId, round),
+      ...judgeFlagged(ports, call, body),
+      reason: body.reason ?? null,
+      description: body.description ?? null,
+      requestedBy: actor.principal,
+    };
+  });
+  return withoutValue(outcome);
+}
+
+function judgeFlagged(ports: CommandPorts, call: ToolCall, body: RequestApprovalBody) {
+  const { request, action } = call;
+  const [judgement] = ports.policies.of(request.tenant).judge([
+    {
+      agentId: request.agentId,
+      runId: request.runId,
+      toolName: request.toolName,
+      arguments: action.arguments,
+      labels: request.labels,
+      needsApproval: true,
+      expiresInMs: body.expiresInMs ?? null,
+      allowedDecisions: body.allowedDecisions ?? null,
+    },
+  ]);
+  if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
+  return judgement;
+}
+
+/** Cancels one call; only its requester or an admin may. */
+export async function cancelToolCall(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  reason: string,
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
+    ownsCall(actor, call)
+      ? { type: 'CancelToolCall', at, reason, cancelledBy: actor.principal }
+      : rejected('forbidden', 'only the principal that requested a call, or an admin, cancels it'),
+  );
+  if (outcome.status === 'rejected') return outcome;
+  const closedAt = await closeBatch(ports, actor.tenant, callId);
+  return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
+}

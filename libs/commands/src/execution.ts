@@ -1,0 +1,163 @@
+import { actionDigest, limits } from '@countersign/contracts';
+import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody } from '@countersign/contracts';
+import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import { siblingsOf } from './batch.js';
+import { onCall } from './on-call.js';
+import { rejected } from './outcome.js';
+import type { Outcome } from './outcome.js';
+import type { CommandPorts } from './ports.js';
+
+/** The principal under which the service executes its own tools. */
+export const serviceResolver = 'countersign-resolver';
+
+/** Takes the right to execute a call, once. The answer carries all that is needed to recompute the action digest. */
+export async function claim(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: { readonly resolverId: string; readonly leaseMs?: number | undefined },
+  commandId: string,
+): Promise<Outcome<ClaimView>> {
+  const { tenant } = actor;
+  const outcome = await onCall(ports, { tenant, callId, commandId }, async (call, at) => {
+    const ours = ports.tools.find(tenant, call.request.toolName) !== undefined;
+    if (ours && actor.principal !== serviceResolver) {
+      return rejected('forbidden', `the service itself executes "${call.request.toolName}"`);
+    }
+    return {
+      type: 'ClaimExecution',
+      at,
+      callId,
+      resolverId: body.resolverId,
+      claimedBy: actor.principal,
+      leaseMs: body.leaseMs ?? limits.leaseMsDefault,
+      actionDigest: actionDigest(digestInputOf(call), call.action.arguments),
+      idempotencyKey: callId,
+      siblings: await siblingsOf(ports, call),
+    };
+  });
+  if (outcome.status === 'rejected') return outcome;
+  return toClaim(outcome.value, outcome.position);
+}
+
+function toClaim(call: ToolCall, position: number): Outcome<ClaimView> {
+  const { execution, action } = call;
+  // A repeated request whose claim is over by now: the right that it was given is gone.
+  if (execution.status !== 'claimed') return rejected('already-settled', 'this claim has ended');
+  return {
+    status: 'done',
+    position,
+    value: {
+      attempt: execution.attempt,
+      arguments: action.arguments,
+      actionDigest: action.actionDigest,
+      digestInput: digestInputOf(call),
+      idempotencyKey: execution.idempotencyKey,
+      leaseUntil: execution.leaseUntil,
+    },
+  };
+}
+
+function digestInputOf({ request }: ToolCall): DigestInput {
+  const { tenant, agentId, runId, toolCallId, toolName, toolSchemaHash } = request;
+  return { tenant, agentId, runId, toolCallId, toolName, toolSchemaHash, salt: request.salt ?? '' };
+}
+
+/** Extends the lease of a claim. Answers until when it holds. */
+export async function renewClaim(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: { readonly attempt: number; readonly leaseMs?: number | undefined },
+  commandId: string,
+): Promise<Outcome<{ readonly attempt: number; readonly leaseUntil: string }>> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
+    heldByAnother(actor, call) ?? {
+      type: 'RenewClaim',
+      at,
+      attempt: body.attempt,
+      leaseMs: body.leaseMs ?? limits.leaseMsDefault,
+    },
+  );
+  if (outcome.status === 'rejected') return outcome;
+  const { execution } = outcome.value;
+  if (execution.status !== 'claimed') return rejected('stale-claim', 'this claim has ended');
+  const { attempt, leaseUntil } = execution;
+  return { status: 'done', value: { attempt, leaseUntil }, position: outcome.position };
+}
+
+/** Records how an execution ended, as its claimer says. */
+export async function reportExecution(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: OutcomeBody,
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
+    heldByAnother(actor, call) ?? {
+      type: 'ReportExecution',
+      at,
+      attempt: body.attempt,
+      outcome: toExecutionOutcome(body),
+      reportedBy: actor.principal,
+    },
+  );
+  return withoutValue(outcome);
+}
+
+/** An attempt number is a fencing token, not a secret: only the principal that claimed may speak for its claim. */
+function heldByAnother(actor: Actor, { execution }: ToolCall) {
+  if (execution.status !== 'claimed' || execution.claimedBy === actor.principal) return undefined;
+  return rejected('stale-claim', 'the call is claimed by another principal');
+}
+
+/** Records the result of a client-executed call. */
+export async function submitClientOutput(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: ClientOutputBody,
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
+    if (!ownsCall(actor, call)) return rejected('forbidden', 'only the principal that requested a call submits its output');
+    return { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body), submittedBy: actor.principal };
+  });
+  return withoutValue(outcome);
+}
+
+/** Whether the actor requested the call, or is an admin. */
+export function ownsCall(actor: Actor, call: ToolCall): boolean {
+  return call.request.requestedBy === actor.principal || actor.roles.has('admin');
+}
+
+/** A person says what became of an execution whose outcome nobody knew. */
+export async function reconcile(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: { readonly status: 'succeeded' | 'failed' | 'retry'; readonly note: string },
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (_, at) => ({
+    type: 'ReconcileExecution',
+    at,
+    status: body.status,
+    note: body.note,
+    reconciledBy: actor.principal,
+  }));
+  return withoutValue(outcome);
+}
+
+function toExecutionOutcome(body: OutcomeBody | ClientOutputBody): ExecutionOutcome {
+  return body.status === 'succeeded'
+    ? { status: 'succeeded', output: body.output }
+    : { status: 'failed', error: body.error };
+}
+
+/** The outcome without what it led to: the read model shows that. */
+export function withoutValue(outcome: Outcome<ToolCall>): Outcome {
+  return outcome.status === 'rejected' ? outcome : { status: 'done', value: undefined, position: outcome.position };
+}

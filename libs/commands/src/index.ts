@@ -1,0 +1,12 @@
+export { roles, speaksFor } from './actor.js';
+export type { Actor, Role } from './actor.js';
+export { createArgumentSchemas } from './argument-schema.js';
+export type { ArgumentSchemas, SchemaCheck } from './argument-schema.js';
+export { createCommands } from './commands.js';
+export type { Commands } from './commands.js';
+export { serviceResolver } from './execution.js';
+export { noSuchCall, rejected } from './outcome.js';
+export type { FieldError, Outcome, Rejection } from './outcome.js';
+export type { CommandPorts, ServiceTool, ServiceTools, ToolCallHandler } from './ports.js';
+export type { RequestedToolCalls } from './request-tool-calls.js';
+export type { BulkResult } from './respond-in-bulk.js';

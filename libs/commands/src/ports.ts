@@ -1,0 +1,31 @@
+import type { JsonObject } from '@countersign/contracts';
+import type { ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { CommandHandler } from '@countersign/event-store';
+import type { Policies } from '@countersign/policy';
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { ArgumentSchemas } from './argument-schema.js';
+
+/** A tool that the service itself executes: its facts come from the operator's file, not from the agent. */
+export interface ServiceTool {
+  readonly needsApproval: boolean;
+  readonly idempotent: boolean;
+  readonly inputSchema: JsonObject | null;
+}
+
+/** The tools that the service executes, by tenant and name. */
+export interface ServiceTools {
+  readonly find: (tenant: string, toolName: string) => ServiceTool | undefined;
+}
+
+export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallCommand>;
+
+/** What the write side stands on. */
+export interface CommandPorts {
+  readonly handler: ToolCallHandler;
+  readonly policies: Policies;
+  readonly tools: ServiceTools;
+  readonly schemas: ArgumentSchemas;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}

@@ -1,0 +1,210 @@
+import { actionDigest, approvalIdOf, deriveCallId, jcsDigest, sensitivePointers, toolCallStream } from '@countersign/contracts';
+import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
+import { recordedSalt } from '@countersign/domain';
+import type { Judgement as DomainJudgement, RequestToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import type { Judgement, PolicyCall } from '@countersign/policy';
+import { speaksFor } from './actor.js';
+import type { Actor } from './actor.js';
+import { closeBatch } from './batch.js';
+import { toRejection } from './on-call.js';
+import { rejected } from './outcome.js';
+import type { FieldError, Outcome, Rejection } from './outcome.js';
+import type { CommandPorts } from './ports.js';
+
+/** The calls of one request, in its order. */
+export interface RequestedToolCalls {
+  readonly callIds: readonly string[];
+  /** Whether any of them was recorded by this request. */
+  readonly isNew: boolean;
+}
+
+interface Plan {
+  readonly callId: string;
+  readonly recorded: boolean;
+  readonly proposal: ToolCallProposal;
+  readonly policyCall: PolicyCall;
+}
+
+/**
+ * Records the calls of one model step: all are checked and judged before any is recorded. A repeat adds nothing; the
+ * same id with other arguments is `tool-call-mismatch`.
+ */
+export async function requestToolCalls(
+  ports: CommandPorts,
+  actor: Actor,
+  body: RequestToolCalls,
+  commandId: string,
+): Promise<Outcome<RequestedToolCalls>> {
+  const agentId = body.agentId ?? actor.principal;
+  if (!speaksFor(actor, agentId)) return rejected('forbidden', `this token may not speak for the agent "${agentId}"`);
+  const errors = body.calls.flatMap((call, index) => checkCall(ports, actor.tenant, call, `calls.${String(index)}`));
+  const [error] = errors;
+  if (error !== undefined) return { status: 'rejected', rejection: error };
+
+  const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
+  const states = await Promise.all(callIds.map((callId) => ports.handler.load(toolCallStream(callId))));
+  const plans = body.calls.map((call, index) => planCall(ports, actor, { body, agentId, callIds }, index, call, states));
+  const mismatch = plans.find((plan, index) => !sameAction(plan, states[index]));
+  if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
+  return record(ports, actor, plans, commandId);
+}
+
+function mismatchDetail(toolCallId: string): string {
+  return `the tool call "${toolCallId}" of this run is already recorded with other arguments; give a new call a new toolCallId`;
+}
+
+function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, path: string): Rejection[] {
+  const tool = ports.tools.find(tenant, call.toolName);
+  if (tool !== undefined && call.clientExecuted === true) {
+    const message = 'the service executes this tool, so no client can';
+    return [invalidRequest([{ path: `${path}.clientExecuted`, message }])];
+  }
+  const schema = tool?.inputSchema ?? call.toolSchema ?? null;
+  if (schema === null) return [];
+  const checked = ports.schemas.check(schema, call.arguments);
+  switch (checked.status) {
+    case 'valid':
+      return [];
+    case 'bad-schema':
+      return [invalidRequest([{ path: `${path}.toolSchema`, message: checked.message }])];
+    case 'invalid': {
+      const errors = checked.errors.map((one) => ({ ...one, path: joinPath(`${path}.arguments`, one.path) }));
+      return [{ code: 'invalid-arguments', detail: `the arguments of "${call.toolName}" do not fit its schema`, errors }];
+    }
+  }
+}
+
+function invalidRequest(errors: readonly FieldError[]): Rejection {
+  return { code: 'invalid-request', detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
+}
+
+function joinPath(base: string, rest: string): string {
+  return rest === '' ? base : `${base}.${rest}`;
+}
+
+interface Step {
+  readonly body: RequestToolCalls;
+  readonly agentId: string;
+  readonly callIds: readonly string[];
+}
+
+function planCall(
+  ports: CommandPorts,
+  actor: Actor,
+  step: Step,
+  index: number,
+  call: RequestedCall,
+  states: readonly ToolCallState[],
+): Plan {
+  const { body, agentId, callIds } = step;
+  const tool = ports.tools.find(actor.tenant, call.toolName);
+  const toolSchema = tool?.inputSchema ?? call.toolSchema ?? null;
+  const toolSchemaHash = toolSchema === null ? null : jcsDigest(toolSchema);
+  const state = states[index] ?? { status: 'unrequested' };
+  const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
+  const identity = { tenant: actor.tenant, runId: body.runId, agentId, toolCallId: call.toolCallId, toolName: call.toolName };
+  const needsApproval = call.needsApproval === true || tool?.needsApproval === true;
+  const proposal: ToolCallProposal = {
+    callId: callIds[index] ?? '',
+    ...identity,
+    batchId: body.batchId ?? null,
+    batchMode: body.batchMode ?? 'independent',
+    batchCallIds: callIds.length > 1 ? [...callIds] : [],
+    arguments: call.arguments,
+    toolSchema,
+    toolSchemaHash,
+    salt,
+    actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
+    sensitive: sensitivePointers(call.arguments, toolSchema),
+    needsApproval,
+    reason: call.reason ?? null,
+    description: call.description ?? null,
+    clientExecuted: call.clientExecuted ?? false,
+    idempotent: tool?.idempotent ?? call.idempotent ?? false,
+    labels: call.labels ?? {},
+    requestedBy: actor.principal,
+  };
+  const policyCall: PolicyCall = {
+    agentId,
+    runId: body.runId,
+    toolName: call.toolName,
+    arguments: call.arguments,
+    labels: proposal.labels,
+    needsApproval,
+    expiresInMs: call.expiresInMs ?? null,
+    allowedDecisions: call.allowedDecisions ?? null,
+  };
+  return { callId: proposal.callId, recorded: state.status === 'recorded', proposal, policyCall };
+}
+
+function sameAction(plan: Plan, state: ToolCallState | undefined): boolean {
+  return state?.status !== 'recorded' || state.request.actionDigest === plan.proposal.actionDigest;
+}
+
+async function record(
+  ports: CommandPorts,
+  actor: Actor,
+  plans: readonly Plan[],
+  commandId: string,
+): Promise<Outcome<RequestedToolCalls>> {
+  const judgements = ports.policies.of(actor.tenant).judge(plans.map((plan) => plan.policyCall));
+  const at = ports.clock.now();
+  const handled = await Promise.all(
+    plans.map((plan, index) => {
+      const judgement = judgements[index];
+      return judgement === undefined || plan.recorded ? undefined : recordOne(ports, plan, judgement, commandId, at);
+    }),
+  );
+  let position = 0;
+  let isNew = false;
+  for (const one of handled) {
+    if (one?.status === 'refused') return { status: 'rejected', rejection: toRejection(one.refusal) };
+    position = Math.max(position, one?.position ?? 0);
+    isNew ||= one !== undefined && one.events.length > 0;
+  }
+  const positions = await Promise.all(closable(plans).map((callId) => closeBatch(ports, actor.tenant, callId)));
+  return {
+    status: 'done',
+    value: { callIds: plans.map((plan) => plan.callId), isNew },
+    position: Math.max(position, ...positions),
+  };
+}
+
+/** A blocked member means that an all-or-nothing batch can never be complete: its siblings need not wait for people. */
+function closable(plans: readonly Plan[]): string[] {
+  return plans.filter((plan) => plan.proposal.batchMode === 'all-or-nothing').map((plan) => plan.callId);
+}
+
+function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, commandId: string, at: number) {
+  const { proposal } = plan;
+  return ports.handler.handle(
+    toolCallStream(plan.callId),
+    (state): RequestToolCall => ({
+      type: 'RequestToolCall',
+      at,
+      call: withSaltOf(state, proposal),
+      judgement: toDomainJudgement(judgement),
+      approvalId: approvalIdOf(plan.callId, 1),
+    }),
+    () => ({ tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, commandId }),
+  );
+}
+
+/** Another process may have recorded the call since it was looked at: the digest is compared under the recorded salt. */
+function withSaltOf(state: ToolCallState, proposal: ToolCallProposal): ToolCallProposal {
+  const salt = recordedSalt(state);
+  if (salt === null || salt === proposal.salt) return proposal;
+  return { ...proposal, salt, actionDigest: actionDigest({ ...proposal, salt }, proposal.arguments) };
+}
+
+/** The policy's judgement as the decider takes it. */
+export function toDomainJudgement({ verdict, requirement }: Judgement): DomainJudgement {
+  switch (verdict.outcome) {
+    case 'allow':
+      return { outcome: 'allow', verdict };
+    case 'require':
+      return { outcome: 'require', verdict, requirement };
+    case 'block':
+      return { outcome: 'block', verdict, reason: verdict.why.join('; ') };
+  }
+}

@@ -1,0 +1,61 @@
+import { parseApprovalId, toolCallStream } from '@countersign/contracts';
+import type { RespondInBulkBody } from '@countersign/contracts';
+import { toolCallDecider } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import { callOf, toRejection } from './on-call.js';
+import type { Outcome, Rejection } from './outcome.js';
+import type { CommandPorts } from './ports.js';
+import { respond, toResponse } from './respond.js';
+
+/** What became of one of many approvals. `skipped`: all-or-nothing, and another one could not be answered. */
+export type BulkResult =
+  | { readonly approvalId: string; readonly status: 'done' }
+  | { readonly approvalId: string; readonly status: 'skipped' }
+  | { readonly approvalId: string; readonly status: 'rejected'; readonly rejection: Rejection };
+
+/**
+ * One decision for many approvals. `all-or-nothing` checks all before the first is answered; an answer that is then lost
+ * to a race is named in its result.
+ */
+export async function respondInBulk(
+  ports: CommandPorts,
+  actor: Actor,
+  body: RespondInBulkBody,
+  commandId: string,
+): Promise<Outcome<readonly BulkResult[]>> {
+  const { mode = 'independent', approvalIds: given, ...response } = body;
+  const approvalIds = [...new Set(given)];
+  if (mode === 'all-or-nothing') {
+    const checked = await Promise.all(approvalIds.map((id) => check(ports, actor, id, response)));
+    if (checked.some((rejection) => rejection !== undefined)) {
+      return { status: 'done', value: approvalIds.map((id, index) => toUnapplied(id, checked[index])), position: 0 };
+    }
+  }
+  const outcomes = await Promise.all(approvalIds.map((id) => respond(ports, actor, id, response, commandId)));
+  const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
+  return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
+}
+
+function toUnapplied(approvalId: string, rejection: Rejection | undefined): BulkResult {
+  return rejection === undefined ? { approvalId, status: 'skipped' } : { approvalId, status: 'rejected', rejection };
+}
+
+function toResult(approvalId: string, outcome: Outcome | undefined): BulkResult {
+  if (outcome?.status !== 'rejected') return { approvalId, status: 'done' };
+  return { approvalId, status: 'rejected', rejection: outcome.rejection };
+}
+
+async function check(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  response: Omit<RespondInBulkBody, 'approvalIds' | 'mode'>,
+): Promise<Rejection | undefined> {
+  const target = parseApprovalId(approvalId);
+  const state = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
+  const call = state === undefined ? undefined : callOf(state, actor.tenant);
+  if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
+  const command = toResponse(ports, actor, call, approvalId, response, ports.clock.now());
+  const decision = toolCallDecider.decide(command, call);
+  return decision.status === 'refused' ? toRejection(decision.refusal) : undefined;
+}

@@ -1,0 +1,145 @@
+import { actionDigest, parseApprovalId, sensitivePointers, unmask } from '@countersign/contracts';
+import type { Decision, JsonObject, RespondBody } from '@countersign/contracts';
+import { currentApproval } from '@countersign/domain';
+import type { EditDecision, InvalidArgument, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import { closeBatch } from './batch.js';
+import { onCall } from './on-call.js';
+import { rejected } from './outcome.js';
+import type { Outcome } from './outcome.js';
+import type { CommandPorts } from './ports.js';
+import { toDomainJudgement } from './request-tool-calls.js';
+
+/** Answers an approval in the name of the actor. */
+export async function respond(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  body: RespondBody,
+  commandId: string,
+): Promise<Outcome> {
+  const target = parseApprovalId(approvalId);
+  if (target === undefined) return unknownApproval(approvalId);
+  const { callId } = target;
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
+    toResponse(ports, actor, call, approvalId, body, at),
+  );
+  if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
+  const closedAt = await closeBatch(ports, actor.tenant, callId);
+  return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
+}
+
+/** Takes the actor's own vote back while the approval is pending. */
+export async function withdraw(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  commandId: string,
+): Promise<Outcome> {
+  const target = parseApprovalId(approvalId);
+  if (target === undefined) return unknownApproval(approvalId);
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId: target.callId, commandId }, (_, at) => ({
+    type: 'WithdrawResponse',
+    at,
+    approvalId,
+    withdrawnBy: actor.principal,
+  }));
+  if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
+  return { status: 'done', value: undefined, position: outcome.position };
+}
+
+function unknownApproval(approvalId: string) {
+  return rejected('unknown-approval', `there is no approval ${approvalId}`);
+}
+
+function asUnknownApproval<T>(outcome: Outcome<T> & { status: 'rejected' }, approvalId: string) {
+  return outcome.rejection.code === 'not-found' ? unknownApproval(approvalId) : outcome;
+}
+
+/** The command of a person's answer to this call as it stands. */
+export function toResponse(
+  ports: CommandPorts,
+  actor: Actor,
+  call: ToolCall,
+  approvalId: string,
+  body: RespondBody,
+  at: number,
+): RespondToApproval {
+  return {
+    type: 'RespondToApproval',
+    at,
+    approvalId,
+    decision: toDecision(ports, call, body.decision),
+    actionDigest: body.actionDigest ?? null,
+    reason: body.reason ?? null,
+    instruction: body.instruction ?? null,
+    responder: {
+      principal: actor.principal,
+      groups: actor.groups,
+      via: actor.via,
+      assurance: actor.assurance,
+      onBehalfOf: null,
+    },
+  };
+}
+
+function toDecision(ports: CommandPorts, call: ToolCall, decision: Decision): ResponseDecision {
+  return decision.type === 'edit' ? toEdit(ports, call, decision.arguments) : decision;
+}
+
+/** Edited arguments: masks put back, checked against the tool's schema, digested, and judged by the policy once more. */
+function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDecision {
+  const { request, action } = call;
+  const salt = request.salt ?? '';
+  const { arguments: args, foreign } = unmask(edited, action.arguments, salt);
+  const judgement = toDomainJudgement(judgeAgain(ports, call, args));
+  const approval = currentApproval(call);
+  return {
+    type: 'edit',
+    arguments: args,
+    sensitive: sensitivePointers(args, request.toolSchema),
+    salt: request.salt,
+    actionDigest: actionDigest({ ...request, salt }, args),
+    invalid: [...foreign.map(foreignMask), ...schemaErrors(ports, request.toolSchema, args)],
+    // A stricter requirement for edited arguments comes with rules over arguments; until then the asking stays as it was.
+    judgement:
+      judgement.outcome === 'require' && approval !== undefined
+        ? { ...judgement, requirement: approval.requirement }
+        : judgement,
+  };
+}
+
+function judgeAgain(ports: CommandPorts, call: ToolCall, args: JsonObject) {
+  const { request } = call;
+  const policyCall = {
+    agentId: request.agentId,
+    runId: request.runId,
+    toolName: request.toolName,
+    arguments: args,
+    labels: request.labels,
+    needsApproval: request.needsApproval,
+    expiresInMs: null,
+    allowedDecisions: null,
+  };
+  const [judgement] = ports.policies.of(request.tenant).judge([policyCall]);
+  if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
+  return judgement;
+}
+
+function foreignMask(pointer: string): InvalidArgument {
+  const path = pointer.split('/').slice(1).join('.');
+  return { path, message: 'is a mask that stands for no value here: leave the mask in its place or write a new value' };
+}
+
+function schemaErrors(ports: CommandPorts, schema: JsonObject | null, args: JsonObject): readonly InvalidArgument[] {
+  if (schema === null) return [];
+  const checked = ports.schemas.check(schema, args);
+  switch (checked.status) {
+    case 'valid':
+      return [];
+    case 'bad-schema':
+      return [{ path: '', message: `the tool's schema cannot be used: ${checked.message}` }];
+    case 'invalid':
+      return checked.errors;
+  }
+}

@@ -1,0 +1,38 @@
+/**
+ * Whether a name matches a glob: `*` stands for any run of characters, `?` for one, everything else for itself.
+ * Two pointers and one place to fall back to: linear in practice, quadratic at worst, no regular expression to blow up.
+ */
+export function matchesGlob(glob: string, name: string): boolean {
+  let at = 0;
+  let star = -1;
+  let starAt = 0;
+  let index = 0;
+  while (index < name.length) {
+    const wanted = glob[at];
+    if (wanted === '*') {
+      star = at;
+      starAt = index;
+      at += 1;
+    } else if (wanted === '?' || wanted === name[index]) {
+      at += 1;
+      index += 1;
+    } else if (star >= 0) {
+      at = star + 1;
+      starAt += 1;
+      index = starAt;
+    } else {
+      return false;
+    }
+  }
+  while (glob[at] === '*') at += 1;
+  return at === glob.length;
+}
+
+/** Why a glob is not one of ours, or `undefined` when it is. */
+export function globProblem(glob: string): string | undefined {
+  if (glob === '') return 'is empty';
+  if (glob.length > 256) return 'is longer than 256 characters';
+  if (/[[\]{}\\]/.test(glob)) return 'uses [, ], {, } or \\, which have no meaning here: only * and ? do';
+  if (/[\s\p{Cc}]/u.test(glob)) return 'contains white space or control characters';
+  return undefined;
+}
