@@ -1,0 +1,33 @@
+# syntax=docker/dockerfile:1
+# Not built by this repository's CI, which has no container engine: after a change here, build it once by hand.
+#   docker build --tag countersign .
+#   docker run --publish 127.0.0.1:7400:7400 --volume countersign:/data --volume ./tokens.json:/etc/countersign/tokens.json:ro countersign
+
+FROM node:24-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+COPY libs libs
+COPY apps apps
+COPY tsconfig.json tsconfig.base.json tsconfig.app.json ./
+# The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
+RUN npm ci --omit=optional --include=dev
+RUN node node_modules/typescript/bin/tsc -b
+RUN npm prune --omit=dev --omit=optional && find libs apps -name src -type d -prune -exec rm -rf {} +
+
+FROM node:24-slim
+ENV NODE_ENV=production \
+    COUNTERSIGN_HOST=0.0.0.0 \
+    COUNTERSIGN_PORT=7400 \
+    COUNTERSIGN_DATA=/data \
+    COUNTERSIGN_TOKENS_FILE=/etc/countersign/tokens.json
+WORKDIR /app
+COPY --from=build --chown=root:root /app /app
+RUN mkdir /data && chown node:node /data
+USER node
+VOLUME /data
+EXPOSE 7400
+HEALTHCHECK --interval=10s --timeout=3s --start-period=10s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.COUNTERSIGN_PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node as PID 1: the process handles SIGTERM itself.
+ENTRYPOINT ["node", "apps/cli/bin/countersign.js"]
+CMD ["start", "standalone"]

@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# The first minutes of somebody new: clone into an empty folder, `npm start`, one approval by curl, stop, start again.
+set -euo pipefail
+source_tree=$(cd "$(dirname "$0")/.." && pwd)
+folder=$(mktemp -d)
+clone=$folder/countersign
+pid=
+
+fail() {
+  echo "newcomer: $*" >&2
+  [ -e "$folder/output" ] && tail -n 50 "$folder/output" >&2
+  exit 1
+}
+
+stop_all() {
+  if [ -n "$pid" ]; then kill -TERM "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; fi
+  rm -rf "$folder"
+}
+trap stop_all EXIT
+
+now_ms() { node -p 'Date.now()'; }
+
+# Starts in the background and waits until it is ready; $1 = most seconds that this may take.
+start() {
+  local began
+  began=$(now_ms)
+  (cd "$clone" && exec npm start) >"$folder/output" 2>&1 &
+  pid=$!
+  until curl --silent --fail --output /dev/null "$url/readyz"; do
+    kill -0 "$pid" 2>/dev/null || fail 'npm start ended by itself'
+    [ $(($(now_ms) - began)) -lt $(($1 * 1000)) ] || fail "not ready after $1 s"
+    sleep 0.1
+  done
+  echo "newcomer: ready after $(($(now_ms) - began)) ms"
+}
+
+stop() {
+  local status=0
+  kill -TERM "$pid"
+  wait "$pid" || status=$?
+  pid=
+  # npm may report the signal that it was sent; anything else is the product's own failure.
+  [ "$status" -eq 0 ] || [ "$status" -eq 143 ] || fail "ended with $status after SIGTERM"
+  if curl --silent --output /dev/null "$url/healthz"; then fail 'still answers after SIGTERM'; fi
+  for process in /proc/[0-9]*; do
+    if [[ $(readlink "$process/cwd" 2>/dev/null) == "$clone"* ]]; then fail "left ${process#/proc/} behind"; fi
+  done
+}
+
+COUNTERSIGN_PORT=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+export COUNTERSIGN_PORT
+url=http://127.0.0.1:$COUNTERSIGN_PORT
+
+git clone --quiet "$source_tree" "$clone"
+start 300
+
+# TODO: one approval by curl: request a call with needsApproval as `agent`, see it pending, approve it as `me`, read it decided.
+
+stop
+start 15
+stop
+echo '1 passed, 0 failed'
