@@ -1,1 +1,16 @@
-export {};
+export { eventHeaders, eventKey, eventValue, toEventMessage } from './event-message.js';
+export { PoisonMessageError } from './message-bus.js';
+export type {
+  DeadLetter,
+  DeadLetters,
+  Delivery,
+  Message,
+  MessageBus,
+  MessagePublisher,
+  OutgoingMessage,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionStatus,
+} from './message-bus.js';
+export { topicNames } from './topics.js';
+export type { TopicNames } from './topics.js';

@@ -1,0 +1,13 @@
+/** The topics of one installation. */
+export interface TopicNames {
+  /** Workers → ledger. */
+  readonly requests: string;
+  /** Every recorded event → everybody. */
+  readonly events: string;
+  readonly deadLetters: string;
+}
+
+/** The names of the topics under a prefix (`COUNTERSIGN_TOPIC_PREFIX`). */
+export function topicNames(prefix = 'countersign'): TopicNames {
+  return { requests: `${prefix}.requests.v1`, events: `${prefix}.events.v1`, deadLetters: `${prefix}.dead-letters.v1` };
+}
