@@ -60,8 +60,8 @@ export const recordedDecisionSchema = z.discriminatedUnion('type', [
     sensitive: z.array(z.string()),
     salt: z.string().nullable(),
     verdict: verdictSchema,
-    /** In force from this edit on, where the edited arguments call for more than was asked. */
-    requirement: requirementSchema.optional(),
+    /** In force from this edit on, where the edited arguments call for more than was asked; null: what was asked stands. */
+    requirement: requirementSchema.nullable(),
   }),
   z.strictObject({ type: z.literal('deny') }),
   z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),

@@ -3,7 +3,8 @@ import type { Refusal } from '@countersign/contracts';
 /** What a decider answers: the events to append, or a "no" with a stable code. */
 export type Decision<Event> =
   /** No events: the command repeats what the log already says. */
-  { readonly status: 'accepted'; readonly events: readonly Event[] } | { readonly status: 'refused'; readonly refusal: Refusal };
+  | { readonly status: 'accepted'; readonly events: readonly Event[] }
+  | { readonly status: 'refused'; readonly refusal: Refusal };
 
 /** The whole rule of an aggregate as three pure functions: same input, same answer, on every machine and at any time. */
 export interface Decider<State, Command, Event> {

@@ -25,6 +25,9 @@ export type {
   ToolCallProposal,
   WithdrawResponse,
 } from './tool-call.commands.js';
+export { dueAt, dueCommand } from './tool-call.deadlines.js';
+export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
+export { toolCallDecider } from './tool-call.decider.js';
 export {
   callState,
   currentApproval,

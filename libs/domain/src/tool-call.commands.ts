@@ -70,9 +70,8 @@ export interface EditDecision {
   /** What the tool's schema says about the edited arguments; empty when they are valid. */
   readonly invalid: readonly InvalidArgument[];
   /**
-   * The policy once more, over the edited arguments. `require` puts its requirement in force from this edit on, so that
-   * no edit can slip below the bar of its arguments; the caller MUST NOT pass one laxer than the approval's own, but
-   * pass that one again. `allow` leaves the approval's requirement in force.
+   * The policy once more, over the edited arguments. What it requires is added to what the approval asks, so that no
+   * edit slips below the bar of its own arguments; `allow` takes nothing away from what the approval asks.
    */
   readonly judgement: Judgement;
 }

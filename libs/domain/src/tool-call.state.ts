@@ -23,8 +23,7 @@ export interface Action {
 
 /** What the approvals of the moment agree to: to run an action, or to give an answer in its place. */
 export type Proposal =
-  | { readonly kind: 'run'; readonly actionDigest: string }
-  | { readonly kind: 'answer'; readonly output: JsonValue };
+  { readonly kind: 'run'; readonly actionDigest: string } | { readonly kind: 'answer'; readonly output: JsonValue };
 
 /** One recorded response. Only a `counted` one takes part in the vote. */
 export interface Vote {
@@ -121,7 +120,12 @@ export type Execution =
     }
   /** Claimable again: an idempotent tool's lease is over (`lapsed`), or a person ordered it (`retry`). */
   | { readonly status: 'released'; readonly attempt: number; readonly cause: 'lapsed' | 'retry' }
-  | { readonly status: 'succeeded'; readonly attempt: number | null; readonly by: SettledBy; readonly output: JsonValue }
+  | {
+      readonly status: 'succeeded';
+      readonly attempt: number | null;
+      readonly by: SettledBy;
+      readonly output: JsonValue;
+    }
   | { readonly status: 'failed'; readonly attempt: number | null; readonly by: SettledBy; readonly error: JsonValue }
   | { readonly status: 'unknown'; readonly attempt: number; readonly reason: string; readonly unknownSince: string };
 

@@ -1,0 +1,34 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+
+function isObject(value: JsonValue): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value);
+}
+
+function areEqualObjects(one: JsonObject, other: JsonObject): boolean {
+  const entries = Object.entries(one);
+  return (
+    entries.length === Object.keys(other).length &&
+    entries.every(([key, value]) => {
+      const counterpart = Object.hasOwn(other, key) ? other[key] : undefined;
+      return counterpart !== undefined && areEqualJson(value, counterpart);
+    })
+  );
+}
+
+/** Whether two JSON values are the same value; the order of an object's members does not matter. */
+export function areEqualJson(one: JsonValue, other: JsonValue): boolean {
+  if (isArray(one) && isArray(other)) {
+    return (
+      one.length === other.length &&
+      one.every((value, index) => {
+        const counterpart = other[index];
+        return counterpart !== undefined && areEqualJson(value, counterpart);
+      })
+    );
+  }
+  return isObject(one) && isObject(other) ? areEqualObjects(one, other) : one === other;
+}

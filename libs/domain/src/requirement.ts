@@ -1,0 +1,44 @@
+import type { Assurance, DurationMs, Requirement, Risk, Stage } from '@countersign/contracts';
+
+const levels: Readonly<Record<Assurance | Risk, number>> = { low: 1, medium: 2, high: 3 };
+
+/** Whether `level` is at least `minimum`; no minimum is always reached. */
+export function reaches(level: Assurance, minimum: Assurance | null): boolean {
+  return minimum === null || levels[level] >= levels[minimum];
+}
+
+/** How many people must agree before a stage is satisfied. */
+export function peopleOf(stage: Stage): number {
+  return stage.mode === 'all-of' && stage.groups !== null ? stage.groups.length : stage.approve;
+}
+
+function peopleOfAll(stages: readonly Stage[]): number {
+  return stages.reduce((sum, stage) => sum + peopleOf(stage), 0);
+}
+
+function higher<T extends Assurance | Risk>(one: T | null, other: T | null): T | null {
+  if (one === null || other === null) return one ?? other;
+  return levels[one] >= levels[other] ? one : other;
+}
+
+function shorter(one: DurationMs, other: DurationMs): DurationMs {
+  if (one === 'never') return other;
+  return other === 'never' ? one : Math.min(one, other);
+}
+
+/**
+ * What is required once arguments were edited. The rule of the new arguments says who must agree, unless it asks fewer
+ * people than were asked: otherwise an approver of small refunds could edit a small one into a large one, or a member of
+ * a quorum could edit themselves out of it. How the approval is asked (deadline, decisions) stays as it was.
+ */
+export function raised(asked: Requirement, demanded: Requirement): Requirement {
+  return {
+    ...asked,
+    stages: peopleOfAll(demanded.stages) >= peopleOfAll(asked.stages) ? demanded.stages : asked.stages,
+    fourEyes: asked.fourEyes || demanded.fourEyes,
+    requireReason: [...new Set([...asked.requireReason, ...demanded.requireReason])],
+    minAssurance: higher(asked.minAssurance, demanded.minAssurance),
+    risk: higher(asked.risk, demanded.risk),
+    executeByMs: shorter(asked.executeByMs, demanded.executeByMs),
+  };
+}

@@ -1,0 +1,164 @@
+import type { ToolCallEvent } from '@countersign/contracts';
+import { accepted, refused } from './decider.js';
+import type { Decision } from './decider.js';
+import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
+import type { ExpireApproval, LapseApproval, LapseClaim, RemindApprovers } from './tool-call.commands.js';
+import { callState, currentApproval } from './tool-call.state.js';
+import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
+import { castVote, isDisputed } from './voting.js';
+
+/** A command that nobody gives: time does. */
+export type DeadlineCommand = ExpireApproval | RemindApprovers | LapseApproval | LapseClaim;
+
+/** The moment at which something happens to a call by itself, epoch milliseconds. */
+export interface Deadline {
+  readonly kind: 'expiry' | 'reminder' | 'execute-by' | 'lease';
+  readonly atMs: number;
+}
+
+const notDue = refused('not-due', 'Nothing is due.');
+
+function pendingApproval(state: ToolCallState, approvalId: string): Approval | undefined {
+  const approval = currentApproval(state);
+  return approval?.approvalId === approvalId && approval.resolution.status === 'pending' ? approval : undefined;
+}
+
+/** The deadline of an approval is over: what its policy said for that case, and a no wherever it said nothing. */
+export function expireApproval({ approvalId, at }: ExpireApproval, state: ToolCallState): Decision<ToolCallEvent> {
+  const approval = pendingApproval(state, approvalId);
+  if (approval === undefined || !hasCome(approval.expiresAt, at)) return notDue;
+  switch (approval.requirement.onTimeout) {
+    case 'deny':
+      return accepted(expired(approval, at));
+    case 'escalate':
+      return accepted(escalated(approval, at) ?? expired(approval, at));
+    case 'hold':
+      return accepted({ type: 'ApprovalEscalated', data: escalation(approval, [], null, at) });
+    case 'allow':
+      return accepted(approvedBySilence(approval, at) ?? expired(approval, at));
+  }
+}
+
+function expired({ approvalId }: Approval, at: number): ToolCallEvent {
+  return { type: 'ApprovalExpired', data: { approvalId, expiredAt: toStored(at) } };
+}
+
+function escalation(approval: Approval, to: string[], expiresAt: string | null, at: number) {
+  const level = approval.escalations.length + 1;
+  return { approvalId: approval.approvalId, level, to, expiresAt, escalatedAt: toStored(at) };
+}
+
+/** The next level has its whole time from now on, however late the escalation is recorded. */
+function escalated(approval: Approval, at: number): ToolCallEvent | undefined {
+  const next = approval.requirement.escalation[approval.escalations.length];
+  if (next === undefined) return undefined;
+  return { type: 'ApprovalEscalated', data: escalation(approval, next.to, storedAfter(at, next.expiresInMs), at) };
+}
+
+/**
+ * Silence approves only what was asked, at a risk below high, and only where it is silence: a denial, an edit or an
+ * answer that waits for more votes is somebody's objection, and the call fails closed.
+ */
+function approvedBySilence(approval: Approval, at: number): ToolCallEvent | undefined {
+  const { approvalId, requirement, verdict, actionDigest } = approval;
+  if (requirement.risk === 'high' || isDisputed(approval)) return undefined;
+  return {
+    type: 'ApprovalResponded',
+    data: {
+      approvalId,
+      decision: { type: 'approve' },
+      actionDigest,
+      reason: `Nobody answered in time; rule "${verdict.ruleId}" of policy ${verdict.policyVersion} then approves.`,
+      instruction: null,
+      respondedBy: 'policy',
+      onBehalfOf: null,
+      groups: [],
+      via: 'policy',
+      assurance: 'low',
+      automatic: true,
+      respondedAt: toStored(at),
+      resolution: 'approved',
+      executeBy: storedAfter(at, requirement.executeByMs),
+    },
+  };
+}
+
+/** How many reminders should have gone out by now. */
+function remindersDue({ requirement, requestedAt }: Approval, at: number): number {
+  return requirement.remindersMs.filter((afterMs) => toEpochMs(requestedAt) + afterMs <= at).length;
+}
+
+/** Several that were missed, as after a long stop, become one: nobody is reminded twice in one breath. */
+export function remindApprovers({ approvalId, at }: RemindApprovers, state: ToolCallState): Decision<ToolCallEvent> {
+  const approval = pendingApproval(state, approvalId);
+  if (approval === undefined || hasCome(approval.expiresAt, at)) return notDue;
+  const nth = remindersDue(approval, at);
+  if (nth <= approval.remindersSent) return notDue;
+  return accepted({ type: 'ApproversReminded', data: { approvalId, nth, remindedAt: toStored(at) } });
+}
+
+/** The executeBy of a call that is approved and was never claimed. Claimed in time, it stays claimable. */
+function executeByOf({ permission, execution }: ToolCall): string | null {
+  return permission.status === 'approved' && execution.status === 'none' ? permission.executeBy : null;
+}
+
+/** An approval is no stock: unused, it ends. An allowed call has no such end. */
+export function lapseApproval({ approvalId, at }: LapseApproval, state: ToolCallState): Decision<ToolCallEvent> {
+  const isDue =
+    state.status === 'recorded' && currentApproval(state)?.approvalId === approvalId && hasCome(executeByOf(state), at);
+  return isDue ? accepted({ type: 'ApprovalLapsed', data: { approvalId, lapsedAt: toStored(at) } }) : notDue;
+}
+
+/** The lease is over without a report. Only a tool that said it can be repeated becomes claimable again. */
+export function lapseClaim({ attempt, at }: LapseClaim, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'unrequested' || state.execution.status !== 'claimed') return notDue;
+  const { execution, request } = state;
+  if (execution.attempt !== attempt || !hasCome(execution.leaseUntil, at)) return notDue;
+  if (request.idempotent) return accepted({ type: 'ExecutionLapsed', data: { attempt, lapsedAt: toStored(at) } });
+  const reason = `The lease of ${execution.resolverId} ended without a report.`;
+  return accepted({ type: 'ExecutionOutcomeUnknown', data: { attempt, reason, unknownSince: toStored(at) } });
+}
+
+function deadline(kind: Deadline['kind'], stored: string | null): readonly Deadline[] {
+  return stored === null ? [] : [{ kind, atMs: toEpochMs(stored) }];
+}
+
+function nextReminder({ requirement, requestedAt, remindersSent }: Approval): readonly Deadline[] {
+  const afterMs = requirement.remindersMs.toSorted((one, other) => one - other)[remindersSent];
+  return afterMs === undefined ? [] : [{ kind: 'reminder', atMs: toEpochMs(requestedAt) + afterMs }];
+}
+
+/** Everything that will happen by itself in the present state, the final things first. */
+function deadlines(state: ToolCallState): readonly Deadline[] {
+  if (state.status === 'unrequested') return [];
+  const approval = currentApproval(state);
+  if (state.execution.status === 'claimed') return deadline('lease', state.execution.leaseUntil);
+  if (callState(state) === 'approved') return deadline('execute-by', executeByOf(state));
+  if (approval?.resolution.status !== 'pending') return [];
+  return [...deadline('expiry', approval.expiresAt), ...nextReminder(approval)];
+}
+
+/** The next moment at which something happens to the call by itself; null when nothing will. */
+export function dueAt(state: ToolCallState): Deadline | null {
+  return deadlines(state).reduce<Deadline | null>(
+    (first, next) => (first === null || next.atMs < first.atMs ? next : first),
+    null,
+  );
+}
+
+/** What is due at `at` (epoch milliseconds); null when nothing is. Afterwards ask again: another thing may be due. */
+export function dueCommand(state: ToolCallState, at: number): DeadlineCommand | null {
+  const due = deadlines(state).find(({ atMs }) => atMs <= at);
+  if (due === undefined || state.status === 'unrequested') return null;
+  const approvalId = currentApproval(state)?.approvalId ?? '';
+  switch (due.kind) {
+    case 'expiry':
+      return { type: 'ExpireApproval', approvalId, at };
+    case 'reminder':
+      return { type: 'RemindApprovers', approvalId, at };
+    case 'execute-by':
+      return { type: 'LapseApproval', approvalId, at };
+    case 'lease':
+      return state.execution.status === 'claimed' ? { type: 'LapseClaim', attempt: state.execution.attempt, at } : null;
+  }
+}

@@ -1,0 +1,210 @@
+import type { EventData, ToolCallEvent } from '@countersign/contracts';
+import type { Approval, Execution, Permission, ToolCall, ToolCallState } from './tool-call.state.js';
+import { castVote, currentStage, withdrawVote } from './voting.js';
+
+/**
+ * What the log says, folded. Total: an event that cannot have happened (nobody's decider made it) leaves the state as it
+ * is, and the first resolution of an approval wins here too.
+ */
+export function evolve(state: ToolCallState, event: ToolCallEvent): ToolCallState {
+  if (state.status === 'recorded') return evolveCall(state, event);
+  return event.type === 'ToolCallRequested' ? requested(event.data) : state;
+}
+
+function requested(request: EventData<'ToolCallRequested'>): ToolCall {
+  const { arguments: args, sensitive, salt, actionDigest } = request;
+  return {
+    status: 'recorded',
+    request,
+    action: { arguments: args, sensitive, salt, actionDigest },
+    verdict: null,
+    // Until its verdict is there, nothing may run.
+    permission: { status: 'awaiting_approval' },
+    approvals: [],
+    execution: { status: 'none' },
+    instruction: null,
+    settledAt: null,
+  };
+}
+
+function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
+  switch (event.type) {
+    case 'ToolCallRequested':
+      return call;
+    case 'ToolCallAllowed':
+      return { ...call, verdict: event.data.verdict, permission: { status: 'allowed' } };
+    case 'ToolCallBlocked':
+      return {
+        ...ended(call, { status: 'blocked', reason: event.data.reason }, event.data.blockedAt),
+        verdict: event.data.verdict,
+      };
+    case 'ToolCallCancelled':
+      return cancelled(call, event.data);
+    case 'ApprovalRequested':
+    case 'ApprovalResponded':
+    case 'ResponseWithdrawn':
+    case 'ApprovalExpired':
+    case 'ApprovalEscalated':
+    case 'ApproversReminded':
+    case 'ApprovalLapsed':
+      return evolveApproval(call, event);
+    default:
+      return evolveExecution(call, event);
+  }
+}
+
+type ApprovalEvent = Extract<ToolCallEvent, { type: `Approv${string}` | 'ResponseWithdrawn' }>;
+
+function evolveApproval(call: ToolCall, event: ApprovalEvent): ToolCall {
+  switch (event.type) {
+    case 'ApprovalRequested':
+      return asked(call, event.data);
+    case 'ApprovalResponded':
+      return responded(call, event.data);
+    case 'ResponseWithdrawn':
+      return onPending(call, event.data.approvalId, (approval) =>
+        withdrawVote(approval, event.data.withdrawnBy, call.action.actionDigest),
+      );
+    case 'ApprovalExpired':
+      return expired(call, event.data);
+    case 'ApprovalEscalated':
+      return onPending(call, event.data.approvalId, (approval) => escalated(approval, event.data));
+    case 'ApproversReminded':
+      return onPending(call, event.data.approvalId, (approval) => ({ ...approval, remindersSent: event.data.nth }));
+    case 'ApprovalLapsed':
+      return ended(call, { status: 'expired', cause: 'lapsed' }, event.data.lapsedAt);
+  }
+}
+
+type ExecutionEvent = Extract<ToolCallEvent, { type: `Execution${string}` }>;
+
+function evolveExecution(call: ToolCall, event: ExecutionEvent): ToolCall {
+  switch (event.type) {
+    case 'ExecutionClaimed': {
+      const { actionDigest: _, ...claim } = event.data;
+      return executing(call, { status: 'claimed', ...claim });
+    }
+    case 'ExecutionClaimRenewed': {
+      const { execution } = call;
+      return execution.status === 'claimed'
+        ? executing(call, { ...execution, leaseUntil: event.data.leaseUntil })
+        : call;
+    }
+    case 'ExecutionSucceeded': {
+      const { attempt, executedBy, output, reportedAt } = event.data;
+      return executing(call, { status: 'succeeded', attempt, by: executedBy, output }, reportedAt);
+    }
+    case 'ExecutionFailed': {
+      const { attempt, executedBy, error, reportedAt } = event.data;
+      return executing(call, { status: 'failed', attempt, by: executedBy, error }, reportedAt);
+    }
+    case 'ExecutionLapsed':
+      return executing(call, { status: 'released', attempt: event.data.attempt, cause: 'lapsed' });
+    case 'ExecutionOutcomeUnknown':
+      return executing(call, { status: 'unknown', ...event.data }, event.data.unknownSince);
+    case 'ExecutionReconciled':
+      return reconciled(call, event.data);
+  }
+}
+
+function executing(call: ToolCall, execution: Execution, settledAt: string | null = null): ToolCall {
+  return { ...call, execution, settledAt };
+}
+
+function ended(call: ToolCall, permission: Permission, settledAt: string): ToolCall {
+  return { ...call, permission, settledAt };
+}
+
+/** Changes the approval of that id, as long as it is pending. */
+function onPending(call: ToolCall, approvalId: string, change: (approval: Approval) => Approval): ToolCall {
+  const approvals = call.approvals.map((approval) =>
+    approval.approvalId === approvalId && approval.resolution.status === 'pending' ? change(approval) : approval,
+  );
+  return { ...call, approvals };
+}
+
+function asked(call: ToolCall, data: EventData<'ApprovalRequested'>): ToolCall {
+  const approval: Approval = {
+    ...data,
+    escalations: [],
+    remindersSent: 0,
+    proposal: { kind: 'run', actionDigest: data.actionDigest },
+    votes: [],
+    resolution: { status: 'pending' },
+  };
+  return {
+    ...call,
+    verdict: data.verdict,
+    permission: { status: 'awaiting_approval' },
+    approvals: [...call.approvals, approval],
+    settledAt: null,
+  };
+}
+
+function responded(before: ToolCall, data: EventData<'ApprovalResponded'>): ToolCall {
+  const pending = before.approvals.find(
+    ({ approvalId, resolution }) => approvalId === data.approvalId && resolution.status === 'pending',
+  );
+  if (pending === undefined) return before;
+  const voted = castVote(pending, data);
+  const { respondedBy, respondedAt, via, reason, resolution: status } = data;
+  const resolution: Approval['resolution'] =
+    status === 'pending' ? { status } : { status, respondedBy, respondedAt, via, reason };
+  const call = onPending(edited(before, data), data.approvalId, () => ({ ...voted, resolution }));
+  return resolved({ ...call, instruction: data.instruction ?? call.instruction }, voted, data);
+}
+
+/** An edit sets what will run, and what the votes after it are about. */
+function edited(call: ToolCall, { decision, actionDigest }: EventData<'ApprovalResponded'>): ToolCall {
+  if (decision.type !== 'edit') return call;
+  const { arguments: args, sensitive, salt } = decision;
+  return { ...call, action: { arguments: args, sensitive, salt, actionDigest } };
+}
+
+/** An approved run may be claimed. An approved answer is the call's result: there is nothing to claim any more. */
+function resolved(call: ToolCall, { proposal }: Approval, data: EventData<'ApprovalResponded'>): ToolCall {
+  if (data.resolution === 'pending') return call;
+  if (data.resolution === 'denied') return ended(call, { status: 'denied' }, data.respondedAt);
+  if (proposal.kind === 'run') {
+    return {
+      ...call,
+      permission: { status: 'approved', actionDigest: proposal.actionDigest, executeBy: data.executeBy },
+    };
+  }
+  const permission: Permission = { status: 'approved', actionDigest: data.actionDigest, executeBy: null };
+  const execution: Execution = { status: 'succeeded', attempt: null, by: 'approver', output: proposal.output };
+  return executing({ ...call, permission }, execution, data.respondedAt);
+}
+
+function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalExpired'>): ToolCall {
+  const after = onPending(call, approvalId, (approval) => ({
+    ...approval,
+    resolution: { status: 'expired', expiredAt },
+  }));
+  return ended(after, { status: 'expired', cause: 'unanswered' }, expiredAt);
+}
+
+function escalated(approval: Approval, { to, expiresAt }: EventData<'ApprovalEscalated'>): Approval {
+  const escalations = [...approval.escalations, { stage: currentStage(approval), to }];
+  return { ...approval, escalations, expiresAt };
+}
+
+function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCall {
+  const { reason, cancelledBy, cancelledAt } = data;
+  const resolution: Approval['resolution'] = { status: 'cancelled', cancelledBy, cancelledAt, reason };
+  const after = onPending(call, data.approvalId ?? '', (approval) => ({ ...approval, resolution }));
+  return ended(after, { status: 'cancelled', reason, cancelledBy }, cancelledAt);
+}
+
+function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'ExecutionReconciled'>): ToolCall {
+  const attempt = call.execution.status === 'none' ? 0 : (call.execution.attempt ?? 0);
+  switch (status) {
+    case 'succeeded':
+      // The person knows that it ran, not what came out.
+      return executing(call, { status, attempt, by: 'reconciliation', output: null }, reconciledAt);
+    case 'failed':
+      return executing(call, { status, attempt, by: 'reconciliation', error: note }, reconciledAt);
+    case 'retry':
+      return executing(call, { status: 'released', attempt, cause: 'retry' });
+  }
+}

@@ -1,0 +1,200 @@
+import type { BatchMode, ToolCallEvent } from '@countersign/contracts';
+import { accepted, refused } from './decider.js';
+import type { Decision } from './decider.js';
+import { hasCome, toStored } from './time.js';
+import type {
+  ClaimExecution,
+  Outcome,
+  ReconcileExecution,
+  RenewClaim,
+  ReportExecution,
+  SiblingCall,
+  SubmitClientOutput,
+} from './tool-call.commands.js';
+import type { Execution, ToolCall, ToolCallState } from './tool-call.state.js';
+
+/** The fencing token of the latest claim; 0 when nobody has claimed. */
+export function latestAttempt(execution: Execution): number {
+  return execution.status === 'none' ? 0 : (execution.attempt ?? 0);
+}
+
+/** Refuses unless the call may run now, as far as people, policy and time are concerned. */
+function notPermitted({ permission, execution }: ToolCall, at: number): Decision<never> | undefined {
+  switch (permission.status) {
+    case 'allowed':
+      return undefined;
+    case 'approved': {
+      // A call that was claimed in time stays claimable after its claim is released: `executeBy` ends the right to begin.
+      const isOver = execution.status === 'none' && hasCome(permission.executeBy, at);
+      return isOver ? lapsed(permission.executeBy) : undefined;
+    }
+    case 'expired':
+      // The same fact gets the same code, whether its recorder was there before the claim or not.
+      return permission.cause === 'lapsed'
+        ? lapsed(null)
+        : refused('not-approved', 'The approval has expired.', { state: 'expired' });
+    default:
+      return refused('not-approved', `The tool call is ${permission.status}.`, { state: permission.status });
+  }
+}
+
+function lapsed(executeBy: string | null): Decision<never> {
+  const detail = 'The approval was not used in time.';
+  return executeBy === null ? refused('approval-lapsed', detail) : refused('approval-lapsed', detail, { executeBy });
+}
+
+function alreadyBegun(execution: Execution): Decision<never> | undefined {
+  switch (execution.status) {
+    case 'none':
+    case 'released':
+      return undefined;
+    case 'claimed': {
+      // Also when its lease is over: the lapse is recorded first, and says whether a second attempt is allowed at all.
+      const { attempt, resolverId, leaseUntil } = execution;
+      return refused('already-claimed', `Claimed by ${resolverId}.`, { attempt, resolverId, leaseUntil });
+    }
+    default:
+      return refused('already-settled', `The execution is ${execution.status}.`, { state: execution.status });
+  }
+}
+
+const joined: ReadonlySet<SiblingCall['state']> = new Set([
+  'allowed',
+  'approved',
+  'executing',
+  // These had been approved or allowed, and began.
+  'succeeded',
+  'failed',
+  'unknown',
+]);
+
+function missingSiblings(
+  command: ClaimExecution,
+  batch: { batchMode: BatchMode; batchCallIds: readonly string[] },
+): readonly string[] {
+  if (batch.batchMode !== 'all-or-nothing') return [];
+  const ready = new Set(command.siblings.filter(({ state }) => joined.has(state)).map(({ callId }) => callId));
+  // By the recorded list, not by what the command brings: a sibling that was not looked up counts as missing.
+  return batch.batchCallIds.filter((callId) => callId !== command.callId && !ready.has(callId));
+}
+
+/** The one gate to an execution: approved or allowed, in time, this digest, nobody else, and the whole batch. */
+export function claimExecution(command: ClaimExecution, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
+  const { request, action, execution } = state;
+  const refusal = alreadyBegun(execution) ?? notPermitted(state, command.at);
+  if (refusal !== undefined) return refusal;
+  if (request.clientExecuted) return refused('not-approved', 'The client executes this tool call itself.');
+  // Attack: arguments swapped between the approval and the run. What was approved is what runs.
+  if (command.actionDigest !== digestToRun(state)) {
+    return refused('digest-mismatch', 'These are not the arguments that were approved.', {
+      actionDigest: action.actionDigest,
+    });
+  }
+  const missing = missingSiblings(command, request);
+  if (missing.length > 0)
+    return refused('batch-incomplete', 'Not every call of the batch is approved.', { callIds: missing });
+  const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey } = command;
+  const attempt = latestAttempt(execution) + 1;
+  const times = { claimedAt: toStored(at), leaseUntil: toStored(at + leaseMs) };
+  return accepted({
+    type: 'ExecutionClaimed',
+    data: { attempt, resolverId, claimedBy, actionDigest, idempotencyKey, ...times },
+  });
+}
+
+function digestToRun({ permission, action }: ToolCall): string {
+  return permission.status === 'approved' ? permission.actionDigest : action.actionDigest;
+}
+
+/** Moves the end of the lease; never back, so that an old renewal arriving late does no harm. */
+export function renewClaim(command: RenewClaim, state: ToolCallState): Decision<ToolCallEvent> {
+  const execution = executionOf(state);
+  if (execution.status !== 'claimed' || execution.attempt !== command.attempt) return stale(execution);
+  const leaseUntil = toStored(command.at + command.leaseMs);
+  if (leaseUntil <= execution.leaseUntil) return accepted();
+  return accepted({
+    type: 'ExecutionClaimRenewed',
+    data: { attempt: command.attempt, leaseUntil, renewedAt: toStored(command.at) },
+  });
+}
+
+/**
+ * Takes the truth from whoever holds the latest fencing token, also after its lease: it is the only one that knows.
+ * Not once a person has said what happened, nor once somebody else holds a newer token.
+ */
+export function reportExecution(command: ReportExecution, state: ToolCallState): Decision<ToolCallEvent> {
+  const execution = executionOf(state);
+  const { attempt, outcome } = command;
+  if (latestAttempt(execution) !== attempt) return stale(execution);
+  switch (execution.status) {
+    case 'claimed':
+    case 'unknown':
+      return accepted(
+        settled(outcome, { attempt, executedBy: 'resolver', reportedBy: command.reportedBy, at: command.at }),
+      );
+    case 'released':
+      // An idempotent tool did finish after its lease: known now, no second run is needed.
+      return execution.cause === 'lapsed' && permits(state)
+        ? accepted(
+            settled(outcome, { attempt, executedBy: 'resolver', reportedBy: command.reportedBy, at: command.at }),
+          )
+        : stale(execution);
+    case 'succeeded':
+    case 'failed':
+      return execution.by === 'resolver' && execution.status === outcome.status ? accepted() : stale(execution);
+    case 'none':
+      return stale(execution);
+  }
+}
+
+/** Whether the call was not called off after its claim was released. */
+function permits(state: ToolCallState): boolean {
+  return (
+    state.status === 'recorded' && (state.permission.status === 'allowed' || state.permission.status === 'approved')
+  );
+}
+
+/** A person says what happened to an execution of unknown outcome. Only this makes such a call claimable again. */
+export function reconcileExecution(command: ReconcileExecution, state: ToolCallState): Decision<ToolCallEvent> {
+  if (executionOf(state).status !== 'unknown')
+    return refused('not-unknown', 'The outcome of this tool call is not unknown.');
+  const { status, note, reconciledBy, at } = command;
+  return accepted({ type: 'ExecutionReconciled', data: { status, note, reconciledBy, reconciledAt: toStored(at) } });
+}
+
+/** The client ran the tool itself: its output is taken where a claim would have been. */
+export function submitClientOutput(command: SubmitClientOutput, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
+  if (!state.request.clientExecuted) return refused('not-client-executed', 'A resolver executes this tool call.');
+  const refusal = alreadyBegun(state.execution) ?? notPermitted(state, command.at);
+  if (refusal !== undefined) return refusal;
+  return accepted(
+    settled(command.outcome, { attempt: null, executedBy: 'client', reportedBy: command.submittedBy, at: command.at }),
+  );
+}
+
+interface Report {
+  readonly attempt: number | null;
+  readonly executedBy: 'resolver' | 'client';
+  readonly reportedBy: string;
+  readonly at: number;
+}
+
+function settled(outcome: Outcome, { at, ...report }: Report): ToolCallEvent {
+  const data = { ...report, reportedAt: toStored(at) };
+  return outcome.status === 'succeeded'
+    ? { type: 'ExecutionSucceeded', data: { ...data, output: outcome.output } }
+    : { type: 'ExecutionFailed', data: { ...data, error: outcome.error } };
+}
+
+function executionOf(state: ToolCallState): Execution {
+  return state.status === 'recorded' ? state.execution : { status: 'none' };
+}
+
+function stale(execution: Execution): Decision<never> {
+  return refused('stale-claim', 'This claim is no longer the one that counts.', {
+    status: execution.status,
+    attempt: latestAttempt(execution),
+  });
+}

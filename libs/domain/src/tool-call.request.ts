@@ -1,0 +1,109 @@
+import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
+import { assert } from './assert.js';
+import { accepted, refused } from './decider.js';
+import type { Decision } from './decider.js';
+import { storedAfter, toStored } from './time.js';
+import type { CancelToolCall, RequestApproval, RequestToolCall } from './tool-call.commands.js';
+import { callState, currentApproval, nextRound } from './tool-call.state.js';
+import type { ToolCallState } from './tool-call.state.js';
+
+interface Question {
+  readonly approvalId: string;
+  readonly round: number;
+  readonly actionDigest: string;
+  readonly verdict: Verdict;
+  readonly requirement: Requirement;
+  readonly reason: string | null;
+  readonly description: string | null;
+  readonly requestedBy: string;
+}
+
+function approvalRequested(question: Question, at: number): ToolCallEvent {
+  const expiresAt = storedAfter(at, question.requirement.expiresInMs);
+  return { type: 'ApprovalRequested', data: { ...question, requestedAt: toStored(at), expiresAt } };
+}
+
+/** What the policy's verdict makes of a new call. */
+function judged({ call, judgement, approvalId, at }: RequestToolCall): ToolCallEvent {
+  const { verdict } = judgement;
+  switch (judgement.outcome) {
+    case 'allow':
+      return { type: 'ToolCallAllowed', data: { verdict, allowedAt: toStored(at) } };
+    case 'block':
+      return { type: 'ToolCallBlocked', data: { verdict, reason: judgement.reason, blockedAt: toStored(at) } };
+    case 'require': {
+      const { actionDigest, reason, description, requestedBy } = call;
+      const { requirement } = judgement;
+      const question = { approvalId, round: 1, actionDigest, verdict, requirement, reason, description, requestedBy };
+      return approvalRequested(question, at);
+    }
+  }
+}
+
+/** Proposal and verdict are one decision, appended together: no reader ever sees a call that nobody judged. */
+export function requestToolCall(command: RequestToolCall, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'recorded') {
+    // The digest of the request, not of an edit: the agent repeats what it asked.
+    return state.request.actionDigest === command.call.actionDigest
+      ? accepted()
+      : refused('tool-call-mismatch', 'The same tool call is already recorded with other arguments.');
+  }
+  const requested: ToolCallEvent = {
+    type: 'ToolCallRequested',
+    data: { ...command.call, requestedAt: toStored(command.at) },
+  };
+  return accepted(requested, judged(command));
+}
+
+/** Before the first claim of an allowed call, or again after a round that ended without an execution. */
+export function requestApproval(command: RequestApproval, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
+  const { permission, execution, action, request } = state;
+  if (permission.status === 'awaiting_approval') {
+    const approvalId = currentApproval(state)?.approvalId;
+    return refused('already-pending', 'An approval of this tool call is pending.', { approvalId });
+  }
+  const askable = permission.status === 'allowed' || permission.status === 'expired';
+  if (!askable || execution.status !== 'none') {
+    const name = callState(state);
+    return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, {
+      state: name,
+    });
+  }
+  assert(command.round === nextRound(state), 'a further approval is the next round');
+  const question = {
+    approvalId: command.approvalId,
+    round: command.round,
+    actionDigest: action.actionDigest,
+    verdict: command.verdict,
+    requirement: command.requirement,
+    reason: command.reason ?? request.reason,
+    description: command.description ?? request.description,
+    requestedBy: command.requestedBy,
+  };
+  return accepted(approvalRequested(question, command.at));
+}
+
+/** Only what has not begun can be called off: a claim may already have had its effect. */
+export function cancelToolCall(command: CancelToolCall, state: ToolCallState): Decision<ToolCallEvent> {
+  const name = callState(state);
+  switch (name) {
+    case null:
+      return refused('not-requested', 'No such tool call is recorded.');
+    case 'executing':
+      return refused('already-claimed', 'The execution is under way.');
+    case 'awaiting_approval':
+    case 'allowed':
+    case 'approved': {
+      const approval = currentApproval(state);
+      const approvalId = approval?.resolution.status === 'pending' ? approval.approvalId : null;
+      const { reason, cancelledBy, at } = command;
+      return accepted({
+        type: 'ToolCallCancelled',
+        data: { approvalId, reason, cancelledBy, cancelledAt: toStored(at) },
+      });
+    }
+    default:
+      return refused('already-settled', `The tool call is ${name}.`, { state: name });
+  }
+}
