@@ -10,3 +10,5 @@ export type {
   ReadModel,
   ReadModelStats,
 } from './read-model.js';
+export { toApprovalView, toRunView, toToolCallView } from './views.js';
+export type { Visibility } from './views.js';
