@@ -9,7 +9,7 @@ import { closeBatch } from './batch.js';
 import { toRejection } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { FieldError, Outcome, Rejection } from './outcome.js';
-import type { CommandPorts } from './ports.js';
+import type { CommandPorts, ServiceTool } from './ports.js';
 
 /** The calls of one request, in its order. */
 export interface RequestedToolCalls {
@@ -97,44 +97,60 @@ function planCall(
   states: readonly ToolCallState[],
 ): Plan {
   const { body, agentId, callIds } = step;
-  const tool = ports.tools.find(actor.tenant, call.toolName);
-  const toolSchema = tool?.inputSchema ?? call.toolSchema ?? null;
-  const toolSchemaHash = toolSchema === null ? null : jcsDigest(toolSchema);
+  const facts = factsOf(call, ports.tools.find(actor.tenant, call.toolName));
+  const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
   const state = states[index] ?? { status: 'unrequested' };
   const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
-  const identity = { tenant: actor.tenant, runId: body.runId, agentId, toolCallId: call.toolCallId, toolName: call.toolName };
-  const needsApproval = call.needsApproval === true || tool?.needsApproval === true;
+  const { toolCallId, toolName } = call;
+  const identity = { tenant: actor.tenant, runId: body.runId, agentId, toolCallId, toolName };
   const proposal: ToolCallProposal = {
     callId: callIds[index] ?? '',
     ...identity,
-    batchId: body.batchId ?? null,
-    batchMode: body.batchMode ?? 'independent',
-    batchCallIds: callIds.length > 1 ? [...callIds] : [],
+    ...batchOf(step),
+    ...facts,
     arguments: call.arguments,
-    toolSchema,
     toolSchemaHash,
     salt,
     actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
-    sensitive: sensitivePointers(call.arguments, toolSchema),
-    needsApproval,
-    reason: call.reason ?? null,
-    description: call.description ?? null,
-    clientExecuted: call.clientExecuted ?? false,
-    idempotent: tool?.idempotent ?? call.idempotent ?? false,
-    labels: call.labels ?? {},
+    sensitive: sensitivePointers(call.arguments, facts.toolSchema),
     requestedBy: actor.principal,
   };
   const policyCall: PolicyCall = {
     agentId,
     runId: body.runId,
-    toolName: call.toolName,
+    toolName,
     arguments: call.arguments,
-    labels: proposal.labels,
-    needsApproval,
+    labels: facts.labels,
+    needsApproval: facts.needsApproval,
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,
   };
   return { callId: proposal.callId, recorded: state.status === 'recorded', proposal, policyCall };
+}
+
+function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
+  return {
+    batchId: body.batchId ?? null,
+    batchMode: body.batchMode ?? 'independent',
+    batchCallIds: callIds.length > 1 ? [...callIds] : [],
+  };
+}
+
+/** What is recorded of a call beside its identity. Of the service's own tools the operator's file says it, not the agent. */
+function factsOf(call: RequestedCall, tool: ServiceTool | undefined) {
+  const { reason = null, description = null, clientExecuted = false, labels = {} } = call;
+  const presented = { reason, description, clientExecuted, labels };
+  const needsApproval = call.needsApproval ?? false;
+  if (tool === undefined) {
+    const { toolSchema = null, idempotent = false } = call;
+    return { ...presented, toolSchema, needsApproval, idempotent };
+  }
+  return {
+    ...presented,
+    toolSchema: tool.inputSchema ?? call.toolSchema ?? null,
+    needsApproval: needsApproval || tool.needsApproval,
+    idempotent: tool.idempotent,
+  };
 }
 
 function sameAction(plan: Plan, state: ToolCallState | undefined): boolean {

@@ -40,7 +40,10 @@ interface Parsed {
 export function loadPolicy(file: string, text: string): PolicyContent {
   const parsed = file.endsWith('.toml') ? readToml(file, text) : readYaml(file, text);
   const result = policyFileSchema.safeParse(parsed.value);
-  if (!result.success) throw new PolicyFileError(result.error.issues.flatMap((issue) => toProblems(file, issue, parsed)));
+  if (!result.success) {
+    const problems = result.error.issues.flatMap((issue) => toProblems(file, issue, parsed));
+    throw new PolicyFileError(problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+  }
   return toPolicyContent(result.data, parsed.value as JsonObject);
 }
 

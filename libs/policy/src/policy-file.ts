@@ -4,14 +4,12 @@ import { z } from 'zod';
 import { parseDurationMs } from './duration.js';
 import { globProblem } from './glob.js';
 
-const durationSchema = z.string().transform((text, context): number => {
-  const durationMs = parseDurationMs(text);
+const durationOrNeverSchema = z.string().transform((text, context): DurationMs => {
+  const durationMs = text === 'never' ? text : parseDurationMs(text);
   if (durationMs !== undefined) return durationMs;
-  context.addIssue({ code: 'custom', message: `"${text}" is not a duration: write 30s, 10m, 2h or 3d` });
+  context.addIssue({ code: 'custom', message: `"${text}" is not a duration: write 30s, 10m, 2h, 3d or never` });
   return z.NEVER;
 });
-
-const durationOrNeverSchema = z.union([z.literal('never'), durationSchema]);
 
 const globSchema = z.string().superRefine((glob, context) => {
   const problem = globProblem(glob);
@@ -79,17 +77,18 @@ const hourMs = 3_600_000;
 
 /** The content of a validated policy file. */
 export function toPolicyContent(file: z.output<typeof policyFileSchema>, source: JsonObject): PolicyContent {
-  const defaults = file.defaults ?? {};
+  const { autoApprovedTools, requireApprovalTools = [], defaults = {} } = file;
+  const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = defaults;
   return {
     tenant: file.tenant,
-    default: file.default ?? (file.autoApprovedTools === undefined ? 'allow' : 'require'),
-    autoApprovedTools: file.autoApprovedTools ?? [],
-    requireApprovalTools: file.requireApprovalTools ?? [],
+    default: file.default ?? (autoApprovedTools === undefined ? 'allow' : 'require'),
+    autoApprovedTools: autoApprovedTools ?? [],
+    requireApprovalTools,
     defaults: {
-      expiresInMs: defaults.expiresIn ?? hourMs,
-      executeByMs: defaults.executeBy ?? hourMs,
-      onTimeout: defaults.onTimeout ?? 'deny',
-      fourEyes: defaults.fourEyes ?? true,
+      expiresInMs: expiresIn,
+      executeByMs: executeBy,
+      onTimeout,
+      fourEyes,
       allowedDecisions: defaults.allowedDecisions ?? decisionTypes,
     },
     source,

@@ -1,0 +1,58 @@
+import { resolve } from 'node:path';
+import { logLevels, readConfig } from '@countersign/runtime';
+import type { LogLevel } from '@countersign/runtime';
+import { z } from 'zod';
+
+const schema = z.object({
+  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
+  COUNTERSIGN_PORT: z
+    .string()
+    .regex(/^[0-9]{1,5}$/, 'must be a port number')
+    .transform(Number)
+    .pipe(z.int().max(65_535))
+    .default(7400),
+  COUNTERSIGN_DATA: z.string().default('./data'),
+  COUNTERSIGN_POLICY: z.string().optional(),
+  COUNTERSIGN_TOKENS_FILE: z.string().optional(),
+  COUNTERSIGN_TOOLS: z.string().optional(),
+  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
+});
+
+/** What standalone can be told; every path is absolute. */
+export interface StandaloneConfig {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly dataFolder: string;
+  readonly policyFile: string | null;
+  /** The operator's own file; null: `tokens.json` in the data folder, made on the first start. */
+  readonly tokensFile: string | null;
+  readonly toolsFile: string | null;
+  readonly logLevel: LogLevel;
+}
+
+/**
+ * The configuration out of the environment; relative paths start at `folder`.
+ * @throws ConfigError naming every wrong variable at once.
+ */
+export function readStandaloneConfig(
+  env: Readonly<Record<string, string | undefined>>,
+  folder: string = process.cwd(),
+): StandaloneConfig {
+  const values = readConfig(schema, env);
+  const file = (path: string | undefined): string | null => (path === undefined ? null : resolve(folder, path));
+  return {
+    host: values.COUNTERSIGN_HOST,
+    port: values.COUNTERSIGN_PORT,
+    dataFolder: resolve(folder, values.COUNTERSIGN_DATA),
+    policyFile: file(values.COUNTERSIGN_POLICY),
+    tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
+    toolsFile: file(values.COUNTERSIGN_TOOLS),
+    logLevel: values.COUNTERSIGN_LOG_LEVEL,
+  };
+}
+
+/** Whether an address is reachable from this machine alone. */
+export function isLoopback(host: string): boolean {
+  return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
+}

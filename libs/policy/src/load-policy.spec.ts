@@ -1,0 +1,95 @@
+import { loadPolicy, PolicyFileError } from './load-policy.js';
+
+function problemsOf(file: string, text: string): readonly string[] {
+  try {
+    loadPolicy(file, text);
+  } catch (error) {
+    if (error instanceof PolicyFileError) return error.message.split('\n');
+    throw error;
+  }
+  throw new Error('the policy was taken');
+}
+
+const yaml = `
+version: 1
+autoApprovedTools: ["get_*"]   # reads are free
+requireApprovalTools: ["delete_*"]
+defaults: { expiresIn: 30m, executeBy: never, onTimeout: hold, fourEyes: false, allowedDecisions: [approve, deny] }
+`;
+
+describe('loadPolicy', () => {
+  it('reads YAML, JSON and TOML of the same content as the same policy', () => {
+    const fromYaml = loadPolicy('p.yaml', yaml);
+    const fromJson = loadPolicy('p.json', JSON.stringify(fromYaml.source));
+    const fromToml = loadPolicy(
+      'p.toml',
+      `version = 1
+autoApprovedTools = ["get_*"]
+requireApprovalTools = ["delete_*"]
+[defaults]
+expiresIn = "30m"
+executeBy = "never"
+onTimeout = "hold"
+fourEyes = false
+allowedDecisions = ["approve", "deny"]`,
+    );
+    expect(fromYaml.version).toMatch(/^sha256:[0-9a-f]{64}$/);
+    expect(fromJson).toEqual(fromYaml);
+    expect(fromToml.version).toBe(fromYaml.version);
+    expect(fromYaml.defaults).toEqual({
+      expiresInMs: 1_800_000,
+      executeByMs: 'never',
+      onTimeout: 'hold',
+      fourEyes: false,
+      allowedDecisions: ['approve', 'deny'],
+    });
+  });
+
+  it('takes a change of meaning, and not of formatting, as another version', () => {
+    const one = loadPolicy('p.yaml', 'version: 1\ndefault: require');
+    expect(loadPolicy('p.yaml', '# a comment\ndefault:   require\nversion: 1').version).toBe(one.version);
+    expect(loadPolicy('p.yaml', 'version: 1\ndefault: allow').version).not.toBe(one.version);
+  });
+
+  it('requires approval by default beside an allow-list, and allows where there is none', () => {
+    expect(loadPolicy('p.yaml', 'version: 1\nautoApprovedTools: [a]').default).toBe('require');
+    expect(loadPolicy('p.yaml', 'version: 1').default).toBe('allow');
+  });
+
+  it('names file, line and path of every problem at once', () => {
+    const text = `version: 1
+defaults:
+  expiresIn: 90 minutes
+  colour: red
+requireApprovalTools: ["a b"]
+surprise: true
+`;
+    expect(problemsOf('p.yaml', text)).toEqual([
+      expect.stringMatching(/^p\.yaml:3: defaults\.expiresIn: .*duration/),
+      'p.yaml:4: defaults.colour: is not a key of the policy file',
+      expect.stringMatching(/^p\.yaml:5: requireApprovalTools\.0: the glob "a b" contains white space/),
+      'p.yaml:6: surprise: is not a key of the policy file',
+    ]);
+  });
+
+  it.each(['approvers', 'quotas', 'rules'])('refuses %s, which this version does not enforce, rather than pass it over', (key) => {
+    expect(problemsOf('p.yaml', `version: 1\n${key}: []`)).toEqual([
+      `p.yaml:2: ${key}: is not supported by this version of Countersign`,
+    ]);
+  });
+
+  it('refuses an allow-list beside default: allow', () => {
+    expect(problemsOf('p.yaml', 'version: 1\nautoApprovedTools: [a]\ndefault: allow')[0]).toContain('p.yaml:3: default: must not');
+  });
+
+  it('refuses a key that is given twice', () => {
+    expect(problemsOf('p.yaml', 'version: 1\nversion: 1')[0]).toMatch(/^p\.yaml:2: .*unique/i);
+  });
+
+  it('names the line of what is no YAML or TOML at all', () => {
+    expect(problemsOf('p.yaml', 'version: 1\n  bad: [')[0]).toMatch(/^p\.yaml:\d+: /);
+    expect(problemsOf('p.toml', 'version = 1\nbad = [')[0]).toMatch(/^p\.toml:\d+: /);
+    expect(problemsOf('p.toml', 'version = 2')[0]).toMatch(/^p\.toml: version: /);
+    expect(problemsOf('p.yaml', 'just text')[0]).toContain('expected object');
+  });
+});

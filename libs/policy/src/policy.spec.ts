@@ -1,0 +1,97 @@
+import { parseDurationMs } from './duration.js';
+import { loadPolicy } from './load-policy.js';
+import { createPolicies, createPolicy } from './policy.js';
+import type { Policy, PolicyCall } from './policy.js';
+
+const call = (overrides: Partial<PolicyCall> = {}): PolicyCall => ({
+  agentId: 'agent',
+  runId: 'run',
+  toolName: 'delete_file',
+  arguments: {},
+  labels: {},
+  needsApproval: false,
+  expiresInMs: null,
+  allowedDecisions: null,
+  ...overrides,
+});
+
+const policy = (yaml: string): Policy => createPolicy(loadPolicy('p.yaml', `version: 1\n${yaml}`));
+
+function judge(of: Policy, overrides: Partial<PolicyCall> = {}) {
+  const [judgement] = of.judge([call(overrides)]);
+  if (judgement === undefined) throw new Error('no judgement');
+  return judgement;
+}
+
+describe('the policy', () => {
+  it('allows, and says so, what nobody flags when there is no file', () => {
+    const builtIn = createPolicies([]).of('default');
+    expect(judge(builtIn).verdict).toEqual({
+      outcome: 'allow',
+      ruleId: 'default',
+      policyVersion: builtIn.version,
+      automatic: true,
+      why: ['nothing else matches'],
+    });
+  });
+
+  it('asks one approver when the worker flags an allowed call', () => {
+    const { verdict, requirement } = judge(createPolicies([]).of('default'), { needsApproval: true });
+    expect(verdict).toMatchObject({ outcome: 'require', ruleId: 'needsApproval', automatic: false });
+    expect(requirement).toMatchObject({
+      stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: null }],
+      fourEyes: true,
+      expiresInMs: 3_600_000,
+      executeByMs: 3_600_000,
+      onTimeout: 'deny',
+    });
+  });
+
+  it('requires approval for requireApprovalTools before it looks at autoApprovedTools', () => {
+    const both = policy('requireApprovalTools: ["delete_*"]\nautoApprovedTools: ["delete_file", "get_*"]');
+    expect(judge(both).verdict).toMatchObject({ outcome: 'require', ruleId: 'requireApprovalTools' });
+    expect(judge(both, { toolName: 'get_file' }).verdict).toMatchObject({ outcome: 'allow', ruleId: 'autoApprovedTools' });
+    expect(judge(both, { toolName: 'other' }).verdict).toMatchObject({ outcome: 'require', ruleId: 'default' });
+  });
+
+  it('lets a worker make an auto-approved call stricter, and a required one no laxer', () => {
+    const auto = policy('autoApprovedTools: ["delete_file"]');
+    expect(judge(auto, { needsApproval: true }).verdict.outcome).toBe('require');
+    const required = policy('requireApprovalTools: ["delete_file"]');
+    expect(judge(required, { needsApproval: false }).verdict.outcome).toBe('require');
+  });
+
+  it('takes the expiry from the request, and lets the request narrow the decisions only', () => {
+    const narrow = policy('defaults: { allowedDecisions: [approve, deny] }');
+    const { requirement } = judge(narrow, { expiresInMs: 'never', allowedDecisions: ['deny', 'edit'] });
+    expect(requirement).toMatchObject({ expiresInMs: 'never', allowedDecisions: ['deny'] });
+    expect(judge(narrow, { allowedDecisions: ['edit'] }).requirement.allowedDecisions).toEqual(['approve', 'deny']);
+  });
+
+  it('judges the tenant that the file names by it, and every other by the built-in one', () => {
+    const policies = createPolicies([loadPolicy('p.yaml', 'version: 1\ntenant: acme\ndefault: require')]);
+    expect(judge(policies.of('acme')).verdict.outcome).toBe('require');
+    expect(judge(policies.of('other')).verdict.outcome).toBe('allow');
+    expect(policies.of('other')).toBe(policies.of('other'));
+    expect(policies.of('other').tenant).toBe('other');
+  });
+
+  it('judges every call of a step', () => {
+    expect(policy('').judge([call(), call({ needsApproval: true })]).map((one) => one.verdict.outcome)).toEqual(['allow', 'require']);
+  });
+});
+
+describe('parseDurationMs', () => {
+  it.each([
+    ['30s', 30_000],
+    ['10m', 600_000],
+    ['2h', 7_200_000],
+    ['3d', 259_200_000],
+  ])('reads %s', (text, ms) => {
+    expect(parseDurationMs(text)).toBe(ms);
+  });
+
+  it.each(['', '0s', '1', '1w', '-1s', '1.5h', ' 1s'])('refuses "%s"', (text) => {
+    expect(parseDurationMs(text)).toBeUndefined();
+  });
+});
