@@ -36,7 +36,11 @@ export const toolCallRequestedSchema = z.strictObject({
 
 export const toolCallAllowedSchema = z.strictObject({ verdict: verdictSchema, allowedAt: timeSchema });
 
-export const toolCallBlockedSchema = z.strictObject({ verdict: verdictSchema, reason: z.string(), blockedAt: timeSchema });
+export const toolCallBlockedSchema = z.strictObject({
+  verdict: verdictSchema,
+  reason: z.string(),
+  blockedAt: timeSchema,
+});
 
 export const approvalRequestedSchema = z.strictObject({
   approvalId: z.string(),
@@ -201,7 +205,9 @@ export const toolCallEventTypes = Object.keys(toolCallEventSchemas) as ToolCallE
 export type EventData<T extends ToolCallEventType> = z.infer<(typeof toolCallEventSchemas)[T]>;
 
 /** A tool call's event as the decider makes and folds it: a union discriminated by `type`. */
-export type ToolCallEvent = { [T in ToolCallEventType]: { readonly type: T; readonly data: EventData<T> } }[ToolCallEventType];
+export type ToolCallEvent = {
+  [T in ToolCallEventType]: { readonly type: T; readonly data: EventData<T> };
+}[ToolCallEventType];
 
 export const policyActivatedSchema = z.strictObject({
   policyVersion: digest,
@@ -261,4 +267,3 @@ export interface RecordedEvent extends NewEvent {
 export function toToolCallEvent(event: Pick<RecordedEvent, 'type' | 'data'>): ToolCallEvent {
   return event as ToolCallEvent;
 }
-

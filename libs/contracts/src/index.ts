@@ -86,4 +86,13 @@ export {
   toolCallStates,
   toolCallViewSchema,
 } from './views.js';
-export type { ApprovalState, ApprovalView, ClaimView, EventView, ResponseView, RunView, ToolCallState, ToolCallView } from './views.js';
+export type {
+  ApprovalState,
+  ApprovalView,
+  ClaimView,
+  EventView,
+  ResponseView,
+  RunView,
+  ToolCallState,
+  ToolCallView,
+} from './views.js';

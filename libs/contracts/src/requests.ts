@@ -52,7 +52,11 @@ export const requestToolCallsSchema = z
     const seen = new Set<string>();
     request.calls.forEach((call, index) => {
       if (seen.has(call.toolCallId)) {
-        context.addIssue({ code: 'custom', path: ['calls', index, 'toolCallId'], message: 'is used twice in this request' });
+        context.addIssue({
+          code: 'custom',
+          path: ['calls', index, 'toolCallId'],
+          message: 'is used twice in this request',
+        });
       }
       seen.add(call.toolCallId);
     });

@@ -20,11 +20,17 @@ export class UnreadableEventError extends Error {
  * A recorded event in today's schema version.
  * @throws UnreadableEventError for a type or version that this build does not know: a reader stops there, it never skips.
  */
-export function upcast(event: RecordedEvent, steps: Upcasters = upcasters, target = currentSchemaVersion): RecordedEvent {
+export function upcast(
+  event: RecordedEvent,
+  steps: Upcasters = upcasters,
+  target = currentSchemaVersion,
+): RecordedEvent {
   const version = event.metadata.schemaVersion;
   if (version === target && Object.hasOwn(eventSchemas, event.type)) return event;
   if (!Object.hasOwn(eventSchemas, event.type)) {
-    throw new UnreadableEventError(`event type "${event.type}" at position ${String(event.position)} is unknown: upgrade Countersign`);
+    throw new UnreadableEventError(
+      `event type "${event.type}" at position ${String(event.position)} is unknown: upgrade Countersign`,
+    );
   }
   let data = event.data as JsonObject;
   for (let from = version; from < target; from += 1) {

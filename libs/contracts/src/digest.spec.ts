@@ -1,0 +1,45 @@
+import { createHash } from 'node:crypto';
+import fc from 'fast-check';
+import { actionDigest, jcsDigest } from './digest.js';
+import type { JsonObject } from './json.js';
+
+const input = {
+  tenant: 'default',
+  agentId: 'billing-agent',
+  runId: 'run-42',
+  toolCallId: 'call_1',
+  toolName: 'delete_file',
+  toolSchemaHash: null,
+  salt: '000102030405060708090a0b0c0d0e0f',
+};
+
+describe('actionDigest', () => {
+  it('is the SHA-256 of the RFC 8785 form, which anybody can write down', () => {
+    const jcs =
+      '{"agentId":"billing-agent","arguments":{"path":"/etc/hosts"},"runId":"run-42","salt":"000102030405060708090a0b0c0d0e0f","tenant":"default","toolCallId":"call_1","toolName":"delete_file","toolSchemaHash":null}';
+    const expected = `sha256:${createHash('sha256').update(jcs).digest('hex')}`;
+    expect(actionDigest(input, { path: '/etc/hosts' })).toBe(expected);
+  });
+
+  it('covers every member of its input, and the arguments', () => {
+    const base = actionDigest(input, { path: '/etc/hosts' });
+    for (const key of Object.keys(input)) {
+      expect(actionDigest({ ...input, [key]: 'other' }, { path: '/etc/hosts' })).not.toBe(base);
+    }
+    expect(actionDigest(input, { path: '/etc/host' })).not.toBe(base);
+  });
+
+  it('never covers what is only shown', () => {
+    const withMore = { ...input, description: 'harmless, trust me' };
+    expect(actionDigest(withMore, {})).toBe(actionDigest(input, {}));
+  });
+
+  it('does not depend on the order of members', () => {
+    fc.assert(
+      fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
+        const reversed = Object.fromEntries(Object.entries(value).reverse());
+        expect(jcsDigest(reversed as JsonObject)).toBe(jcsDigest(value as JsonObject));
+      }),
+    );
+  });
+});

@@ -1,0 +1,59 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { currentSchemaVersion, eventSchemas, eventTypes } from './events.js';
+import type { RecordedEvent } from './events.js';
+import { UnreadableEventError, upcast } from './upcasters.js';
+
+const folder = join(import.meta.dirname, 'golden');
+
+/** One file a type and version, written once and never edited: what is in somebody's store stays readable. */
+const corpus = readdirSync(folder)
+  .sort()
+  .map((file) => ({ file, event: JSON.parse(readFileSync(join(folder, file), 'utf8')) as RecordedEvent }));
+
+describe('the golden corpus', () => {
+  it.each(corpus)('$file is read as an event of today', ({ event }) => {
+    const today = upcast(event);
+    expect(today.metadata.schemaVersion).toBe(currentSchemaVersion);
+    expect(eventSchemas[today.type].parse(today.data)).toEqual(today.data);
+  });
+
+  it("has an example of every event type in today's version", () => {
+    const known = new Set(corpus.map(({ event }) => `${event.type}.v${String(event.metadata.schemaVersion)}`));
+    const missing = eventTypes.filter((type) => !known.has(`${type}.v${String(currentSchemaVersion)}`));
+    expect(missing).toEqual([]);
+  });
+});
+
+describe('upcast', () => {
+  const sample = (overrides: Partial<RecordedEvent['metadata']> = {}, type = 'ApprovalExpired'): RecordedEvent => ({
+    eventId: 'e',
+    type: type as RecordedEvent['type'],
+    data: { approvalId: 'apr', expiredAt: '2026-01-01T00:00:00.000Z' },
+    metadata: { tenant: 'default', callId: 'tc', runId: 'r', schemaVersion: 1, commandId: 'c', ...overrides },
+    stream: 's',
+    revision: 0,
+    position: 7,
+    recordedAt: '2026-01-01T00:00:00.000Z',
+  });
+
+  it('lifts an old event step by step, and leaves the stored one alone', () => {
+    const old = sample({ schemaVersion: 1 });
+    const steps = {
+      ApprovalExpired: { 1: (data: object) => ({ ...data, a: 1 }), 2: (data: object) => ({ ...data, b: 2 }) },
+    };
+    const lifted = upcast(old, steps, 3);
+    expect(lifted.data).toEqual({ ...old.data, a: 1, b: 2 });
+    expect(lifted.metadata.schemaVersion).toBe(3);
+    expect(old.data).not.toHaveProperty('a');
+  });
+
+  it('keeps the data of a type that did not change between versions', () => {
+    expect(upcast(sample(), {}, 2).data).toEqual(sample().data);
+  });
+
+  it('stops at what a newer version wrote, rather than skip it', () => {
+    expect(() => upcast(sample({ schemaVersion: 2 }))).toThrow(UnreadableEventError);
+    expect(() => upcast(sample({}, 'SomethingNew'))).toThrow('event type "SomethingNew" at position 7 is unknown');
+  });
+});
