@@ -42,15 +42,19 @@ export default tseslint.config(
       // The `modified` count takes a whole switch as one: an exhaustive switch is not what is hard to read.
       complexity: ['error', { max: 10, variant: 'modified' }],
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
-      'max-lines-per-function': ['error', { max: 60, skipBlankLines: true, skipComments: true }],
+      // Counts what is nested: a `createX(ports)` is as long as all its closures.
+      'max-lines-per-function': ['error', { max: 100, skipBlankLines: true, skipComments: true }],
     },
   },
   {
     files: tests,
     rules: {
       '@typescript-eslint/explicit-module-boundary-types': 'off',
+      '@typescript-eslint/no-confusing-void-expression': 'off',
+      '@typescript-eslint/no-meaningless-void-operator': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
       '@typescript-eslint/unbound-method': 'off',
+      complexity: 'off',
       'max-lines': 'off',
       'max-lines-per-function': 'off',
     },

@@ -51,7 +51,7 @@ function jest(args, env = {}) {
       '--disable-warning=ExperimentalWarning',
       join(root, 'node_modules', 'jest', 'bin', 'jest.js'),
       ...args,
-      '--passWithNoTests',
+      ...(process.env.CI ? [] : ['--passWithNoTests']),
       ...options,
     ],
     {

@@ -10,6 +10,9 @@ interface Manifest {
   version: string;
   dependencies?: Record<string, string>;
 }
+interface Lock {
+  packages: Record<string, { optionalDependencies?: Record<string, string> }>;
+}
 interface Project {
   references?: { path: string }[];
 }
@@ -48,6 +51,13 @@ describe('the packages', () => {
       name: `@countersign/${lastPart(unit)}`,
       version: manifestOf('.').version,
     });
+  });
+
+  it('are locked for every platform', () => {
+    const { packages } = json('package-lock.json') as Lock;
+    const optional = Object.values(packages).flatMap((entry) => Object.keys(entry.optionalDependencies ?? {}));
+    const locked = new Set(Object.keys(packages).map((path) => path.split('node_modules/').at(-1)));
+    expect(optional.filter((name) => !locked.has(name))).toEqual([]);
   });
 
   it('are locked without download addresses', () => {
