@@ -18,11 +18,11 @@ export interface ClaimRequest {
 
 /** The right to execute, or why not. */
 export type ClaimAnswer =
-  | { readonly status: 'claimed'; readonly claim: ClaimView }
-  | { readonly status: 'refused'; readonly refusal: Refusal };
+  { readonly status: 'claimed'; readonly claim: ClaimView } | { readonly status: 'refused'; readonly refusal: Refusal };
 
 /** A "no" is a value; `stale-claim` means that another attempt has begun. */
-export type ExecutionAnswer = { readonly status: 'recorded' } | { readonly status: 'refused'; readonly refusal: Refusal };
+export type ExecutionAnswer =
+  { readonly status: 'recorded' } | { readonly status: 'refused'; readonly refusal: Refusal };
 
 export type ReportedOutcome =
   | { readonly status: 'succeeded'; readonly output: JsonValue }

@@ -1,0 +1,158 @@
+import type { Clock, Log } from '@countersign/runtime';
+import { describeError, judgeFailure, retryDelayMs } from './failure.js';
+import type { Failure, Failures, RetryOptions } from './failure.js';
+import type { Message, SubscribeOptions } from './message-bus.js';
+
+/** How a consumer group's messages are handled, whatever bus they come from. */
+export interface DispatcherOptions {
+  readonly consumer: RetryOptions & Pick<SubscribeOptions, 'onMessage' | 'concurrency' | 'inFlightMax'>;
+  /** Puts a message aside for good. MUST resolve only when it is kept; a rejection is tried again. */
+  readonly park: (message: Message, failure: Failure) => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+interface Item {
+  readonly message: Message;
+  readonly settled: () => void;
+  failures: Failures;
+  /** Set once no further try is left. */
+  parking?: Failure;
+}
+
+/** The messages of one key; the first one runs, or waits for its next try, or for its turn. */
+interface Lane {
+  readonly key: unknown;
+  readonly items: Item[];
+}
+
+/** Runs a group's handler: in order within a key, side by side across keys, until each message is handled or parked. */
+export class Dispatcher {
+  readonly #options: DispatcherOptions;
+  readonly #concurrency: number;
+  readonly #inFlightMax: number;
+  readonly #lanes = new Map<unknown, Lane>();
+  readonly #ready: Lane[] = [];
+  readonly #cancelRetries = new Set<() => void>();
+  readonly #abort = new AbortController();
+  readonly #waitingForRoom: (() => void)[] = [];
+  readonly #waitingForIdle: (() => void)[] = [];
+  #inFlight = 0;
+  #running = 0;
+
+  constructor(options: DispatcherOptions) {
+    this.#options = options;
+    this.#concurrency = options.consumer.concurrency ?? 16;
+    this.#inFlightMax = options.consumer.inFlightMax ?? 1024;
+  }
+
+  /** Messages taken and not yet handled or parked. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  get stopping(): boolean {
+    return this.#abort.signal.aborted;
+  }
+
+  /**
+   * Takes a message over; `settled` is called once it is handled or parked, and never if it still waits when stopped.
+   * An answer is to be awaited before the next message is submitted: there is no room now.
+   */
+  submit(message: Message, settled: () => void): Promise<void> | undefined {
+    const item = { message, settled, failures: { counted: 0, transient: 0 } };
+    // A message without a key waits for nobody.
+    const key: unknown = message.key ?? Symbol();
+    const lane = this.#lanes.get(key);
+    this.#inFlight += 1;
+    if (lane === undefined) this.#open({ key, items: [item] });
+    else lane.items.push(item);
+    if (this.#inFlight < this.#inFlightMax || this.stopping) return undefined;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+  }
+
+  /** Starts no more handlers and waits for the running ones. */
+  async stop(): Promise<void> {
+    this.#abort.abort();
+    for (const cancel of this.#cancelRetries) cancel();
+    this.#cancelRetries.clear();
+    for (const resolve of this.#waitingForRoom.splice(0)) resolve();
+    if (this.#running > 0) await new Promise<void>((resolve) => this.#waitingForIdle.push(resolve));
+  }
+
+  #open(lane: Lane): void {
+    this.#lanes.set(lane.key, lane);
+    this.#ready.push(lane);
+    this.#pump();
+  }
+
+  #pump(): void {
+    while (!this.stopping && this.#running < this.#concurrency) {
+      const lane = this.#ready.shift();
+      const item = lane?.items[0];
+      if (lane === undefined || item === undefined) return;
+      this.#running += 1;
+      void this.#run(lane, item);
+    }
+  }
+
+  async #run(lane: Lane, item: Item): Promise<void> {
+    const retryAfterMs = item.parking === undefined ? await this.#handle(item) : await this.#park(item, item.parking);
+    this.#running -= 1;
+    if (retryAfterMs === undefined) this.#settle(lane, item);
+    else this.#runLater(lane, retryAfterMs);
+    this.#pump();
+    if (this.#running === 0) for (const resolve of this.#waitingForIdle.splice(0)) resolve();
+  }
+
+  /** Resolves with the pause before the next try, or nothing when the message is settled. */
+  async #handle(item: Item): Promise<number | undefined> {
+    const { consumer, log } = this.#options;
+    try {
+      await consumer.onMessage(item.message, { attempt: item.failures.counted + 1, signal: this.#abort.signal });
+      return undefined;
+    } catch (error) {
+      const verdict = judgeFailure(error, item.failures, consumer);
+      const where = { topic: item.message.topic, offset: item.message.offset };
+      if (verdict.action === 'retry') {
+        log.warn({ ...where, error, retryAfterMs: verdict.afterMs }, 'a message was not handled, it is tried again');
+        item.failures = verdict.failures;
+        return verdict.afterMs;
+      }
+      log.error({ ...where, error, code: verdict.failure.code }, 'a message is parked');
+      item.parking = verdict.failure;
+      return this.#park(item, verdict.failure);
+    }
+  }
+
+  /** A message that can neither be handled nor parked stays where it is: the group's progress never passes it. */
+  async #park(item: Item, failure: Failure): Promise<number | undefined> {
+    try {
+      await this.#options.park(item.message, failure);
+      return undefined;
+    } catch (error) {
+      this.#options.log.error({ error }, `a message cannot be parked, it is tried again: ${describeError(error)}`);
+      return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
+    }
+  }
+
+  #settle(lane: Lane, item: Item): void {
+    item.settled();
+    lane.items.shift();
+    if (lane.items.length > 0) this.#ready.push(lane);
+    else this.#lanes.delete(lane.key);
+    this.#inFlight -= 1;
+    if (this.#inFlight < this.#inFlightMax) this.#waitingForRoom.shift()?.();
+  }
+
+  /** The lane waits outside the running ones, so that a failing message takes no place from other keys. */
+  #runLater(lane: Lane, delayMs: number): void {
+    if (this.stopping) return;
+    const cancel = this.#options.clock.setTimer(delayMs, () => {
+      this.#cancelRetries.delete(cancel);
+      this.#ready.push(lane);
+      this.#pump();
+    });
+    this.#cancelRetries.add(cancel);
+  }
+}

@@ -1,0 +1,145 @@
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import type { Failure } from '../failure.js';
+import type { DeadLetter, Message } from '../message-bus.js';
+
+/** A place in the log, with the id of the event there, by which a log that was put back is recognised. */
+export interface Checkpoint {
+  readonly position: number;
+  readonly eventId: string;
+}
+
+/** Before the first event. */
+export const beginning: Checkpoint = { position: 0, eventId: '' };
+
+const schema = `
+  CREATE TABLE IF NOT EXISTS checkpoints (
+    consumer_group TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    position INTEGER NOT NULL,
+    event_id TEXT NOT NULL,
+    PRIMARY KEY (consumer_group, topic)
+  ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS dead_letters (
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    state TEXT NOT NULL CHECK (state IN ('parked', 'replaying')),
+    consumer_group TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    partition INTEGER NOT NULL,
+    message_offset TEXT NOT NULL,
+    message_key TEXT,
+    value BLOB NOT NULL,
+    headers TEXT NOT NULL,
+    code TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    attempts INTEGER NOT NULL,
+    parked_at TEXT NOT NULL,
+    UNIQUE (consumer_group, topic, partition, message_offset)
+  ) STRICT;
+`;
+
+type Row = Readonly<Record<string, unknown>>;
+
+function toDeadLetter(row: Row): DeadLetter {
+  return {
+    id: String(row['id']),
+    group: row['consumer_group'] as string,
+    topic: row['topic'] as string,
+    partition: row['partition'] as number,
+    offset: row['message_offset'] as string,
+    key: row['message_key'] as string | null,
+    value: row['value'] as Uint8Array,
+    headers: JSON.parse(row['headers'] as string) as Record<string, string>,
+    code: row['code'] as string,
+    detail: row['detail'] as string,
+    attempts: row['attempts'] as number,
+    parkedAt: row['parked_at'] as string,
+  };
+}
+
+/**
+ * The file `bus.db`: the progress of the consumer groups and their parked messages.
+ *
+ * `synchronous=NORMAL`: a killed process loses nothing, a power cut may lose the last moments of both together, in
+ * order. Then the group is at worst behind and gets messages again, which it must bear anyway, and parks again.
+ */
+export class BusFile {
+  readonly #database: DatabaseSync;
+
+  constructor(folder: string) {
+    mkdirSync(folder, { recursive: true });
+    this.#database = new DatabaseSync(join(folder, 'bus.db'), { timeout: 5_000 });
+    this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema} PRAGMA user_version = 1;`);
+  }
+
+  checkpoint(group: string, topic: string): Checkpoint {
+    const row = this.#database
+      .prepare('SELECT position, event_id FROM checkpoints WHERE consumer_group = ? AND topic = ?')
+      .get(group, topic);
+    return row === undefined ? beginning : { position: Number(row['position']), eventId: String(row['event_id']) };
+  }
+
+  saveCheckpoint(group: string, topic: string, checkpoint: Checkpoint): void {
+    this.#database
+      .prepare('INSERT OR REPLACE INTO checkpoints (consumer_group, topic, position, event_id) VALUES (?, ?, ?, ?)')
+      .run(group, topic, checkpoint.position, checkpoint.eventId);
+  }
+
+  /** Keeps a message aside; a second time, under the same id, with the newer reason. */
+  park(group: string, message: Message, failure: Failure, parkedAt: string): void {
+    const { topic, partition, offset, key, value, headers } = message;
+    this.#database
+      .prepare(
+        `INSERT INTO dead_letters (state, consumer_group, topic, partition, message_offset, message_key, value, headers,
+           code, detail, attempts, parked_at)
+         VALUES ('parked', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT DO UPDATE SET state = 'parked', code = excluded.code, detail = excluded.detail,
+           attempts = attempts + excluded.attempts, parked_at = excluded.parked_at`,
+      )
+      .run(
+        ...[group, topic, partition, offset, key, value, JSON.stringify(headers)],
+        ...[failure.code, failure.detail, failure.attempts, parkedAt],
+      );
+  }
+
+  list(group: string | undefined, after: number, limit: number): DeadLetter[] {
+    return this.#database
+      .prepare(
+        `SELECT * FROM dead_letters WHERE state = 'parked' AND id > ? AND (? IS NULL OR consumer_group = ?)
+         ORDER BY id LIMIT ?`,
+      )
+      .all(after, group ?? null, group ?? null, limit)
+      .map(toDeadLetter);
+  }
+
+  show(id: number): DeadLetter | undefined {
+    const row = this.#database.prepare(`SELECT * FROM dead_letters WHERE id = ?`).get(id);
+    return row === undefined ? undefined : toDeadLetter(row);
+  }
+
+  /** Takes a message off the list, to be delivered again; undefined when it is not on the list. */
+  beginReplay(id: number): DeadLetter | undefined {
+    const { changes } = this.#database
+      .prepare(`UPDATE dead_letters SET state = 'replaying' WHERE id = ? AND state = 'parked'`)
+      .run(id);
+    return Number(changes) === 1 ? this.show(id) : undefined;
+  }
+
+  /** What is to be delivered to a group again. */
+  replaying(group: string): DeadLetter[] {
+    return this.#database
+      .prepare(`SELECT * FROM dead_letters WHERE state = 'replaying' AND consumer_group = ? ORDER BY id`)
+      .all(group)
+      .map(toDeadLetter);
+  }
+
+  /** Forgets a message that was handled at last; one that was parked again stays. */
+  endReplay(id: number): void {
+    this.#database.prepare(`DELETE FROM dead_letters WHERE id = ? AND state = 'replaying'`).run(id);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}

@@ -1,0 +1,69 @@
+import type { Clock, Log } from '@countersign/runtime';
+import { Dispatcher } from '../dispatcher.js';
+import type { DeadLetter, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
+import type { BusFile } from './bus-file.js';
+import type { LogReader } from './log-reader.js';
+import { TopicReader } from './topic-reader.js';
+
+export interface EmbeddedSubscriptionOptions {
+  readonly consumer: SubscribeOptions;
+  readonly topics: Readonly<Record<string, LogReader>>;
+  readonly file: BusFile;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly onStopped: () => void;
+}
+
+/** One consumer group at work: a reader per topic in front, one dispatcher behind. */
+export class EmbeddedSubscription implements Subscription {
+  readonly #dispatcher: Dispatcher;
+  readonly #readers: readonly TopicReader[];
+  readonly #file: BusFile;
+  readonly #onStopped: () => void;
+  #stopping: Promise<void> | undefined;
+
+  /** @throws Error for a topic that is not there. */
+  constructor({ consumer, topics, file, clock, log, onStopped }: EmbeddedSubscriptionOptions) {
+    const { group } = consumer;
+    const sources = consumer.topics.map((topic) => {
+      const source = topics[topic];
+      if (source === undefined) throw new Error(`topic "${topic}" is unknown`);
+      return { topic, source };
+    });
+    this.#file = file;
+    this.#onStopped = onStopped;
+    const dispatcher = new Dispatcher({
+      consumer,
+      park: async (message, failure) => file.park(group, message, failure, new Date(clock.now()).toISOString()),
+      clock,
+      log,
+    });
+    this.#dispatcher = dispatcher;
+    for (const letter of file.replaying(group)) this.redeliver(letter);
+    const types = consumer.types === undefined ? undefined : new Set(consumer.types);
+    this.#readers = sources.map((from) => new TopicReader({ ...from, group, types, dispatcher, file, clock, log }));
+  }
+
+  /** Handles a parked message once more. */
+  redeliver(letter: DeadLetter): void {
+    void this.#dispatcher.submit(letter, () => this.#file.endReplay(Number(letter.id)));
+  }
+
+  readonly status = (): SubscriptionStatus => {
+    const inFlight = this.#dispatcher.inFlight;
+    if (this.#stopping !== undefined) return { state: 'stopped', inFlight };
+    const why = this.#readers.map(({ interruption }) => interruption).find((each) => each !== undefined);
+    return why === undefined ? { state: 'running', inFlight } : { state: 'interrupted', why, inFlight };
+  };
+
+  readonly stop = (): Promise<void> => (this.#stopping ??= this.#stop());
+
+  async #stop(): Promise<void> {
+    // The dispatcher first: a reader that waits for room is let go.
+    const idle = this.#dispatcher.stop();
+    await Promise.all(this.#readers.map((reader) => reader.stop()));
+    await idle;
+    for (const reader of this.#readers) reader.close();
+    this.#onStopped();
+  }
+}

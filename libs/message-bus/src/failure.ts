@@ -1,0 +1,51 @@
+import { PoisonMessageError } from './message-bus.js';
+import type { SubscribeOptions } from './message-bus.js';
+
+/** Why a message is parked. */
+export interface Failure {
+  readonly code: string;
+  readonly detail: string;
+  readonly attempts: number;
+}
+
+/** How often one message has failed: by its own fault, and by its surroundings'. */
+export interface Failures {
+  readonly counted: number;
+  readonly transient: number;
+}
+
+/** What becomes of a message after a failed attempt. */
+export type Verdict =
+  | { readonly action: 'retry'; readonly failures: Failures; readonly afterMs: number }
+  | { readonly action: 'park'; readonly failure: Failure };
+
+export type RetryOptions = Pick<
+  SubscribeOptions,
+  'attemptsMax' | 'retryDelayMsMin' | 'retryDelayMsMax' | 'isTransient'
+>;
+
+/** The failures may be anything: handlers of others throw what they like. */
+export function describeError(error: unknown): string {
+  return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
+}
+
+/** The pause before the next try after so many failures. */
+export function retryDelayMs(failures: number, options: RetryOptions): number {
+  const { retryDelayMsMin = 100, retryDelayMsMax = 5_000 } = options;
+  return Math.min(retryDelayMsMax, retryDelayMsMin * 2 ** Math.min(failures - 1, 30));
+}
+
+/** Tries again after what may pass, parks what will not. `before` are the failures before this one. */
+export function judgeFailure(error: unknown, before: Failures, options: RetryOptions): Verdict {
+  if (options.isTransient?.(error) === true) {
+    const failures = { ...before, transient: before.transient + 1 };
+    return { action: 'retry', failures, afterMs: retryDelayMs(failures.transient, options) };
+  }
+  const failures = { ...before, counted: before.counted + 1 };
+  const poison = error instanceof PoisonMessageError;
+  if (!poison && failures.counted < (options.attemptsMax ?? 5)) {
+    return { action: 'retry', failures, afterMs: retryDelayMs(failures.counted, options) };
+  }
+  const code = poison ? error.code : 'handler-failed';
+  return { action: 'park', failure: { code, detail: describeError(error), attempts: failures.counted } };
+}

@@ -1,0 +1,15 @@
+import { setTimeout } from 'node:timers/promises';
+
+/** Repeats a check until it no longer throws; after `withinMs` it throws what the check threw last. */
+export async function eventually(check: () => void | Promise<void>, withinMs = 5_000): Promise<void> {
+  const deadline = performance.now() + withinMs;
+  for (;;) {
+    try {
+      await check();
+      return;
+    } catch (error) {
+      if (performance.now() > deadline) throw error;
+      await setTimeout(5);
+    }
+  }
+}
