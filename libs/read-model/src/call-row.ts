@@ -1,4 +1,12 @@
-import type { EventData, JsonObject, JsonValue, RecordedDecision, Requirement, ToolCallState, Verdict } from '@countersign/contracts';
+import type {
+  EventData,
+  JsonObject,
+  JsonValue,
+  RecordedDecision,
+  Requirement,
+  ToolCallState,
+  Verdict,
+} from '@countersign/contracts';
 
 /** What would run, and what is needed to mask it for a reader. */
 export interface Action {

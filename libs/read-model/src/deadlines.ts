@@ -24,7 +24,9 @@ export function dueAtOf(call: CallRow): number | null {
       // Claimed in time, a call stays claimable after its claim is released: only `none` lapses.
       if (call.permission === 'approved') return earliest(call.executeBy);
       const approval = currentApproval(call);
-      return approval === undefined || approval.resolution !== null ? null : earliest(approval.expiresAt, nextReminder(approval));
+      return approval === undefined || approval.resolution !== null
+        ? null
+        : earliest(approval.expiresAt, nextReminder(approval));
     }
     case 'released':
     case 'succeeded':

@@ -14,7 +14,11 @@ type Change = Partial<CallProgress>;
 export function evolve(call: CallRow | undefined, event: RecordedEvent): CallRow | undefined {
   const { type, data } = toToolCallEvent(event);
   if (call === undefined) return type === 'ToolCallRequested' ? requested(data, event) : undefined;
-  const changed: CallRow = { ...call, ...changeOf(call, { type, data } as ToolCallEvent, event.position), revision: event.revision };
+  const changed: CallRow = {
+    ...call,
+    ...changeOf(call, { type, data } as ToolCallEvent, event.position),
+    revision: event.revision,
+  };
   const next: CallRow = { ...changed, state: stateOf(changed) };
   return { ...next, dueAt: dueAtOf(next) };
 }
@@ -34,7 +38,14 @@ function stateOf({ execution, permission }: CallProgress): ToolCallState {
 }
 
 function requestOf(data: EventData<'ToolCallRequested'>): CallRequest {
-  const { toolSchema: _schema, needsApproval: _needs, reason: _why, description: _text, batchCallIds: _batch, ...request } = data;
+  const {
+    toolSchema: _schema,
+    needsApproval: _needs,
+    reason: _why,
+    description: _text,
+    batchCallIds: _batch,
+    ...request
+  } = data;
   return request;
 }
 
@@ -72,7 +83,10 @@ function changeOf(call: CallRow, event: ToolCallEvent, position: number): Change
     case 'ToolCallCancelled': {
       const { approvalId, reason, cancelledAt } = event.data;
       const resolution: ResolutionRow = { state: 'cancelled', at: cancelledAt };
-      return { ...ended('cancelled', cancelledAt, reason), ...onPending(call, approvalId, (approval) => ({ ...approval, resolution })) };
+      return {
+        ...ended('cancelled', cancelledAt, reason),
+        ...onPending(call, approvalId, (approval) => ({ ...approval, resolution })),
+      };
     }
     case 'ApprovalRequested':
     case 'ApprovalResponded':
@@ -166,7 +180,9 @@ function reconciled({ status, note, reconciledAt }: EventData<'ExecutionReconcil
 
 /** Changes the approval of that id, as long as it is pending: the first resolution wins here too. */
 function onPending(call: CallRow, approvalId: string | null, change: (approval: ApprovalRow) => ApprovalRow): Change {
-  const index = call.approvals.findIndex((approval) => approval.approvalId === approvalId && approval.resolution === null);
+  const index = call.approvals.findIndex(
+    (approval) => approval.approvalId === approvalId && approval.resolution === null,
+  );
   const pending = call.approvals[index];
   return pending === undefined ? {} : { approvals: call.approvals.with(index, change(pending)) };
 }
@@ -199,10 +215,13 @@ function asked(call: CallRow, data: EventData<'ApprovalRequested'>, position: nu
 }
 
 function responded(call: CallRow, data: EventData<'ApprovalResponded'>): Change {
-  const index = call.approvals.findIndex(({ approvalId, resolution }) => approvalId === data.approvalId && resolution === null);
+  const index = call.approvals.findIndex(
+    ({ approvalId, resolution }) => approvalId === data.approvalId && resolution === null,
+  );
   const pending = call.approvals[index];
   if (pending === undefined) return {};
-  const edit: ActionRef = data.decision.type === 'edit' ? { approval: index, response: pending.responses.length } : null;
+  const edit: ActionRef =
+    data.decision.type === 'edit' ? { approval: index, response: pending.responses.length } : null;
   const voted = castVote(pending, data);
   const approval: ApprovalRow = {
     ...voted,

@@ -1,4 +1,13 @@
-export type { Action, ApprovalRow, CallRequest, CallRow, ClaimRow, ResolutionRow, ResponseRow } from './call-row.js';
+export type {
+  Action,
+  ActionRef,
+  ApprovalRow,
+  CallRequest,
+  CallRow,
+  ClaimRow,
+  ResolutionRow,
+  ResponseRow,
+} from './call-row.js';
 export { LogRewoundError } from './read-model.js';
 export type {
   Applied,
@@ -10,5 +19,13 @@ export type {
   ReadModel,
   ReadModelStats,
 } from './read-model.js';
+export type { OnProgress, Progress } from './sqlite/catch-up.js';
+export { rebuildReadModel } from './sqlite/rebuild.js';
+export type { RebuildOptions, RebuildReport } from './sqlite/rebuild.js';
+export { openReadModel } from './sqlite/sqlite-read-model.js';
+export type { FileReadModel, ReadModelOptions } from './sqlite/sqlite-read-model.js';
+export { verifyReadModel } from './sqlite/verify.js';
+export type { Difference, Verification } from './sqlite/verify.js';
+export type { Bounds } from './sqlite/working-set.js';
 export { toApprovalView, toRunView, toToolCallView } from './views.js';
 export type { Visibility } from './views.js';

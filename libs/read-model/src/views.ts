@@ -1,5 +1,13 @@
 import { maskAt, maskByName } from '@countersign/contracts';
-import type { ApprovalView, JsonObject, JsonValue, ResponseView, RunView, ToolCallView, Verdict } from '@countersign/contracts';
+import type {
+  ApprovalView,
+  JsonObject,
+  JsonValue,
+  ResponseView,
+  RunView,
+  ToolCallView,
+  Verdict,
+} from '@countersign/contracts';
 import { actionAt, currentApproval } from './call-row.js';
 import type { Action, ApprovalRow, CallRow, ResponseRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
@@ -68,7 +76,13 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
 }
 
 /** Only a reader between two pages of the log can meet a call without a verdict: for them it fails closed. */
-const unjudged: Verdict = { outcome: 'require', ruleId: 'none', policyVersion: 'none', automatic: true, why: ['not judged yet'] };
+const unjudged: Verdict = {
+  outcome: 'require',
+  ruleId: 'none',
+  policyVersion: 'none',
+  automatic: true,
+  why: ['not judged yet'],
+};
 
 /** Every call has a result that its model can be given, so whatever did not run says why. */
 function errorOf({ state, error, why }: CallRow, visibility: Visibility): JsonValue {
@@ -122,7 +136,11 @@ function pendingOf(call: CallRow): readonly ApprovalRow[] {
 }
 
 /** A run as answered over HTTP. Each call may be shown differently: its requester sees it whole. */
-export function toRunView(runId: string, calls: readonly CallRow[], visibilityOf: (call: CallRow) => Visibility): RunView {
+export function toRunView(
+  runId: string,
+  calls: readonly CallRow[],
+  visibilityOf: (call: CallRow) => Visibility,
+): RunView {
   const pendingApprovals = calls.flatMap((call) =>
     pendingOf(call).map((approval) => toApprovalView({ call, approval }, visibilityOf(call))),
   );

@@ -18,7 +18,8 @@ function normalised(principal: string): string {
 }
 
 function isSamePerson(one: Voter, other: Voter): boolean {
-  const names = (voter: Voter): string[] => [voter.respondedBy, ...(voter.onBehalfOf === null ? [] : [voter.onBehalfOf])].map(normalised);
+  const names = (voter: Voter): string[] =>
+    [voter.respondedBy, ...(voter.onBehalfOf === null ? [] : [voter.onBehalfOf])].map(normalised);
   const others = names(other);
   return names(one).some((name) => others.includes(name));
 }
@@ -32,7 +33,8 @@ function agrees({ decision }: ResponseRow): boolean {
 }
 
 function proposeSame(approval: ApprovalRow, one: ResponseRow, other: ResponseRow, otherAnswer: unknown): boolean {
-  if (one.answer === null || other.answer === null) return one.answer === other.answer && one.actionDigest === other.actionDigest;
+  if (one.answer === null || other.answer === null)
+    return one.answer === other.answer && one.actionDigest === other.actionDigest;
   return isDeepStrictEqual(answerAt(approval, one.answer), otherAnswer);
 }
 
@@ -65,7 +67,9 @@ function isSatisfied(approval: ApprovalRow, index: number, stage: Stage): boolea
   if (stage.mode === 'quorum' || stage.groups === null) return votes.length >= stage.approve;
   const standIns = escalatedTo(approval, index);
   const seats = stage.groups.map((group) =>
-    votes.flatMap((vote, person) => (vote.groups.some((one) => one === group || standIns.includes(one)) ? [person] : [])),
+    votes.flatMap((vote, person) =>
+      vote.groups.some((one) => one === group || standIns.includes(one)) ? [person] : [],
+    ),
   );
   return seatsFilled(seats) >= stage.groups.length;
 }
@@ -87,7 +91,9 @@ export function groupsAsked(approval: ApprovalRow): readonly string[] | null {
 function stageOf(approval: ApprovalRow, groups: readonly string[]): number {
   const open = approval.requirement.stages.findIndex((stage, index) => {
     const approvers = approversOf(approval, index);
-    return !isSatisfied(approval, index, stage) && (approvers === null || approvers.some((group) => groups.includes(group)));
+    return (
+      !isSatisfied(approval, index, stage) && (approvers === null || approvers.some((group) => groups.includes(group)))
+    );
   });
   return open === -1 ? currentStage(approval) : open;
 }
@@ -142,10 +148,16 @@ export function castVote(before: ApprovalRow, data: Responded): ApprovalRow {
 export function withdrawVote(approval: ApprovalRow, principal: string): ApprovalRow {
   const name = normalised(principal);
   const withdrawn = approval.responses.find((vote) => isCounted(vote) && normalised(vote.respondedBy) === name);
-  const responses = approval.responses.map((vote): ResponseRow => (vote === withdrawn ? { ...vote, status: 'withdrawn' } : vote));
+  const responses = approval.responses.map((vote): ResponseRow =>
+    vote === withdrawn ? { ...vote, status: 'withdrawn' } : vote,
+  );
   const output = answerAt(approval, approval.answer);
   const isBacked = responses.some(
-    (vote) => isCounted(vote) && agrees(vote) && vote.answer !== null && isDeepStrictEqual(answerAt(approval, vote.answer), output),
+    (vote) =>
+      isCounted(vote) &&
+      agrees(vote) &&
+      vote.answer !== null &&
+      isDeepStrictEqual(answerAt(approval, vote.answer), output),
   );
   return { ...approval, responses, answer: isBacked ? approval.answer : null };
 }

@@ -1,0 +1,63 @@
+import type { StatementSync } from 'node:sqlite';
+import type { ApprovalState } from '@countersign/contracts';
+import { fromCursor, toCursor } from '../cursor.js';
+import type { ApprovalOfCall, ApprovalsPage, ApprovalsQuery } from '../read-model.js';
+import { rowColumns, toAsked, toCallRow } from './stored-row.js';
+import type { Columns } from './stored-row.js';
+
+const defaultLimit = 100;
+
+type Filter = readonly [condition: string, value: string];
+
+function filtersOf(query: ApprovalsQuery): readonly Filter[] {
+  const filters: Filter[] = [];
+  if (query.runId !== undefined) filters.push(['a.run_id = ?', query.runId]);
+  if (query.toolName !== undefined) filters.push(['a.tool_name = ?', query.toolName]);
+  if (query.agentId !== undefined) filters.push(['a.agent_id = ?', query.agentId]);
+  if (query.group !== undefined)
+    filters.push(['(a.asked IS NULL OR instr(a.asked, ?) > 0)', String(toAsked([query.group]))]);
+  return filters;
+}
+
+/** Named, so that no guess of the planner makes a page as slow as the whole table. The narrowest first. */
+function indexFor(query: ApprovalsQuery, state: ApprovalState): string {
+  if (state !== 'pending') return 'approvals_by_state';
+  if (query.runId !== undefined) return 'pending_by_run';
+  if (query.toolName !== undefined) return 'pending_by_tool';
+  return query.agentId === undefined ? 'approvals_by_state' : 'pending_by_agent';
+}
+
+function toApprovalOfCall(columns: Columns): ApprovalOfCall | undefined {
+  const call = toCallRow(columns);
+  const approval = call.approvals.find(({ seq }) => seq === columns['approval_seq']);
+  return approval === undefined ? undefined : { call, approval };
+}
+
+/** One page, by keyset: what is inserted or resolved meanwhile neither repeats nor hides another row. */
+export function listApprovals(
+  prepare: (sql: string) => StatementSync,
+  tenant: string,
+  query: ApprovalsQuery,
+  position: number,
+): ApprovalsPage {
+  const after = query.cursor === undefined ? 0 : fromCursor(query.cursor);
+  if (after === undefined) return { status: 'invalid-cursor' };
+  const { state = 'pending', limit = defaultLimit } = query;
+  const filters = filtersOf(query);
+  const statement = prepare(
+    `SELECT a.seq AS approval_seq, ${rowColumns}
+     FROM approvals AS a INDEXED BY ${indexFor(query, state)}
+     CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
+     WHERE a.tenant = ? AND a.state = '${state}' AND a.seq > ? ${filters.map(([condition]) => `AND ${condition}`).join(' ')}
+     ORDER BY a.seq LIMIT ?`,
+  );
+  const found = statement.all(tenant, after, ...filters.map(([, value]) => value), limit + 1);
+  const rows = found.slice(0, limit).flatMap((columns) => toApprovalOfCall(columns) ?? []);
+  const last = found.length > limit ? found[limit - 1] : undefined;
+  return {
+    status: 'page',
+    rows,
+    nextCursor: last === undefined ? null : toCursor(Number(last['approval_seq'])),
+    position,
+  };
+}

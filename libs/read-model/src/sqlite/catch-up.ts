@@ -1,0 +1,68 @@
+import { upcast } from '@countersign/contracts';
+import type { RecordedEvent } from '@countersign/contracts';
+import type { LogSource } from '../read-model.js';
+import { LogRewoundError } from '../read-model.js';
+import type { Checkpoint } from './working-set.js';
+
+/** How far a long reading of the log is. */
+export interface Progress {
+  readonly events: number;
+  readonly position: number;
+  /** The position to be reached. */
+  readonly head: number;
+}
+
+export type OnProgress = (progress: Progress) => void;
+
+/** What events are folded into. */
+export interface Target {
+  readonly checkpoint: () => { readonly position: number };
+  readonly apply: (events: readonly RecordedEvent[]) => void;
+}
+
+const eventsPerPage = 5000;
+
+/** Folds what the target lacks up to `head` and no further; answers how many events that were. */
+export async function catchUp(
+  target: Target,
+  source: LogSource,
+  head: number,
+  onProgress?: OnProgress,
+): Promise<number> {
+  let events = 0;
+  for (;;) {
+    const after = target.checkpoint().position;
+    if (after >= head) return events;
+    const page = await source.readAll(after, eventsPerPage);
+    const wanted = (page.at(-1)?.position ?? 0) <= head ? page : page.filter(({ position }) => position <= head);
+    if (wanted.length === 0) throw new LogRewoundError(`the log ends before position ${String(head)}`);
+    target.apply(wanted);
+    events += wanted.length;
+    onProgress?.({ events, position: target.checkpoint().position, head });
+  }
+}
+
+/**
+ * Refuses a log that does not continue what was folded: one that was rewound or restored from a backup, even if it has
+ * grown past the checkpoint since.
+ */
+export async function assertContinues(
+  log: LogSource,
+  { position, previous, eventId }: Checkpoint,
+  head: number,
+): Promise<void> {
+  if (position === 0) return;
+  const seen = `the read model has seen the log up to position ${String(position)}`;
+  const advice = 'Restore the log; if the log is right, remove the read model file and start again';
+  if (head < position) throw new LogRewoundError(`${seen}, but the log ends at ${String(head)}. ${advice}`);
+  const [last] = await log.readAll(previous, 1);
+  if (last?.position !== position || last.eventId !== eventId) {
+    throw new LogRewoundError(`${seen}, but the log has another event there. ${advice}`);
+  }
+}
+
+/** The events after the checkpoint, in today's form. */
+export function fresh(events: readonly RecordedEvent[], after: number): readonly RecordedEvent[] {
+  const first = events.findIndex(({ position }) => position > after);
+  return first === -1 ? [] : events.slice(first).map((event) => upcast(event));
+}

@@ -1,0 +1,138 @@
+import { existsSync, renameSync, rmSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import type { StatementSync } from 'node:sqlite';
+import type { Log } from '@countersign/runtime';
+
+/** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
+export const schemaVersion = 1;
+
+/**
+ * `calls` and `requests` have one row per call, apart so that a later event rewrites only what it can have changed.
+ * `approvals` has what lists filter by and nothing else. Every `seq` is a position of the log, so rows are written
+ * where the last ones were.
+ */
+const tables = `
+  CREATE TABLE meta (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    position INTEGER NOT NULL, previous INTEGER NOT NULL, event_id TEXT NOT NULL,
+    calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL
+  ) STRICT;
+  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0);
+  CREATE TABLE calls (
+    seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL, tenant TEXT NOT NULL, run_id TEXT NOT NULL,
+    is_open INTEGER NOT NULL, due_at INTEGER, progress TEXT NOT NULL
+  ) STRICT;
+  CREATE TABLE requests (seq INTEGER PRIMARY KEY, request TEXT NOT NULL) STRICT;
+  CREATE TABLE approvals (
+    seq INTEGER PRIMARY KEY, call_seq INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL,
+    tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asked TEXT
+  ) STRICT;
+  CREATE UNIQUE INDEX calls_by_id ON calls (call_id);
+  CREATE INDEX calls_by_run ON calls (tenant, run_id);
+  CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
+  CREATE INDEX approvals_by_state ON approvals (tenant, state);
+  CREATE INDEX pending_by_tool ON approvals (tenant, tool_name) WHERE state = 'pending';
+  CREATE INDEX pending_by_agent ON approvals (tenant, agent_id) WHERE state = 'pending';
+  CREATE INDEX pending_by_run ON approvals (tenant, run_id) WHERE state = 'pending';
+  PRAGMA user_version = ${String(schemaVersion)};
+`;
+
+/**
+ * NORMAL in WAL mode: no flush at commit, no damage by a power cut; what is lost then is read from the log again. Only
+ * moving the WAL into the file flushes, and 32 MB of WAL make that rare.
+ */
+const settings = `
+  PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192;
+  PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000;
+`;
+
+/** Where a rebuilt file waits, complete, for the next opening. */
+export function rebuiltFile(file: string): string {
+  return `${file}.rebuilt`;
+}
+
+/** Deletes a database with its side files. The WAL first: a stale one beside a new file would be taken for its own. */
+export function discard(file: string): void {
+  for (const suffix of ['-wal', '-shm', '-journal', '']) rmSync(`${file}${suffix}`, { force: true });
+}
+
+/** Puts a rebuilt file, if one waits, in the place of the present one. A crash in between is made good by the next call. */
+export function adoptRebuilt(file: string): boolean {
+  if (!existsSync(rebuiltFile(file))) return false;
+  discard(file);
+  renameSync(rebuiltFile(file), file);
+  return true;
+}
+
+/** SQLITE_ERROR (no such table), SQLITE_CORRUPT, SQLITE_NOTADB. Others, such as "disk full", say nothing about the file. */
+const codesOfDamage: ReadonlySet<number> = new Set([1, 11, 26]);
+
+function isDamage(error: unknown): boolean {
+  return error instanceof Error && 'errcode' in error && codesOfDamage.has(Number(error.errcode) & 0xff);
+}
+
+function create(file: string): DatabaseSync {
+  const db = new DatabaseSync(file);
+  db.exec(settings);
+  db.exec(`BEGIN IMMEDIATE; ${tables} COMMIT;`);
+  return db;
+}
+
+/** Why a file cannot be used, or the database in it. */
+function openExisting(file: string): DatabaseSync | string {
+  const db = new DatabaseSync(file);
+  let reason: string | undefined;
+  try {
+    db.exec(settings);
+    const version = db.prepare('PRAGMA user_version').get()?.['user_version'];
+    const check = db.prepare('PRAGMA quick_check(1)').get()?.['quick_check'];
+    if (version !== schemaVersion) reason = `its schema version is ${String(version)}, not ${String(schemaVersion)}`;
+    else if (check !== 'ok') reason = `it is damaged: ${String(check)}`;
+    else if (db.prepare('SELECT position FROM meta').get() === undefined) reason = 'it is damaged: no checkpoint';
+  } catch (error) {
+    if (!isDamage(error)) throw error;
+    reason = `it is damaged: ${error instanceof Error ? error.message : String(error)}`;
+  }
+  if (reason === undefined) return db;
+  db.close();
+  return reason;
+}
+
+/** Opens a read model's file. One that is damaged or of another version is thrown away: the log has everything. */
+export function openDatabase(file: string, log: Log): DatabaseSync {
+  if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model takes the place of the old one');
+  if (!existsSync(file)) {
+    discard(file);
+    return create(file);
+  }
+  const opened = openExisting(file);
+  if (typeof opened !== 'string') return opened;
+  log.warn({ file, reason: opened }, 'the read model is thrown away and rebuilt from the log');
+  discard(file);
+  return create(file);
+}
+
+/** Prepares each statement once. */
+export function createStatements(db: DatabaseSync): (sql: string) => StatementSync {
+  const prepared = new Map<string, StatementSync>();
+  return (sql) => {
+    const known = prepared.get(sql);
+    if (known !== undefined) return known;
+    const statement = db.prepare(sql);
+    prepared.set(sql, statement);
+    return statement;
+  };
+}
+
+/** All or nothing. */
+export function inTransaction(db: DatabaseSync, work: () => void): void {
+  db.exec('BEGIN IMMEDIATE');
+  try {
+    work();
+    db.exec('COMMIT');
+  } catch (error) {
+    // Some errors, such as "disk full", have rolled back already.
+    if (db.isTransaction) db.exec('ROLLBACK');
+    throw error;
+  }
+}

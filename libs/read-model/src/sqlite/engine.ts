@@ -1,0 +1,137 @@
+import type { StatementSync } from 'node:sqlite';
+import { parseApprovalId } from '@countersign/contracts';
+import type { RecordedEvent } from '@countersign/contracts';
+import type { Log } from '@countersign/runtime';
+import type { CallRow } from '../call-row.js';
+import type { ApprovalOfCall, ReadModel } from '../read-model.js';
+import { listApprovals } from './approvals-list.js';
+import { createStatements, openDatabase } from './database.js';
+import { createDeadlines } from './deadlines.js';
+import { rowColumns, toCallRow } from './stored-row.js';
+import type { Columns } from './stored-row.js';
+import { createWorkingSet } from './working-set.js';
+import type { Bounds, Checkpoint } from './working-set.js';
+
+/** One opened file: everything of a read model but who is told and who waits. */
+export interface Engine extends Pick<
+  ReadModel,
+  'toolCall' | 'approval' | 'run' | 'openCalls' | 'listApprovals' | 'due' | 'nextDueAt' | 'stats' | 'flush' | 'close'
+> {
+  readonly checkpoint: () => Checkpoint;
+  /** Folds events that lie after the checkpoint, and collects the ids of the calls that they changed. */
+  readonly apply: (events: readonly RecordedEvent[], changed: Set<string>) => void;
+}
+
+type Prepare = (sql: string) => StatementSync;
+
+/** Opens the file, or makes it. */
+export function openEngine(file: string, log: Log, bounds: Bounds): Engine {
+  const db = openDatabase(file, log);
+  const prepare = createStatements(db);
+  const rows = createWorkingSet(db, prepare, bounds);
+  const deadlines = createDeadlines(prepare, rows);
+
+  const flush = (): void => {
+    rows.flush();
+    deadlines.flushed();
+  };
+  /** For what only the file can answer. */
+  const flushed = (): Prepare => {
+    flush();
+    return prepare;
+  };
+  const toolCall = (tenant: string, callId: string): CallRow | undefined => {
+    const row = rows.find(callId);
+    return row?.request.tenant === tenant ? row : undefined;
+  };
+  const runRows = (condition: string, tenant: string, runId: string): readonly CallRow[] =>
+    flushed()(
+      `SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ? ${condition} ORDER BY calls.seq`,
+    )
+      .all(tenant, runId)
+      .map(toCallRow);
+
+  return {
+    checkpoint: rows.checkpoint,
+    apply: (events, changed) => {
+      for (const event of events) {
+        const row = rows.fold(event);
+        if (row !== undefined) {
+          changed.add(row.request.callId);
+          deadlines.changed(row);
+        }
+        if (rows.isFull()) flush();
+      }
+    },
+    toolCall,
+    approval: (tenant, approvalId) => findApproval(toolCall, tenant, approvalId),
+    run: (tenant, runId) => runRows('', tenant, runId),
+    openCalls: (tenant, runId) => runRows('AND is_open = 1', tenant, runId),
+    listApprovals: (tenant, query) => listApprovals(flushed(), tenant, query, rows.checkpoint().position),
+    due: (atMs, limit) => {
+      flush();
+      return deadlines.due(atMs, limit);
+    },
+    nextDueAt: deadlines.nextDueAt,
+    stats: () => {
+      const oldest = oldestPendingAt(flushed());
+      const { calls, approvals, pending } = rows.counts();
+      return {
+        checkpoint: rows.checkpoint().position,
+        calls,
+        approvals,
+        pendingApprovals: pending,
+        oldestPendingAt: oldest,
+      };
+    },
+    flush,
+    close: () => {
+      if (!db.isOpen) return;
+      flush();
+      db.close();
+    },
+  };
+}
+
+/** An approval's id carries that of its call, so no index of approvals is needed. */
+function findApproval(toolCall: Engine['toolCall'], tenant: string, approvalId: string): ApprovalOfCall | undefined {
+  const parsed = parseApprovalId(approvalId);
+  const call = parsed === undefined ? undefined : toolCall(tenant, parsed.callId);
+  const approval = call?.approvals.find((one) => one.approvalId === approvalId);
+  return call === undefined || approval === undefined ? undefined : { call, approval };
+}
+
+/** When the oldest pending approval was requested. From tenant to tenant along the index, two steps each. */
+function oldestPendingAt(prepare: Prepare): string | null {
+  const oldest = tenantsWithApprovals(prepare)
+    .map((tenant) =>
+      prepare(
+        `SELECT seq, call_seq FROM approvals INDEXED BY approvals_by_state
+         WHERE tenant = ? AND state = 'pending' ORDER BY seq LIMIT 1`,
+      ).get(tenant),
+    )
+    .reduce(
+      (one, other) =>
+        other !== undefined && (one === undefined || Number(other['seq']) < Number(one['seq'])) ? other : one,
+      undefined,
+    );
+  return oldest === undefined ? null : requestedAtOf(prepare, oldest);
+}
+
+function tenantsWithApprovals(prepare: Prepare): readonly string[] {
+  const next = prepare('SELECT min(tenant) AS tenant FROM approvals INDEXED BY approvals_by_state WHERE tenant > ?');
+  const tenants: string[] = [];
+  for (;;) {
+    const tenant = next.get(tenants.at(-1) ?? '')?.['tenant'];
+    if (typeof tenant !== 'string') return tenants;
+    tenants.push(tenant);
+  }
+}
+
+function requestedAtOf(prepare: Prepare, approval: Columns): string | null {
+  const call = prepare(`SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE seq = ?`).get(
+    Number(approval['call_seq']),
+  );
+  if (call === undefined) return null;
+  return toCallRow(call).approvals.find(({ seq }) => seq === approval['seq'])?.requestedAt ?? null;
+}

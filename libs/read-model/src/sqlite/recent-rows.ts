@@ -1,0 +1,50 @@
+import type { ApprovalRow, CallRow } from '../call-row.js';
+
+/** A row in memory, with what the file has of it. */
+export interface Entry {
+  row: CallRow;
+  /** The approvals as they are in the file; null when the call itself is not there yet. */
+  stored: readonly ApprovalRow[] | null;
+  /** The length of the request and of the rest, as JSON. */
+  requestBytes: number;
+  progressBytes: number;
+}
+
+/** The rows used last, within bounds, so that a call's next event finds it in memory. */
+export interface RecentRows {
+  readonly get: (callId: string) => Entry | undefined;
+  readonly put: (callId: string, entry: Entry) => void;
+  readonly remove: (callId: string) => void;
+}
+
+/** Least recently used out first; `countMax` rows and `bytesMax` bytes of JSON. */
+export function createRecentRows(countMax: number, bytesMax: number): RecentRows {
+  // A Map keeps the order of insertion: the first key is the one not used for the longest time.
+  const entries = new Map<string, Entry>();
+  let bytes = 0;
+  const remove = (callId: string): void => {
+    const entry = entries.get(callId);
+    if (entry === undefined) return;
+    bytes -= entry.requestBytes + entry.progressBytes;
+    entries.delete(callId);
+  };
+  return {
+    get: (callId) => {
+      const entry = entries.get(callId);
+      if (entry === undefined) return undefined;
+      entries.delete(callId);
+      entries.set(callId, entry);
+      return entry;
+    },
+    put: (callId, entry) => {
+      remove(callId);
+      entries.set(callId, entry);
+      bytes += entry.requestBytes + entry.progressBytes;
+      for (const oldest of entries.keys()) {
+        if (entries.size <= countMax && bytes <= bytesMax) break;
+        remove(oldest);
+      }
+    },
+    remove,
+  };
+}

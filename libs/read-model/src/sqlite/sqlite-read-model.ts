@@ -1,0 +1,117 @@
+import { renameSync } from 'node:fs';
+import type { RecordedEvent } from '@countersign/contracts';
+import type { Log } from '@countersign/runtime';
+import type { LogSource, ReadModel } from '../read-model.js';
+import { createAppliedFeed } from './applied-feed.js';
+import { assertContinues, catchUp, fresh } from './catch-up.js';
+import type { OnProgress } from './catch-up.js';
+import { discard, rebuiltFile } from './database.js';
+import { openEngine } from './engine.js';
+import type { Engine } from './engine.js';
+import { asTarget, openScratch } from './rebuild.js';
+import type { RebuildReport } from './rebuild.js';
+import { defaultBounds } from './working-set.js';
+import type { Bounds } from './working-set.js';
+
+/** How a read model is opened. */
+export interface ReadModelOptions {
+  /** The SQLite file; made when it is not there. One process writes it. */
+  readonly file: string;
+  readonly source: LogSource;
+  readonly log: Log;
+  readonly onProgress?: OnProgress | undefined;
+  readonly bounds?: Partial<Bounds> | undefined;
+}
+
+/** A read model in a file, which can be made anew while it serves. */
+export interface FileReadModel extends ReadModel {
+  /** Replays the log from zero beside the live file, then switches over within one turn. Nobody is told of old events again. */
+  readonly rebuild: (onProgress?: OnProgress) => Promise<RebuildReport>;
+}
+
+/**
+ * Opens the read model and brings it to the head of the log. A file that is damaged or of another version is thrown
+ * away and built again.
+ * @throws LogRewoundError when the log is not the one that the file has seen, or has lost its end.
+ */
+export async function openReadModel(options: ReadModelOptions): Promise<FileReadModel> {
+  const { source, onProgress } = options;
+  const engine = openEngine(options.file, options.log, { ...defaultBounds, ...options.bounds });
+  try {
+    const head = await source.head();
+    await assertContinues(source, engine.checkpoint(), head);
+    await catchUp(asTarget(engine), source, head, onProgress);
+    return createReadModel(engine, options);
+  } catch (error) {
+    engine.close();
+    throw error;
+  }
+}
+
+function createReadModel(opened: Engine, options: ReadModelOptions): FileReadModel {
+  let engine = opened;
+  /** The events of each `apply` while a rebuild is about to switch over. */
+  let missed: RecordedEvent[] | undefined;
+  const feed = createAppliedFeed(() => engine.checkpoint().position, options.log);
+
+  const apply = (recorded: readonly RecordedEvent[]): void => {
+    const before = engine.checkpoint().position;
+    const events = fresh(recorded, before);
+    if (events.length === 0) return;
+    missed?.push(...events);
+    const changed = new Set<string>();
+    try {
+      engine.apply(events, changed);
+    } finally {
+      // When the file could not be written, what was folded is visible all the same: say so before the error does.
+      const { position } = engine.checkpoint();
+      const applied =
+        position === events.at(-1)?.position ? events : events.filter((event) => event.position <= position);
+      if (position > before) feed.publish({ events: applied, callIds: [...changed], position });
+    }
+  };
+
+  return {
+    checkpoint: () => engine.checkpoint().position,
+    apply,
+    reached: feed.reached,
+    onApplied: feed.onApplied,
+    toolCall: (tenant, callId) => engine.toolCall(tenant, callId),
+    approval: (tenant, approvalId) => engine.approval(tenant, approvalId),
+    run: (tenant, runId) => engine.run(tenant, runId),
+    openCalls: (tenant, runId) => engine.openCalls(tenant, runId),
+    listApprovals: (tenant, query) => engine.listApprovals(tenant, query),
+    due: (atMs, limit) => engine.due(atMs, limit),
+    nextDueAt: () => engine.nextDueAt(),
+    stats: () => engine.stats(),
+    flush: () => {
+      engine.flush();
+    },
+    close: () => {
+      feed.close();
+      engine.close();
+    },
+    rebuild: async (onProgress) => {
+      const { file, source, log } = options;
+      const beside = `${file}.rebuild`;
+      const shadow = openScratch(beside, log);
+      try {
+        // Never past the live model: what it has not applied yet, its listeners have still to be told.
+        let events = await catchUp(asTarget(shadow), source, engine.checkpoint().position, onProgress);
+        missed = [];
+        events += await catchUp(asTarget(shadow), source, engine.checkpoint().position, onProgress);
+        asTarget(shadow).apply(missed);
+        const { position } = shadow.checkpoint();
+        shadow.close();
+        engine.close();
+        renameSync(beside, rebuiltFile(file));
+        engine = openEngine(file, log, { ...defaultBounds, ...options.bounds });
+        return { events: events + missed.length, position };
+      } finally {
+        missed = undefined;
+        shadow.close();
+        discard(beside);
+      }
+    },
+  };
+}

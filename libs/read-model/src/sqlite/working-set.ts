@@ -1,0 +1,221 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { isSettled, toolCallEventTypes } from '@countersign/contracts';
+import type { RecordedEvent } from '@countersign/contracts';
+import type { CallRow } from '../call-row.js';
+import { evolve } from '../evolve.js';
+import { groupsAsked } from '../voting.js';
+import { inTransaction } from './database.js';
+import { createRecentRows } from './recent-rows.js';
+import type { Entry } from './recent-rows.js';
+import { rowColumns, toAsked, toCallRow, toProgress } from './stored-row.js';
+import { weigh } from './weigh.js';
+
+/** How far the log is folded: the last event, and the one before it. */
+export interface Checkpoint {
+  readonly position: number;
+  readonly previous: number;
+  readonly eventId: string;
+}
+
+/** How many rows of each kind the file has. */
+export interface Counts {
+  readonly calls: number;
+  readonly approvals: number;
+  readonly pending: number;
+}
+
+/** How much is kept in memory. */
+export interface Bounds {
+  readonly recentRows: number;
+  readonly recentBytes: number;
+  /** Folded events that wait for one transaction, and about how many bytes of JSON they add. */
+  readonly unflushedEvents: number;
+  readonly unflushedBytes: number;
+}
+
+export const defaultBounds: Bounds = {
+  recentRows: 4096,
+  recentBytes: 16 * 1024 * 1024,
+  unflushedEvents: 256,
+  unflushedBytes: 4 * 1024 * 1024,
+};
+
+/**
+ * The rows that change: folded in memory, written to the file a few hundred events at a time. The log has them all, so
+ * what a crash takes is folded again; and a call whose life is one burst is written once.
+ */
+export interface WorkingSet {
+  readonly checkpoint: () => Checkpoint;
+  /** Folds one event; answers its row when it is one of a tool call. The caller asks `isFull` afterwards. */
+  readonly fold: (event: RecordedEvent) => CallRow | undefined;
+  readonly isFull: () => boolean;
+  /** Writes the changed rows and the checkpoint in one transaction; when it fails, all of it is still to be written. */
+  readonly flush: () => void;
+  readonly find: (callId: string) => CallRow | undefined;
+  /** The rows that differ from the file. */
+  readonly unflushed: () => ReadonlyMap<string, { readonly row: CallRow }>;
+  /** Of the file: flush first. */
+  readonly counts: () => Counts;
+}
+
+const types: ReadonlySet<string> = new Set(toolCallEventTypes);
+
+type Prepare = (sql: string) => StatementSync;
+
+/** The working set over an opened file. */
+export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bounds): WorkingSet {
+  const stored = readMeta(prepare);
+  let checkpoint: Checkpoint = stored.checkpoint;
+  let counts: Counts = stored.counts;
+  let storedPosition = checkpoint.position;
+  let pendingEvents = 0;
+  let pendingBytes = 0;
+  const dirty = new Map<string, Entry>();
+  const recent = createRecentRows(bounds.recentRows, bounds.recentBytes);
+
+  const load = (callId: string): Entry | undefined => {
+    const found = prepare(`SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE call_id = ?`).get(callId);
+    if (found === undefined) return undefined;
+    const row = toCallRow(found);
+    const { request, progress } = found;
+    return { row, stored: row.approvals, requestBytes: String(request).length, progressBytes: String(progress).length };
+  };
+  const entryOf = (callId: string): Entry | undefined => dirty.get(callId) ?? recent.get(callId) ?? load(callId);
+
+  const foldCall = (callId: string, event: RecordedEvent): CallRow | undefined => {
+    // The first event of a stream has nothing to be looked for.
+    const entry = event.revision === 0 ? undefined : entryOf(callId);
+    const row = evolve(entry?.row, event);
+    if (row === undefined) return undefined;
+    pendingBytes += weigh(event);
+    if (entry === undefined) {
+      dirty.set(callId, { row, stored: null, requestBytes: 0, progressBytes: 0 });
+      return row;
+    }
+    recent.remove(callId);
+    entry.row = row;
+    dirty.set(callId, entry);
+    return row;
+  };
+
+  return {
+    checkpoint: () => checkpoint,
+    fold: (event) => {
+      const { callId } = event.metadata;
+      const row = callId !== null && types.has(event.type) ? foldCall(callId, event) : undefined;
+      checkpoint = { position: event.position, previous: checkpoint.position, eventId: event.eventId };
+      pendingEvents += 1;
+      return row;
+    },
+    isFull: () => pendingEvents >= bounds.unflushedEvents || pendingBytes >= bounds.unflushedBytes,
+    flush: () => {
+      if (checkpoint.position === storedPosition) return;
+      let after = counts;
+      inTransaction(db, () => {
+        for (const entry of dirty.values()) after = write(prepare, entry, after);
+        writeMeta(prepare, storedPosition, checkpoint, after);
+      });
+      counts = after;
+      storedPosition = checkpoint.position;
+      pendingEvents = 0;
+      pendingBytes = 0;
+      for (const [callId, entry] of dirty) {
+        entry.stored = entry.row.approvals;
+        recent.put(callId, entry);
+      }
+      dirty.clear();
+    },
+    find: (callId) => {
+      const entry = entryOf(callId);
+      if (entry !== undefined && !dirty.has(callId)) recent.put(callId, entry);
+      return entry?.row;
+    },
+    unflushed: () => dirty,
+    counts: () => counts,
+  };
+}
+
+function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts } {
+  const meta = prepare('SELECT * FROM meta').get() ?? {};
+  return {
+    checkpoint: {
+      position: Number(meta['position']),
+      previous: Number(meta['previous']),
+      eventId: String(meta['event_id']),
+    },
+    counts: { calls: Number(meta['calls']), approvals: Number(meta['approvals']), pending: Number(meta['pending']) },
+  };
+}
+
+function writeMeta(
+  prepare: Prepare,
+  before: number,
+  { position, previous, eventId }: Checkpoint,
+  counts: Counts,
+): void {
+  const { changes } = prepare(
+    'UPDATE meta SET position = ?, previous = ?, event_id = ?, calls = ?, approvals = ?, pending = ? WHERE position = ?',
+  ).run(position, previous, eventId, counts.calls, counts.approvals, counts.pending, before);
+  // Two writers would each fold from rows that the other has changed.
+  if (changes !== 1) throw new Error('another process writes this read model; each needs a file of its own');
+}
+
+function write(prepare: Prepare, entry: Entry, counts: Counts): Counts {
+  const { row, stored } = entry;
+  const progress = toProgress(row);
+  entry.progressBytes = progress.length;
+  const isOpen = isSettled(row.state) ? 0 : 1;
+  if (stored === null) {
+    const request = JSON.stringify(row.request);
+    entry.requestBytes = request.length;
+    const { callId, tenant, runId } = row.request;
+    prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?)').run(
+      row.seq,
+      callId,
+      tenant,
+      runId,
+      isOpen,
+      row.dueAt,
+      progress,
+    );
+    prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
+  } else {
+    prepare('UPDATE calls SET is_open = ?, due_at = ?, progress = ? WHERE seq = ?').run(
+      isOpen,
+      row.dueAt,
+      progress,
+      row.seq,
+    );
+  }
+  const approvals = writeApprovals(prepare, row, stored ?? []);
+  return {
+    calls: counts.calls + (stored === null ? 1 : 0),
+    approvals: counts.approvals + approvals.added,
+    pending: counts.pending + approvals.pending,
+  };
+}
+
+/** Writes the approvals that differ from the stored ones; an approval that did not change is the same object. */
+function writeApprovals(
+  prepare: Prepare,
+  row: CallRow,
+  stored: CallRow['approvals'],
+): { added: number; pending: number } {
+  let pending = 0;
+  row.approvals.forEach((approval, index) => {
+    const before = stored[index];
+    if (before === approval) return;
+    const state = approval.resolution?.state ?? 'pending';
+    const asked = toAsked(groupsAsked(approval));
+    pending += (state === 'pending' ? 1 : 0) - (before?.resolution === null ? 1 : 0);
+    if (before === undefined) {
+      const { tenant, toolName, runId, agentId } = row.request;
+      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+        ...[approval.seq, row.seq, tenant, state, toolName, runId, agentId, asked],
+      );
+    } else {
+      prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, approval.seq);
+    }
+  });
+  return { added: row.approvals.length - stored.length, pending };
+}
