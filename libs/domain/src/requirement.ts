@@ -1,6 +1,7 @@
-import type { Assurance, DurationMs, Requirement, Risk, Stage } from '@countersign/contracts';
+import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/contracts';
 
-const levels: Readonly<Record<Assurance | Risk, number>> = { low: 1, medium: 2, high: 3 };
+/** Assurance and risk share their levels. */
+const levels: Readonly<Record<Assurance, number>> = { low: 1, medium: 2, high: 3 };
 
 /** Whether `level` is at least `minimum`; no minimum is always reached. */
 export function reaches(level: Assurance, minimum: Assurance | null): boolean {
@@ -16,7 +17,7 @@ function peopleOfAll(stages: readonly Stage[]): number {
   return stages.reduce((sum, stage) => sum + peopleOf(stage), 0);
 }
 
-function higher<T extends Assurance | Risk>(one: T | null, other: T | null): T | null {
+function higher(one: Assurance | null, other: Assurance | null): Assurance | null {
   if (one === null || other === null) return one ?? other;
   return levels[one] >= levels[other] ? one : other;
 }

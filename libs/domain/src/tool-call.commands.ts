@@ -136,7 +136,7 @@ export interface SiblingCall {
 /** A resolver wants the right to execute. */
 export interface ClaimExecution extends Timed {
   readonly type: 'ClaimExecution';
-  /** The call's own id, to tell it from its siblings. */
+  /** MUST be the id of the call whose state decides. */
   readonly callId: string;
   readonly resolverId: string;
   readonly claimedBy: string;

@@ -5,7 +5,7 @@ import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
 import type { ExpireApproval, LapseApproval, LapseClaim, RemindApprovers } from './tool-call.commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
-import { castVote, isDisputed } from './voting.js';
+import { isDisputed } from './voting.js';
 
 /** A command that nobody gives: time does. */
 export type DeadlineCommand = ExpireApproval | RemindApprovers | LapseApproval | LapseClaim;

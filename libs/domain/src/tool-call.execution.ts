@@ -1,4 +1,5 @@
-import type { BatchMode, ToolCallEvent } from '@countersign/contracts';
+import type { EventData, ToolCallEvent } from '@countersign/contracts';
+import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
 import { hasCome, toStored } from './time.js';
@@ -68,20 +69,18 @@ const joined: ReadonlySet<SiblingCall['state']> = new Set([
   'unknown',
 ]);
 
-function missingSiblings(
-  command: ClaimExecution,
-  batch: { batchMode: BatchMode; batchCallIds: readonly string[] },
-): readonly string[] {
+function missingSiblings(command: ClaimExecution, batch: EventData<'ToolCallRequested'>): readonly string[] {
   if (batch.batchMode !== 'all-or-nothing') return [];
   const ready = new Set(command.siblings.filter(({ state }) => joined.has(state)).map(({ callId }) => callId));
   // By the recorded list, not by what the command brings: a sibling that was not looked up counts as missing.
-  return batch.batchCallIds.filter((callId) => callId !== command.callId && !ready.has(callId));
+  return batch.batchCallIds.filter((callId) => callId !== batch.callId && !ready.has(callId));
 }
 
 /** The one gate to an execution: approved or allowed, in time, this digest, nobody else, and the whole batch. */
 export function claimExecution(command: ClaimExecution, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   const { request, action, execution } = state;
+  assert(command.callId === request.callId, 'a claim is decided on its own call');
   const refusal = alreadyBegun(execution) ?? notPermitted(state, command.at);
   if (refusal !== undefined) return refusal;
   if (request.clientExecuted) return refused('not-approved', 'The client executes this tool call itself.');

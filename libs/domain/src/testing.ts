@@ -1,0 +1,1 @@
+export * as fixtures from './testing/fixtures.js';

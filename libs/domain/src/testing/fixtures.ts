@@ -1,0 +1,271 @@
+import type { Requirement, Stage, ToolCallEvent, Verdict } from '@countersign/contracts';
+import { toStored } from '../time.js';
+import type {
+  CancelToolCall,
+  ClaimExecution,
+  EditDecision,
+  ExpireApproval,
+  LapseApproval,
+  LapseClaim,
+  Outcome,
+  ReconcileExecution,
+  RemindApprovers,
+  RenewClaim,
+  ReportExecution,
+  RequestApproval,
+  RequestToolCall,
+  RespondToApproval,
+  Responder,
+  SubmitClientOutput,
+  ToolCallProposal,
+  WithdrawResponse,
+} from '../tool-call.commands.js';
+
+/** The moment of the request, epoch milliseconds; `minute(n)` is n minutes later. */
+export const startMs = 1_767_225_600_000;
+export const minuteMs = 60_000;
+export const minute = (n: number): number => startMs + n * minuteMs;
+export const stored = (n: number): string => toStored(minute(n));
+
+export const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
+export const digest = digestOf('a');
+export const callId = 'tc_aaaaaaaaaaaaaaaaaaaaaaaaaa';
+export const firstApproval = 'apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1';
+export const secondApproval = 'apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_2';
+
+export const verdict = (outcome: Verdict['outcome'] = 'require'): Verdict => ({
+  outcome,
+  ruleId: 'refunds',
+  policyVersion: digestOf('f'),
+  automatic: outcome !== 'require',
+  why: ['amount above 50'],
+});
+
+export const stage = (change: Partial<Stage> = {}): Stage => ({
+  mode: 'quorum',
+  approve: 1,
+  deny: 1,
+  groups: null,
+  ...change,
+});
+
+export const requirement = (change: Partial<Requirement> = {}): Requirement => ({
+  stages: [stage()],
+  fourEyes: true,
+  allowedDecisions: ['approve', 'edit', 'deny', 'answer'],
+  requireReason: [],
+  minAssurance: null,
+  risk: null,
+  expiresInMs: 60 * minuteMs,
+  executeByMs: 60 * minuteMs,
+  onTimeout: 'deny',
+  escalation: [],
+  remindersMs: [],
+  ...change,
+});
+
+export const proposal = (change: Partial<ToolCallProposal> = {}): ToolCallProposal => ({
+  callId,
+  tenant: 'default',
+  runId: 'run-1',
+  agentId: 'billing-agent',
+  batchId: null,
+  batchMode: 'independent',
+  batchCallIds: [],
+  toolCallId: 'call_1',
+  toolName: 'refund_order',
+  arguments: { amount: 100 },
+  toolSchema: null,
+  toolSchemaHash: null,
+  salt: '00',
+  actionDigest: digest,
+  sensitive: [],
+  needsApproval: true,
+  reason: 'the customer asked',
+  description: 'Refund 100',
+  clientExecuted: false,
+  idempotent: false,
+  labels: {},
+  requestedBy: 'agent',
+  ...change,
+});
+
+/** A request that needs approval as `required` says. */
+export const request = (
+  required: Partial<Requirement> = {},
+  call: Partial<ToolCallProposal> = {},
+): RequestToolCall => ({
+  type: 'RequestToolCall',
+  at: startMs,
+  call: proposal(call),
+  judgement: { outcome: 'require', verdict: verdict(), requirement: requirement(required) },
+  approvalId: firstApproval,
+});
+
+export const requestAllowed = (call: Partial<ToolCallProposal> = {}): RequestToolCall => ({
+  ...request({}, call),
+  judgement: { outcome: 'allow', verdict: verdict('allow') },
+});
+
+export const requestBlocked = (): RequestToolCall => ({
+  ...request(),
+  judgement: { outcome: 'block', verdict: verdict('block'), reason: 'never' },
+});
+
+export const ask = (change: Partial<RequestApproval> = {}): RequestApproval => ({
+  type: 'RequestApproval',
+  at: minute(1),
+  round: 1,
+  approvalId: firstApproval,
+  verdict: verdict(),
+  requirement: requirement(),
+  reason: null,
+  description: null,
+  requestedBy: 'agent',
+  ...change,
+});
+
+export const responder = (principal: string, change: Partial<Responder> = {}): Responder => ({
+  principal,
+  groups: ['ops'],
+  via: 'inbox',
+  assurance: 'medium',
+  onBehalfOf: null,
+  ...change,
+});
+
+export const respond = (who: string | Responder, change: Partial<RespondToApproval> = {}): RespondToApproval => ({
+  type: 'RespondToApproval',
+  at: minute(5),
+  approvalId: firstApproval,
+  decision: { type: 'approve' },
+  actionDigest: null,
+  reason: null,
+  instruction: null,
+  responder: typeof who === 'string' ? responder(who) : who,
+  ...change,
+});
+
+export const deny = (who: string | Responder, change: Partial<RespondToApproval> = {}): RespondToApproval =>
+  respond(who, { decision: { type: 'deny' }, ...change });
+
+export const answer = (
+  who: string | Responder,
+  output: string,
+  change: Partial<RespondToApproval> = {},
+): RespondToApproval => respond(who, { decision: { type: 'answer', output }, ...change });
+
+export const edit = (letter = 'b', change: Partial<EditDecision> = {}): EditDecision => ({
+  type: 'edit',
+  arguments: { amount: letter },
+  sensitive: [],
+  salt: '00',
+  actionDigest: digestOf(letter),
+  invalid: [],
+  judgement: { outcome: 'allow', verdict: verdict('allow') },
+  ...change,
+});
+
+export const editBy = (who: string | Responder, decision = edit()): RespondToApproval => respond(who, { decision });
+
+export const withdraw = (principal: string, at = minute(6)): WithdrawResponse => ({
+  type: 'WithdrawResponse',
+  at,
+  approvalId: firstApproval,
+  withdrawnBy: principal,
+});
+
+export const expire = (at = minute(60), approvalId = firstApproval): ExpireApproval => ({
+  type: 'ExpireApproval',
+  at,
+  approvalId,
+});
+
+export const remind = (at: number): RemindApprovers => ({ type: 'RemindApprovers', at, approvalId: firstApproval });
+
+export const lapseApproval = (at: number, approvalId = firstApproval): LapseApproval => ({
+  type: 'LapseApproval',
+  at,
+  approvalId,
+});
+
+export const cancel = (at = minute(6)): CancelToolCall => ({
+  type: 'CancelToolCall',
+  at,
+  reason: 'no longer needed',
+  cancelledBy: 'agent',
+});
+
+export const claim = (change: Partial<ClaimExecution> = {}): ClaimExecution => ({
+  type: 'ClaimExecution',
+  at: minute(10),
+  callId,
+  resolverId: 'resolver-1',
+  claimedBy: 'worker',
+  leaseMs: minuteMs,
+  actionDigest: digest,
+  idempotencyKey: 'key-1',
+  siblings: [],
+  ...change,
+});
+
+export const renew = (change: Partial<RenewClaim> = {}): RenewClaim => ({
+  type: 'RenewClaim',
+  at: minute(10.5),
+  attempt: 1,
+  leaseMs: minuteMs,
+  ...change,
+});
+
+export const succeeded: Outcome = { status: 'succeeded', output: { refunded: 100 } };
+export const failed: Outcome = { status: 'failed', error: { message: 'no such order' } };
+
+export const report = (outcome: Outcome = succeeded, attempt = 1, at = minute(10.5)): ReportExecution => ({
+  type: 'ReportExecution',
+  at,
+  attempt,
+  outcome,
+  reportedBy: 'worker',
+});
+
+export const lapseClaim = (at = minute(11), attempt = 1): LapseClaim => ({ type: 'LapseClaim', at, attempt });
+
+export const reconcile = (status: ReconcileExecution['status'], at = minute(30)): ReconcileExecution => ({
+  type: 'ReconcileExecution',
+  at,
+  status,
+  note: 'looked it up',
+  reconciledBy: 'admin',
+});
+
+export const submit = (outcome: Outcome = succeeded, at = minute(10)): SubmitClientOutput => ({
+  type: 'SubmitClientOutput',
+  at,
+  outcome,
+  submittedBy: 'agent',
+});
+
+/** The event of an accepted response, as `respond` makes it. */
+export const responded = (
+  respondedBy: string,
+  change: Partial<Extract<ToolCallEvent, { type: 'ApprovalResponded' }>['data']> = {},
+): ToolCallEvent => ({
+  type: 'ApprovalResponded',
+  data: {
+    approvalId: firstApproval,
+    decision: { type: 'approve' },
+    actionDigest: digest,
+    reason: null,
+    instruction: null,
+    respondedBy,
+    onBehalfOf: null,
+    groups: ['ops'],
+    via: 'inbox',
+    assurance: 'medium',
+    automatic: false,
+    respondedAt: stored(5),
+    resolution: 'approved',
+    executeBy: stored(65),
+    ...change,
+  },
+});

@@ -1,0 +1,42 @@
+import { expect } from '@jest/globals';
+import type { RefusalCode, ToolCallEvent } from '@countersign/contracts';
+import { fold } from '../decider.js';
+import { toolCallDecider } from '../tool-call.decider.js';
+import type { ToolCallCommand } from '../tool-call.commands.js';
+import type { ToolCallState } from '../tool-call.state.js';
+
+/** The events of commands that are all accepted, one after the other. */
+export function history(...commands: readonly ToolCallCommand[]): ToolCallEvent[] {
+  return commands.reduce<ToolCallEvent[]>((events, command) => {
+    const decision = toolCallDecider.decide(command, stateAfter(events));
+    if (decision.status === 'refused') throw new Error(`${command.type}: ${decision.refusal.code}`);
+    return [...events, ...decision.events];
+  }, []);
+}
+
+export function stateAfter(events: readonly ToolCallEvent[]): ToolCallState {
+  return fold(toolCallDecider, events);
+}
+
+/** `given(events).when(command).then(events)`, or `.thenRefused(code)`. */
+export function given(events: readonly ToolCallEvent[]) {
+  return {
+    when: (command: ToolCallCommand) => {
+      const decision = toolCallDecider.decide(command, stateAfter(events));
+      return {
+        then: (expected: readonly ToolCallEvent[]) => {
+          expect(decision).toEqual({ status: 'accepted', events: expected });
+        },
+        thenNothing: () => {
+          expect(decision).toEqual({ status: 'accepted', events: [] });
+        },
+        thenRefused: (code: RefusalCode, extra?: Readonly<Record<string, unknown>>) => {
+          expect(decision).toMatchObject({
+            status: 'refused',
+            refusal: extra === undefined ? { code } : { code, extra },
+          });
+        },
+      };
+    },
+  };
+}

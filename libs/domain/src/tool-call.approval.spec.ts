@@ -1,0 +1,406 @@
+import { describe, expect, it } from '@jest/globals';
+import { given, history, stateAfter } from './testing/given.js';
+import {
+  answer,
+  ask,
+  cancel,
+  deny,
+  digest,
+  digestOf,
+  edit,
+  editBy,
+  expire,
+  firstApproval,
+  lapseApproval,
+  minute,
+  request,
+  requestAllowed,
+  requirement,
+  respond,
+  responded,
+  responder,
+  secondApproval,
+  stage,
+  stored,
+  verdict,
+  withdraw,
+} from './testing/fixtures.js';
+import { callState } from './tool-call.state.js';
+
+const twoOf = { stages: [stage({ approve: 2 })] };
+const recordedEdit = (letter = 'b') => ({
+  type: 'edit' as const,
+  arguments: { amount: letter },
+  sensitive: [],
+  salt: '00',
+  verdict: verdict('allow'),
+  requirement: null,
+});
+
+describe('RespondToApproval', () => {
+  it('approves, and says until when the call may be claimed', () => {
+    given(history(request()))
+      .when(respond('alice'))
+      .then([responded('alice')]);
+  });
+
+  it('gives an approved call no end where `never` is written out', () => {
+    given(history(request({ executeByMs: 'never' })))
+      .when(respond('alice'))
+      .then([responded('alice', { executeBy: null })]);
+  });
+
+  it('denies', () => {
+    given(history(request()))
+      .when(deny('alice', { reason: 'too much', instruction: 'ask finance' }))
+      .then([
+        responded('alice', {
+          decision: { type: 'deny' },
+          reason: 'too much',
+          instruction: 'ask finance',
+          resolution: 'denied',
+          executeBy: null,
+        }),
+      ]);
+  });
+
+  it('records who a delegate answers for', () => {
+    given(history(request()))
+      .when(respond(responder('alice', { onBehalfOf: 'bob' })))
+      .then([responded('alice', { onBehalfOf: 'bob' })]);
+  });
+
+  it('replaces the arguments and approves them', () => {
+    given(history(request()))
+      .when(editBy('alice'))
+      .then([responded('alice', { decision: recordedEdit(), actionDigest: digestOf('b') })]);
+  });
+
+  it('gives a result in place of a run, which then has no deadline', () => {
+    given(history(request()))
+      .when(answer('alice', 'done by hand'))
+      .then([responded('alice', { decision: { type: 'answer', output: 'done by hand' }, executeBy: null })]);
+  });
+
+  it('is refused for an approval that this call never had', () => {
+    given([]).when(respond('alice')).thenRefused('unknown-approval');
+    given(history(request()))
+      .when(respond('alice', { approvalId: secondApproval }))
+      .thenRefused('unknown-approval');
+    given(history(requestAllowed())).when(respond('alice')).thenRefused('unknown-approval');
+  });
+
+  describe('after the resolution', () => {
+    const winner = { resolution: 'approved', respondedBy: 'alice', respondedAt: stored(5), via: 'inbox' };
+
+    it('is told who won, when and through which channel', () => {
+      given(history(request(), respond('alice')))
+        .when(deny('bob', { at: minute(6) }))
+        .thenRefused('already-resolved', winner);
+      given(history(request(), deny(responder('alice', { via: 'slack' }))))
+        .when(respond('bob'))
+        .thenRefused('already-resolved', { ...winner, resolution: 'denied', via: 'slack' });
+    });
+
+    it('is refused to the winner too, for the very same response', () => {
+      given(history(request(), respond('alice')))
+        .when(respond('alice'))
+        .thenRefused('already-resolved', winner);
+      given(history(request(), editBy('alice')))
+        .when(editBy('alice'))
+        .thenRefused('already-resolved', winner);
+    });
+
+    it('says that the call was cancelled', () => {
+      given(history(request(), cancel()))
+        .when(respond('alice'))
+        .thenRefused('already-resolved', {
+          resolution: 'cancelled',
+          cancelledBy: 'agent',
+          cancelledAt: stored(6),
+          reason: 'no longer needed',
+        });
+    });
+
+    it('says that the approval expired, also when a later round is pending', () => {
+      const expired = { resolution: 'expired', expiredAt: stored(60) };
+      const again = ask({ round: 2, approvalId: secondApproval, at: minute(61) });
+      for (const events of [history(request(), expire()), history(request(), expire(), again)]) {
+        given(events)
+          .when(respond('alice', { at: minute(62) }))
+          .thenRefused('expired', expired);
+      }
+    });
+
+    it('says who won when the approval was not used in time', () => {
+      given(history(request(), respond('alice'), lapseApproval(minute(65))))
+        .when(deny('bob', { at: minute(70) }))
+        .thenRefused('already-resolved', winner);
+    });
+
+    it('wins before a doubt about the person: an outsider learns that it is over', () => {
+      given(history(request({ stages: [stage({ groups: ['ops'] })] }), respond('alice')))
+        .when(respond(responder('eve', { groups: [] })))
+        .thenRefused('already-resolved', winner);
+    });
+  });
+
+  describe('at the deadline', () => {
+    it('is refused from the very millisecond, although nobody has recorded the expiry', () => {
+      const extra = { resolution: 'expired', expiredAt: stored(60) };
+      const events = history(request());
+      given(events)
+        .when(respond('alice', { at: minute(60) }))
+        .thenRefused('expired', extra);
+      given(events)
+        .when(respond('alice', { at: minute(60) - 1 }))
+        .then([responded('alice', { respondedAt: '2026-01-01T00:59:59.999Z', executeBy: '2026-01-01T01:59:59.999Z' })]);
+    });
+
+    it('is taken where the policy holds the approval open', () => {
+      const late = respond('alice', { at: minute(90) });
+      const after = [responded('alice', { respondedAt: stored(90), executeBy: stored(150) })];
+      given(history(request({ onTimeout: 'hold' })))
+        .when(late)
+        .then(after);
+      given(history(request({ onTimeout: 'hold' }), expire()))
+        .when(late)
+        .then(after);
+    });
+  });
+
+  describe('who may answer', () => {
+    const forOps = { stages: [stage({ groups: ['ops'] })] };
+
+    it('is refused to a person of other groups, and says which are asked', () => {
+      given(history(request(forOps)))
+        .when(respond(responder('eve', { groups: ['sales'] })))
+        .thenRefused('not-an-approver', { groups: ['ops'] });
+    });
+
+    it('is refused to a channel that is not sure enough of the person', () => {
+      given(history(request({ minAssurance: 'high' })))
+        .when(respond('alice'))
+        .thenRefused('not-an-approver', { minAssurance: 'high' });
+      given(history(request({ minAssurance: 'medium' })))
+        .when(respond('alice'))
+        .then([responded('alice')]);
+    });
+
+    it.each(['agent', ' Agent ', 'AGENT'])('is refused to whoever asked, here as "%s"', (principal) => {
+      given(history(request())).when(respond(principal)).thenRefused('own-request');
+    });
+
+    it('is refused to whoever asked also through or for a delegate', () => {
+      given(history(request()))
+        .when(respond(responder('alice', { onBehalfOf: 'Agent' })))
+        .thenRefused('own-request');
+      given(history(request()))
+        .when(respond(responder('agent', { onBehalfOf: 'alice' })))
+        .thenRefused('own-request');
+    });
+
+    it('is refused to whoever asked for this round', () => {
+      given(history(requestAllowed(), ask({ requestedBy: 'alice' })))
+        .when(respond('alice'))
+        .thenRefused('own-request');
+    });
+
+    it('is open to whoever asked where the policy turns four-eyes off', () => {
+      given(history(request({ fourEyes: false })))
+        .when(respond('agent'))
+        .then([responded('agent')]);
+    });
+  });
+
+  describe('what may be said', () => {
+    it('is refused for a decision that the requirement does not allow', () => {
+      given(history(request({ allowedDecisions: ['approve', 'deny'] })))
+        .when(editBy('alice'))
+        .thenRefused('decision-not-allowed', { allowedDecisions: ['approve', 'deny'] });
+    });
+
+    it.each([null, '', '  '])('is refused without the reason that the requirement wants, here %j', (reason) => {
+      given(history(request({ requireReason: ['deny'] })))
+        .when(deny('alice', { reason }))
+        .thenRefused('reason-required');
+    });
+
+    it('needs a reason only for the decisions named', () => {
+      given(history(request({ requireReason: ['deny'] })))
+        .when(respond('alice'))
+        .then([responded('alice')]);
+    });
+
+    it('is refused when the person saw other arguments', () => {
+      given(history(request()))
+        .when(respond('alice', { actionDigest: digestOf('c') }))
+        .thenRefused('digest-mismatch', { actionDigest: digest });
+      given(history(request()))
+        .when(respond('alice', { actionDigest: digest }))
+        .then([responded('alice')]);
+    });
+
+    it('is refused when a colleague has edited the arguments meanwhile', () => {
+      const events = history(request(twoOf), editBy('alice'));
+      given(events)
+        .when(respond('bob', { actionDigest: digest }))
+        .thenRefused('digest-mismatch', { actionDigest: digestOf('b') });
+      given(events)
+        .when(respond('bob', { actionDigest: digestOf('b') }))
+        .then([responded('bob', { actionDigest: digestOf('b') })]);
+    });
+
+    it('is refused twice from the same person for the same arguments', () => {
+      const events = history(request(twoOf), respond('alice'));
+      for (const again of [respond('alice'), deny('alice'), respond(' ALICE '), editBy('alice', edit('a'))]) {
+        given(events).when(again).thenRefused('already-voted');
+      }
+    });
+
+    it('counts one person once, however many delegations', () => {
+      const asDelegate = respond(responder('alice', { onBehalfOf: 'bob' }));
+      for (const [first, second] of [
+        [respond('alice'), asDelegate],
+        [asDelegate, respond('bob')],
+        [respond('bob'), asDelegate],
+        [asDelegate, respond(responder('carol', { onBehalfOf: 'bob' }))],
+      ] as const) {
+        given(history(request(twoOf), first))
+          .when(second)
+          .thenRefused('already-voted');
+      }
+    });
+
+    it('is refused for edited arguments that the policy blocks', () => {
+      const blocked = { outcome: 'block', verdict: verdict('block'), reason: 'never that much' } as const;
+      given(history(request()))
+        .when(editBy('alice', edit('b', { judgement: blocked, invalid: [{ path: '/amount', message: 'number' }] })))
+        .thenRefused('blocked-by-policy', { verdict: verdict('block') });
+    });
+
+    it('is refused for edited arguments that the schema of the tool refuses', () => {
+      const invalid = [{ path: '/amount', message: 'must be a number' }];
+      given(history(request()))
+        .when(editBy('alice', edit('b', { invalid })))
+        .thenRefused('invalid-arguments', { errors: invalid });
+    });
+  });
+
+  describe('an edit whose arguments need more than was asked', () => {
+    const demanding = (stages = [stage({ approve: 2, groups: ['ops'] })]) =>
+      edit('b', {
+        judgement: { outcome: 'require', verdict: verdict(), requirement: requirement({ stages }) },
+      });
+
+    it('puts the requirement of the edited arguments in force', () => {
+      const events = history(request(), editBy('alice', demanding()));
+      expect(callState(stateAfter(events))).toBe('awaiting_approval');
+      given(events)
+        .when(respond(responder('eve', { groups: ['sales'] })))
+        .thenRefused('not-an-approver');
+      given(events)
+        .when(respond('bob'))
+        .then([responded('bob', { actionDigest: digestOf('b') })]);
+    });
+
+    it('is refused to a person who could not approve those arguments', () => {
+      const bySecurity = [stage({ groups: ['security'] })];
+      given(history(request()))
+        .when(editBy('alice', demanding(bySecurity)))
+        .thenRefused('not-an-approver');
+    });
+
+    it('records nothing of a requirement that asks no more than was asked', () => {
+      const same = edit('b', {
+        judgement: { outcome: 'require', verdict: verdict('allow'), requirement: requirement() },
+      });
+      given(history(request()))
+        .when(editBy('alice', same))
+        .then([responded('alice', { decision: recordedEdit(), actionDigest: digestOf('b') })]);
+    });
+  });
+});
+
+describe('WithdrawResponse', () => {
+  const withdrawn = {
+    type: 'ResponseWithdrawn',
+    data: { approvalId: firstApproval, withdrawnBy: 'alice', withdrawnAt: stored(6) },
+  } as const;
+
+  it('takes a vote back while the approval is pending', () => {
+    given(history(request(twoOf), respond('alice')))
+      .when(withdraw('alice'))
+      .then([withdrawn]);
+  });
+
+  it('no longer counts the vote, and lets the person vote again', () => {
+    const events = history(request(twoOf), respond('alice'), withdraw('alice'));
+    given(events)
+      .when(respond('bob'))
+      .then([responded('bob', { resolution: 'pending', executeBy: null })]);
+    given(events)
+      .when(deny('alice'))
+      .then([responded('alice', { decision: { type: 'deny' }, resolution: 'denied', executeBy: null })]);
+  });
+
+  it('adds nothing when it is repeated', () => {
+    given(history(request(twoOf), respond('alice'), withdraw('alice')))
+      .when(withdraw('alice'))
+      .thenNothing();
+  });
+
+  it('is refused where no answer of the person stands', () => {
+    const events = history(request(twoOf), respond(responder('alice', { onBehalfOf: 'bob' })));
+    given(events).when(withdraw('carol')).thenRefused('unknown-approval');
+    given(events).when(withdraw('bob')).thenRefused('unknown-approval');
+    given([]).when(withdraw('alice')).thenRefused('unknown-approval');
+  });
+
+  it('is refused after the resolution', () => {
+    given(history(request(), respond('alice')))
+      .when(withdraw('alice'))
+      .thenRefused('already-resolved');
+    given(history(request(twoOf), respond('alice'), cancel()))
+      .when(withdraw('alice'))
+      .thenRefused('already-resolved');
+  });
+
+  it('is refused after the deadline', () => {
+    given(history(request(twoOf), respond('alice')))
+      .when(withdraw('alice', minute(60)))
+      .thenRefused('expired');
+    given(history(request(twoOf), respond('alice'), expire()))
+      .when(withdraw('alice', minute(61)))
+      .thenRefused('expired');
+  });
+
+  it('leaves edited arguments as the question', () => {
+    const events = history(request(twoOf), editBy('alice'), withdraw('alice'));
+    given(events)
+      .when(respond('bob'))
+      .then([responded('bob', { actionDigest: digestOf('b'), resolution: 'pending', executeBy: null })]);
+  });
+
+  it('takes an answer that nobody else stands behind off the table: to approve is to run again', () => {
+    const three = { stages: [stage({ approve: 3 })] };
+    const events = history(
+      request(three),
+      answer('alice', 'x'),
+      withdraw('alice'),
+      respond('alice'),
+      respond('bob'),
+      respond('carol'),
+    );
+    expect(callState(stateAfter(events))).toBe('approved');
+    const backed = history(
+      request(three),
+      answer('alice', 'x'),
+      respond('bob'),
+      withdraw('alice'),
+      respond('carol'),
+      respond('dave'),
+    );
+    expect(callState(stateAfter(backed))).toBe('succeeded');
+  });
+});

@@ -1,0 +1,347 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Requirement } from '@countersign/contracts';
+import { given, history, stateAfter } from './testing/given.js';
+import {
+  answer,
+  cancel,
+  claim,
+  deny,
+  digestOf,
+  editBy,
+  expire,
+  firstApproval,
+  lapseApproval,
+  lapseClaim,
+  minute,
+  minuteMs,
+  reconcile,
+  remind,
+  renew,
+  report,
+  request,
+  requestAllowed,
+  respond,
+  responded,
+  responder,
+  secondApproval,
+  stage,
+  stored,
+} from './testing/fixtures.js';
+import { dueAt, dueCommand } from './tool-call.deadlines.js';
+import { toolCallDecider } from './tool-call.decider.js';
+import { callState } from './tool-call.state.js';
+
+const expired = (n: number) => ({
+  type: 'ApprovalExpired' as const,
+  data: { approvalId: firstApproval, expiredAt: stored(n) },
+});
+
+describe('ExpireApproval', () => {
+  it('ends an approval that nobody answered, and the call with it', () => {
+    given(history(request()))
+      .when(expire())
+      .then([expired(60)]);
+    expect(callState(stateAfter(history(request(), expire())))).toBe('expired');
+  });
+
+  it.each([
+    ['before the deadline', history(request()), expire(minute(60) - 1)],
+    ['where `never` is written out', history(request({ expiresInMs: 'never' })), expire(minute(9999))],
+    ['after an answer', history(request(), respond('alice')), expire()],
+    ['after it has expired', history(request(), expire()), expire()],
+    ['after a cancellation', history(request(), cancel()), expire()],
+    ['for an approval that is not the current one', history(request()), expire(minute(60), secondApproval)],
+    ['for a call that nobody asked about', history(requestAllowed()), expire()],
+    ['for a call that nobody requested', [], expire()],
+  ])('is refused %s', (_, events, command) => {
+    given(events).when(command).thenRefused('not-due');
+  });
+
+  describe('where the policy escalates', () => {
+    const escalating: Partial<Requirement> = {
+      stages: [stage({ groups: ['ops'] })],
+      onTimeout: 'escalate',
+      escalation: [
+        { to: ['managers'], expiresInMs: 20 * minuteMs },
+        { to: ['board'], expiresInMs: 5 * minuteMs },
+      ],
+    };
+    const escalated = (level: number, to: string[], at: number, until: number) => ({
+      type: 'ApprovalEscalated' as const,
+      data: { approvalId: firstApproval, level, to, expiresAt: stored(until), escalatedAt: stored(at) },
+    });
+
+    it('asks the next level, which has its whole time however late that is recorded', () => {
+      given(history(request(escalating)))
+        .when(expire(minute(61)))
+        .then([escalated(1, ['managers'], 61, 81)]);
+      given(history(request(escalating), expire()))
+        .when(expire(minute(80)))
+        .then([escalated(2, ['board'], 80, 85)]);
+    });
+
+    it('expires after the last level', () => {
+      given(history(request(escalating), expire(), expire(minute(80))))
+        .when(expire(minute(85)))
+        .then([expired(85)]);
+      given(history(request({ onTimeout: 'escalate' })))
+        .when(expire())
+        .then([expired(60)]);
+    });
+
+    it('adds the new approvers to those of the stage that is asked', () => {
+      const events = history(request(escalating), expire());
+      const at = minute(70);
+      const change = { respondedAt: stored(70), executeBy: stored(130) };
+      given(events)
+        .when(respond(responder('max', { groups: ['managers'] }), { at }))
+        .then([responded('max', { ...change, groups: ['managers'] })]);
+      given(events)
+        .when(respond('olga', { at }))
+        .then([responded('olga', change)]);
+      given(events)
+        .when(respond(responder('bea', { groups: ['board'] }), { at }))
+        .thenRefused('not-an-approver', { groups: ['ops', 'managers'] });
+    });
+
+    it('adds them to no other stage', () => {
+      const stages = [stage({ groups: ['ops'] }), stage({ groups: ['security'] })];
+      const max = responder('max', { groups: ['managers'] });
+      given(history(request({ ...escalating, stages }), expire(), respond(max, { at: minute(61) })))
+        .when(respond(responder('mia', { groups: ['managers'] }), { at: minute(62) }))
+        .thenRefused('not-an-approver', { groups: ['security'] });
+    });
+
+    it('lets them stand in for any group of which one person each must agree', () => {
+      const stages = [stage({ mode: 'all-of', groups: ['ops', 'security'] })];
+      const max = responder('max', { groups: ['managers'] });
+      const events = history(request({ ...escalating, stages }), respond('olga'), expire());
+      expect(callState(stateAfter(events))).toBe('awaiting_approval');
+      given(events)
+        .when(respond(max, { at: minute(70) }))
+        .then([responded('max', { groups: ['managers'], respondedAt: stored(70), executeBy: stored(130) })]);
+    });
+
+    it('keeps an approval that anybody may answer open to anybody', () => {
+      const events = history(request({ ...escalating, stages: [stage()] }), expire());
+      given(events)
+        .when(respond(responder('eve', { groups: [] }), { at: minute(70) }))
+        .then([responded('eve', { groups: [], respondedAt: stored(70), executeBy: stored(130) })]);
+    });
+  });
+
+  it('holds the approval open without a deadline where the policy says so', () => {
+    const held = {
+      approvalId: firstApproval,
+      level: 1,
+      to: [],
+      expiresAt: null,
+      escalatedAt: stored(60),
+    };
+    const events = history(request({ onTimeout: 'hold' }));
+    given(events)
+      .when(expire())
+      .then([{ type: 'ApprovalEscalated', data: held }]);
+    given(history(request({ onTimeout: 'hold' }), expire()))
+      .when(expire(minute(999)))
+      .thenRefused('not-due');
+  });
+
+  describe('where the policy says in words that silence approves', () => {
+    const silent: Partial<Requirement> = { onTimeout: 'allow' };
+    const two: Partial<Requirement> = { ...silent, stages: [stage({ approve: 2, deny: 2 })] };
+
+    it('approves automatically and cites the rule', () => {
+      given(history(request({ ...silent, risk: 'medium' })))
+        .when(expire())
+        .then([
+          responded('policy', {
+            via: 'policy',
+            groups: [],
+            assurance: 'low',
+            automatic: true,
+            respondedAt: stored(60),
+            executeBy: stored(120),
+            reason: `Nobody answered in time; rule "refunds" of policy ${digestOf('f')} then approves.`,
+          }),
+        ]);
+      expect(callState(stateAfter(history(request(silent), expire())))).toBe('approved');
+    });
+
+    it('approves where an approval was there but the quorum was not', () => {
+      expect(callState(stateAfter(history(request(two), respond('alice'), expire())))).toBe('approved');
+    });
+
+    it('fails closed at a high risk', () => {
+      given(history(request({ ...silent, risk: 'high' })))
+        .when(expire())
+        .then([expired(60)]);
+    });
+
+    it.each([
+      ['denied', deny('alice')],
+      ['edited', editBy('alice')],
+      ['answered', answer('alice', 'x')],
+    ])('fails closed where somebody %s: that is no silence', (_, response) => {
+      given(history(request(two), response))
+        .when(expire())
+        .then([expired(60)]);
+    });
+  });
+});
+
+describe('RemindApprovers', () => {
+  const reminding: Partial<Requirement> = { remindersMs: [10 * minuteMs, 20 * minuteMs, 90 * minuteMs] };
+  const reminded = (nth: number, n: number) => ({
+    type: 'ApproversReminded' as const,
+    data: { approvalId: firstApproval, nth, remindedAt: stored(n) },
+  });
+
+  it('reminds at each time after the request', () => {
+    given(history(request(reminding)))
+      .when(remind(minute(10)))
+      .then([reminded(1, 10)]);
+    given(history(request(reminding), remind(minute(10))))
+      .when(remind(minute(20)))
+      .then([reminded(2, 20)]);
+  });
+
+  it('makes one of several that were missed', () => {
+    given(history(request(reminding)))
+      .when(remind(minute(25)))
+      .then([reminded(2, 25)]);
+  });
+
+  it.each([
+    ['before its time', history(request(reminding)), minute(9)],
+    ['a second time', history(request(reminding), remind(minute(10))), minute(11)],
+    ['where none is wanted', history(request()), minute(30)],
+    ['once the approval has its resolution', history(request(reminding), respond('alice')), minute(10)],
+    ['at the deadline, which comes first', history(request(reminding)), minute(60)],
+    ['for a call that nobody requested', [], minute(10)],
+  ])('is refused %s', (_, events, at) => {
+    given(events).when(remind(at)).thenRefused('not-due');
+  });
+});
+
+describe('LapseApproval', () => {
+  it('ends an approved call that nobody claimed in time', () => {
+    given(history(request(), respond('alice')))
+      .when(lapseApproval(minute(65)))
+      .then([{ type: 'ApprovalLapsed', data: { approvalId: firstApproval, lapsedAt: stored(65) } }]);
+    expect(callState(stateAfter(history(request(), respond('alice'), lapseApproval(minute(65)))))).toBe('expired');
+  });
+
+  const idempotent = { idempotent: true };
+  it.each([
+    ['before its time', history(request(), respond('alice')), lapseApproval(minute(65) - 1)],
+    ['while pending', history(request()), lapseApproval(minute(65))],
+    ['for an allowed call', history(requestAllowed()), lapseApproval(minute(999))],
+    [
+      'where the right to run has no end',
+      history(request({ executeByMs: 'never' }), respond('alice')),
+      lapseApproval(minute(999)),
+    ],
+    ['during the execution', history(request(), respond('alice'), claim()), lapseApproval(minute(65))],
+    [
+      'for a call that was claimed in time and is claimable again',
+      history(request({}, idempotent), respond('alice'), claim(), lapseClaim()),
+      lapseApproval(minute(65)),
+    ],
+    ['for another approval', history(request(), respond('alice')), lapseApproval(minute(65), secondApproval)],
+    ['twice', history(request(), respond('alice'), lapseApproval(minute(65))), lapseApproval(minute(66))],
+    ['for a call that nobody requested', [], lapseApproval(minute(65))],
+  ])('is refused %s', (_, events, command) => {
+    given(events).when(command).thenRefused('not-due');
+  });
+});
+
+describe('LapseClaim', () => {
+  it('makes the outcome unknown: whether the tool ran, nobody knows', () => {
+    given(history(requestAllowed(), claim()))
+      .when(lapseClaim())
+      .then([
+        {
+          type: 'ExecutionOutcomeUnknown',
+          data: { attempt: 1, reason: 'The lease of resolver-1 ended without a report.', unknownSince: stored(11) },
+        },
+      ]);
+  });
+
+  it('makes the call of a tool declared idempotent claimable again', () => {
+    given(history(requestAllowed({ idempotent: true }), claim()))
+      .when(lapseClaim())
+      .then([{ type: 'ExecutionLapsed', data: { attempt: 1, lapsedAt: stored(11) } }]);
+  });
+
+  it.each([
+    ['during the lease', history(requestAllowed(), claim()), lapseClaim(minute(11) - 1)],
+    ['during a renewed lease', history(requestAllowed(), claim(), renew()), lapseClaim(minute(11))],
+    ['for another attempt', history(requestAllowed(), claim()), lapseClaim(minute(11), 2)],
+    ['where nobody claimed', history(requestAllowed()), lapseClaim()],
+    ['after the report', history(requestAllowed(), claim(), report()), lapseClaim()],
+    ['twice', history(requestAllowed(), claim(), lapseClaim()), lapseClaim()],
+    ['for a call that nobody requested', [], lapseClaim()],
+  ])('is refused %s', (_, events, command) => {
+    given(events).when(command).thenRefused('not-due');
+  });
+});
+
+describe('the next deadline', () => {
+  const reminding = { remindersMs: [20 * minuteMs, 10 * minuteMs] };
+
+  it.each([
+    ['nothing is recorded', [], null],
+    ['an approval is pending: its expiry', history(request()), { kind: 'expiry', atMs: minute(60) }],
+    ['a reminder comes first', history(request(reminding)), { kind: 'reminder', atMs: minute(10) }],
+    [
+      'a reminder is out: the next one',
+      history(request(reminding), remind(minute(10))),
+      { kind: 'reminder', atMs: minute(20) },
+    ],
+    [
+      'all reminders are out: the expiry',
+      history(request(reminding), remind(minute(30))),
+      { kind: 'expiry', atMs: minute(60) },
+    ],
+    ['an approval waits for ever', history(request({ expiresInMs: 'never' })), null],
+    ['an approval is held open', history(request({ onTimeout: 'hold' }), expire()), null],
+    ['a call is allowed', history(requestAllowed()), null],
+    ['a call is approved', history(request(), respond('alice')), { kind: 'execute-by', atMs: minute(65) }],
+    ['a call is approved for ever', history(request({ executeByMs: 'never' }), respond('alice')), null],
+    ['a call is executing', history(requestAllowed(), claim()), { kind: 'lease', atMs: minute(11) }],
+    ['the lease was renewed', history(requestAllowed(), claim(), renew()), { kind: 'lease', atMs: minute(11.5) }],
+    ['a call is denied', history(request(), deny('alice')), null],
+    ['a call has its result', history(requestAllowed(), claim(), report()), null],
+    ['the outcome is unknown', history(requestAllowed(), claim(), lapseClaim()), null],
+    [
+      'a claim in time was released',
+      history(request(), respond('alice'), claim(), lapseClaim(), reconcile('retry')),
+      null,
+    ],
+  ])('when %s', (_, events, expected) => {
+    expect(dueAt(stateAfter(events))).toEqual(expected);
+  });
+
+  it('names the command, which is then accepted', () => {
+    for (const [events, at, type] of [
+      [history(request()), minute(60), 'ExpireApproval'],
+      [history(request(reminding)), minute(10), 'RemindApprovers'],
+      [history(request(), respond('alice')), minute(65), 'LapseApproval'],
+      [history(requestAllowed(), claim()), minute(11), 'LapseClaim'],
+    ] as const) {
+      const command = dueCommand(stateAfter(events), at);
+      expect(command?.type).toBe(type);
+      expect(command !== null && toolCallDecider.decide(command, stateAfter(events)).status).toBe('accepted');
+      expect(dueCommand(stateAfter(events), at - 1)).toBeNull();
+    }
+  });
+
+  it('expires rather than reminds when both are over', () => {
+    expect(dueCommand(stateAfter(history(request(reminding))), minute(60))).toEqual(expire());
+  });
+
+  it('names none where nothing is recorded', () => {
+    expect(dueCommand(stateAfter([]), minute(60))).toBeNull();
+  });
+});

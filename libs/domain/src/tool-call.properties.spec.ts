@@ -1,0 +1,431 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import type { DurationMs, EventData, Requirement, ToolCallEvent } from '@countersign/contracts';
+import {
+  cancel,
+  claim,
+  digest,
+  digestOf,
+  edit,
+  firstApproval,
+  lapseClaim,
+  minute,
+  minuteMs,
+  reconcile,
+  renew,
+  report,
+  request,
+  requestAllowed,
+  requestBlocked,
+  requirement,
+  respond,
+  responder,
+  submit,
+  ask,
+  verdict,
+} from './testing/fixtures.js';
+import { stateAfter } from './testing/given.js';
+import type { RequestToolCall, ResponseDecision, ToolCallCommand } from './tool-call.commands.js';
+import { dueAt, dueCommand } from './tool-call.deadlines.js';
+import { toolCallDecider } from './tool-call.decider.js';
+import { callState, currentApproval, isSettled, nextRound } from './tool-call.state.js';
+import type { ToolCallState } from './tool-call.state.js';
+
+const { decide, evolve, initialState } = toolCallDecider;
+
+/** A command that is made for the state it meets, at a given moment. */
+type Move = (state: ToolCallState, at: number) => ToolCallCommand;
+
+const groupsOf: Readonly<Record<string, string[]>> = {
+  agent: ['ops', 'security'],
+  alice: ['ops'],
+  'Alice ': ['ops'],
+  bob: ['ops', 'security'],
+  carol: ['security'],
+  max: ['managers'],
+};
+const people = fc.constantFrom(...Object.keys(groupsOf));
+const digests = fc.constantFrom('a', 'b', 'c');
+
+const approvalIdOf = (state: ToolCallState) => currentApproval(state)?.approvalId ?? firstApproval;
+
+const stages: fc.Arbitrary<Requirement['stages']> = fc.array(
+  fc.record({
+    mode: fc.constantFrom('quorum', 'all-of'),
+    approve: fc.integer({ min: 1, max: 3 }),
+    deny: fc.integer({ min: 1, max: 2 }),
+    groups: fc.constantFrom(null, ['ops'], ['ops', 'security'], ['security']),
+  }),
+  { minLength: 1, maxLength: 2 },
+);
+
+const requirements: fc.Arbitrary<Requirement> = fc
+  .record({
+    stages,
+    fourEyes: fc.boolean(),
+    onTimeout: fc.constantFrom<Requirement['onTimeout'][]>('deny', 'escalate', 'hold', 'allow'),
+    risk: fc.constantFrom<Requirement['risk'][]>(null, 'low', 'high'),
+    expiresInMs: fc.constantFrom<DurationMs[]>(60 * minuteMs, 'never'),
+    executeByMs: fc.constantFrom<DurationMs[]>(30 * minuteMs, 'never'),
+    remindersMs: fc.constantFrom<number[][]>([], [10 * minuteMs, 20 * minuteMs]),
+    escalation: fc.constantFrom<Requirement['escalation'][]>([], [{ to: ['managers'], expiresInMs: 30 * minuteMs }]),
+  })
+  .map((required) => requirement(required));
+
+const requests: fc.Arbitrary<RequestToolCall> = fc.oneof(
+  {
+    weight: 6,
+    arbitrary: fc.tuple(requirements, fc.boolean()).map(([one, idempotent]) => request(one, { idempotent })),
+  },
+  { weight: 2, arbitrary: fc.boolean().map((idempotent) => requestAllowed({ idempotent })) },
+  { weight: 1, arbitrary: fc.constant(requestAllowed({ clientExecuted: true })) },
+  { weight: 1, arbitrary: fc.constant(requestBlocked()) },
+);
+
+const decisions: fc.Arbitrary<ResponseDecision> = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ type: 'approve' } as const) },
+  { weight: 2, arbitrary: fc.constant({ type: 'deny' } as const) },
+  { weight: 1, arbitrary: fc.constantFrom('x', 'y').map((output) => ({ type: 'answer', output }) as const) },
+  { weight: 2, arbitrary: digests.map((letter) => edit(letter)) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .tuple(digests, requirements)
+      .map(([letter, one]) =>
+        edit(letter, { judgement: { outcome: 'require', verdict: verdict(), requirement: one } }),
+      ),
+  },
+);
+
+const responses: fc.Arbitrary<Move> = fc
+  .record({ who: people, onBehalfOf: fc.option(people, { freq: 5 }), decision: decisions })
+  .map(({ who, onBehalfOf, decision }) => (state, at) => {
+    const person = responder(who, { groups: groupsOf[who] ?? [], onBehalfOf });
+    return respond(person, { decision, at, approvalId: approvalIdOf(state) });
+  });
+
+const attemptOf = (state: ToolCallState) =>
+  state.status === 'recorded' && state.execution.status !== 'none' ? (state.execution.attempt ?? 1) : 1;
+
+const approvalNamed = (round: number) => `${firstApproval.slice(0, -1)}${String(round)}`;
+
+const moves: fc.Arbitrary<Move> = fc.oneof(
+  { weight: 10, arbitrary: responses },
+  {
+    weight: 5,
+    arbitrary: fc.constantFrom('a', 'b', 'c').map(
+      (letter): Move =>
+        (_, at) =>
+          claim({ at, actionDigest: digestOf(letter) }),
+    ),
+  },
+  { weight: 3, arbitrary: fc.constant<Move>((state, at) => report(undefined, attemptOf(state), at)) },
+  { weight: 2, arbitrary: fc.constant<Move>((state, at) => lapseClaim(at, attemptOf(state))) },
+  { weight: 1, arbitrary: fc.constant<Move>((state, at) => renew({ at, attempt: attemptOf(state) })) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom('succeeded' as const, 'failed' as const, 'retry' as const).map(
+      (status): Move =>
+        (_, at) =>
+          reconcile(status, at),
+    ),
+  },
+  { weight: 1, arbitrary: fc.constant<Move>((_, at) => submit(undefined, at)) },
+  { weight: 1, arbitrary: fc.constant<Move>((_, at) => cancel(at)) },
+  { weight: 1, arbitrary: requests.map((one): Move => (_, at) => ({ ...one, at })) },
+  {
+    weight: 2,
+    arbitrary: requirements.map((one): Move => (state, at) => {
+      const round = nextRound(state);
+      return ask({ at, round, approvalId: approvalNamed(round), requirement: one });
+    }),
+  },
+  {
+    weight: 2,
+    arbitrary: people.map((withdrawnBy): Move => (state, at) => ({
+      type: 'WithdrawResponse',
+      at,
+      approvalId: approvalIdOf(state),
+      withdrawnBy,
+    })),
+  },
+  {
+    weight: 4,
+    arbitrary: fc
+      .constantFrom('ExpireApproval' as const, 'RemindApprovers' as const, 'LapseApproval' as const)
+      .map((type): Move => (state, at) => ({ type, at, approvalId: approvalIdOf(state) })),
+  },
+);
+
+interface Step {
+  readonly command: ToolCallCommand;
+  readonly before: ToolCallState;
+  readonly after: ToolCallState;
+  readonly events: readonly ToolCallEvent[];
+}
+
+/** Lives of a call: a request, then anything at all, time going forward. Only accepted commands leave a step. */
+const lives: fc.Arbitrary<readonly Step[]> = fc
+  .tuple(requests, fc.array(fc.tuple(moves, fc.integer({ min: 0, max: 15 })), { maxLength: 40, size: 'max' }))
+  .map(([first, rest]) => {
+    const steps: Step[] = [];
+    let state = initialState();
+    let at = first.at;
+    for (const [move, minutes] of [[() => first, 0] as const, ...rest]) {
+      at += minutes * minuteMs;
+      const before = state;
+      const command = move(state, at);
+      const decision = decide(command, state);
+      if (decision.status === 'refused') continue;
+      state = decision.events.reduce(evolve, state);
+      steps.push({ command, before, after: state, events: decision.events });
+    }
+    return steps;
+  });
+
+const logs = lives.map((steps) => steps.flatMap(({ events }) => events));
+
+function always(property: (events: readonly ToolCallEvent[]) => void) {
+  fc.assert(fc.property(logs, property), { numRuns: 2000 });
+}
+
+/** The approval that an event resolved. */
+function resolvedBy(event: ToolCallEvent): string | null {
+  switch (event.type) {
+    case 'ApprovalResponded':
+      return event.data.resolution === 'pending' ? null : event.data.approvalId;
+    case 'ApprovalExpired':
+    case 'ToolCallCancelled':
+      return event.data.approvalId;
+    default:
+      return null;
+  }
+}
+
+const nameOf = (principal: string) => principal.trim().toLowerCase();
+
+/** The last event of that type before an index. */
+function lastBefore<T extends ToolCallEvent['type']>(events: readonly ToolCallEvent[], index: number, type: T) {
+  const found = events.slice(0, index).findLast((event) => event.type === type);
+  return found as Extract<ToolCallEvent, { type: T }> | undefined;
+}
+
+/** Told from the log alone, with none of the decider's code: the people whose agreement to this digest stands. */
+function agreeingTo(actionDigest: string, approvalId: string, events: readonly ToolCallEvent[]): ReadonlySet<string> {
+  const agreeing = new Map<string, boolean>();
+  for (const { type, data } of events) {
+    if (type === 'ResponseWithdrawn' && data.approvalId === approvalId) agreeing.delete(nameOf(data.withdrawnBy));
+    if (type !== 'ApprovalResponded' || data.approvalId !== approvalId) continue;
+    agreeing.set(nameOf(data.respondedBy), data.decision.type !== 'deny' && data.actionDigest === actionDigest);
+  }
+  return new Set([...agreeing].filter(([, agrees]) => agrees).map(([person]) => person));
+}
+
+const leastPeople = (required: Requirement) =>
+  required.stages.reduce(
+    (sum, { mode, approve, groups }) => sum + (mode === 'all-of' && groups !== null ? groups.length : approve),
+    0,
+  );
+
+function expectApproved(events: readonly ToolCallEvent[], index: number, claimed: EventData<'ExecutionClaimed'>) {
+  const asked = lastBefore(events, index, 'ApprovalRequested');
+  if (asked === undefined) {
+    expect(lastBefore(events, index, 'ToolCallAllowed')).toBeDefined();
+    expect(claimed.actionDigest).toBe(digest);
+    return;
+  }
+  const answered = lastBefore(events, index, 'ApprovalResponded');
+  expect(answered?.data).toMatchObject({
+    approvalId: asked.data.approvalId,
+    resolution: 'approved',
+    actionDigest: claimed.actionDigest,
+  });
+  if (answered?.data.automatic === true) return;
+  const people = agreeingTo(claimed.actionDigest, asked.data.approvalId, events.slice(0, index));
+  expect(people.size).toBeGreaterThanOrEqual(leastPeople(asked.data.requirement));
+}
+
+describe('whatever is asked of a tool call', () => {
+  it('an approval has at most one resolution', () => {
+    always((events) => {
+      const resolved = events.map(resolvedBy).filter((approvalId) => approvalId !== null);
+      expect(new Set(resolved).size).toBe(resolved.length);
+    });
+  });
+
+  it('an approval is pending at most one at a time', () => {
+    always((events) => {
+      const pending = events.map((_, index) => {
+        const state = stateAfter(events.slice(0, index + 1));
+        return state.status === 'recorded'
+          ? state.approvals.filter(({ resolution }) => resolution.status === 'pending').length
+          : 0;
+      });
+      expect(Math.max(0, ...pending)).toBeLessThanOrEqual(1);
+    });
+  });
+
+  it('nothing is claimed without an approval, or an allowance, of exactly that digest', () => {
+    always((events) => {
+      events.forEach((event, index) => {
+        if (event.type === 'ExecutionClaimed') expectApproved(events, index, event.data);
+      });
+    });
+  });
+
+  it('a claim follows another only when that was released, and never by itself unless the tool is idempotent', () => {
+    always((events) => {
+      let open = false;
+      let attempts = 0;
+      const idempotent = lastBefore(events, 1, 'ToolCallRequested')?.data.idempotent;
+      for (const { type, data } of events) {
+        if (type === 'ExecutionLapsed') expect(idempotent).toBe(true);
+        if (type === 'ExecutionLapsed' || (type === 'ExecutionReconciled' && data.status === 'retry')) open = false;
+        if (type !== 'ExecutionClaimed') continue;
+        expect(open).toBe(false);
+        expect(data.attempt).toBe(attempts + 1);
+        attempts = data.attempt;
+        open = true;
+      }
+    });
+  });
+
+  it('a call has at most one outcome', () => {
+    always((events) => {
+      const outcomes = events.filter(({ type }) => type === 'ExecutionSucceeded' || type === 'ExecutionFailed');
+      expect(outcomes.length).toBeLessThanOrEqual(1);
+    });
+  });
+
+  it('whoever asked never answers where four eyes are required', () => {
+    always((events) => {
+      events.forEach((event, index) => {
+        if (event.type !== 'ApprovalResponded' || event.data.automatic) return;
+        const asked = lastBefore(events, index, 'ApprovalRequested');
+        if (asked?.data.requirement.fourEyes !== true) return;
+        expect(nameOf(event.data.respondedBy)).not.toBe('agent');
+        expect(nameOf(event.data.onBehalfOf ?? '')).not.toBe('agent');
+      });
+    });
+  });
+
+  it('nobody has two votes that count', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        for (const { after } of steps) {
+          const counted = (currentApproval(after)?.votes ?? []).filter(({ status }) => status === 'counted');
+          const names = counted.flatMap(({ respondedBy, onBehalfOf }) => [
+            ...new Set([nameOf(respondedBy), nameOf(onBehalfOf ?? respondedBy)]),
+          ]);
+          expect(new Set(names).size).toBe(names.length);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('a repeated command adds nothing', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        for (const { command, after } of steps) {
+          const again = decide(command, after);
+          if (again.status === 'accepted') expect(again.events).toEqual([]);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('a call that has its result keeps it, unless it is asked about again or a person looks into it', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        for (const { before, events, command } of steps) {
+          const name = callState(before);
+          if (!isSettled(before) || events.length === 0) continue;
+          const isReopening = name === 'expired' && command.type === 'RequestApproval';
+          const isFoundOut = name === 'unknown' && ['ReportExecution', 'ReconcileExecution'].includes(command.type);
+          expect(isReopening || isFoundOut).toBe(true);
+        }
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('what is due is accepted, changes the log, and comes to an end', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        let state = steps.at(-1)?.after ?? initialState();
+        for (let count = 0; ; count += 1) {
+          expect(count).toBeLessThan(10);
+          const deadline = dueAt(state);
+          if (deadline === null) return;
+          expect(dueCommand(state, deadline.atMs - 1)).toBeNull();
+          const command = dueCommand(state, deadline.atMs);
+          expect(command).not.toBeNull();
+          if (command === null) return;
+          const decision = decide(command, state);
+          expect(decision).toMatchObject({ status: 'accepted', events: [expect.anything()] });
+          if (decision.status === 'accepted') state = decision.events.reduce(evolve, state);
+        }
+      }),
+      { numRuns: 1000 },
+    );
+  });
+
+  it('evolve takes any event in any state', () => {
+    const shuffled = fc
+      .array(logs, { minLength: 1, maxLength: 3 })
+      .map((several) => several.flat())
+      .chain((events) => fc.shuffledSubarray(events, { minLength: 0, maxLength: events.length }));
+    fc.assert(
+      fc.property(shuffled, (events) => {
+        const state = stateAfter(events);
+        callState(state);
+        dueAt(state);
+        dueCommand(state, minute(99_999));
+      }),
+      { numRuns: 2000 },
+    );
+  });
+
+  it('a refusal depends on the state alone: the decider alters nothing that it is given', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        for (const { command, before, events } of steps) {
+          expect(decide(structuredClone(command), structuredClone(before))).toEqual({ status: 'accepted', events });
+        }
+      }),
+    );
+  });
+
+  it('reaches every event, so that none of these promises is empty', () => {
+    const seen = new Set<string>();
+    fc.assert(
+      fc.property(logs, (events) => {
+        for (const { type } of events) seen.add(type);
+      }),
+      { numRuns: 3000, seed: 1 },
+    );
+    expect([...seen].toSorted()).toEqual(
+      [
+        'ApprovalEscalated',
+        'ApprovalExpired',
+        'ApprovalLapsed',
+        'ApprovalRequested',
+        'ApprovalResponded',
+        'ApproversReminded',
+        'ExecutionClaimRenewed',
+        'ExecutionClaimed',
+        'ExecutionLapsed',
+        'ExecutionOutcomeUnknown',
+        'ExecutionReconciled',
+        'ExecutionSucceeded',
+        'ResponseWithdrawn',
+        'ToolCallAllowed',
+        'ToolCallBlocked',
+        'ToolCallCancelled',
+        'ToolCallRequested',
+      ].toSorted(),
+    );
+  });
+});

@@ -1,0 +1,237 @@
+import { describe, expect, it } from '@jest/globals';
+import { given, history, stateAfter } from './testing/given.js';
+import {
+  ask,
+  cancel,
+  claim,
+  deny,
+  digest,
+  digestOf,
+  editBy,
+  expire,
+  firstApproval,
+  lapseApproval,
+  lapseClaim,
+  minute,
+  proposal,
+  reconcile,
+  report,
+  request,
+  requestAllowed,
+  requestBlocked,
+  requirement,
+  respond,
+  secondApproval,
+  startMs,
+  stored,
+  verdict,
+} from './testing/fixtures.js';
+import { callState, nextRound, recordedSalt } from './tool-call.state.js';
+
+const approvalRequested = {
+  type: 'ApprovalRequested',
+  data: {
+    approvalId: firstApproval,
+    round: 1,
+    actionDigest: digest,
+    verdict: verdict(),
+    requirement: requirement(),
+    reason: 'the customer asked',
+    description: 'Refund 100',
+    requestedBy: 'agent',
+    requestedAt: stored(0),
+    expiresAt: stored(60),
+  },
+} as const;
+
+describe('RequestToolCall', () => {
+  const requested = { type: 'ToolCallRequested', data: { ...proposal(), requestedAt: stored(0) } } as const;
+
+  it('records the proposal and the question to people in one decision', () => {
+    given([]).when(request()).then([requested, approvalRequested]);
+  });
+
+  it('records the proposal and which rule allowed it', () => {
+    given([])
+      .when(requestAllowed())
+      .then([requested, { type: 'ToolCallAllowed', data: { verdict: verdict('allow'), allowedAt: stored(0) } }]);
+  });
+
+  it('records the proposal and which rule blocked it', () => {
+    const blocked = { verdict: verdict('block'), reason: 'never', blockedAt: stored(0) };
+    given([])
+      .when(requestBlocked())
+      .then([requested, { type: 'ToolCallBlocked', data: blocked }]);
+  });
+
+  it('waits without a deadline where `never` is written out', () => {
+    const command = request({ expiresInMs: 'never' });
+    const required = requirement({ expiresInMs: 'never' });
+    const asked = { ...approvalRequested, data: { ...approvalRequested.data, requirement: required, expiresAt: null } };
+    given([]).when(command).then([requested, asked]);
+  });
+
+  it('adds nothing when it is repeated with the same digest, whatever has happened since', () => {
+    for (const events of [
+      history(request()),
+      history(requestAllowed(), claim(), report()),
+      history(request(), editBy('alice')),
+    ]) {
+      given(events)
+        .when({ ...request(), at: minute(90) })
+        .thenNothing();
+    }
+  });
+
+  it('is refused with other arguments under the same id', () => {
+    given(history(request()))
+      .when(request({}, { actionDigest: digestOf('b') }))
+      .thenRefused('tool-call-mismatch');
+  });
+
+  it('is refused with the arguments of an edit: the agent never asked those', () => {
+    given(history(request(), editBy('alice')))
+      .when(request({}, { actionDigest: digestOf('b') }))
+      .thenRefused('tool-call-mismatch');
+  });
+
+  it('keeps the salt that a repeat needs for its digest', () => {
+    expect(recordedSalt(stateAfter([]))).toBeNull();
+    expect(recordedSalt(stateAfter(history(request())))).toBe('00');
+  });
+});
+
+describe('RequestApproval', () => {
+  it('asks about an allowed call, with the reason of the request where it brings none', () => {
+    given(history(requestAllowed()))
+      .when(ask())
+      .then([
+        { ...approvalRequested, data: { ...approvalRequested.data, requestedAt: stored(1), expiresAt: stored(61) } },
+      ]);
+  });
+
+  it('brings its own reason, description and requirement', () => {
+    const required = requirement({ expiresInMs: 1000, allowedDecisions: ['deny'] });
+    const command = ask({ reason: 'worker', description: 'look', requirement: required, at: startMs });
+    given(history(requestAllowed()))
+      .when(command)
+      .then([
+        {
+          ...approvalRequested,
+          data: {
+            ...approvalRequested.data,
+            reason: 'worker',
+            description: 'look',
+            requirement: required,
+            expiresAt: stored(1 / 60),
+          },
+        },
+      ]);
+  });
+
+  it('asks again in the next round after a round that nobody answered', () => {
+    const events = history(request(), expire());
+    expect(nextRound(stateAfter(events))).toBe(2);
+    const again = ask({ round: 2, approvalId: secondApproval, at: minute(70) });
+    given(events)
+      .when(again)
+      .then([
+        {
+          ...approvalRequested,
+          data: {
+            ...approvalRequested.data,
+            round: 2,
+            approvalId: secondApproval,
+            requestedAt: stored(70),
+            expiresAt: stored(130),
+          },
+        },
+      ]);
+    expect(callState(stateAfter(history(request(), expire(), again)))).toBe('awaiting_approval');
+  });
+
+  it('asks again after an approval that was not used in time', () => {
+    const events = history(request(), respond('alice'), lapseApproval(minute(65)));
+    const again = ask({ round: 2, approvalId: secondApproval, at: minute(70) });
+    expect(history(request(), respond('alice'), lapseApproval(minute(65)), again)).toHaveLength(events.length + 1);
+  });
+
+  it('is refused for a call that nobody requested', () => {
+    given([]).when(ask()).thenRefused('not-requested');
+  });
+
+  it('is refused while an approval is pending, and names it', () => {
+    given(history(request())).when(ask()).thenRefused('already-pending', { approvalId: firstApproval });
+  });
+
+  it.each([
+    ['approved', history(request(), respond('alice'))],
+    ['denied', history(request(), deny('alice'))],
+    ['cancelled', history(request(), cancel())],
+    ['blocked', history(requestBlocked())],
+    ['executing', history(requestAllowed(), claim())],
+    ['succeeded', history(requestAllowed(), claim(), report())],
+    ['unknown', history(requestAllowed(), claim(), lapseClaim())],
+    ['allowed', history(requestAllowed({ idempotent: true }), claim(), lapseClaim())],
+  ] as const)('is refused for a call that is %s and past its claim or its resolution', (state, events) => {
+    expect(callState(stateAfter(events))).toBe(state);
+    given(events)
+      .when(ask({ round: nextRound(stateAfter(events)) }))
+      .thenRefused('already-resolved', { state });
+  });
+
+  it('breaks an invariant when its round is not the next one', () => {
+    expect(() => {
+      given(history(requestAllowed())).when(ask({ round: 2 }));
+    }).toThrow('Broken invariant: a further approval is the next round');
+  });
+});
+
+describe('CancelToolCall', () => {
+  const cancelled = (approvalId: string | null) => ({
+    type: 'ToolCallCancelled' as const,
+    data: { approvalId, reason: 'no longer needed', cancelledBy: 'agent', cancelledAt: stored(6) },
+  });
+
+  it('ends a pending approval with the call', () => {
+    given(history(request()))
+      .when(cancel())
+      .then([cancelled(firstApproval)]);
+    expect(callState(stateAfter(history(request(), cancel())))).toBe('cancelled');
+  });
+
+  it('calls off what is allowed or approved and not claimed', () => {
+    for (const events of [history(requestAllowed()), history(request(), respond('alice'))]) {
+      given(events)
+        .when(cancel())
+        .then([cancelled(null)]);
+    }
+  });
+
+  it('calls off a call whose claim was released', () => {
+    const events = history(requestAllowed({ idempotent: true }), claim(), lapseClaim());
+    given(events)
+      .when(cancel())
+      .then([cancelled(null)]);
+  });
+
+  it('is refused during the execution', () => {
+    given(history(requestAllowed(), claim())).when(cancel()).thenRefused('already-claimed');
+  });
+
+  it.each([
+    ['blocked', history(requestBlocked())],
+    ['denied', history(request(), deny('alice'))],
+    ['expired', history(request(), expire())],
+    ['cancelled', history(request(), cancel())],
+    ['succeeded', history(requestAllowed(), claim(), report())],
+    ['failed', history(requestAllowed(), claim(), lapseClaim(), reconcile('failed'))],
+    ['unknown', history(requestAllowed(), claim(), lapseClaim())],
+  ] as const)('is refused once the call is %s', (state, events) => {
+    given(events).when(cancel()).thenRefused('already-settled', { state });
+  });
+
+  it('is refused for a call that nobody requested', () => {
+    given([]).when(cancel()).thenRefused('not-requested');
+  });
+});
