@@ -8,7 +8,12 @@ export const noStream = -1;
  * expected revision until the answer is another one.
  */
 export type AppendResult =
-  | { readonly status: 'committed'; readonly revision: number; readonly position: number; readonly events: readonly RecordedEvent[] }
+  | {
+      readonly status: 'committed';
+      readonly revision: number;
+      readonly position: number;
+      readonly events: readonly RecordedEvent[];
+    }
   | { readonly status: 'conflict'; readonly actualRevision: number }
   | { readonly status: 'unknown'; readonly cause: unknown };
 
@@ -28,7 +33,8 @@ export interface Subscription {
 }
 
 /** How healthy the store is, for `/readyz`. */
-export type StoreHealth = { readonly status: 'ok' } | { readonly status: 'read-only' | 'unavailable'; readonly why: string };
+export type StoreHealth =
+  { readonly status: 'ok' } | { readonly status: 'read-only' | 'unavailable'; readonly why: string };
 
 /**
  * The only truth: streams of events in one total order.
@@ -58,4 +64,21 @@ export interface EventStore {
 /** Nothing was written; a later try may succeed. */
 export class EventStoreUnavailableError extends Error {
   override readonly name = 'EventStoreUnavailableError';
+}
+
+/** Stored bytes are not those that were recorded. Restore the store from a backup; never repair it by hand. */
+export class EventStoreDamagedError extends Error {
+  override readonly name = 'EventStoreDamagedError';
+  /** The first position known to be damaged, where one is known. */
+  readonly position: number | undefined;
+  readonly stream: string | undefined;
+
+  constructor(
+    message: string,
+    where: { readonly position?: number; readonly stream?: string; readonly cause?: unknown } = {},
+  ) {
+    super(message, { cause: where.cause });
+    this.position = where.position;
+    this.stream = where.stream;
+  }
 }

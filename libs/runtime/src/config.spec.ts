@@ -23,12 +23,16 @@ describe('the configuration', () => {
 
   it('reports what concerns no single variable', () => {
     const together = schema.refine(() => false, 'these do not go together');
-    expect(() => readConfig(together, { COUNTERSIGN_TOKEN: 'long enough' })).toThrow('environment: these do not go together');
+    expect(() => readConfig(together, { COUNTERSIGN_TOKEN: 'long enough' })).toThrow(
+      'environment: these do not go together',
+    );
   });
 
   it('never prints a secret', () => {
     const { COUNTERSIGN_TOKEN: token } = readConfig(schema, { COUNTERSIGN_TOKEN: 'long enough' });
     expect(token.reveal()).toBe('long enough');
-    expect(`${String(token)} ${JSON.stringify({ token })} ${inspect(token)}`).toBe('[secret] {"token":"[secret]"} [secret]');
+    expect(`${String(token)} ${JSON.stringify({ token })} ${inspect(token)}`).toBe(
+      '[secret] {"token":"[secret]"} [secret]',
+    );
   });
 });

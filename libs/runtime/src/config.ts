@@ -57,7 +57,10 @@ export class ConfigError extends Error {
  * @example
  * const config = readConfig(z.object({ COUNTERSIGN_PORT: z.coerce.number().int().default(7400) }), process.env);
  */
-export function readConfig<T extends z.ZodObject>(schema: T, env: Readonly<Record<string, string | undefined>>): z.infer<T> {
+export function readConfig<T extends z.ZodObject>(
+  schema: T,
+  env: Readonly<Record<string, string | undefined>>,
+): z.infer<T> {
   const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined && value !== ''));
   const result = schema.safeParse(set);
   if (result.success) return result.data;

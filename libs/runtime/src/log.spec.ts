@@ -1,10 +1,16 @@
 import { createCollectingLog, createSilentLog } from './collecting-log.js';
 import { createLog } from './log.js';
 
-function lines(level: 'debug' | 'info' | 'silent'): { readonly written: string[]; readonly log: ReturnType<typeof createLog> } {
+function lines(level: 'debug' | 'info' | 'silent'): {
+  readonly written: string[];
+  readonly log: ReturnType<typeof createLog>;
+} {
   const written: string[] = [];
   const destination = { write: (line: string) => void written.push(line) };
-  return { written, log: createLog({ level, destination, fields: { process: 'gateway' }, redact: ['headers.authorization'] }) };
+  return {
+    written,
+    log: createLog({ level, destination, fields: { process: 'gateway' }, redact: ['headers.authorization'] }),
+  };
 }
 
 describe('the log', () => {
@@ -14,7 +20,12 @@ describe('the log', () => {
     log.debug({}, 'a');
     log.warn({}, 'b');
     log.error({ error: new Error('outer', { cause: new Error('inner') }) }, 'c');
-    expect(written.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual(['info', 'debug', 'warn', 'error']);
+    expect(written.map((line) => (JSON.parse(line) as { level: string }).level)).toEqual([
+      'info',
+      'debug',
+      'warn',
+      'error',
+    ]);
     expect(JSON.parse(written[0] ?? '')).toMatchObject({
       level: 'info',
       message: 'recorded',

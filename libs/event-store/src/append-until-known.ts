@@ -1,0 +1,54 @@
+import type { NewEvent } from '@countersign/contracts';
+import type { Clock, Ids } from '@countersign/runtime';
+import { sleep } from '@countersign/runtime';
+import type { AppendResult, EventStore } from './event-store.js';
+
+/**
+ * The append may or may not have been written, and the store could not say which for as long as was reasonable to wait.
+ * Repeating the same request, with the same command id, is safe: it cannot be recorded twice.
+ */
+export class OutcomeUnknownError extends Error {
+  override readonly name = 'OutcomeUnknownError';
+}
+
+const triesMax = 6;
+const firstBackoffMs = 5;
+const backoffMsMax = 500;
+
+/** How long to wait before try `n` (1 is the first repeat): exponential, with full jitter. */
+export function backoffMs(ids: Ids, attempt: number): number {
+  const [byte = 0] = ids.randomBytes(1);
+  return (byte / 256) * Math.min(backoffMsMax, firstBackoffMs * 2 ** attempt);
+}
+
+/**
+ * Appends, and repeats with the same ids and the same expected revision while the outcome is unknown: the store
+ * recognises what it has written.
+ * @throws OutcomeUnknownError when it stays unknown.
+ * @throws EventStoreUnavailableError when certainly nothing was written.
+ */
+export async function appendUntilKnown(
+  ports: { readonly store: Pick<EventStore, 'append'>; readonly clock: Clock; readonly ids: Ids },
+  stream: string,
+  expectedRevision: number,
+  events: readonly NewEvent[],
+): Promise<Exclude<AppendResult, { status: 'unknown' }>> {
+  const { store, clock, ids } = ports;
+  const first = await store.append(stream, expectedRevision, events);
+  if (first.status !== 'unknown') return first;
+  let cause = first.cause;
+  for (let attempt = 1; attempt < triesMax; attempt += 1) {
+    await sleep(clock, backoffMs(ids, attempt));
+    try {
+      const result = await store.append(stream, expectedRevision, events);
+      if (result.status !== 'unknown') return result;
+      cause = result.cause;
+    } catch (error) {
+      // Nothing was written by this try: that says nothing about the first one.
+      cause = error;
+    }
+  }
+  throw new OutcomeUnknownError('it is not known whether the command was recorded; repeating the request is safe', {
+    cause,
+  });
+}

@@ -1,0 +1,139 @@
+import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { AppendResult } from '../event-store.js';
+import { noStream } from '../event-store.js';
+import type { Head, LogFile, StreamEnd } from './log-file.js';
+import type { LogReader } from './log-reader.js';
+import { chainOf } from './stored-event.js';
+import type { LeafHash } from './stored-event.js';
+
+/** An event with the JSON texts that will be stored, made when it was handed over. */
+export interface EncodedEvent {
+  readonly event: NewEvent;
+  readonly metadata: string;
+  readonly data: string;
+}
+
+/** One append of a group. */
+export interface AppendRequest {
+  readonly stream: string;
+  readonly expectedRevision: number;
+  readonly events: readonly EncodedEvent[];
+}
+
+/** What a group of appends, committed or not, comes to. */
+export interface WrittenGroup {
+  /** One for each append, in order. */
+  readonly results: readonly AppendResult[];
+  /** What the group adds to the log, in order. */
+  readonly recorded: readonly RecordedEvent[];
+  /** The length of the JSON texts in it. */
+  readonly bytes: number;
+}
+
+/** Writes groups of appends into the open transaction. */
+export interface Appender {
+  readonly head: () => Head;
+  /** Judges and writes each append in turn; a later one sees the earlier ones. Nothing counts before `keep`. */
+  readonly write: (group: readonly AppendRequest[], recordedAt: string) => WrittenGroup;
+  /** The transaction is committed: its end is the head. */
+  readonly keep: () => void;
+  /** The transaction is rolled back: forgets what it wrote. */
+  readonly forget: () => void;
+}
+
+const streamsKeptMax = 50_000;
+
+/**
+ * The writer of the log. It knows where the last streams stand, so that most appends cost no query: it is the only one
+ * who writes, so what it knows is true.
+ */
+export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHash, start: Head): Appender {
+  const ends = new Map<string, StreamEnd>();
+  let [committed, written] = [start, start];
+  let bytes = 0;
+
+  const endOf = (stream: string): StreamEnd | undefined => ends.get(stream) ?? log.streamEnd(stream);
+
+  const remember = (stream: string, end: StreamEnd): void => {
+    ends.delete(stream);
+    ends.set(stream, end);
+    if (ends.size <= streamsKeptMax) return;
+    for (const oldest of ends.keys()) {
+      ends.delete(oldest);
+      break;
+    }
+  };
+
+  const insert = (request: AppendRequest, end: StreamEnd | undefined, recordedAt: string): RecordedEvent[] => {
+    const { stream, events } = request;
+    const streamId = end?.id ?? log.insertStream(stream);
+    let [{ position, chain }, revision] = [written, end?.revision ?? noStream];
+    const recorded: RecordedEvent[] = [];
+    for (const { event, metadata, data } of events) {
+      position += 1;
+      revision += 1;
+      const { eventId, type } = event;
+      const leaf = leafHash(position, stream, revision, [eventId, type, recordedAt, metadata, data]);
+      chain = chainOf(chain, leaf);
+      bytes += metadata.length + data.length;
+      log.insertEvent({ position, streamId, revision, eventId, type, recordedAt, metadata, data, leaf, chain });
+      recorded.push({
+        eventId,
+        type,
+        data: event.data,
+        metadata: event.metadata,
+        stream,
+        revision,
+        position,
+        recordedAt,
+      });
+    }
+    written = { position, chain };
+    remember(stream, { id: streamId, revision });
+    return recorded;
+  };
+
+  /** The events of an append that was committed before: the same ids right after the same expected revision. */
+  const findRepeat = ({ stream, expectedRevision, events }: AppendRequest): readonly RecordedEvent[] | undefined => {
+    const found = reader.readStream(stream, expectedRevision + 1, events.length);
+    const isSame =
+      found.length === events.length && found.every((each, index) => each.eventId === events[index]?.event.eventId);
+    return isSame ? found : undefined;
+  };
+
+  const judge = (request: AppendRequest, recordedAt: string, recorded: RecordedEvent[]): AppendResult => {
+    const end = endOf(request.stream);
+    const actualRevision = end?.revision ?? noStream;
+    if (request.expectedRevision === actualRevision) {
+      const events = insert(request, end, recordedAt);
+      recorded.push(...events);
+      return toCommitted(events);
+    }
+    const repeated = request.expectedRevision < actualRevision ? findRepeat(request) : undefined;
+    return repeated === undefined ? { status: 'conflict', actualRevision } : toCommitted(repeated);
+  };
+
+  return {
+    head: () => committed,
+    write: (group, recordedAt) => {
+      bytes = 0;
+      const recorded: RecordedEvent[] = [];
+      const results = group.map((request) => judge(request, recordedAt, recorded));
+      if (recorded.length > 0) log.setHead(written);
+      return { results, recorded, bytes };
+    },
+    keep: () => {
+      committed = written;
+    },
+    forget: () => {
+      written = committed;
+      ends.clear();
+    },
+  };
+}
+
+function toCommitted(events: readonly RecordedEvent[]): AppendResult {
+  const last = events.at(-1);
+  if (last === undefined) throw new RangeError('an append has at least one event');
+  return { status: 'committed', revision: last.revision, position: last.position, events };
+}

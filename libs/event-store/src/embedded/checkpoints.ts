@@ -1,0 +1,59 @@
+import { setImmediate } from 'node:timers';
+import type { Clock, Log } from '@countersign/runtime';
+import type { LogFile } from './log-file.js';
+import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
+import type { WriteGuard } from './write-guard.js';
+
+/** Moves the write-ahead log into the main file, now and then. */
+export interface Checkpoints {
+  readonly afterCommit: () => void;
+  /** Empties the write-ahead log, before the file is closed. */
+  readonly last: () => void;
+  readonly count: () => number;
+}
+
+/** 16 MB: a checkpoint costs two flushes, so one is due about once in ten thousand appends. */
+const walFramesMax = 4096;
+const retryMs = 2000;
+
+/** Checkpoints on an opened log. */
+export function createCheckpoints(ports: {
+  readonly logFile: LogFile;
+  readonly guard: WriteGuard;
+  readonly clock: Clock;
+  readonly log: Log;
+}): Checkpoints {
+  const { logFile, guard, clock, log } = ports;
+  let [count, notBefore] = [0, 0];
+  let isScheduled = false;
+
+  const run = (): void => {
+    isScheduled = false;
+    if (guard.health().status === 'unavailable') return;
+    try {
+      logFile.checkpoint('PASSIVE');
+      count += 1;
+    } catch (error) {
+      notBefore = clock.monotonic() + retryMs;
+      if (isSqliteError(error, sqliteCodes.full, sqliteCodes.busy)) {
+        log.warn({ error }, 'the write-ahead log could not be moved into the main file, and grows');
+        return;
+      }
+      // As with a commit: a failed flush is not tried again.
+      guard.broken(`a write to the log failed (${messageOf(error)}): restart the process`);
+      log.error({ error }, 'the event store is unavailable: a checkpoint failed');
+    }
+  };
+  return {
+    count: () => count,
+    afterCommit: () => {
+      if (isScheduled || logFile.walFrames() < walFramesMax || clock.monotonic() < notBefore) return;
+      isScheduled = true;
+      // In a turn of its own: those who were just answered do not wait for it.
+      setImmediate(run);
+    },
+    last: () => {
+      if (guard.health().status !== 'unavailable') logFile.checkpoint('TRUNCATE');
+    },
+  };
+}

@@ -1,0 +1,137 @@
+import type { RecordedEvent } from '@countersign/contracts';
+import type { Clock } from '@countersign/runtime';
+import { crashPoint } from '@countersign/runtime';
+import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
+import type { AppendResult } from '../event-store.js';
+import type { Appender, AppendRequest, WrittenGroup } from './appender.js';
+import type { LogFile } from './log-file.js';
+import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
+import type { WriteGuard } from './write-guard.js';
+
+/** One commit: one flush of the write-ahead log. `bytes` is the length of the JSON texts written. */
+export interface CommitMeasure {
+  readonly appends: number;
+  readonly events: number;
+  readonly durationMs: number;
+  readonly bytes: number;
+}
+
+/** Where measures go. */
+export interface CommitMetrics {
+  readonly onCommit: (measure: CommitMeasure) => void;
+}
+
+/** Counters of what was committed. */
+export interface CommitStats {
+  /** Transactions, each flushed once. */
+  readonly commits: number;
+  readonly appends: number;
+  readonly events: number;
+  readonly bytes: number;
+}
+
+/** What committing a group needs. */
+export interface CommitPorts {
+  readonly log: LogFile;
+  readonly appender: Appender;
+  readonly guard: WriteGuard;
+  readonly clock: Clock;
+  readonly metrics: CommitMetrics | undefined;
+  /** Shows committed events to the readers in this process, before their writers are answered. */
+  readonly publish: (events: readonly RecordedEvent[], bytes: number) => void;
+}
+
+/** Commits groups of appends. */
+export interface Commit {
+  /**
+   * Writes, flushes, publishes, and answers each append of a group.
+   * @throws EventStoreUnavailableError when nothing of the group was written.
+   */
+  readonly commit: (group: readonly AppendRequest[]) => readonly AppendResult[];
+  readonly stats: () => CommitStats;
+}
+
+/** The writing half of the embedded store: one group, one transaction, one flush. */
+export function createCommit(ports: CommitPorts): Commit {
+  const { appender, guard, clock, metrics, publish } = ports;
+  let stats: CommitStats = { commits: 0, appends: 0, events: 0, bytes: 0 };
+  return {
+    stats: () => stats,
+    commit: (group) => {
+      const start = clock.monotonic();
+      const written = write(ports, group);
+      const { results, recorded, bytes } = written;
+      if (recorded.length === 0) {
+        ports.log.rollback();
+        return results;
+      }
+      const failure = flush(ports);
+      if (failure !== undefined) return results.map(() => failure);
+      appender.keep();
+      guard.succeeded();
+      const [appends, events] = [group.length, recorded.length];
+      stats = {
+        commits: stats.commits + 1,
+        appends: stats.appends + appends,
+        events: stats.events + events,
+        bytes: stats.bytes + bytes,
+      };
+      metrics?.onCommit({ appends, events, bytes, durationMs: clock.monotonic() - start });
+      publish(recorded, bytes);
+      crashPoint('append.before-answer');
+      return results;
+    },
+  };
+}
+
+/** Writes a group into an open transaction. @throws EventStoreUnavailableError, and nothing is left of it. */
+function write({ log, appender, guard, clock }: CommitPorts, group: readonly AppendRequest[]): WrittenGroup {
+  try {
+    log.begin();
+    return appender.write(group, new Date(clock.now()).toISOString());
+  } catch (error) {
+    throw undo({ log, appender, guard }, error);
+  }
+}
+
+/** Commits the open transaction; an answer when it is not known whether that succeeded. */
+function flush({ log, appender, guard }: CommitPorts): Extract<AppendResult, { status: 'unknown' }> | undefined {
+  try {
+    crashPoint('append.before-commit');
+    log.commit();
+    crashPoint('append.after-commit');
+    return undefined;
+  } catch (error) {
+    if (isSqliteError(error, sqliteCodes.full, sqliteCodes.busy)) throw undo({ log, appender, guard }, error);
+    // The flush failed. The kernel may have dropped the pages and would call a second flush a success, so it is never
+    // retried: what is on the disk is known only after the log was opened anew.
+    guard.broken(`a write to the log failed and its outcome is unknown (${messageOf(error)}): restart the process`);
+    return { status: 'unknown', cause: error };
+  }
+}
+
+/** Leaves nothing of a group whose transaction was not committed, and says why. */
+function undo({ log, appender, guard }: Pick<CommitPorts, 'log' | 'appender' | 'guard'>, error: unknown): Error {
+  appender.forget();
+  try {
+    log.rollback();
+  } catch (rollbackError) {
+    guard.broken(`the log cannot be rolled back (${messageOf(rollbackError)}): restart the process`);
+  }
+  if (isSqliteError(error, sqliteCodes.full)) {
+    const why = 'the disk is full: nothing was written; free some space, and the next append will find it';
+    guard.full(why);
+    return new EventStoreUnavailableError(why, { cause: error });
+  }
+  if (isSqliteError(error, sqliteCodes.busy)) {
+    return new EventStoreUnavailableError('another program writes to the log file: nothing was written', {
+      cause: error,
+    });
+  }
+  if (error instanceof EventStoreDamagedError || isSqliteError(error, sqliteCodes.corrupt)) {
+    guard.damaged(messageOf(error));
+  } else {
+    guard.broken(`the log cannot be written (${messageOf(error)}): restart the process`);
+  }
+  return new EventStoreUnavailableError(`nothing was written: ${messageOf(error)}`, { cause: error });
+}

@@ -1,0 +1,113 @@
+import { existsSync, statSync } from 'node:fs';
+import { DatabaseSync } from 'node:sqlite';
+import { EventStoreDamagedError } from '../event-store.js';
+import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
+import { scanWal } from './wal-scan.js';
+import type { WalScan } from './wal-scan.js';
+
+/** "CSGN": marks a file as an event store of Countersign. */
+const applicationId = 0x4353474e;
+
+/**
+ * The stored format. `head` comes first, so that it lives on page 2 (`headPage`), which every transaction writes: what a
+ * look at the write-ahead log needs to find where transactions begin. A stream's name is stored once: an index over the
+ * names themselves, which are random, would rewrite a page of it with every event.
+ */
+const schema = [
+  'CREATE TABLE head (id INTEGER PRIMARY KEY, position INTEGER NOT NULL, chain BLOB NOT NULL) STRICT',
+  'CREATE TABLE events (position INTEGER PRIMARY KEY, stream INTEGER NOT NULL, revision INTEGER NOT NULL, event_id TEXT NOT NULL, ' +
+    'type TEXT NOT NULL, recorded_at TEXT NOT NULL, metadata TEXT NOT NULL, data TEXT NOT NULL, leaf BLOB NOT NULL, chain BLOB NOT NULL) STRICT',
+  'CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)',
+  'CREATE TABLE streams (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE) STRICT',
+] as const;
+
+const headPage = 2;
+
+/** An opened log file. */
+export interface OpenedDatabase {
+  readonly database: DatabaseSync;
+  readonly file: string;
+  readonly wal: WalScan;
+}
+
+/**
+ * Opens the log, or creates it.
+ * @throws EventStoreDamagedError when what is there is not a log as it was written.
+ */
+export function openDatabase(file: string): OpenedDatabase {
+  const isNew = !existsSync(file) || statSync(file).size === 0;
+  if (isNew && existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
+    throw new EventStoreDamagedError(
+      `${file} is missing or empty, but ${file}-wal holds events: restore both together`,
+    );
+  }
+  const wal = scanWal(`${file}-wal`, headPage);
+  const database = new DatabaseSync(file);
+  try {
+    configure(database);
+    if (isUnwritten(database)) create(database);
+    checkSchema(database, file);
+    return { database, file, wal };
+  } catch (error) {
+    database.close();
+    throw asDamage(error, file);
+  }
+}
+
+function configure(database: DatabaseSync): void {
+  // FULL: a commit returns only after the write-ahead log is on the disk.
+  // Checkpoints are asked for (an automatic one swallows its errors), and no page leaves the cache before its commit, so
+  // that the frames of a transaction are in order of pages.
+  database.exec(`
+    PRAGMA page_size = 4096;
+    PRAGMA auto_vacuum = NONE;
+    PRAGMA journal_mode = WAL;
+    PRAGMA synchronous = FULL;
+    PRAGMA wal_autocheckpoint = 0;
+    PRAGMA cache_spill = OFF;
+    PRAGMA cache_size = -65536;
+    PRAGMA cell_size_check = ON;
+    PRAGMA trusted_schema = OFF;
+  `);
+}
+
+/** A file that no schema was ever committed to: created now, or by a process that was killed while creating it. */
+function isUnwritten(database: DatabaseSync): boolean {
+  const pages = database.prepare('PRAGMA page_count').get()?.['page_count'];
+  const tables = database.prepare('SELECT count(*) AS count FROM sqlite_schema').get()?.['count'];
+  return tables === 0 && typeof pages === 'number' && pages <= 1;
+}
+
+function create(database: DatabaseSync): void {
+  database.exec(`
+    BEGIN IMMEDIATE;
+    ${schema.join(';\n')};
+    INSERT INTO head VALUES (1, 0, zeroblob(32));
+    PRAGMA application_id = ${applicationId};
+    COMMIT;
+    PRAGMA wal_checkpoint(TRUNCATE);
+  `);
+}
+
+function checkSchema(database: DatabaseSync, file: string): void {
+  const found = database
+    .prepare('SELECT sql, rootpage FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY rootpage')
+    .all();
+  const marked = database.prepare('PRAGMA application_id').get()?.['application_id'] === applicationId;
+  const isAsCreated =
+    found.length === schema.length &&
+    schema.every((statement, index) => found[index]?.['sql'] === statement) &&
+    found[0]?.['rootpage'] === headPage;
+  if (marked && isAsCreated) return;
+  throw new EventStoreDamagedError(
+    `${file} is not an event store of this version of Countersign, or its schema is damaged`,
+  );
+}
+
+function asDamage(error: unknown, file: string): unknown {
+  if (!isSqliteError(error, sqliteCodes.corrupt, sqliteCodes.notADatabase, 1)) return error;
+  return new EventStoreDamagedError(
+    `${file} is damaged (${messageOf(error)}): restore the folder from a backup; do not repair it by hand`,
+    { cause: error },
+  );
+}

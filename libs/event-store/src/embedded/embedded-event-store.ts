@@ -1,0 +1,158 @@
+import { join } from 'node:path';
+import type { DatabaseSync } from 'node:sqlite';
+import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { Clock, Log } from '@countersign/runtime';
+import { checkAppend } from '../append-checks.js';
+import type { EventStore } from '../event-store.js';
+import { EventStoreUnavailableError } from '../event-store.js';
+import { createSubscriptions } from '../subscriptions.js';
+import { createAppender } from './appender.js';
+import type { EncodedEvent } from './appender.js';
+import { createCheckpoints } from './checkpoints.js';
+import { createCommit } from './commit.js';
+import type { CommitMetrics, CommitStats } from './commit.js';
+import { openDatabase } from './database.js';
+import type { FolderLock } from './folder-lock.js';
+import { lockFolder } from './folder-lock.js';
+import { createGroupCommit } from './group-commit.js';
+import { createLogFile } from './log-file.js';
+import { createLogReader, reading } from './log-reader.js';
+import { createRecentEvents } from './recent-events.js';
+import { createLeafHash } from './stored-event.js';
+import { createVerification } from './verification.js';
+import type { Verification, VerifyOptions, VerifyResult } from './verification.js';
+import { createWriteGuard } from './write-guard.js';
+import type { WriteGuard } from './write-guard.js';
+
+/** What an embedded event store needs. */
+export interface EmbeddedEventStoreOptions {
+  /** The data folder; it belongs to one process at a time. */
+  readonly folder: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly metrics?: CommitMetrics;
+}
+
+/** Counters since the store was opened. */
+export interface EmbeddedStats extends CommitStats {
+  readonly checkpoints: number;
+}
+
+/** The embedded event store: the port, and what a file of one's own allows beyond it. */
+export interface EmbeddedEventStore extends EventStore {
+  readonly stats: () => EmbeddedStats;
+  /**
+   * Proves every event from the first one on, in slices. Damage makes the store read-only.
+   * @example const result = await store.verify({ onProgress: (verified, total) => bar.update(verified / total) });
+   */
+  readonly verify: (options?: VerifyOptions) => Promise<VerifyResult>;
+  /** As `verify`, taking a tenth of the process's time at most. Ends when the store is closed. */
+  readonly verifyInBackground: () => Promise<VerifyResult>;
+}
+
+/** How many events are proved each time the log is opened; the rest is the business of `verifyInBackground`. */
+const verifiedAtOpen = 10_000;
+
+/**
+ * Opens the event store in a folder, or creates it there: one SQLite file, `events.db`.
+ *
+ * A commit is flushed to the disk before it is answered; concurrent appends share a flush. Opening proves the end of the
+ * log, so it takes well under a second however long the log is.
+ * @throws EventStoreUnavailableError when another process has the folder.
+ * @throws EventStoreDamagedError when acknowledged events are damaged.
+ */
+export async function openEmbeddedEventStore(options: EmbeddedEventStoreOptions): Promise<EmbeddedEventStore> {
+  const lock = lockFolder(options.folder);
+  try {
+    return open(options, lock);
+  } catch (error) {
+    lock.release();
+    throw error;
+  }
+}
+
+function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEventStore {
+  const { database, file, wal } = openDatabase(join(options.folder, 'events.db'));
+  try {
+    const store = assemble(options, database, () => {
+      database.close();
+      lock.release();
+    });
+    options.log.info({ file, ...wal }, 'the event store is open');
+    return store;
+  } catch (error) {
+    database.close();
+    throw error;
+  }
+}
+
+function assemble(options: EmbeddedEventStoreOptions, database: DatabaseSync, release: () => void): EmbeddedEventStore {
+  const { log, clock, metrics } = options;
+  const leafHash = createLeafHash();
+  const logFile = reading(() => createLogFile(database));
+  const verification = createVerification(logFile, leafHash, clock);
+  const reader = createLogReader(logFile, leafHash);
+  const appender = createAppender(logFile, reader, leafHash, verification.verifyTail(verifiedAtOpen));
+  const guard = createWriteGuard(clock.monotonic);
+  const checkpoints = createCheckpoints({ logFile, guard, clock, log });
+  const recent = createRecentEvents();
+  const readAll = (after: number, limit: number): readonly RecordedEvent[] =>
+    recent.readAll(after, limit) ?? reader.readAll(after, limit);
+  const subscriptions = createSubscriptions({ head: () => appender.head().position, readAll });
+  const publish = (events: readonly RecordedEvent[], bytes: number): void => {
+    recent.add(events, bytes);
+    subscriptions.publish(events);
+  };
+  const { commit, stats } = createCommit({ log: logFile, appender, guard, clock, metrics, publish });
+  const group = createGroupCommit({ commit, afterCommit: checkpoints.afterCommit, monotonic: clock.monotonic });
+  const closing = new AbortController();
+  const whileOpen = <T>(read: () => T): T => {
+    if (closing.signal.aborted) throw new EventStoreUnavailableError('the event store is closed');
+    return read();
+  };
+  return {
+    append: async (stream, expectedRevision, events) => {
+      checkAppend(stream, expectedRevision, events);
+      guard.admit();
+      return group.append({ stream, expectedRevision, events: events.map(encode) });
+    },
+    readStream: async (stream, fromRevision = 0) => whileOpen(() => reader.readStream(stream, fromRevision)),
+    readAll: async (after, limit) => whileOpen(() => readAll(after, limit)),
+    subscribe: (after, handler) => whileOpen(() => subscriptions.subscribe(after, handler)),
+    head: async () => whileOpen(() => appender.head().position),
+    health: guard.health,
+    stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),
+    ...createVerifiers(verification, guard, log, closing.signal),
+    close: async () => {
+      if (closing.signal.aborted) return;
+      group.flush();
+      closing.abort();
+      subscriptions.close();
+      checkpoints.last();
+      guard.broken('the event store is closed');
+      release();
+    },
+  };
+}
+
+/** Encodes at once: what cannot be stored fails its own append alone, and a later change of the object changes nothing. */
+function encode(event: NewEvent): EncodedEvent {
+  return { event, metadata: JSON.stringify(event.metadata), data: JSON.stringify(event.data) };
+}
+
+function createVerifiers(
+  verification: Verification,
+  guard: WriteGuard,
+  log: Log,
+  closing: AbortSignal,
+): Pick<EmbeddedEventStore, 'verify' | 'verifyInBackground'> {
+  const run = async (options: VerifyOptions, background: boolean): Promise<VerifyResult> => {
+    const signal = options.signal === undefined ? closing : AbortSignal.any([options.signal, closing]);
+    const result = await verification.verifyAll({ ...options, signal, background });
+    if (result.status !== 'damaged') return result;
+    guard.damaged(result.error.message);
+    log.error({ error: result.error }, 'the event store is read-only: stored events are damaged');
+    return result;
+  };
+  return { verify: (options = {}) => run(options, false), verifyInBackground: () => run({}, true) };
+}

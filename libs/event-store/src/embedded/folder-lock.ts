@@ -1,0 +1,47 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { EventStoreUnavailableError } from '../event-store.js';
+import { isSqliteError, sqliteCodes } from './sqlite-errors.js';
+
+/** The exclusive right to one data folder. */
+export interface FolderLock {
+  readonly release: () => void;
+}
+
+/**
+ * Takes a folder for this process alone. The lock is that of the operating system on `events.lock` (an exclusive SQLite
+ * transaction that stays open), so it dies with the process, however that ends; `events.pid` only names the holder.
+ * @throws EventStoreUnavailableError naming the folder and the holder.
+ */
+export function lockFolder(folder: string): FolderLock {
+  mkdirSync(folder, { recursive: true });
+  const pidFile = join(folder, 'events.pid');
+  const holder = new DatabaseSync(join(folder, 'events.lock'));
+  try {
+    holder.exec('BEGIN EXCLUSIVE');
+  } catch (error) {
+    holder.close();
+    if (!isSqliteError(error, sqliteCodes.busy)) throw error;
+    throw new EventStoreUnavailableError(
+      `the event store in ${folder} is in use by process ${readPid(pidFile)}: stop it, or choose another folder`,
+      { cause: error },
+    );
+  }
+  writeFileSync(pidFile, `${process.pid}\n`);
+  return {
+    release: () => {
+      // The pid goes first: once the lock is free, the file belongs to the next holder.
+      rmSync(pidFile, { force: true });
+      holder.close();
+    },
+  };
+}
+
+function readPid(pidFile: string): string {
+  try {
+    return readFileSync(pidFile, 'utf8').trim();
+  } catch {
+    return '(unknown)';
+  }
+}

@@ -1,0 +1,144 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { noStream } from '../event-store.js';
+import type { StoredRow } from './stored-event.js';
+
+/** Where a stream stands. `id` is its key inside the file. */
+export interface StreamEnd {
+  readonly id: number;
+  readonly revision: number;
+}
+
+/** The end of the log. */
+export interface Head {
+  readonly position: number;
+  readonly chain: Uint8Array;
+}
+
+/** What an event needs to be written. */
+export interface NewRow {
+  readonly position: number;
+  readonly streamId: number;
+  readonly revision: number;
+  readonly eventId: string;
+  readonly type: string;
+  readonly recordedAt: string;
+  readonly metadata: string;
+  readonly data: string;
+  readonly leaf: Uint8Array;
+  readonly chain: Uint8Array;
+}
+
+/** The statements on the log. Nothing here checks what it reads. */
+export interface LogFile {
+  readonly begin: () => void;
+  readonly commit: () => void;
+  /** Does nothing when SQLite has rolled back by itself. */
+  readonly rollback: () => void;
+  readonly insertStream: (name: string) => number;
+  readonly insertEvent: (row: NewRow) => void;
+  readonly setHead: (head: Head) => void;
+  readonly head: () => Head | undefined;
+  readonly streamEnd: (name: string) => StreamEnd | undefined;
+  readonly readStream: (name: string, fromRevision: number, limit: number) => readonly StoredRow[];
+  readonly readAll: (after: number, limit: number) => readonly StoredRow[];
+  /** As `readAll`, with the chains. */
+  readonly readChained: (after: number, limit: number) => readonly StoredRow[];
+  readonly chainAt: (position: number) => Uint8Array | undefined;
+  /** The position that the indexes lead to. */
+  readonly positionOf: (stream: string, revision: number) => number | undefined;
+  readonly checkpoint: (mode: 'PASSIVE' | 'TRUNCATE') => void;
+  /** How many frames the write-ahead log holds. */
+  readonly walFrames: () => number;
+}
+
+// A missing stream reads as an empty name, which no leaf agrees with.
+const columns =
+  "e.position, ifnull(s.name, ''), e.revision, e.event_id, e.type, e.recorded_at, e.metadata, e.data, e.leaf";
+
+/** Prepares every statement on an opened log. */
+export function createLogFile(database: DatabaseSync): LogFile {
+  const prepare = (sql: string): StatementSync => {
+    const statement = database.prepare(sql);
+    statement.setReturnArrays(true);
+    return statement;
+  };
+  const [begin, commit] = [prepare('BEGIN IMMEDIATE'), prepare('COMMIT')];
+  const insertStream = prepare('INSERT INTO streams (name) VALUES (?)');
+  const insertEvent = prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
+  const setHead = prepare('UPDATE head SET position = ?, chain = ? WHERE id = 1');
+  return {
+    begin: () => void begin.run(),
+    commit: () => void commit.run(),
+    rollback: () => {
+      if (database.isTransaction) database.exec('ROLLBACK');
+    },
+    insertStream: (name) => Number(insertStream.run(name).lastInsertRowid),
+    insertEvent: (row) =>
+      void insertEvent.run(
+        row.position,
+        row.streamId,
+        row.revision,
+        row.eventId,
+        row.type,
+        row.recordedAt,
+        row.metadata,
+        row.data,
+        row.leaf,
+        row.chain,
+      ),
+    setHead: ({ position, chain }) => void setHead.run(position, chain),
+    checkpoint: (mode) => {
+      database.exec(`PRAGMA wal_checkpoint(${mode})`);
+    },
+    ...createReads(prepare),
+  };
+}
+
+function createReads(
+  prepare: (sql: string) => StatementSync,
+): Omit<LogFile, 'begin' | 'commit' | 'rollback' | 'insertStream' | 'insertEvent' | 'setHead' | 'checkpoint'> {
+  const head = prepare('SELECT position, chain FROM head WHERE id = 1');
+  const streamEnd = prepare(
+    'SELECT s.id, (SELECT max(e.revision) FROM events e WHERE e.stream = s.id) FROM streams s WHERE s.name = ?',
+  );
+  const readStream = prepare(
+    `SELECT ${columns} FROM streams s JOIN events e ON e.stream = s.id WHERE s.name = ? AND e.revision >= ? ORDER BY e.revision LIMIT ?`,
+  );
+  const readAll = prepare(
+    `SELECT ${columns} FROM events e LEFT JOIN streams s ON s.id = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`,
+  );
+  const readChained = prepare(
+    `SELECT ${columns}, e.chain FROM events e LEFT JOIN streams s ON s.id = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`,
+  );
+  const chainAt = prepare('SELECT chain FROM events WHERE position = ?');
+  const positionOf = prepare(
+    'SELECT e.position FROM streams s JOIN events e ON e.stream = s.id WHERE s.name = ? AND e.revision = ?',
+  );
+  const walFrames = prepare('PRAGMA wal_checkpoint(NOOP)');
+  return {
+    head: () => {
+      const row = get(head) as readonly [number, Uint8Array] | undefined;
+      return row === undefined ? undefined : { position: row[0], chain: row[1] };
+    },
+    streamEnd: (name) => {
+      const row = get(streamEnd, name) as readonly [number, number | null] | undefined;
+      return row === undefined ? undefined : { id: row[0], revision: row[1] ?? noStream };
+    },
+    readStream: (name, fromRevision, limit) => all(readStream, name, fromRevision, limit),
+    readAll: (after, limit) => all(readAll, after, limit),
+    readChained: (after, limit) => all(readChained, after, limit),
+    chainAt: (position) => (get(chainAt, position) as readonly [Uint8Array] | undefined)?.[0],
+    positionOf: (stream, revision) => (get(positionOf, stream, revision) as readonly [number] | undefined)?.[0],
+    walFrames: () => (get(walFrames) as readonly [number, number, number] | undefined)?.[1] ?? 0,
+  };
+}
+
+// SQLite itself vouches for the types of the columns: the tables are STRICT. A damaged file can still lie; those who
+// read events check them.
+function get(statement: StatementSync, ...values: readonly (string | number)[]): unknown {
+  return statement.get(...values);
+}
+
+function all(statement: StatementSync, ...values: readonly (string | number)[]): readonly StoredRow[] {
+  return statement.all(...values) as unknown as readonly StoredRow[];
+}

@@ -1,0 +1,59 @@
+import type { RecordedEvent } from '@countersign/contracts';
+import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
+import type { LogFile } from './log-file.js';
+import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
+import { checkLeaf, toRecordedEvent } from './stored-event.js';
+import type { LeafHash } from './stored-event.js';
+
+/** Reads events and proves each by its leaf. */
+export interface LogReader {
+  /** @throws EventStoreDamagedError naming position and stream of the first event that is not what was recorded. */
+  readonly readStream: (stream: string, fromRevision: number, limit?: number) => readonly RecordedEvent[];
+  /** @throws EventStoreDamagedError, as `readStream`; also when an event is missing. */
+  readonly readAll: (after: number, limit: number) => readonly RecordedEvent[];
+}
+
+const everything = -1;
+
+/** A reader of an opened log. */
+export function createLogReader(log: LogFile, leafHash: LeafHash): LogReader {
+  return {
+    readStream: (stream, fromRevision, limit = everything) =>
+      reading(() =>
+        log.readStream(stream, fromRevision, limit).map((row, index) => {
+          checkLeaf(leafHash, row);
+          if (row[2] !== fromRevision + index)
+            throw missing(`revision ${fromRevision + index} of stream "${stream}"`, row[0]);
+          return toRecordedEvent(row);
+        }),
+      ),
+    readAll: (after, limit) =>
+      reading(() =>
+        log.readAll(after, limit).map((row, index) => {
+          checkLeaf(leafHash, row);
+          if (row[0] !== after + 1 + index)
+            throw missing(`the event at position ${after + 1 + index}`, after + 1 + index);
+          return toRecordedEvent(row);
+        }),
+      ),
+  };
+}
+
+function missing(what: string, position: number): EventStoreDamagedError {
+  return new EventStoreDamagedError(`${what} is missing: restore the store from a backup`, { position });
+}
+
+/** Runs a read and gives its failure a name. */
+export function reading<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof EventStoreDamagedError) throw error;
+    if (isSqliteError(error) && !isSqliteError(error, sqliteCodes.corrupt, sqliteCodes.notADatabase)) {
+      throw new EventStoreUnavailableError(`the log cannot be read: ${messageOf(error)}`, { cause: error });
+    }
+    throw new EventStoreDamagedError(`the log is damaged (${messageOf(error)}): restore the store from a backup`, {
+      cause: error,
+    });
+  }
+}

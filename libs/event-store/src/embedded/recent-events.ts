@@ -1,0 +1,45 @@
+import type { RecordedEvent } from '@countersign/contracts';
+
+/** The end of the log in memory, so that those who follow it closely cost no queries. */
+export interface RecentEvents {
+  /** A committed group; it continues the one before. */
+  readonly add: (events: readonly RecordedEvent[], bytes: number) => void;
+  /** At most `limit` events after a position, or `undefined` when they are not all here. */
+  readonly readAll: (after: number, limit: number) => readonly RecordedEvent[] | undefined;
+}
+
+const bytesMax = 4_000_000;
+const groupsMax = 1000;
+
+interface Group {
+  readonly events: readonly RecordedEvent[];
+  readonly first: number;
+  readonly bytes: number;
+}
+
+/** Keeps the last groups, up to some megabytes. */
+export function createRecentEvents(): RecentEvents {
+  let groups: Group[] = [];
+  let bytes = 0;
+  return {
+    add: (events, addedBytes) => {
+      groups.push({ events, first: events[0]?.position ?? 0, bytes: addedBytes });
+      bytes += addedBytes;
+      if (bytes <= bytesMax && groups.length <= groupsMax) return;
+      // Half goes at a time, so that an eviction is rare.
+      groups = groups.slice(Math.ceil(groups.length / 2));
+      bytes = groups.reduce((sum, group) => sum + group.bytes, 0);
+    },
+    readAll: (after, limit) => {
+      let index = groups.findLastIndex((group) => group.first <= after + 1);
+      if (index === -1) return undefined;
+      const page: RecordedEvent[] = [];
+      for (; index < groups.length && page.length < limit; index += 1) {
+        const { events = [], first = 0 } = groups[index] ?? {};
+        const skipped = Math.max(0, after + 1 - first);
+        page.push(...events.slice(skipped, skipped + limit - page.length));
+      }
+      return page;
+    },
+  };
+}

@@ -1,0 +1,97 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Clock } from '@countersign/runtime';
+import { sleep } from '@countersign/runtime';
+import { EventStoreDamagedError } from '../event-store.js';
+import type { Head, LogFile } from './log-file.js';
+import { reading } from './log-reader.js';
+import { chainOf, checkLeaf, genesisChain, isSameDigest } from './stored-event.js';
+import type { LeafHash, StoredRow } from './stored-event.js';
+
+/** How a verification goes. */
+export interface VerifyOptions {
+  readonly onProgress?: (verified: number, total: number) => void;
+  readonly signal?: AbortSignal;
+}
+
+/** What a verification found. `verified` counts the events proved, from the first one on. */
+export type VerifyResult =
+  | { readonly status: 'ok' | 'stopped'; readonly verified: number }
+  | { readonly status: 'damaged'; readonly verified: number; readonly error: EventStoreDamagedError };
+
+/** Proves stored events: each by its leaf, all by the chain, and that the indexes lead to them. */
+export interface Verification {
+  /** Verifies the last events and the head, at once. @throws EventStoreDamagedError */
+  readonly verifyTail: (count: number) => Head;
+  /** Verifies from the first event on, in slices; between them the process does other work. */
+  readonly verifyAll: (options: VerifyOptions & { readonly background: boolean }) => Promise<VerifyResult>;
+}
+
+const sliceSize = 100;
+/** In the background, for each ms of work so many ms of rest. */
+const restFactor = 9;
+
+/** Verification of an opened log. */
+export function createVerification(log: LogFile, leafHash: LeafHash, clock: Clock): Verification {
+  const verifySlice = (from: Head, limit: number): Head => {
+    let { position, chain } = from;
+    for (const row of log.readChained(position, limit)) {
+      position += 1;
+      checkRow(row, position);
+      const [, , , , , , , , leaf, storedChain] = row;
+      chain = chainOf(chain, leaf);
+      if (storedChain === undefined || !isSameDigest(chain, storedChain))
+        throw damage(position, 'does not continue the chain of those before it', row[1]);
+    }
+    return { position, chain };
+  };
+  const checkRow = (row: StoredRow, position: number): void => {
+    if (row[0] !== position) throw damage(position, 'is missing');
+    checkLeaf(leafHash, row);
+    const [, stream, revision] = row;
+    if (log.positionOf(stream, revision) !== position)
+      throw damage(position, 'is not found through its stream', stream);
+  };
+  const chainBefore = (position: number): Head => {
+    if (position === 0) return { position, chain: genesisChain };
+    const chain = log.chainAt(position);
+    if (chain === undefined) throw damage(position, 'is missing');
+    return { position, chain };
+  };
+  return {
+    verifyTail: (count) =>
+      reading(() => {
+        const head = log.head();
+        if (head === undefined) throw new EventStoreDamagedError('the head of the log is missing');
+        const end = verifySlice(chainBefore(Math.max(0, head.position - count)), count + 1);
+        if (end.position !== head.position || !isSameDigest(end.chain, head.chain)) {
+          throw damage(Math.min(end.position, head.position) + 1, `is not what the head (${head.position}) says`);
+        }
+        return end;
+      }),
+    verifyAll: async ({ onProgress, signal, background }) => {
+      let at: Head = { position: 0, chain: genesisChain };
+      try {
+        const total = reading(() => log.head()?.position ?? 0);
+        while (at.position < total) {
+          const start = clock.monotonic();
+          at = reading(() => verifySlice(at, Math.min(sliceSize, total - at.position)));
+          onProgress?.(at.position, total);
+          const workMs = clock.monotonic() - start;
+          await (background ? sleep(clock, workMs * restFactor, signal) : nextTurn());
+          if (signal?.aborted === true) return { status: 'stopped', verified: at.position };
+        }
+        return { status: 'ok', verified: at.position };
+      } catch (error) {
+        if (!(error instanceof EventStoreDamagedError)) throw error;
+        return { status: 'damaged', verified: at.position, error };
+      }
+    },
+  };
+}
+
+function damage(position: number, what: string, stream?: string): EventStoreDamagedError {
+  return new EventStoreDamagedError(
+    `the event at position ${position} ${what}: restore the store from a backup`,
+    stream === undefined ? { position } : { position, stream },
+  );
+}

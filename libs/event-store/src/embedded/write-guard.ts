@@ -1,0 +1,51 @@
+import { EventStoreUnavailableError } from '../event-store.js';
+import type { StoreHealth } from '../event-store.js';
+
+/** Whether the log may be written. */
+export interface WriteGuard {
+  readonly health: () => StoreHealth;
+  /** @throws EventStoreUnavailableError when a write must not even be tried. */
+  readonly admit: () => void;
+  /** A write succeeded: whatever was full has space again. */
+  readonly succeeded: () => void;
+  /** No space: reads go on, and now and then a write is let through to see whether there is space again. */
+  readonly full: (why: string) => void;
+  /** Stored events are damaged: reads of sound events go on, nothing is written on top. */
+  readonly damaged: (why: string) => void;
+  /** What was written is not known, or the store was closed: only opening it anew helps. */
+  readonly broken: (why: string) => void;
+}
+
+const probeIntervalMs = 2000;
+
+/** A guard that lets everything through until told otherwise. */
+export function createWriteGuard(monotonic: () => number): WriteGuard {
+  let health: StoreHealth = { status: 'ok' };
+  let probeAt = Infinity;
+  const become = (next: StoreHealth, nextProbeAt: number): void => {
+    // A broken store stays broken, whatever else happens to it.
+    if (health.status === 'unavailable') return;
+    health = next;
+    probeAt = nextProbeAt;
+  };
+  return {
+    health: () => health,
+    admit: () => {
+      if (health.status === 'ok') return;
+      if (monotonic() < probeAt) throw new EventStoreUnavailableError(health.why);
+      probeAt = monotonic() + probeIntervalMs;
+    },
+    succeeded: () => {
+      if (health.status !== 'ok' && probeAt !== Infinity) become({ status: 'ok' }, Infinity);
+    },
+    full: (why) => {
+      become({ status: 'read-only', why }, monotonic() + probeIntervalMs);
+    },
+    damaged: (why) => {
+      become({ status: 'read-only', why }, Infinity);
+    },
+    broken: (why) => {
+      become({ status: 'unavailable', why }, Infinity);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import type { LedgerEvent, RecordedEvent } from '@countersign/contracts';
+import { upcast } from '@countersign/contracts';
+import type { Decider } from './decider.js';
+import type { EventStore } from './event-store.js';
+import { noStream } from './event-store.js';
+
+/** A stream folded into its state. Never changed: a later one replaces it. */
+export interface FoldedStream<State> {
+  readonly state: State;
+  /** -1: there is no such stream yet. */
+  readonly revision: number;
+  /** The position of the last event seen; 0 when there is none. */
+  readonly position: number;
+  readonly runId: string | null;
+  /** The commands that made its events, oldest first. */
+  readonly commandIds: readonly string[];
+}
+
+/** Folds streams and keeps the ones used last. */
+export interface FoldedStreams<State> {
+  /** What is kept of a stream, perhaps behind the store; a stream that is not kept is read. */
+  readonly get: (stream: string) => Promise<{ readonly folded: FoldedStream<State>; readonly isFresh: boolean }>;
+  /** A stream as it is in the store now, read on from what is known of it. */
+  readonly refresh: (stream: string, known?: FoldedStream<State>) => Promise<FoldedStream<State>>;
+  /** Folds events that follow, and keeps the result. */
+  readonly extend: (
+    stream: string,
+    known: FoldedStream<State>,
+    events: readonly RecordedEvent[],
+  ) => FoldedStream<State>;
+  readonly drop: (stream: string) => void;
+}
+
+/** Folds with a decider, keeping at most `size` streams. */
+export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
+  store: Pick<EventStore, 'readStream'>,
+  decider: Pick<Decider<State, Command, Event>, 'initialState' | 'evolve'>,
+  size: number,
+): FoldedStreams<State> {
+  const kept = new Map<string, FoldedStream<State>>();
+
+  const keep = (stream: string, folded: FoldedStream<State>): FoldedStream<State> => {
+    const current = kept.get(stream);
+    // A look that took long does not replace what was learned meanwhile.
+    if (current !== undefined && current.revision > folded.revision) return folded;
+    // Deleted and set again, it is the youngest in the map's order; the oldest is the first.
+    kept.delete(stream);
+    kept.set(stream, folded);
+    if (kept.size > size) {
+      const [oldest] = kept.keys();
+      if (oldest !== undefined) kept.delete(oldest);
+    }
+    return folded;
+  };
+  const fold = (known: FoldedStream<State>, event: RecordedEvent): FoldedStream<State> => {
+    const { type, data } = upcast(event);
+    const { commandId, runId } = event.metadata;
+    return {
+      // Stored events were validated when they were written, and lifted to today's version here.
+      state: decider.evolve(known.state, { type, data } as Event),
+      revision: event.revision,
+      position: event.position,
+      runId: known.revision === noStream ? runId : known.runId,
+      commandIds: known.commandIds.at(-1) === commandId ? known.commandIds : [...known.commandIds, commandId],
+    };
+  };
+  const extend = (stream: string, known: FoldedStream<State>, events: readonly RecordedEvent[]): FoldedStream<State> =>
+    keep(stream, events.reduce(fold, known));
+  const nothing = (): FoldedStream<State> => ({
+    state: decider.initialState(),
+    revision: noStream,
+    position: 0,
+    runId: null,
+    commandIds: [],
+  });
+  const refresh = async (stream: string, known = nothing()): Promise<FoldedStream<State>> =>
+    extend(stream, known, await store.readStream(stream, known.revision + 1));
+  return {
+    get: async (stream) => {
+      const folded = kept.get(stream);
+      return folded === undefined ? { folded: await refresh(stream), isFresh: true } : { folded, isFresh: false };
+    },
+    refresh,
+    extend,
+    drop: (stream) => void kept.delete(stream),
+  };
+}

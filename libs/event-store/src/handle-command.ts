@@ -1,0 +1,173 @@
+import type { EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
+import { currentSchemaVersion } from '@countersign/contracts';
+import type { Clock, Ids } from '@countersign/runtime';
+import { sleep, uuidV5 } from '@countersign/runtime';
+import { appendUntilKnown, backoffMs } from './append-until-known.js';
+import type { Decider } from './decider.js';
+import type { EventStore } from './event-store.js';
+import { EventStoreUnavailableError } from './event-store.js';
+import { createFoldedStreams } from './folded-stream.js';
+import type { FoldedStream } from './folded-stream.js';
+import { createKeyedQueue } from './keyed-queue.js';
+
+/** A command made from the state, or a "no" that needs no decider. */
+export type CommandOrRefusal<Command> =
+  { readonly status: 'command'; readonly command: Command } | { readonly status: 'refused'; readonly refusal: Refusal };
+
+/** Builds the command from the state that it will be decided on; called again when the state has changed meanwhile. */
+export type ToCommand<State, Command> = (
+  state: State,
+) => CommandOrRefusal<Command> | Promise<CommandOrRefusal<Command>>;
+
+/** What is stored beside the events of a command. */
+export interface CommandMeta {
+  /** A repeat of a command carries the same id, and adds nothing. */
+  readonly commandId: string;
+  readonly tenant: string;
+  readonly callId: string | null;
+  /** Default: that of the stream's first event. */
+  readonly runId?: string | null;
+}
+
+/** What became of a command. */
+export type CommandResult<State> =
+  | {
+      readonly status: 'accepted';
+      readonly state: State;
+      readonly revision: number;
+      /** Of the last event recorded, or seen when nothing was: readers that have passed it show this state. */
+      readonly position: number;
+      /** What this command recorded now; empty when the log already said it. */
+      readonly events: readonly RecordedEvent[];
+      /** The command was recorded before. */
+      readonly repeated: boolean;
+    }
+  | { readonly status: 'refused'; readonly refusal: Refusal; readonly state: State; readonly revision: number };
+
+/** What handling commands needs. */
+export interface CommandHandlerOptions<State, Command, Event extends LedgerEvent> {
+  readonly store: Pick<EventStore, 'append' | 'readStream'>;
+  readonly decider: Decider<State, Command, Event>;
+  /** How many folded streams are kept. */
+  readonly cacheSize: number;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Handles the commands of one kind of stream. */
+export interface CommandHandler<State, Command> {
+  /**
+   * Load, decide, append at the expected revision; again from the load when somebody else was first.
+   * @throws EventStoreUnavailableError when nothing was written, OutcomeUnknownError when that is not known. Repeating
+   * the command with the same id is safe after either.
+   * @example
+   * const result = await handleCommand(toolCallStream(callId), () => ({ status: 'command', command }), { commandId, tenant, callId });
+   */
+  readonly handleCommand: (
+    stream: string,
+    toCommand: ToCommand<State, Command>,
+    meta: CommandMeta,
+  ) => Promise<CommandResult<State>>;
+  /** A stream as the store has it now. It does not wait for commands in progress, so `toCommand` may call it. */
+  readonly load: (stream: string) => Promise<FoldedStream<State>>;
+}
+
+const conflictsMax = 12;
+/** The namespace of event ids. */
+const eventIds = 'b6b05a4e-6f0d-5c53-8a5e-5d1f3c0c1f6a';
+
+/** A handler for one decider over one store. Commands on one stream wait for each other instead of colliding. */
+export function createCommandHandler<State, Command, Event extends LedgerEvent>(
+  options: CommandHandlerOptions<State, Command, Event>,
+): CommandHandler<State, Command> {
+  const { store, decider, clock, ids, cacheSize } = options;
+  const streams = createFoldedStreams(store, decider, cacheSize);
+  const inTurn = createKeyedQueue();
+
+  const handleCommand: CommandHandler<State, Command>['handleCommand'] = async (stream, toCommand, meta) => {
+    let { folded, isFresh } = await streams.get(stream);
+    for (let conflicts = 0; conflicts <= conflictsMax;) {
+      const answer = await decide(decider, toCommand, folded, meta);
+      if (answer.status === 'append') {
+        const written = await append(stream, folded, toEvents(stream, folded, answer.events, meta));
+        if (written !== undefined) return written;
+        if (conflicts > 0) await sleep(clock, backoffMs(ids, conflicts));
+        conflicts += 1;
+        folded = await reload(stream, folded);
+      } else {
+        // An answer that appends nothing meets no conflict, so a stale state would go unnoticed: it needs a fresh look.
+        const latest = isFresh ? folded : await streams.refresh(stream, folded);
+        if (latest.revision === folded.revision) return answer;
+        folded = latest;
+      }
+      isFresh = true;
+    }
+    throw new EventStoreUnavailableError(`${stream} is written too often at once: nothing was recorded, try again`);
+  };
+  const reload = async (stream: string, folded: FoldedStream<State>): Promise<FoldedStream<State>> => {
+    const latest = await streams.refresh(stream, folded);
+    if (latest.revision > folded.revision) return latest;
+    // A conflict without news: the store was put back to an older state, and what is kept never happened.
+    streams.drop(stream);
+    return streams.refresh(stream);
+  };
+  const append = async (
+    stream: string,
+    folded: FoldedStream<State>,
+    events: readonly NewEvent[],
+  ): Promise<CommandResult<State> | undefined> => {
+    try {
+      const result = await appendUntilKnown({ store, clock, ids }, stream, folded.revision, events);
+      if (result.status === 'conflict') return undefined;
+      const { state } = streams.extend(stream, folded, result.events);
+      const { revision, position } = result;
+      return { status: 'accepted', state, revision, position, events: result.events, repeated: false };
+    } catch (error) {
+      streams.drop(stream);
+      throw error;
+    }
+  };
+  return {
+    handleCommand: (stream, toCommand, meta) => inTurn(stream, () => handleCommand(stream, toCommand, meta)),
+    load: async (stream) => {
+      const { folded, isFresh } = await streams.get(stream);
+      return isFresh ? folded : streams.refresh(stream, folded);
+    },
+  };
+}
+
+type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
+
+async function decide<State, Command, Event extends LedgerEvent>(
+  decider: Decider<State, Command, Event>,
+  toCommand: ToCommand<State, Command>,
+  folded: FoldedStream<State>,
+  meta: CommandMeta,
+): Promise<Answer<State, Event>> {
+  const { state, revision, position } = folded;
+  const nothingNew = { status: 'accepted', state, revision, position, events: [] } as const;
+  if (folded.commandIds.includes(meta.commandId)) return { ...nothingNew, repeated: true };
+  const built = await toCommand(state);
+  if (built.status === 'refused') return { ...built, state, revision };
+  const decision = decider.decide(built.command, state);
+  if (decision.status === 'refused') return { ...decision, state, revision };
+  return decision.events.length === 0
+    ? { ...nothingNew, repeated: false }
+    : { status: 'append', events: decision.events };
+}
+
+function toEvents<State>(
+  stream: string,
+  folded: FoldedStream<State>,
+  events: readonly LedgerEvent[],
+  { commandId, tenant, callId, runId = folded.runId }: CommandMeta,
+): readonly NewEvent[] {
+  const metadata: EventMetadata = { tenant, callId, runId, schemaVersion: currentSchemaVersion, commandId };
+  return events.map(({ type, data }, index) => ({
+    // The lengths keep the parts apart, so that no two names are the same text.
+    eventId: uuidV5(eventIds, `${index}:${commandId.length}:${commandId}${stream}`),
+    type,
+    data,
+    metadata,
+  }));
+}

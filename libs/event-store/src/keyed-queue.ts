@@ -1,0 +1,17 @@
+/** Runs work of one key in turn, and work of different keys at once. */
+export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+/** A queue per key; a key without work costs nothing. */
+export function createKeyedQueue(): KeyedQueue {
+  const last = new Map<string, Promise<unknown>>();
+  return async (key, work) => {
+    const before = last.get(key);
+    const mine = before === undefined ? work() : before.then(work, work);
+    last.set(key, mine);
+    try {
+      return await mine;
+    } finally {
+      if (last.get(key) === mine) last.delete(key);
+    }
+  };
+}

@@ -1,0 +1,113 @@
+import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { Clock } from '@countersign/runtime';
+import { sleep } from '@countersign/runtime';
+import { checkAppend } from './append-checks.js';
+import type { AppendResult, EventStore } from './event-store.js';
+import { EventStoreUnavailableError, noStream } from './event-store.js';
+import { createSubscriptions } from './subscriptions.js';
+import type { Subscriptions } from './subscriptions.js';
+
+/** A log in memory. It outlives the stores that are opened on it, as a server outlives its clients. */
+export interface SimulatedLog {
+  readonly events: RecordedEvent[];
+  readonly streams: Map<string, RecordedEvent[]>;
+  readonly readers: Set<Subscriptions>;
+}
+
+/** What happens to an append: it is answered; refused with nothing written; or its answer is lost, before or after it was written. */
+export type AppendFault = 'none' | 'unavailable' | 'lost-request' | 'lost-reply';
+
+/** What a simulated store needs. */
+export interface SimulatedEventStoreOptions {
+  readonly clock: Clock;
+  /** Default: an empty log of its own. */
+  readonly log?: SimulatedLog;
+  /** Asked before each append. */
+  readonly fault?: (stream: string) => AppendFault;
+  /** Asked before each append and read; default 0. */
+  readonly latencyMs?: () => number;
+}
+
+/** A log for simulated stores. */
+export function createSimulatedLog(): SimulatedLog {
+  return { events: [], streams: new Map(), readers: new Set() };
+}
+
+/** The event store in memory: for tests and simulations. Nothing survives the process. */
+export function createSimulatedEventStore(options: SimulatedEventStoreOptions): EventStore {
+  const { clock, log = createSimulatedLog(), fault = () => 'none', latencyMs = () => 0 } = options;
+  const readAll = (after: number, limit: number): readonly RecordedEvent[] => log.events.slice(after, after + limit);
+  const subscriptions = createSubscriptions({ head: () => log.events.length, readAll });
+  log.readers.add(subscriptions);
+  let isOpen = true;
+  const visit = async (): Promise<void> => {
+    const waitMs = latencyMs();
+    if (waitMs > 0) await sleep(clock, waitMs);
+    if (!isOpen) throw new EventStoreUnavailableError('the event store is closed');
+  };
+  return {
+    append: async (stream, expectedRevision, events) => {
+      checkAppend(stream, expectedRevision, events);
+      const happening = fault(stream);
+      await visit();
+      if (happening === 'unavailable') throw new EventStoreUnavailableError('the event store is down');
+      const lost = { status: 'unknown', cause: new Error('the connection was lost') } as const;
+      if (happening === 'lost-request') return lost;
+      const result = write(log, stream, expectedRevision, events, new Date(clock.now()).toISOString());
+      return happening === 'lost-reply' ? lost : result;
+    },
+    readStream: async (stream, fromRevision = 0) => {
+      await visit();
+      return log.streams.get(stream)?.slice(fromRevision) ?? [];
+    },
+    readAll: async (after, limit) => {
+      await visit();
+      return readAll(after, limit);
+    },
+    subscribe: subscriptions.subscribe,
+    head: async () => {
+      await visit();
+      return log.events.length;
+    },
+    health: () => (isOpen ? { status: 'ok' } : { status: 'unavailable', why: 'the event store is closed' }),
+    close: async () => {
+      isOpen = false;
+      log.readers.delete(subscriptions);
+      subscriptions.close();
+    },
+  };
+}
+
+function write(
+  log: SimulatedLog,
+  stream: string,
+  expectedRevision: number,
+  events: readonly NewEvent[],
+  recordedAt: string,
+): AppendResult {
+  const recorded = log.streams.get(stream) ?? [];
+  const actualRevision = noStream + recorded.length;
+  if (expectedRevision !== actualRevision) {
+    const found = recorded.slice(expectedRevision + 1, expectedRevision + 1 + events.length);
+    const isRepeat =
+      found.length === events.length && found.every(({ eventId }, index) => eventId === events[index]?.eventId);
+    return isRepeat ? committed(found) : { status: 'conflict', actualRevision };
+  }
+  const added = events.map((event, index) => ({
+    // A copy: what is recorded does not change with the caller's object.
+    ...structuredClone(event),
+    stream,
+    revision: actualRevision + 1 + index,
+    position: log.events.length + 1 + index,
+    recordedAt,
+  }));
+  log.events.push(...added);
+  log.streams.set(stream, [...recorded, ...added]);
+  for (const reader of log.readers) reader.publish(added);
+  return committed(added);
+}
+
+function committed(events: readonly RecordedEvent[]): AppendResult {
+  const last = events.at(-1);
+  return { status: 'committed', revision: last?.revision ?? noStream, position: last?.position ?? 0, events };
+}
