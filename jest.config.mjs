@@ -17,7 +17,7 @@ const fromSource = {
 const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   displayName,
   rootDir: import.meta.dirname,
-  testEnvironment: 'node',
+  testEnvironment: '<rootDir>/test/node-environment.mjs',
   testMatch,
   extensionsToTreatAsEsm: ['.ts'],
   transform: { '\\.ts$': ['@swc/jest', swc] },

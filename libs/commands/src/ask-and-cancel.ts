@@ -4,7 +4,7 @@ import { nextRound } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { speaksFor } from './actor.js';
-import { closeBatch } from './batch.js';
+import { closeBatchOf } from './batch.js';
 import { ownsCall, withoutValue } from './execution.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
@@ -70,6 +70,6 @@ export async function cancelToolCall(
       : rejected('forbidden', 'only the principal that requested a call, or an admin, cancels it'),
   );
   if (outcome.status === 'rejected') return outcome;
-  const closedAt = await closeBatch(ports, actor.tenant, callId);
+  const closedAt = await closeBatchOf(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }

@@ -15,8 +15,9 @@ export async function siblingsOf(ports: CommandPorts, call: ToolCall): Promise<S
     batchCallIds
       .filter((sibling) => sibling !== callId)
       .map(async (sibling) => {
-        const state = callOf(await ports.handler.load(toolCallStream(sibling)), tenant);
-        return { callId: sibling, state: state === undefined ? 'missing' : (callState(state) ?? 'missing') };
+        const { state } = await ports.handler.load(toolCallStream(sibling));
+        const recorded = callOf(state, tenant);
+        return { callId: sibling, state: (recorded && callState(recorded)) ?? 'missing' };
       }),
   );
 }
@@ -25,22 +26,29 @@ export async function siblingsOf(ports: CommandPorts, call: ToolCall): Promise<S
  * When a member of an all-or-nothing batch ended without running, cancels its open siblings. Harmless to repeat: whoever
  * recorded the end calls it at once, and a process manager again after a crash. Answers where the log stood afterwards.
  */
-export async function closeBatch(ports: CommandPorts, tenant: string, callId: string): Promise<number> {
-  const state = await ports.handler.load(toolCallStream(callId));
-  const call = callOf(state, tenant);
-  const name = callState(state);
-  if (call?.request.batchMode !== 'all-or-nothing' || name === null || !broken.has(name)) return 0;
-  const siblings = call.request.batchCallIds.filter((sibling) => sibling !== callId);
-  const reason = `the call ${callId} of the same all-or-nothing batch was ${name}`;
+export async function closeBatchOf(ports: CommandPorts, call: ToolCall): Promise<number> {
+  const { callId, tenant, batchMode, batchCallIds } = call.request;
+  const state = callState(call);
+  if (batchMode !== 'all-or-nothing' || state === null || !broken.has(state)) return 0;
+  const reason = `the call ${callId} of the same all-or-nothing batch was ${state}`;
   const outcomes = await Promise.all(
-    siblings.map((sibling) =>
-      onCall(ports, { tenant, callId: sibling, commandId: `batch:${callId}` }, (_, at) => ({
-        type: 'CancelToolCall',
-        at,
-        reason,
-        cancelledBy: 'countersign',
-      })),
-    ),
+    batchCallIds
+      .filter((sibling) => sibling !== callId)
+      .map((sibling) =>
+        onCall(ports, { tenant, callId: sibling, commandId: `batch:${callId}` }, (_, at) => ({
+          type: 'CancelToolCall',
+          at,
+          reason,
+          cancelledBy: 'countersign',
+        })),
+      ),
   );
   return Math.max(0, ...outcomes.map((outcome) => (outcome.status === 'done' ? outcome.position : 0)));
+}
+
+/** As `closeBatchOf`, for a call that is only known by its id. */
+export async function closeBatch(ports: CommandPorts, tenant: string, callId: string): Promise<number> {
+  const { state } = await ports.handler.load(toolCallStream(callId));
+  const call = callOf(state, tenant);
+  return call === undefined ? 0 : closeBatchOf(ports, call);
 }

@@ -72,13 +72,16 @@ export async function renewClaim(
   body: { readonly attempt: number; readonly leaseMs?: number | undefined },
   commandId: string,
 ): Promise<Outcome<{ readonly attempt: number; readonly leaseUntil: string }>> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    heldByAnother(actor, call) ?? {
-      type: 'RenewClaim',
-      at,
-      attempt: body.attempt,
-      leaseMs: body.leaseMs ?? limits.leaseMsDefault,
-    },
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    (call, at) =>
+      heldByAnother(actor, call) ?? {
+        type: 'RenewClaim',
+        at,
+        attempt: body.attempt,
+        leaseMs: body.leaseMs ?? limits.leaseMsDefault,
+      },
   );
   if (outcome.status === 'rejected') return outcome;
   const { execution } = outcome.value;
@@ -95,14 +98,17 @@ export async function reportExecution(
   body: OutcomeBody,
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    heldByAnother(actor, call) ?? {
-      type: 'ReportExecution',
-      at,
-      attempt: body.attempt,
-      outcome: toExecutionOutcome(body),
-      reportedBy: actor.principal,
-    },
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    (call, at) =>
+      heldByAnother(actor, call) ?? {
+        type: 'ReportExecution',
+        at,
+        attempt: body.attempt,
+        outcome: toExecutionOutcome(body),
+        reportedBy: actor.principal,
+      },
   );
   return withoutValue(outcome);
 }
@@ -122,7 +128,8 @@ export async function submitClientOutput(
   commandId: string,
 ): Promise<Outcome> {
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    if (!ownsCall(actor, call)) return rejected('forbidden', 'only the principal that requested a call submits its output');
+    if (!ownsCall(actor, call))
+      return rejected('forbidden', 'only the principal that requested a call submits its output');
     return { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body), submittedBy: actor.principal };
   });
   return withoutValue(outcome);

@@ -1,5 +1,5 @@
 import { dueCommand } from '@countersign/domain';
-import { closeBatch } from './batch.js';
+import { closeBatchOf } from './batch.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { CommandPorts } from './ports.js';
@@ -13,5 +13,5 @@ export async function fireDue(ports: CommandPorts, tenant: string, callId: strin
     return dueCommand(call, at) ?? rejected('not-due', 'nothing is due');
   });
   if (outcome.status === 'rejected') return null;
-  return Math.max(outcome.position, await closeBatch(ports, tenant, callId));
+  return Math.max(outcome.position, await closeBatchOf(ports, outcome.value));
 }

@@ -1,8 +1,9 @@
 import { isCallId, toolCallStream } from '@countersign/contracts';
 import type { Refusal } from '@countersign/contracts';
 import type { ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { CommandOrRefusal } from '@countersign/event-store';
 import { noSuchCall } from './outcome.js';
-import type { Outcome, Rejection } from './outcome.js';
+import type { FieldError, Outcome, Rejection } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
 type Built = ToolCallCommand | { readonly status: 'rejected'; readonly rejection: Rejection };
@@ -21,32 +22,30 @@ export async function onCall(
   target: { readonly tenant: string; readonly callId: string; readonly commandId: string },
   build: (call: ToolCall, at: number) => Built | Promise<Built>,
 ): Promise<Outcome<ToolCall>> {
-  if (!isCallId(target.callId)) return noSuchCall(target.callId);
-  let stop: Rejection | undefined;
-  const handled = await ports.handler.handle(
-    toolCallStream(target.callId),
-    async (state) => {
-      const call = callOf(state, target.tenant);
-      const built = call === undefined ? noSuchCall(target.callId) : await build(call, ports.clock.now());
-      if (!('rejection' in built)) return built;
-      stop = built.rejection;
-      return undefined;
-    },
-    (state) => ({
-      tenant: target.tenant,
-      callId: target.callId,
-      runId: state.status === 'recorded' ? state.request.runId : null,
-      commandId: target.commandId,
-    }),
-  );
-  if (handled.status === 'refused') return { status: 'rejected', rejection: toRejection(handled.refusal) };
-  if (stop !== undefined) return { status: 'rejected', rejection: stop };
-  if (handled.state.status !== 'recorded') return noSuchCall(target.callId);
-  return { status: 'done', value: handled.state, position: handled.position };
+  const { tenant, callId, commandId } = target;
+  if (!isCallId(callId)) return noSuchCall(callId);
+  let rejection: Rejection | undefined;
+  const toCommand = async (state: ToolCallState): Promise<CommandOrRefusal<ToolCallCommand>> => {
+    const call = callOf(state, tenant);
+    const built = call === undefined ? noSuchCall(callId) : await build(call, ports.clock.now());
+    if (!('rejection' in built)) return { status: 'command', command: built };
+    rejection = built.rejection;
+    return notDecided;
+  };
+  const handled = await ports.handler.handleCommand(toolCallStream(callId), toCommand, { tenant, callId, commandId });
+  if (handled.status === 'accepted') {
+    // A repeat is recognised by its id before the command is built, so the tenant is looked at here as well.
+    const call = callOf(handled.state, tenant);
+    return call === undefined ? noSuchCall(callId) : { status: 'done', value: call, position: handled.position };
+  }
+  return { status: 'rejected', rejection: rejection ?? toRejection(handled.refusal) };
 }
+
+/** Stands for a "no" that was said before the decider was asked. */
+const notDecided = { status: 'refused', refusal: { code: 'not-due', detail: 'not decided' } } as const;
 
 /** The decider's "no" as the edge answers it. */
 export function toRejection(refusal: Refusal): Rejection {
   const errors = refusal.extra?.['errors'];
-  return Array.isArray(errors) ? { ...refusal, errors: errors as Rejection['errors'] & {} } : refusal;
+  return Array.isArray(errors) ? { ...refusal, errors: errors as readonly FieldError[] } : refusal;
 }

@@ -1,7 +1,19 @@
-import { actionDigest, approvalIdOf, deriveCallId, jcsDigest, sensitivePointers, toolCallStream } from '@countersign/contracts';
+import {
+  actionDigest,
+  approvalIdOf,
+  deriveCallId,
+  jcsDigest,
+  sensitivePointers,
+  toolCallStream,
+} from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import { recordedSalt } from '@countersign/domain';
-import type { Judgement as DomainJudgement, RequestToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import type {
+  Judgement as DomainJudgement,
+  RequestToolCall,
+  ToolCallProposal,
+  ToolCallState,
+} from '@countersign/domain';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
@@ -42,8 +54,12 @@ export async function requestToolCalls(
   if (error !== undefined) return { status: 'rejected', rejection: error };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
-  const states = await Promise.all(callIds.map((callId) => ports.handler.load(toolCallStream(callId))));
-  const plans = body.calls.map((call, index) => planCall(ports, actor, { body, agentId, callIds }, index, call, states));
+  const states = await Promise.all(
+    callIds.map(async (callId) => (await ports.handler.load(toolCallStream(callId))).state),
+  );
+  const plans = body.calls.map((call, index) =>
+    planCall(ports, actor, { body, agentId, callIds }, index, call, states),
+  );
   const mismatch = plans.find((plan, index) => !sameAction(plan, states[index]));
   if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
   return record(ports, actor, plans, commandId);
@@ -69,7 +85,9 @@ function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, pat
       return [invalidRequest([{ path: `${path}.toolSchema`, message: checked.message }])];
     case 'invalid': {
       const errors = checked.errors.map((one) => ({ ...one, path: joinPath(`${path}.arguments`, one.path) }));
-      return [{ code: 'invalid-arguments', detail: `the arguments of "${call.toolName}" do not fit its schema`, errors }];
+      return [
+        { code: 'invalid-arguments', detail: `the arguments of "${call.toolName}" do not fit its schema`, errors },
+      ];
     }
   }
 }
@@ -193,16 +211,19 @@ function closable(plans: readonly Plan[]): string[] {
 
 function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, commandId: string, at: number) {
   const { proposal } = plan;
-  return ports.handler.handle(
+  return ports.handler.handleCommand(
     toolCallStream(plan.callId),
-    (state): RequestToolCall => ({
-      type: 'RequestToolCall',
-      at,
-      call: withSaltOf(state, proposal),
-      judgement: toDomainJudgement(judgement),
-      approvalId: approvalIdOf(plan.callId, 1),
+    (state) => ({
+      status: 'command',
+      command: {
+        type: 'RequestToolCall',
+        at,
+        call: withSaltOf(state, proposal),
+        judgement: toDomainJudgement(judgement),
+        approvalId: approvalIdOf(plan.callId, 1),
+      },
     }),
-    () => ({ tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, commandId }),
+    { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, commandId },
   );
 }
 

@@ -52,8 +52,8 @@ async function check(
   response: Omit<RespondInBulkBody, 'approvalIds' | 'mode'>,
 ): Promise<Rejection | undefined> {
   const target = parseApprovalId(approvalId);
-  const state = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
-  const call = state === undefined ? undefined : callOf(state, actor.tenant);
+  const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
+  const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
   const command = toResponse(ports, actor, call, approvalId, response, ports.clock.now());
   const decision = toolCallDecider.decide(command, call);

@@ -1,9 +1,8 @@
 import { actionDigest, parseApprovalId, sensitivePointers, unmask } from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody } from '@countersign/contracts';
-import { currentApproval } from '@countersign/domain';
 import type { EditDecision, InvalidArgument, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
-import { closeBatch } from './batch.js';
+import { closeBatchOf } from './batch.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
@@ -25,7 +24,7 @@ export async function respond(
     toResponse(ports, actor, call, approvalId, body, at),
   );
   if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
-  const closedAt = await closeBatch(ports, actor.tenant, callId);
+  const closedAt = await closeBatchOf(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
 
@@ -92,8 +91,6 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
   const { request, action } = call;
   const salt = request.salt ?? '';
   const { arguments: args, foreign } = unmask(edited, action.arguments, salt);
-  const judgement = toDomainJudgement(judgeAgain(ports, call, args));
-  const approval = currentApproval(call);
   return {
     type: 'edit',
     arguments: args,
@@ -101,11 +98,8 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
     salt: request.salt,
     actionDigest: actionDigest({ ...request, salt }, args),
     invalid: [...foreign.map(foreignMask), ...schemaErrors(ports, request.toolSchema, args)],
-    // A stricter requirement for edited arguments comes with rules over arguments; until then the asking stays as it was.
-    judgement:
-      judgement.outcome === 'require' && approval !== undefined
-        ? { ...judgement, requirement: approval.requirement }
-        : judgement,
+    // The decider takes the stricter of this and the approval's own: no edit slips below the bar of its arguments.
+    judgement: toDomainJudgement(judgeAgain(ports, call, args)),
   };
 }
 

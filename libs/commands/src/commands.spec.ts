@@ -1,0 +1,401 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { actionDigest, approvalIdOf, maskOf, toolCallStream } from '@countersign/contracts';
+import type { JsonObject, RequestedCall } from '@countersign/contracts';
+import { callState, toolCallDecider } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
+import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
+import type { EmbeddedEventStore } from '@countersign/event-store';
+import { createPolicies, loadPolicy } from '@countersign/policy';
+import { createSystemIds } from '@countersign/runtime';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { Actor, Role } from './actor.js';
+import { createArgumentSchemas } from './argument-schema.js';
+import { createCommands } from './commands.js';
+import type { Commands } from './commands.js';
+import { serviceResolver } from './execution.js';
+import type { Outcome } from './outcome.js';
+import type { ServiceTool, ToolCallHandler } from './ports.js';
+
+const policyText = `
+version: 1
+autoApprovedTools: ["get_*"]
+requireApprovalTools: ["delete_*"]
+`;
+
+const actor = (principal: string, role: Role, more: Partial<Actor> = {}): Actor => ({
+  tenant: 'default',
+  principal,
+  roles: new Set([role]),
+  groups: [],
+  agentIds: null,
+  via: 'api',
+  assurance: 'medium',
+  ...more,
+});
+
+const agent = actor('agent', 'agent');
+const alice = actor('alice', 'approver');
+const worker = actor('worker', 'resolver');
+
+let folder: string;
+let store: EmbeddedEventStore;
+let handler: ToolCallHandler;
+let commands: Commands;
+let clock: ReturnType<typeof createVirtualClock>;
+let tools: Map<string, ServiceTool>;
+let lastCommand = 0;
+
+const commandId = (): string => `command-${String(++lastCommand)}`;
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-commands-'));
+  clock = createVirtualClock();
+  const log = createSilentLog();
+  const ids = createSystemIds();
+  tools = new Map();
+  store = await openEmbeddedEventStore({ folder, clock, log });
+  handler = createCommandHandler({ store, decider: toolCallDecider, ids, clock, cacheSize: 100 });
+  commands = createCommands({
+    handler,
+    policies: createPolicies([loadPolicy('policy.yaml', policyText)]),
+    tools: { find: (tenant, name) => (tenant === 'default' ? tools.get(name) : undefined) },
+    schemas: createArgumentSchemas(),
+    clock,
+    ids,
+    log,
+  });
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function done<T>(outcome: Outcome<T>): T {
+  if (outcome.status !== 'done') throw new Error(`rejected: ${JSON.stringify(outcome.rejection)}`);
+  return outcome.value;
+}
+
+function codeOf(outcome: Outcome<unknown>): string {
+  return outcome.status === 'rejected' ? outcome.rejection.code : 'done';
+}
+
+async function request(
+  calls: readonly (Partial<RequestedCall> & { toolCallId: string })[],
+  more: { batchMode?: 'all-or-nothing'; runId?: string } = {},
+): Promise<readonly string[]> {
+  const body = { runId: 'run-1', ...more, calls: calls.map((call) => ({ toolName: 'delete_file', arguments: {}, ...call })) };
+  return done(await commands.requestToolCalls(agent, body, commandId())).callIds;
+}
+
+async function one(call: Partial<RequestedCall> = {}): Promise<string> {
+  const [callId = ''] = await request([{ toolCallId: 'call_1', ...call }]);
+  return callId;
+}
+
+async function callOf(callId: string): Promise<ToolCall> {
+  const { state } = await handler.load(toolCallStream(callId));
+  if (state.status !== 'recorded') throw new Error(`${callId} is not recorded`);
+  return state;
+}
+
+const stateOf = async (callId: string) => callState(await callOf(callId));
+const approve = (callId: string, by = alice) =>
+  commands.respond(by, approvalIdOf(callId, 1), { decision: { type: 'approve' } }, commandId());
+
+describe('requesting tool calls', () => {
+  it('records a verdict for each call of a step, as the policy and the worker say', async () => {
+    const [required, allowed, flagged] = await request([
+      { toolCallId: 'a', toolName: 'delete_file' },
+      { toolCallId: 'b', toolName: 'get_file' },
+      { toolCallId: 'c', toolName: 'get_file', needsApproval: true },
+    ]);
+    expect(await stateOf(required ?? '')).toBe('awaiting_approval');
+    expect(await stateOf(allowed ?? '')).toBe('allowed');
+    expect(await stateOf(flagged ?? '')).toBe('awaiting_approval');
+    expect((await callOf(allowed ?? '')).request.batchCallIds).toEqual([required, allowed, flagged]);
+  });
+
+  it('adds nothing when a request is repeated, by whatever command', async () => {
+    const callId = await one({ arguments: { path: '/a' } });
+    const head = await store.head();
+    const again = await commands.requestToolCalls(
+      agent,
+      { runId: 'run-1', calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/a' } }] },
+      commandId(),
+    );
+    expect(done(again)).toEqual({ callIds: [callId], isNew: false });
+    expect(await store.head()).toBe(head);
+  });
+
+  it('records one call when the same request comes ten times at once', async () => {
+    const body = { runId: 'run-9', calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/a' } }] };
+    const outcomes = await Promise.all(
+      Array.from({ length: 10 }, () => commands.requestToolCalls(agent, body, commandId())),
+    );
+    expect(outcomes.filter((outcome) => done(outcome).isNew)).toHaveLength(1);
+    expect(await store.readAll(0, 100)).toHaveLength(2);
+  });
+
+  it('records nothing at all when one of several calls is known with other arguments', async () => {
+    await one({ arguments: { path: '/a' } });
+    const head = await store.head();
+    const outcome = await commands.requestToolCalls(
+      agent,
+      {
+        runId: 'run-1',
+        calls: [
+          { toolCallId: 'new', toolName: 'delete_file', arguments: {} },
+          { toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/b' } },
+        ],
+      },
+      commandId(),
+    );
+    expect(codeOf(outcome)).toBe('tool-call-mismatch');
+    expect(await store.head()).toBe(head);
+  });
+
+  it('lets a token speak only for its own agents', async () => {
+    const limited = actor('agent', 'agent', { agentIds: ['billing-*'] });
+    const body = { runId: 'r', agentId: 'root', calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
+    expect(codeOf(await commands.requestToolCalls(limited, body, commandId()))).toBe('forbidden');
+    expect(codeOf(await commands.requestToolCalls(limited, { ...body, agentId: 'billing-eu' }, commandId()))).toBe('done');
+  });
+
+  it('refuses arguments that do not fit their schema, with every path, and a schema that is none', async () => {
+    const toolSchema: JsonObject = {
+      type: 'object',
+      properties: { amount: { type: 'number', maximum: 10 }, to: { type: 'string', pattern: '^[A-Z]+$' } },
+      required: ['amount'],
+      additionalProperties: false,
+    };
+    const call = { toolCallId: 'c', toolName: 'refund', arguments: { amount: 11, to: 'x', extra: 1 }, toolSchema };
+    const outcome = await commands.requestToolCalls(agent, { runId: 'r', calls: [call] }, commandId());
+    expect(outcome).toMatchObject({ status: 'rejected', rejection: { code: 'invalid-arguments' } });
+    const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
+    expect(paths?.sort()).toEqual(['calls.0.arguments', 'calls.0.arguments.amount', 'calls.0.arguments.to']);
+    const bad = { ...call, toolSchema: { type: 'nonsense' } };
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [bad] }, commandId()))).toBe('invalid-request');
+    expect(await store.head()).toBe(0);
+  });
+
+  it('does not hang on a pattern that makes backtracking engines hang', async () => {
+    const toolSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
+    const call = { toolCallId: 'c', toolName: 'get_x', arguments: { a: `${'a'.repeat(50_000)}!` }, toolSchema };
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [call] }, commandId()))).toBe('invalid-arguments');
+  });
+
+  it("takes the service's own tools from the operator's file, the agent can only be stricter", async () => {
+    tools.set('get_report', { needsApproval: true, idempotent: true, inputSchema: { type: 'object', required: ['id'] } });
+    const invalid = { toolCallId: 'a', toolName: 'get_report', arguments: {}, toolSchema: {} };
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [invalid] }, commandId()))).toBe('invalid-arguments');
+    const byClient = { toolCallId: 'a', toolName: 'get_report', arguments: { id: 1 }, clientExecuted: true };
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [byClient] }, commandId()))).toBe('invalid-request');
+    const callId = await one({ toolName: 'get_report', arguments: { id: 1 }, needsApproval: false, idempotent: false });
+    expect(await stateOf(callId)).toBe('awaiting_approval');
+    expect((await callOf(callId)).request.idempotent).toBe(true);
+    done(await approve(callId));
+    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()))).toBe('forbidden');
+    const service = actor(serviceResolver, 'resolver');
+    expect(done(await commands.claim(service, callId, { resolverId: 's' }, commandId())).attempt).toBe(1);
+  });
+});
+
+describe('answering', () => {
+  it('records one answer when many people answer at once, and tells the others who won', async () => {
+    const callId = await one();
+    const outcomes = await Promise.all(
+      Array.from({ length: 8 }, (_, index) => approve(callId, actor(`person-${String(index)}`, 'approver'))),
+    );
+    expect(outcomes.filter((outcome) => outcome.status === 'done')).toHaveLength(1);
+    const lost = outcomes.find((outcome) => outcome.status === 'rejected');
+    expect(lost).toMatchObject({
+      rejection: { code: 'already-resolved', extra: { resolution: 'approved', via: 'api', respondedBy: expect.any(String) } },
+    });
+  });
+
+  it('binds an edit: masks kept, schema checked, a digest of its own', async () => {
+    const toolSchema = { type: 'object', properties: { path: { type: 'string' } } };
+    const callId = await one({ arguments: { path: '/a', password: 'hunter2' }, toolSchema });
+    const { request: recorded } = await callOf(callId);
+    const mask = maskOf('hunter2', recorded.salt);
+    const edit = (args: JsonObject) =>
+      commands.respond(alice, approvalIdOf(callId, 1), { decision: { type: 'edit', arguments: args } }, commandId());
+    expect(codeOf(await edit({ path: 7, password: mask }))).toBe('invalid-arguments');
+    expect(codeOf(await edit({ path: mask }))).toBe('invalid-arguments');
+    done(await edit({ path: '/b', password: mask }));
+    const claimed = done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()));
+    expect(claimed.arguments).toEqual({ path: '/b', password: 'hunter2' });
+    expect(claimed.actionDigest).toBe(actionDigest(claimed.digestInput, claimed.arguments));
+    expect(claimed.actionDigest).not.toBe(recorded.actionDigest);
+  });
+
+  it('does not know ids that are malformed, unknown, or of another tenant', async () => {
+    const callId = await one();
+    const stranger = actor('eve', 'approver', { tenant: 'other' });
+    const respond = (by: Actor, id: string) => commands.respond(by, id, { decision: { type: 'approve' } }, commandId());
+    expect(codeOf(await respond(stranger, approvalIdOf(callId, 1)))).toBe('unknown-approval');
+    expect(codeOf(await respond(alice, approvalIdOf(callId, 2)))).toBe('unknown-approval');
+    expect(codeOf(await respond(alice, 'apr_nonsense'))).toBe('unknown-approval');
+    expect(codeOf(await commands.withdraw(alice, 'apr_nonsense', commandId()))).toBe('unknown-approval');
+    expect(codeOf(await commands.withdraw(stranger, approvalIdOf(callId, 1), commandId()))).toBe('unknown-approval');
+    for (const id of [callId, 'tc_nonsense']) {
+      expect(codeOf(await commands.cancelToolCall(stranger, id, 'x', commandId()))).toBe('not-found');
+    }
+  });
+
+  it('recognises a repeated command, and does not show its result to another tenant', async () => {
+    const callId = await one();
+    const body = { decision: { type: 'approve' } } as const;
+    const id = commandId();
+    const first = await commands.respond(alice, approvalIdOf(callId, 1), body, id);
+    expect(await commands.respond(alice, approvalIdOf(callId, 1), body, id)).toEqual(first);
+    const stranger = actor('eve', 'approver', { tenant: 'other' });
+    expect(codeOf(await commands.respond(stranger, approvalIdOf(callId, 1), body, id))).toBe('unknown-approval');
+  });
+});
+
+describe('answering many at once', () => {
+  const bulk = (approvalIds: readonly string[], mode?: 'independent' | 'all-or-nothing') =>
+    commands.respondInBulk(
+      alice,
+      { approvalIds: [...approvalIds], decision: { type: 'approve' }, ...(mode === undefined ? {} : { mode }) },
+      commandId(),
+    );
+
+  it('answers each by itself, and says what became of it', async () => {
+    const callIds = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }]);
+    const ids = callIds.map((callId) => approvalIdOf(callId, 1));
+    done(await commands.respond(alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
+    expect(done(await bulk([...ids, 'apr_nonsense', ids[1] ?? '']))).toEqual([
+      { approvalId: ids[0], status: 'rejected', rejection: expect.objectContaining({ code: 'already-resolved' }) },
+      { approvalId: ids[1], status: 'done' },
+      { approvalId: 'apr_nonsense', status: 'rejected', rejection: expect.objectContaining({ code: 'unknown-approval' }) },
+    ]);
+  });
+
+  it('answers none when one of all-or-nothing cannot be answered', async () => {
+    const callIds = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }]);
+    const ids = callIds.map((callId) => approvalIdOf(callId, 1));
+    done(await commands.respond(alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
+    const head = await store.head();
+    const results = done(await bulk(ids, 'all-or-nothing'));
+    expect(results.map((result) => result.status)).toEqual(['rejected', 'skipped']);
+    expect(done(await bulk(['apr_nonsense', ids[1] ?? ''], 'all-or-nothing')).map((result) => result.status)).toEqual([
+      'rejected',
+      'skipped',
+    ]);
+    expect(await store.head()).toBe(head);
+    expect(done(await bulk([ids[1] ?? ''], 'all-or-nothing'))).toEqual([{ approvalId: ids[1], status: 'done' }]);
+  });
+});
+
+describe('an all-or-nothing batch', () => {
+  it('runs only when every member may', async () => {
+    const [a = '', b = ''] = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }], { batchMode: 'all-or-nothing' });
+    done(await approve(a));
+    expect(codeOf(await commands.claim(worker, a, { resolverId: 'w' }, commandId()))).toBe('batch-incomplete');
+    done(await approve(b));
+    done(await commands.claim(worker, a, { resolverId: 'w' }, commandId()));
+    done(await commands.reportExecution(worker, a, { attempt: 1, status: 'failed', error: 'x' }, commandId()));
+    expect(codeOf(await commands.claim(worker, b, { resolverId: 'w' }, commandId()))).toBe('done');
+  });
+
+  it.each(['deny', 'cancel', 'expire'] as const)('is cancelled as a whole by one %s', async (how) => {
+    const [a = '', b = ''] = await request(
+      [{ toolCallId: 'a', expiresInMs: 1000 }, { toolCallId: 'b' }],
+      { batchMode: 'all-or-nothing' },
+    );
+    if (how === 'deny') done(await commands.respond(alice, approvalIdOf(a, 1), { decision: { type: 'deny' } }, commandId()));
+    if (how === 'cancel') done(await commands.cancelToolCall(agent, a, 'not needed', commandId()));
+    if (how === 'expire') {
+      await clock.advance(1000);
+      expect(await commands.fireDue('default', a)).toBeGreaterThan(0);
+    }
+    expect(await stateOf(b)).toBe('cancelled');
+    const head = await store.head();
+    await commands.closeBatch('default', a);
+    expect(await store.head()).toBe(head);
+  });
+
+  it('is closed by the process manager when a crash came between', async () => {
+    const [a = '', b = ''] = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }], { batchMode: 'all-or-nothing' });
+    const stream = toolCallStream(a);
+    const denial = { type: 'CancelToolCall', at: clock.now(), reason: 'x', cancelledBy: 'agent' } as const;
+    await handler.handleCommand(stream, () => ({ status: 'command', command: denial }), {
+      tenant: 'default',
+      callId: a,
+      commandId: commandId(),
+    });
+    expect(await stateOf(b)).toBe('awaiting_approval');
+    expect(await commands.closeBatch('other', a)).toBe(0);
+    expect(await commands.closeBatch('default', a)).toBeGreaterThan(0);
+    expect(await stateOf(b)).toBe('cancelled');
+  });
+});
+
+describe('executing', () => {
+  it('gives the claim once, the same again for a repeat, and takes the outcome of its holder alone', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    const id = commandId();
+    const claimed = done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id));
+    expect(done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toEqual(claimed);
+    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'x' }, commandId()))).toBe('already-claimed');
+    const other = actor('thief', 'resolver');
+    const report = { attempt: 1, status: 'succeeded', output: 1 } as const;
+    expect(codeOf(await commands.reportExecution(other, callId, report, commandId()))).toBe('stale-claim');
+    expect(codeOf(await commands.renewClaim(other, callId, { attempt: 1 }, commandId()))).toBe('stale-claim');
+    const renewed = done(await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 5000 }, commandId()));
+    expect(renewed.leaseUntil > claimed.leaseUntil).toBe(true);
+    done(await commands.reportExecution(worker, callId, report, commandId()));
+    expect(await stateOf(callId)).toBe('succeeded');
+    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toBe('already-settled');
+  });
+
+  it('leaves a lapsed claim unknown until a person says what happened', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
+    expect(await commands.fireDue('default', callId)).toBeNull();
+    await clock.advance(1000);
+    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    expect(await stateOf(callId)).toBe('unknown');
+    const admin = actor('root', 'admin');
+    done(await commands.reconcile(admin, callId, { status: 'retry', note: 'seen nothing' }, commandId()));
+    expect(await stateOf(callId)).toBe('allowed');
+    expect(done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId())).attempt).toBe(2);
+  });
+
+  it('takes the output of a client-executed call from its requester alone', async () => {
+    const callId = await one({ toolName: 'get_form', clientExecuted: true });
+    const output = { status: 'succeeded', output: { name: 'x' } } as const;
+    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()))).toBe('not-approved');
+    expect(codeOf(await commands.submitClientOutput(actor('eve', 'agent'), callId, output, commandId()))).toBe('forbidden');
+    done(await commands.submitClientOutput(agent, callId, output, commandId()));
+    expect(await stateOf(callId)).toBe('succeeded');
+  });
+});
+
+describe('asking and cancelling', () => {
+  it('asks about an allowed call, and again after nobody answered', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    done(await commands.requestApproval(agent, callId, { reason: 'odd path', expiresInMs: 1000 }, commandId()));
+    expect(codeOf(await commands.requestApproval(agent, callId, {}, commandId()))).toBe('already-pending');
+    await clock.advance(1000);
+    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    expect(await stateOf(callId)).toBe('expired');
+    done(await commands.requestApproval(agent, callId, {}, commandId()));
+    expect((await callOf(callId)).approvals.map((approval) => approval.round)).toEqual([1, 2]);
+  });
+
+  it('lets only the requester or an admin cancel, and only an own agent ask', async () => {
+    const callId = await one();
+    expect(codeOf(await commands.cancelToolCall(actor('eve', 'agent'), callId, 'x', commandId()))).toBe('forbidden');
+    const limited = actor('eve', 'agent', { agentIds: ['eve-*'] });
+    expect(codeOf(await commands.requestApproval(limited, callId, {}, commandId()))).toBe('forbidden');
+    done(await commands.cancelToolCall(actor('root', 'admin'), callId, 'x', commandId()));
+    expect(await stateOf(callId)).toBe('cancelled');
+  });
+});
