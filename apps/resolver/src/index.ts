@@ -7,4 +7,7 @@ export type {
   Executions,
   ReportedOutcome,
 } from './executions.js';
-export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tool.js';
+export { loadTools, noTools } from './tools/load-tools.js';
+export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tools/tool.js';
+export { ToolsFileError } from './tools/tools-file.js';
+export type { ToolsFileProblem } from './tools/tools-file.js';

@@ -1,0 +1,56 @@
+import { lookup as systemLookup } from 'node:dns';
+import type { LookupAddress } from 'node:dns';
+import { isIP } from 'node:net';
+import type { LookupFunction } from 'node:net';
+import ipaddr from 'ipaddr.js';
+
+/** Resolves a name to all its addresses. */
+export type Resolve = (
+  hostname: string,
+  options: { readonly all: true },
+  callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+/** A tool's address leads into the private network, and the tool may not go there. */
+export class AddressNotAllowedError extends Error {
+  override readonly name = 'AddressNotAllowedError';
+}
+
+/** Azure answers its machines' questions about themselves at a public address. */
+const metadataAddresses = new Set(['168.63.129.16']);
+
+/**
+ * Whether an address is one of the public internet. Attack: a tool's url that leads to the machine itself, its
+ * neighbours or the cloud's metadata service, written as IPv4 inside IPv6 too. What is not known to be public is not.
+ */
+export function isPublicAddress(address: string): boolean {
+  // An IPv6 address may name an interface (`fe80::1%eth0`).
+  const [bare = ''] = address.split('%');
+  if (isIP(bare) === 0) return false;
+  const parsed = ipaddr.process(bare);
+  if (parsed.range() !== 'unicast' || metadataAddresses.has(parsed.toString())) return false;
+  return parsed.kind() === 'ipv4' || parsed.match(ipaddr.parseCIDR('2000::/3'));
+}
+
+/** The address that a url names itself, without a name to resolve; decimal, octal and hex forms included. */
+export function literalAddress(url: URL): string | undefined {
+  const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
+  return isIP(host) === 0 ? undefined : host;
+}
+
+/**
+ * Resolves a name for a connection, and gives it none but public addresses. Attack: a name that resolves to a public
+ * address when it is checked and to a private one when it is used; here the checked address is the one connected to.
+ */
+export function publicLookup(resolve: Resolve = systemLookup): LookupFunction {
+  return (hostname, options, callback) => {
+    resolve(hostname, { ...options, all: true }, (error, addresses) => {
+      const allowed = error === null ? addresses.filter(({ address }) => isPublicAddress(address)) : [];
+      const [first] = allowed;
+      if (error !== null) callback(error, '');
+      else if (first === undefined) callback(new AddressNotAllowedError(`${hostname} is in a private network`), '');
+      else if (options.all === true) callback(null, allowed);
+      else callback(null, first.address, first.family);
+    });
+  };
+}

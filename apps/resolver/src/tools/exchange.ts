@@ -1,0 +1,114 @@
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Clock } from '@countersign/runtime';
+import { AddressNotAllowedError, isPublicAddress, literalAddress, publicLookup } from './address.js';
+import type { Resolve } from './address.js';
+
+/** One POST. */
+export interface ExchangeRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** From the first look-up to the last byte of the answer. */
+  readonly timeoutMs: number;
+  readonly allowPrivateNetwork: boolean;
+  readonly answerBytesMax: number;
+  readonly signal: AbortSignal;
+}
+
+export interface ExchangePorts {
+  readonly clock: Clock;
+  /** Default: the system's. */
+  readonly resolve?: Resolve;
+}
+
+/**
+ * What became of a POST. `not-sent`: it failed before a connection (and for https its handshake) was made, so that not
+ * one byte of it has left; `refused`: it must not be sent there; `lost`: it may have arrived and been acted on.
+ */
+export type Exchange =
+  | {
+      readonly status: 'answered';
+      readonly httpStatus: number;
+      readonly contentType: string;
+      readonly body: Buffer;
+      /** The answer was longer than it may be; `body` is its beginning. */
+      readonly truncated: boolean;
+    }
+  | { readonly status: 'not-sent' | 'refused' | 'lost'; readonly message: string };
+
+/** Posts once. Follows no redirect, and reuses no connection: one that breaks when reused leaves an unknown outcome. */
+export function exchange(request: ExchangeRequest, ports: ExchangePorts): Promise<Exchange> {
+  const { url, allowPrivateNetwork, signal } = request;
+  const literal = literalAddress(url);
+  if (!allowPrivateNetwork && literal !== undefined && !isPublicAddress(literal)) {
+    return Promise.resolve({ status: 'refused', message: `${literal} is in a private network` });
+  }
+  if (signal.aborted) return Promise.resolve({ status: 'not-sent', message: 'given up before it was sent' });
+  return new Promise((resolve) => {
+    const posting = open(request, ports.resolve);
+    let connected = false;
+    const fail = (error: Error): void => {
+      posting.destroy();
+      end({ status: failureStatus(error, connected), message: error.message === '' ? error.name : error.message });
+    };
+    const giveUp = (): void => fail(new Error('given up: the claim is lost, or the resolver stops'));
+    const cancelTimeout = ports.clock.setTimer(request.timeoutMs, () =>
+      fail(new Error(`no answer within ${request.timeoutMs} ms`)),
+    );
+    // Only the first ending counts: a destroyed request still tells of errors.
+    const end = (result: Exchange): void => {
+      cancelTimeout();
+      signal.removeEventListener('abort', giveUp);
+      resolve(result);
+    };
+    signal.addEventListener('abort', giveUp);
+    posting.once('socket', (socket) => {
+      socket.once(url.protocol === 'https:' ? 'secureConnect' : 'connect', () => (connected = true));
+    });
+    posting.on('error', fail);
+    posting.once('close', () => fail(new Error('the connection broke before the answer was whole')));
+    posting.once('response', (response) => read(response, request.answerBytesMax, end, fail));
+    posting.end(request.body);
+  });
+}
+
+function open({ url, headers, body, allowPrivateNetwork }: ExchangeRequest, resolve?: Resolve): ClientRequest {
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return send(url, {
+    method: 'POST',
+    agent: false,
+    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)), 'accept-encoding': 'identity' },
+    ...(allowPrivateNetwork ? {} : { lookup: publicLookup(resolve) }),
+  });
+}
+
+function failureStatus(error: Error, connected: boolean): 'refused' | 'not-sent' | 'lost' {
+  if (error instanceof AddressNotAllowedError) return 'refused';
+  return connected ? 'lost' : 'not-sent';
+}
+
+function read(
+  response: IncomingMessage,
+  bytesMax: number,
+  end: (result: Exchange) => void,
+  fail: (error: Error) => void,
+): void {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  const finish = (truncated: boolean): void => {
+    const body = Buffer.concat(chunks).subarray(0, bytesMax);
+    const { statusCode: httpStatus = 0, headers } = response;
+    end({ status: 'answered', httpStatus, contentType: headers['content-type'] ?? '', body, truncated });
+  };
+  response.on('data', (chunk: Buffer) => {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes <= bytesMax) return;
+    finish(true);
+    response.destroy();
+  });
+  response.once('end', () => finish(false));
+  response.on('error', fail);
+}

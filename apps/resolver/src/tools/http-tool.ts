@@ -1,0 +1,60 @@
+import type { Secret } from '@countersign/runtime';
+import { omitted, outputBytesMax, readBody } from './answer-body.js';
+import { exchange } from './exchange.js';
+import type { Exchange, ExchangePorts } from './exchange.js';
+import type { Tool, ToolOutcome, ToolRun } from './tool.js';
+
+export interface HttpTarget {
+  readonly url: URL;
+  readonly timeoutMs: number;
+  readonly allowPrivateNetwork: boolean;
+  readonly headers: Readonly<Record<string, Secret>>;
+}
+
+/** What runs a tool by posting to it. */
+export function createHttpRun(target: HttpTarget, ports: ExchangePorts): Tool['run'] {
+  return async (run) => {
+    const { url, timeoutMs, allowPrivateNetwork } = target;
+    const { signal } = run;
+    const sent = { headers: headersOf(target, run), body: bodyOf(run) };
+    const limits = { timeoutMs, allowPrivateNetwork, answerBytesMax: outputBytesMax };
+    return toOutcome(await exchange({ url, signal, ...limits, ...sent }, ports));
+  };
+}
+
+function headersOf(target: HttpTarget, { idempotencyKey }: ToolRun): Record<string, string> {
+  const configured = Object.entries(target.headers).map(([name, value]) => [name, value.reveal()] as const);
+  return {
+    accept: 'application/json, text/*;q=0.9, */*;q=0.1',
+    'user-agent': 'countersign-resolver',
+    ...Object.fromEntries(configured),
+    'content-type': 'application/json',
+    'idempotency-key': idempotencyKey,
+  };
+}
+
+function bodyOf({ callId, runId, toolName, arguments: args, actionDigest, attempt }: ToolRun): string {
+  return JSON.stringify({ callId, runId, toolName, arguments: args, actionDigest, attempt });
+}
+
+function toOutcome(result: Exchange): ToolOutcome {
+  switch (result.status) {
+    case 'answered':
+      return toAnsweredOutcome(result);
+    case 'not-sent':
+      return { status: 'not-sent', code: 'unreachable', message: result.message };
+    case 'refused':
+      return { status: 'refused', code: 'address-not-allowed', message: result.message };
+    case 'lost':
+      return { status: 'unknown', message: result.message };
+  }
+}
+
+function toAnsweredOutcome(answer: Extract<Exchange, { status: 'answered' }>): ToolOutcome {
+  const { httpStatus, contentType, body, truncated } = answer;
+  const output = truncated
+    ? omitted(`the answer is longer than ${outputBytesMax} bytes`, new TextDecoder().decode(body.subarray(0, 4096)))
+    : readBody(contentType, body);
+  if (httpStatus >= 200 && httpStatus < 300) return { status: 'succeeded', output };
+  return { status: 'failed', error: { code: 'http-status', status: httpStatus, body: output } };
+}

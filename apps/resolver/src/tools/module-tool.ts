@@ -1,0 +1,55 @@
+import { pathToFileURL } from 'node:url';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { isTooDeep, omitted, outputBytesMax } from './answer-body.js';
+import type { Tool, ToolOutcome } from './tool.js';
+
+/** The default export of a tool's module. */
+export interface ToolModule {
+  /** A JSON Schema, or a zod schema. */
+  readonly inputSchema?: unknown;
+  readonly execute: (
+    args: JsonObject,
+    context: { readonly callId: string; readonly idempotencyKey: string; readonly signal: AbortSignal },
+  ) => unknown;
+}
+
+/**
+ * Loads the module of a tool.
+ * @throws Error when it cannot be imported, or its default export is no tool.
+ */
+export async function loadToolModule(file: string): Promise<ToolModule> {
+  const loaded = (await import(pathToFileURL(file).href)) as { readonly default?: unknown };
+  const tool = loaded.default as Partial<ToolModule> | null | undefined;
+  if (typeof tool !== 'object' || tool === null || typeof tool.execute !== 'function') {
+    throw new Error(
+      'its default export must be { inputSchema, execute(arguments, { callId, idempotencyKey, signal }) }',
+    );
+  }
+  return tool as ToolModule;
+}
+
+/** What runs a tool by calling its module. A throw means that it failed. */
+export function createModuleRun(tool: ToolModule): Tool['run'] {
+  return async ({ arguments: args, callId, idempotencyKey, signal }): Promise<ToolOutcome> => {
+    try {
+      return { status: 'succeeded', output: toJson(await tool.execute(args, { callId, idempotencyKey, signal })) };
+    } catch (error) {
+      const message = error instanceof Error ? error.message : String(error);
+      return { status: 'failed', error: { code: 'tool-threw', message } };
+    }
+  };
+}
+
+/** The tool has run, whatever it returned: what cannot be kept is left out, and said so. */
+function toJson(returned: unknown): JsonValue {
+  try {
+    const text = JSON.stringify(returned) as string | undefined;
+    if (text === undefined) return null;
+    if (Buffer.byteLength(text) > outputBytesMax)
+      return omitted(`the output is longer than ${outputBytesMax} bytes`, text);
+    const value = JSON.parse(text) as JsonValue;
+    return isTooDeep(value) ? omitted('the output is nested too deep', text) : value;
+  } catch (error) {
+    return omitted(`the output is not JSON: ${error instanceof Error ? error.message : String(error)}`);
+  }
+}

@@ -1,0 +1,129 @@
+import { externalIdSchema, jsonObjectSchema } from '@countersign/contracts';
+import { parseDocument } from 'yaml';
+import { z } from 'zod';
+
+/** What is wrong at one place of a tools file. */
+export interface ToolsFileProblem {
+  /** Such as `tools[0].http.url`. */
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** The tools file is not usable. The message names every place that is wrong, one a line, and no secret. */
+export class ToolsFileError extends Error {
+  override readonly name = 'ToolsFileError';
+  readonly problems: readonly ToolsFileProblem[];
+
+  constructor(file: string, problems: readonly ToolsFileProblem[]) {
+    const lines = problems.map(({ path, problem }) => `  ${path === '' ? '' : `${path}: `}${problem}`);
+    super(`${file} cannot be used:\n${lines.join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+const urlSchema = z
+  .string()
+  .refine((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''), {
+    error: 'must be an http or https url',
+    abort: true,
+  })
+  .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), { error: 'must carry no credentials: use a header' })
+  .transform((url) => new URL(url));
+
+const headerValueSchema = z.union(
+  [z.string(), z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
+  { error: 'must be a text, { env: NAME } or { file: PATH }' },
+);
+/** A header's value as the file gives it. */
+export type HeaderValue = z.infer<typeof headerValueSchema>;
+
+/** What the request itself decides; a second value would make it another request. */
+const ownHeaders = new Set([
+  'connection',
+  'content-length',
+  'content-type',
+  'expect',
+  'host',
+  'idempotency-key',
+  'te',
+  'transfer-encoding',
+  'upgrade',
+]);
+
+const headerNameSchema = z
+  .string()
+  .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name')
+  .refine((name) => !ownHeaders.has(name.toLowerCase()), { error: 'is a header that the resolver sets itself' });
+
+const httpSchema = z.strictObject({
+  url: urlSchema,
+  timeoutMs: z.int().min(1).max(3_600_000).default(30_000),
+  headers: z.record(headerNameSchema, headerValueSchema).default({}),
+  allowPrivateNetwork: z.boolean().default(false),
+});
+
+const toolSchema = z.strictObject({
+  name: externalIdSchema,
+  tenant: externalIdSchema.default('default'),
+  needsApproval: z.boolean().default(true),
+  idempotent: z.boolean().default(false),
+  inputSchema: jsonObjectSchema.optional(),
+  http: httpSchema.optional(),
+  module: z.string().min(1).optional(),
+});
+
+/** One entry of a tools file, with its place in it. */
+export type ToolEntry = z.infer<typeof toolSchema> & { readonly path: string };
+
+const fileSchema = z.strictObject({ tools: z.array(z.unknown()) });
+
+/** The entries of a tools file that can be used, and what is wrong with the others. */
+export interface ToolsFile {
+  readonly entries: readonly ToolEntry[];
+  readonly problems: readonly ToolsFileProblem[];
+}
+
+/** Reads the text of a tools file: YAML, and so JSON too. */
+export function readToolsFile(text: string): ToolsFile {
+  const document = parseDocument(text);
+  const problems = document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message }));
+  if (problems.length > 0) return { entries: [], problems };
+  const file = fileSchema.safeParse(document.toJS());
+  if (!file.success) return { entries: [], problems: file.error.issues.flatMap((issue) => describe('', issue)) };
+  const read = file.data.tools.map((tool, index) => readEntry(tool, `tools[${index}]`));
+  const entries = read.flatMap(({ entry }) => entry ?? []);
+  return { entries, problems: [...read.flatMap((each) => each.problems), ...repeated(entries)] };
+}
+
+function readEntry(given: unknown, path: string): { entry?: ToolEntry; problems: ToolsFileProblem[] } {
+  const result = toolSchema.safeParse(given);
+  const problems = result.success ? [] : result.error.issues.flatMap((issue) => describe(path, issue));
+  if (typeof given === 'object' && given !== null && 'http' in given === 'module' in given) {
+    problems.push({ path, problem: 'must have either http or module' });
+  }
+  return problems.length === 0 && result.success ? { entry: { ...result.data, path }, problems } : { problems };
+}
+
+function describe(path: string, issue: z.core.$ZodIssue): ToolsFileProblem[] {
+  const place = issue.path.reduce<string>((before, part) => at(before, part), path);
+  if (issue.code === 'unrecognized_keys') {
+    return issue.keys.map((key) => ({ path: at(place, key), problem: 'is not a known setting' }));
+  }
+  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => ({ path: place, problem: message }));
+  return [{ path: place, problem: issue.message }];
+}
+
+function at(before: string, part: PropertyKey): string {
+  if (typeof part === 'number') return `${before}[${part}]`;
+  return before === '' ? String(part) : `${before}.${String(part)}`;
+}
+
+function repeated(entries: readonly ToolEntry[]): ToolsFileProblem[] {
+  const seen = new Set<string>();
+  return entries.flatMap(({ path, tenant, name }) => {
+    const key = JSON.stringify([tenant, name]);
+    if (seen.has(key)) return [{ path: `${path}.name`, problem: `"${name}" is there twice for tenant "${tenant}"` }];
+    seen.add(key);
+    return [];
+  });
+}
