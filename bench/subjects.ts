@@ -80,7 +80,10 @@ export async function startProduct(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const port = Number(await firstLine(child, /http:\/\/127\.0\.0\.1:(\d+)/));
-  const entries = JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')) as { principal: string; token: string }[];
+  const entries = JSON.parse(readFileSync(join(folder, 'tokens.json'), 'utf8')) as {
+    principal: string;
+    token: string;
+  }[];
   const tokens = Object.fromEntries(entries.map((entry) => [entry.principal, entry.token]));
   const agent = bearer(tokens['agent'] ?? '');
   const me = bearer(tokens['me'] ?? '');

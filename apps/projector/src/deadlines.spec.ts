@@ -1,0 +1,149 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Applied, DueCall } from '@countersign/read-model';
+import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
+import { createDeadlines } from './deadlines.js';
+
+const dayMs = 86_400_000;
+
+/** The read model's sorted index of deadlines, without the read model. */
+function createIndex() {
+  const dueAt = new Map<string, number>();
+  const listeners = new Set<(applied: Applied) => void>();
+  let asked = 0;
+  return {
+    set: (callId: string, at: number | null) => {
+      if (at === null) dueAt.delete(callId);
+      else dueAt.set(callId, at);
+      for (const listener of listeners) listener({ events: [], callIds: [callId], position: 0 });
+    },
+    asked: () => asked,
+    port: {
+      due: (atMs: number, limit: number): DueCall[] => {
+        asked += 1;
+        return [...dueAt]
+          .filter(([, at]) => at <= atMs)
+          .slice(0, limit)
+          .map(([callId, at]) => ({ tenant: 'default', callId, dueAt: at }));
+      },
+      nextDueAt: () => (dueAt.size === 0 ? null : Math.min(...dueAt.values())),
+      onApplied: (listener: (applied: Applied) => void) => {
+        listeners.add(listener);
+        return () => listeners.delete(listener);
+      },
+    },
+  };
+}
+
+function setUp(fire?: (callId: string) => Promise<number | null>) {
+  const clock = createVirtualClock();
+  const index = createIndex();
+  const log = createCollectingLog();
+  const fired: { callId: string; at: number }[] = [];
+  const lags: number[] = [];
+  const deadlines = createDeadlines({
+    readModel: index.port,
+    fireDue: async (_tenant, callId) => {
+      if (fire !== undefined) return fire(callId);
+      fired.push({ callId, at: clock.now() });
+      index.set(callId, null);
+      return 1;
+    },
+    clock,
+    log,
+    onFired: (lagMs) => lags.push(lagMs),
+  });
+  return { clock, index, deadlines, fired, lags, log, start: clock.now() };
+}
+
+describe('deadlines', () => {
+  it('fire when they are due, each once, the earliest first', async () => {
+    const { clock, index, deadlines, fired, start } = setUp();
+    deadlines.start();
+    index.set('b', start + 2000);
+    index.set('a', start + 1000);
+    await clock.advanceAsync(999);
+    expect(fired).toEqual([]);
+    await clock.advanceAsync(1);
+    expect(fired).toEqual([{ callId: 'a', at: start + 1000 }]);
+    await clock.advanceAsync(5000);
+    expect(fired.map(({ callId }) => callId)).toEqual(['a', 'b']);
+    await deadlines.stop();
+  });
+
+  it('fire after a restart when they passed meanwhile', async () => {
+    const { clock, index, deadlines, fired, lags, start } = setUp();
+    index.set('a', start - 5000);
+    deadlines.start();
+    await clock.advanceAsync(1);
+    expect(fired.map(({ callId }) => callId)).toEqual(['a']);
+    expect(lags[0]).toBeGreaterThanOrEqual(5000);
+    await deadlines.stop();
+  });
+
+  it('beyond 24.8 days do not fire early', async () => {
+    const { clock, index, deadlines, fired, start } = setUp();
+    deadlines.start();
+    index.set('a', start + 60 * dayMs);
+    await clock.advanceAsync(dayMs / 24);
+    expect(fired).toEqual([]);
+    await deadlines.stop();
+  });
+
+  it('that a jump of the wall clock brings near are noticed within half a second', async () => {
+    const { clock, index, deadlines, fired, start } = setUp();
+    deadlines.start();
+    index.set('a', start + 3_600_000);
+    await clock.advanceAsync(10_000);
+    clock.jump(3_600_000);
+    await clock.advanceAsync(500);
+    expect(fired.map(({ callId }) => callId)).toEqual(['a']);
+    await deadlines.stop();
+  });
+
+  it('are asked of the index only when one has come, however many wait', async () => {
+    const { clock, index, deadlines, start } = setUp();
+    deadlines.start();
+    for (let n = 0; n < 1000; n += 1) index.set(`call-${String(n)}`, start + dayMs);
+    await clock.advanceAsync(60_000);
+    expect(index.asked()).toBe(0);
+    await deadlines.stop();
+  });
+
+  it('move when the earliest one moves, and rest when there is none', async () => {
+    const { clock, index, deadlines, fired, start } = setUp();
+    deadlines.start();
+    index.set('a', start + 1000);
+    index.set('a', start + 3000);
+    await clock.advanceAsync(2000);
+    expect(fired).toEqual([]);
+    index.set('a', null);
+    await clock.advanceAsync(10_000);
+    expect(fired).toEqual([]);
+    await deadlines.stop();
+  });
+
+  it('that the stream does not confirm, or that cannot be written, are tried again after a pause, and stop nobody', async () => {
+    const tries: string[] = [];
+    const answers: Record<string, () => Promise<number | null>> = {
+      early: () => Promise.resolve(null),
+      broken: () => Promise.reject(new Error('disk full')),
+    };
+    const { clock, index, deadlines, log, start } = setUp((callId) => {
+      tries.push(callId);
+      return answers[callId]?.() ?? Promise.resolve(1);
+    });
+    deadlines.start();
+    index.set('early', start + 10);
+    index.set('broken', start + 10);
+    await clock.advanceAsync(10);
+    expect(tries).toEqual(['early', 'broken']);
+    await clock.advanceAsync(900);
+    expect(tries).toHaveLength(2);
+    await clock.advanceAsync(200);
+    expect(tries).toHaveLength(4);
+    expect(log.entries.some((entry) => entry.level === 'warn')).toBe(true);
+    await deadlines.stop();
+    await clock.advanceAsync(5000);
+    expect(tries).toHaveLength(4);
+  });
+});

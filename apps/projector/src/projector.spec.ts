@@ -1,0 +1,60 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { NewEvent } from '@countersign/contracts';
+import { noStream, openEmbeddedEventStore } from '@countersign/event-store';
+import type { EmbeddedEventStore } from '@countersign/event-store';
+import { openReadModel } from '@countersign/read-model';
+import type { ReadModel } from '@countersign/read-model';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import { createProjector } from './projector.js';
+
+let folder: string;
+let store: EmbeddedEventStore;
+let readModel: ReadModel;
+const log = createSilentLog();
+
+const activation = (n: number): NewEvent => ({
+  eventId: `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`,
+  type: 'PolicyActivated',
+  data: { policyVersion: `sha256:${'0'.repeat(64)}`, content: {}, activatedBy: 'me', activatedAt: '2030-01-01T00:00:00.000Z' },
+  metadata: { tenant: 'default', callId: null, runId: null, schemaVersion: 1, commandId: `c${String(n)}` },
+});
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-projector-'));
+  store = await openEmbeddedEventStore({ folder, clock: createVirtualClock(), log });
+  readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
+});
+
+afterEach(async () => {
+  readModel.close();
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('the projector', () => {
+  it('is ready once it has caught up, and shows a write before the write is answered', async () => {
+    await store.append('policy-a', noStream, [activation(1)]);
+    const projector = createProjector({ store, readModel, log });
+    expect(projector.health()).toEqual({ status: 'starting' });
+    await projector.start();
+    expect(projector.health()).toEqual({ status: 'ok' });
+    const written = await store.append('policy-a', 0, [activation(2)]);
+    expect(written.status === 'committed' && readModel.checkpoint() === written.position).toBe(true);
+    await projector.stop();
+    await store.append('policy-a', 1, [activation(3)]);
+    expect(readModel.checkpoint()).toBeLessThan(await store.head());
+  });
+
+  it('says that it failed, and why, when an event cannot be folded', async () => {
+    const projector = createProjector({ store, readModel, log });
+    await projector.start();
+    const newer = activation(1);
+    await store.append('policy-a', noStream, [{ ...newer, metadata: { ...newer.metadata, schemaVersion: 99 } }]);
+    await expect(readModel.reached(await store.head(), AbortSignal.timeout(50))).rejects.toThrow();
+    expect(projector.health()).toMatchObject({ status: 'failed', why: expect.stringContaining('schema version 99') });
+    await projector.stop();
+  });
+});

@@ -1,0 +1,101 @@
+import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createCommands, createArgumentSchemas } from '@countersign/commands';
+import type { Commands, ServiceTools } from '@countersign/commands';
+import { toolCallDecider } from '@countersign/domain';
+import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
+import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
+import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
+import type { MessageBus } from '@countersign/message-bus';
+import { builtInPolicyContent, createPolicies, createPolicy, loadPolicy } from '@countersign/policy';
+import type { PolicyContent } from '@countersign/policy';
+import { createProjector } from '@countersign/projector';
+import type { Projector } from '@countersign/projector';
+import { openReadModel } from '@countersign/read-model';
+import type { ReadModel } from '@countersign/read-model';
+import { loadTools } from '@countersign/resolver';
+import type { ToolSet } from '@countersign/resolver';
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { StandaloneConfig } from './config.js';
+import { recordPolicy } from './policy-activation.js';
+
+/** What the outside world gives to standalone. */
+export interface OutsideWorld {
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** How many folded streams are kept: calls in the middle of their life, some kilobytes each. */
+const cacheSize = 4096;
+
+/** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
+export interface Parts {
+  readonly store: EmbeddedEventStore;
+  readonly readModel: ReadModel;
+  readonly projector: Projector;
+  readonly commands: Commands;
+  readonly tools: ToolSet;
+  readonly bus: MessageBus;
+  /** Flushes what is only in memory and gives the data folder back. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Opens the ledger of a data folder; the read model has caught up when it answers.
+ * @throws EventStoreUnavailableError when another process has the folder; EventStoreDamagedError, LogRewoundError,
+ * PolicyFileError, ToolsFileError: each says what is wrong and where.
+ */
+export async function openParts(
+  config: StandaloneConfig,
+  world: OutsideWorld,
+  metrics?: CommitMetrics,
+): Promise<Parts> {
+  const { clock, ids, log } = world;
+  const policy = readPolicy(config.policyFile);
+  const tools = await readTools(config.toolsFile);
+  mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
+  const store = await openEmbeddedEventStore({ folder: config.dataFolder, clock, log, ...(metrics && { metrics }) });
+  try {
+    const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log });
+    const projector = createProjector({ store, readModel, log });
+    await projector.start();
+    const active = createPolicy(policy ?? builtInPolicyContent('default'));
+    await recordPolicy(store, active, { isBuiltIn: policy === null, activatedAt: new Date(clock.now()).toISOString() });
+    const commands = createCommands({
+      handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize }),
+      policies: createPolicies(policy === null ? [] : [policy]),
+      tools: toServiceTools(tools),
+      schemas: createArgumentSchemas(),
+      clock,
+      ids,
+      log,
+    });
+    const topics = { [topicNames().events]: store };
+    const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log });
+    const close = async (): Promise<void> => {
+      await bus.close();
+      await projector.stop();
+      readModel.close();
+      await store.close();
+    };
+    return { store, readModel, projector, commands, tools, bus, close };
+  } catch (error) {
+    await store.close();
+    throw error;
+  }
+}
+
+function readPolicy(file: string | null): PolicyContent | null {
+  if (file === null) return null;
+  if (!existsSync(file)) throw new Error(`COUNTERSIGN_POLICY: there is no file ${file}`);
+  return loadPolicy(file, readFileSync(file, 'utf8'));
+}
+
+async function readTools(file: string | null): Promise<ToolSet> {
+  return file === null ? { tools: [], find: () => undefined } : loadTools(file, process.env);
+}
+
+function toServiceTools(tools: ToolSet): ServiceTools {
+  return { find: (tenant, toolName) => tools.find(tenant, toolName) };
+}

@@ -1,0 +1,91 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import {
+  createFileTokens,
+  createGatewayApp,
+  createGatewayMetrics,
+  createTokensFile,
+  openIdempotencyStore,
+} from '@countersign/gateway';
+import { createDeadlines } from '@countersign/projector';
+import type { StandaloneConfig } from './config.js';
+import { isLoopback } from './config.js';
+import { openParts } from './parts.js';
+import type { OutsideWorld } from './parts.js';
+import { startBatchCloser } from './batch-closer.js';
+import { startResolver } from './service-tools.js';
+
+/** Countersign on one machine, running. */
+export interface Standalone {
+  /** Where it answers. */
+  readonly url: string;
+  readonly tokensFile: string;
+  /** Whether this start made the tokens file. */
+  readonly isFirstStart: boolean;
+  /** Answers what is in progress, lets running tools report, keeps everything, gives the data folder back. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Binding to other machines without knowing who may come in is refused. */
+export class OpenToTheWorldError extends Error {
+  override readonly name = 'OpenToTheWorldError';
+}
+
+/** What has to be stopped, the last one started first. */
+type Stop = () => void | Promise<void>;
+
+/**
+ * Opens the ledger in the data folder and everything around it: HTTP, deadlines, and the tools that the service executes.
+ * Nothing is left running when it rejects.
+ */
+export async function startStandalone(config: StandaloneConfig, world: OutsideWorld): Promise<Standalone> {
+  const tokensFile = config.tokensFile ?? join(config.dataFolder, 'tokens.json');
+  if (config.tokensFile === null && !isLoopback(config.host)) {
+    throw new OpenToTheWorldError(
+      `COUNTERSIGN_HOST is ${config.host}: name the tokens that may come in with COUNTERSIGN_TOKENS_FILE, or bind to 127.0.0.1`,
+    );
+  }
+  const stops: Stop[] = [];
+  const stop = async (): Promise<void> => {
+    for (const one of stops.splice(0).reverse()) await one();
+  };
+  try {
+    const { url, isFirstStart } = await startAll(config, world, tokensFile, stops);
+    return { url, tokensFile, isFirstStart, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFile: string, stops: Stop[]) {
+  const { clock, ids, log } = world;
+  const metrics = createGatewayMetrics();
+  const parts = await openParts(config, world, { onCommit: metrics.storeCommitted });
+  stops.push(parts.close);
+  const { commands, readModel, store, projector } = parts;
+
+  const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
+  if (isFirstStart) createTokensFile(tokensFile);
+  const tokens = createFileTokens(tokensFile, log);
+  stops.push(tokens.close);
+  const idempotency = openIdempotencyStore({ file: join(config.dataFolder, 'idempotency.db'), clock, log });
+  stops.push(idempotency.close);
+
+  const fireDue = commands.fireDue.bind(commands);
+  const deadlines = createDeadlines({ readModel, fireDue, clock, log, onFired: metrics.deadlineFired });
+  deadlines.start();
+  stops.push(deadlines.stop);
+  startBatchCloser(parts);
+  stops.push(startResolver(parts, world));
+
+  const checks = [{ name: 'projector', check: () => projectorCheck(projector.health()) }];
+  const gateway = await createGatewayApp(
+    { commands, readModel, store, tokens, idempotency, metrics, clock, ids, log, checks },
+    { host: config.host, port: config.port },
+  );
+  stops.push(gateway.close);
+  await gateway.listen();
+  void store.verifyInBackground();
+  return { url: gateway.url, isFirstStart };
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { closedLoop, median, percentile } from './closed-loop.ts';
+import { usageBetween, usageOf } from './process-usage.ts';
+import type { Subject } from './subjects.ts';
+
+/** What one subject did at one load, per approval cycle. */
+export interface CycleFigures {
+  readonly cyclesPerSecond: number;
+  readonly p50Ms: number;
+  readonly p99Ms: number;
+  readonly cpuMsPerCycle: number;
+  readonly flushesPerCycle: number;
+  readonly writtenBytesPerCycle: number;
+  readonly systemCallsPerCycle: number;
+}
+
+/** One round: full cycles at a fixed number in flight, with what the server's process used for them. */
+export async function runCycles(subject: Subject, inFlight: number, seconds: number): Promise<CycleFigures> {
+  const connections = await Promise.all(Array.from({ length: inFlight }, () => subject.connect()));
+  const round = randomUUID().slice(0, 8);
+  const flushesBefore = await subject.flushes();
+  const before = usageOf(subject.pid);
+  const measured = await closedLoop(inFlight, seconds, async (slot, n) => {
+    const connection = connections[slot];
+    if (connection !== undefined) await subject.cycle(connection, `${round}-${String(n)}`);
+  });
+  const used = usageBetween(before, usageOf(subject.pid));
+  const flushes = (await subject.flushes()) - flushesBefore;
+  for (const connection of connections) connection.close();
+  return {
+    cyclesPerSecond: measured.cycles / measured.seconds,
+    p50Ms: percentile(measured.latenciesMs, 50),
+    p99Ms: percentile(measured.latenciesMs, 99),
+    cpuMsPerCycle: used.cpuMs / measured.cycles,
+    flushesPerCycle: flushes / measured.cycles,
+    writtenBytesPerCycle: used.writtenBytes / measured.cycles,
+    systemCallsPerCycle: (used.readCalls + used.writeCalls) / measured.cycles,
+  };
+}
+
+/** The middle of several rounds, figure by figure. */
+export function middle(rounds: readonly CycleFigures[]): CycleFigures {
+  const of = (pick: (figures: CycleFigures) => number): number => median(rounds.map(pick));
+  return {
+    cyclesPerSecond: of((one) => one.cyclesPerSecond),
+    p50Ms: of((one) => one.p50Ms),
+    p99Ms: of((one) => one.p99Ms),
+    cpuMsPerCycle: of((one) => one.cpuMsPerCycle),
+    flushesPerCycle: of((one) => one.flushesPerCycle),
+    writtenBytesPerCycle: of((one) => one.writtenBytesPerCycle),
+    systemCallsPerCycle: of((one) => one.systemCallsPerCycle),
+  };
+}
+
+/** Product and floor in turn, so that a machine whose speed drifts drifts for both. */
+export async function comparedCycles(
+  product: Subject,
+  floor: Subject,
+  load: { readonly inFlight: number; readonly seconds: number; readonly rounds: number },
+): Promise<{ readonly product: CycleFigures; readonly floor: CycleFigures }> {
+  const rounds: { product: CycleFigures; floor: CycleFigures }[] = [];
+  for (let round = 0; round < load.rounds; round += 1) {
+    rounds.push({
+      product: await runCycles(product, load.inFlight, load.seconds),
+      floor: await runCycles(floor, load.inFlight, load.seconds),
+    });
+  }
+  return { product: middle(rounds.map((one) => one.product)), floor: middle(rounds.map((one) => one.floor)) };
+}

@@ -1,0 +1,96 @@
+import { mkdtempSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { openParts, readStandaloneConfig } from '@countersign/standalone';
+import { toToolCallView } from '@countersign/read-model';
+import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { closedLoop, median } from './closed-loop.ts';
+import { openFloor } from './floor.ts';
+import type { StepName } from './floor.ts';
+
+const requested = (id: string) => ({
+  runId: `run-${id}`,
+  calls: [
+    {
+      toolCallId: id,
+      toolName: 'delete_file',
+      arguments: { path: `/srv/data/${id}.txt`, recursive: false, note: 'left over from the import of last week' },
+      needsApproval: true,
+      reason: 'outside the workspace',
+    },
+  ],
+});
+
+const person = { groups: [], agentIds: null, via: 'api', assurance: 'medium', tenant: 'default' } as const;
+const agent = { ...person, principal: 'agent', roles: new Set(['agent'] as const) };
+const me = { ...person, principal: 'me', roles: new Set(['approver'] as const) };
+const worker = { ...person, principal: 'worker', roles: new Set(['resolver'] as const) };
+
+type Cycle = (slot: number, n: number) => Promise<void>;
+
+async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void> }> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
+  const config = readStandaloneConfig({ COUNTERSIGN_DATA: folder, COUNTERSIGN_LOG_LEVEL: 'warn' });
+  const ids = createSystemIds();
+  const parts = await openParts(config, { clock: createSystemClock(), ids, log: createLog({ level: 'warn' }) });
+  const { commands, readModel } = parts;
+  const done = async (outcome: { status: string; position?: number }): Promise<void> => {
+    if (outcome.status !== 'done') throw new Error(JSON.stringify(outcome));
+    await readModel.reached(outcome.position ?? 0);
+  };
+  const cycle: Cycle = async (_, n) => {
+    const asked = await commands.requestToolCalls(agent, requested(String(n)), ids.uuid());
+    if (asked.status !== 'done') throw new Error(JSON.stringify(asked));
+    await readModel.reached(asked.position);
+    const callId = asked.value.callIds[0] ?? '';
+    const row = readModel.toolCall('default', callId);
+    if (row === undefined || toToolCallView(row, 'masked').state !== 'awaiting_approval') throw new Error('not pending');
+    const approvalId = `apr_${callId.slice(3)}_1`;
+    await done(await commands.respond(me, approvalId, { decision: { type: 'approve' }, reason: 'seen with ops' }, ids.uuid()));
+    await done(await commands.claim(worker, callId, { resolverId: 'bench' }, ids.uuid()));
+    const outcome = { attempt: 1, status: 'succeeded', output: { deleted: true } } as const;
+    await done(await commands.reportExecution(worker, callId, outcome, ids.uuid()));
+  };
+  return { cycle, close: () => parts.close() };
+}
+
+function floorCycle(): { cycle: Cycle; close: () => Promise<void> } {
+  const floor = openFloor(mkdtempSync(join(tmpdir(), 'countersign-floor-')));
+  const bodies: readonly [StepName, string][] = [
+    ['answered', '{"decision":{"type":"approve"},"reason":"seen with ops"}'],
+    ['claimed', '{"resolverId":"bench"}'],
+    ['outcome', '{"attempt":1,"status":"succeeded","output":{"deleted":true}}'],
+  ];
+  return {
+    cycle: async (_, n) => {
+      await floor.step('requested', JSON.stringify(requested(String(n))));
+      for (const [step, body] of bodies) await floor.step(step, body);
+    },
+    close: () => {
+      floor.close();
+      return Promise.resolve();
+    },
+  };
+}
+
+/** Cycles per second without HTTP, product and floor in turn. */
+export async function comparedInProcess(load: {
+  readonly inFlight: number;
+  readonly seconds: number;
+  readonly rounds: number;
+}): Promise<{ readonly product: number; readonly floor: number }> {
+  const product = await productCycle();
+  const floor = floorCycle();
+  const rates: { product: number; floor: number }[] = [];
+  let offset = 0;
+  for (let round = 0; round < load.rounds; round += 1) {
+    const start = offset;
+    const first = await closedLoop(load.inFlight, load.seconds, (slot, n) => product.cycle(slot, start + n));
+    const second = await closedLoop(load.inFlight, load.seconds, (slot, n) => floor.cycle(slot, start + n));
+    offset += first.cycles + second.cycles + load.inFlight;
+    rates.push({ product: first.cycles / first.seconds, floor: second.cycles / second.seconds });
+  }
+  await product.close();
+  await floor.close();
+  return { product: median(rates.map((one) => one.product)), floor: median(rates.map((one) => one.floor)) };
+}

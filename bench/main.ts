@@ -1,0 +1,92 @@
+// `npm run bench`: what an approval cycle costs, beside the bare floor in the same run. `--smoke`: seconds, no verdicts.
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { comparedCycles } from './cycles.ts';
+import { comparedInProcess } from './in-process.ts';
+import { fillPending, idleCost, listLatency } from './pending.ts';
+import { measureRebuild } from './rebuild.ts';
+import { describeMachine, figure, table } from './report.ts';
+import { startFloor, startProduct } from './subjects.ts';
+
+const { values: options } = parseArgs({
+  options: {
+    smoke: { type: 'boolean', default: false },
+    out: { type: 'string', default: join(import.meta.dirname, '..', '.cache', 'bench.json') },
+    help: { type: 'boolean', default: false },
+  },
+});
+
+if (options.help) {
+  console.log(`npm run bench [-- --smoke] [-- --out FILE]
+
+One approval cycle = request durable and visible, approve, tool executed once, outcome durable: four HTTP calls.
+The floor is the same four durable steps with group commit, zod and SHA-256 over fastify, without product logic.
+Prints a table and writes every figure to FILE (default .cache/bench.json).`);
+  process.exit(0);
+}
+
+const seconds = options.smoke ? 1 : 4;
+const rounds = options.smoke ? 1 : 5;
+const progress = (what: string): void => {
+  process.stderr.write(`bench: ${what} …\n`);
+};
+
+const results: Record<string, unknown> = { ...describeMachine(), measuredAt: new Date().toISOString(), smoke: options.smoke };
+const rows: string[][] = [];
+const add = (name: string, product: number, floor: number, wanted: string): void => {
+  rows.push([name, figure(product), figure(floor), Number.isFinite(floor) ? figure(product / floor) : '', wanted]);
+};
+
+progress('warming up');
+const product = await startProduct();
+const floor = await startFloor();
+await comparedCycles(product, floor, { inFlight: 64, seconds, rounds: 1 });
+
+for (const inFlight of [1, 64, 512]) {
+  progress(`${String(inFlight)} in flight, product and floor in turn`);
+  const both = await comparedCycles(product, floor, { inFlight, seconds, rounds });
+  results[`http-${String(inFlight)}`] = both;
+  const at = `${String(inFlight)} in flight`;
+  add(`cycles/s, ${at}`, both.product.cyclesPerSecond, both.floor.cyclesPerSecond, { 1: '', 64: '≥ 0.55', 512: '≥ 0.6' }[inFlight] ?? '');
+  add(`p50 ms, ${at}`, both.product.p50Ms, both.floor.p50Ms, inFlight === 1 ? '≤ 1.5' : '');
+  add(`p99 ms, ${at}`, both.product.p99Ms, both.floor.p99Ms, '');
+  add(`CPU ms per cycle, ${at}`, both.product.cpuMsPerCycle, both.floor.cpuMsPerCycle, '≤ 1.7');
+  add(`flushes per cycle, ${at}`, both.product.flushesPerCycle, both.floor.flushesPerCycle, { 1: '4 steps: ≤ 4', 64: '', 512: '≤ 0.05' }[inFlight] ?? '');
+  add(`bytes written per cycle, ${at}`, both.product.writtenBytesPerCycle, both.floor.writtenBytesPerCycle, '');
+  add(`read and write calls per cycle, ${at}`, both.product.systemCallsPerCycle, both.floor.systemCallsPerCycle, '');
+}
+await product.stop();
+await floor.stop();
+
+progress('in process, 64 in flight');
+const inProcess = await comparedInProcess({ inFlight: 64, seconds, rounds });
+results['in-process-64'] = inProcess;
+add('cycles/s in process, 64 in flight', inProcess.product, inProcess.floor, '≥ 0.5');
+
+const [few, many] = options.smoke ? [500, 1000] : [10_000, 100_000];
+progress(`listing with ${figure(few)} and with ${figure(many)} pending`);
+const waiting = await startProduct();
+await fillPending(waiting, 0, few);
+const listedFew = await listLatency(waiting, seconds);
+await fillPending(waiting, few, many);
+const listedMany = await listLatency(waiting, seconds);
+const idle = await idleCost(waiting, options.smoke ? 1 : 5);
+await waiting.stop();
+results['list'] = { few, many, listedFew, listedMany };
+results['idle'] = { pending: many, ...idle };
+rows.push([`list 100 of ${figure(many)} pending, p99 ms`, figure(listedMany.p99Ms), figure(listedFew.p99Ms), figure(listedMany.p99Ms / listedFew.p99Ms), `≤ 10; ≤ 1.2 × that of ${figure(few)}`]);
+rows.push([`server RSS MB with ${figure(many)} pending`, figure(listedMany.rssMb), '', '', '≤ 250']);
+rows.push(['idle with them: CPU ms per s', figure(idle.cpuMsPerSecond), '', '', '']);
+rows.push(['idle with them: wake-ups per s', figure(idle.callsPerSecond), '', '', '']);
+
+progress('rebuilding the read model');
+const rebuilt = await measureRebuild(product.folder);
+results['rebuild'] = rebuilt;
+rows.push(['rebuild of the read model, events/s', figure(rebuilt.eventsPerSecond), '', '', '≥ 50,000']);
+
+for (const [name, value] of Object.entries(describeMachine())) console.log(`${name}: ${value}`);
+console.log(`\n${table(['', 'Countersign', 'floor', 'ratio', 'wanted'], rows)}`);
+mkdirSync(dirname(options.out), { recursive: true });
+writeFileSync(options.out, `${JSON.stringify(results, null, 2)}\n`);
+process.stderr.write(`bench: every figure is in ${options.out}\n`);
