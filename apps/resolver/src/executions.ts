@@ -3,10 +3,15 @@ import type { ClaimView, JsonValue, Refusal } from '@countersign/contracts';
 /** What the resolver must know of a call before it claims it. */
 export interface ExecutableCall {
   readonly toolName: string;
-  /** Whether a claim can succeed now: allowed or approved, not claimed, not lapsed, not for the client to execute. */
+  /**
+   * Whether a claim may succeed now: allowed or approved, not claimed, not lapsed, not for the client to execute. The
+   * siblings are not looked at; the claim does that.
+   */
   readonly claimable: boolean;
   /** As recorded with the request: the tools file may say more, the agent can only be stricter. */
   readonly idempotent: boolean;
+  /** The callIds of the other members of its all-or-nothing batch: they become claimable together. Else empty. */
+  readonly siblings: readonly string[];
 }
 
 export interface ClaimRequest {
@@ -42,6 +47,7 @@ export interface Executions {
     callId: string,
     renewal: { readonly attempt: number; readonly leaseMs: number },
   ) => Promise<ExecutionAnswer>;
+  /** A repeat of the same report adds nothing. */
   readonly report: (
     tenant: string,
     callId: string,

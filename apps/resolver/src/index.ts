@@ -7,6 +7,8 @@ export type {
   Executions,
   ReportedOutcome,
 } from './executions.js';
+export { createResolver, isTransientFailure, resolverEventTypes, ResolverStoppedError } from './resolver.js';
+export type { ConsumeOptions, Resolver, ResolverOptions } from './resolver.js';
 export { loadTools, noTools } from './tools/load-tools.js';
 export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tools/tool.js';
 export { ToolsFileError } from './tools/tools-file.js';

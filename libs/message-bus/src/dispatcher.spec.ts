@@ -2,7 +2,7 @@ import { createCollectingLog, createRandom, createSilentLog, createVirtualClock 
 import fc from 'fast-check';
 import { Dispatcher } from './dispatcher.js';
 import type { DispatcherOptions } from './dispatcher.js';
-import type { Message } from './message-bus.js';
+import type { Delivery, Message } from './message-bus.js';
 
 function message(key: string | null, n: number): Message {
   return { topic: 't', partition: 0, offset: String(n), key, value: Buffer.from(''), headers: {} };
@@ -107,6 +107,19 @@ describe('the dispatcher', () => {
     full = false;
     await clock.advanceAsync(10_000);
     expect([settled, attempts]).toEqual([true, 1]);
+  });
+
+  it('takes a handler that ends because it is told to stop for no failure', async () => {
+    const onMessage = (_: Message, { signal }: Delivery): Promise<void> =>
+      new Promise((_resolve, reject) => {
+        signal.addEventListener('abort', () => reject(new Error('stopped')));
+      });
+    const { clock, parked, dispatcher } = open({ consumer: { onMessage, attemptsMax: 1 } });
+    let settled = false;
+    void dispatcher.submit(message('a', 1), () => (settled = true));
+    await clock.advanceAsync(0);
+    await dispatcher.stop();
+    expect([parked, settled]).toEqual([[], false]);
   });
 
   it('lets a submitter that waits for room go when it stops', async () => {

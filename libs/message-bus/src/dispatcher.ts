@@ -112,6 +112,8 @@ export class Dispatcher {
       await consumer.onMessage(item.message, { attempt: item.failures.counted + 1, signal: this.#abort.signal });
       return undefined;
     } catch (error) {
+      // A handler that heeded its signal has not failed: the message comes again.
+      if (this.stopping) return 0;
       const verdict = judgeFailure(error, item.failures, consumer);
       const where = { topic: item.message.topic, offset: item.message.offset };
       if (verdict.action === 'retry') {

@@ -1,6 +1,7 @@
-import { toMaskedEventView } from '@countersign/contracts';
-import type { RecordedEvent } from '@countersign/contracts';
-import type { OutgoingMessage } from './message-bus.js';
+import { eventViewSchema, toMaskedEventView } from '@countersign/contracts';
+import type { EventView, RecordedEvent } from '@countersign/contracts';
+import { PoisonMessageError } from './message-bus.js';
+import type { Message, OutgoingMessage } from './message-bus.js';
 
 /** The key of an event's message: its run, so that a run's events keep their order. */
 export function eventKey(event: RecordedEvent): string | null {
@@ -30,4 +31,19 @@ export function eventValue(event: RecordedEvent): Uint8Array {
 /** A recorded event in the form that the events topic carries. */
 export function toEventMessage(event: RecordedEvent): OutgoingMessage {
   return { key: eventKey(event), headers: eventHeaders(event), value: eventValue(event) };
+}
+
+/**
+ * The event that a message of the events topic carries.
+ * @throws PoisonMessageError (`malformed`) when it carries none.
+ */
+export function parseEventMessage(message: Pick<Message, 'value'>): EventView {
+  try {
+    return eventViewSchema.parse(JSON.parse(Buffer.from(message.value).toString()));
+  } catch (error) {
+    throw new PoisonMessageError(
+      'malformed',
+      `not an event: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
 }

@@ -1,7 +1,7 @@
 export { createEmbeddedMessageBus } from './embedded/embedded-message-bus.js';
 export type { EmbeddedMessageBusOptions } from './embedded/embedded-message-bus.js';
 export type { LogReader } from './embedded/log-reader.js';
-export { eventHeaders, eventKey, eventValue, toEventMessage } from './event-message.js';
+export { eventHeaders, eventKey, eventValue, parseEventMessage, toEventMessage } from './event-message.js';
 export { PoisonMessageError } from './message-bus.js';
 export type {
   DeadLetter,

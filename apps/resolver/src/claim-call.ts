@@ -1,0 +1,73 @@
+import { crashPoint } from '@countersign/runtime';
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { ClaimedCall } from './execution.js';
+import type { ExecutionAnswer, Executions } from './executions.js';
+import { Lease } from './lease.js';
+import { askPatiently } from './patience.js';
+import type { Tool } from './tools/tool.js';
+
+/** A call that one of our tools executes. */
+export interface OwnCall {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly tool: Tool;
+  /** Both the tools file and the request say so. */
+  readonly idempotent: boolean;
+}
+
+export type ClaimResult =
+  | { readonly status: 'claimed'; readonly call: ClaimedCall }
+  | { readonly status: 'refused'; readonly code: string }
+  | { readonly status: 'failed'; readonly error: unknown };
+
+export interface ClaimPorts {
+  readonly executions: Executions;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  readonly resolverId: string;
+  readonly leaseMs?: number;
+  /** Ends the asking. */
+  readonly signal: AbortSignal;
+  /** Aborts when the resolver gives up waiting for its tools. */
+  readonly ending: AbortSignal;
+}
+
+/** Takes the right to execute a call, and keeps it from here on. */
+export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimResult> {
+  const { executions, clock, ids, log, resolverId, leaseMs = 60_000 } = ports;
+  const { tenant, callId } = own;
+  // Random, and kept for the repeats of this claim alone: a redelivered event must never get the claim of a process
+  // that may have run the tool already.
+  const request = { resolverId, leaseMs, commandId: ids.uuid() };
+  crashPoint('resolver.before-claim');
+  let askedAt = clock.monotonic();
+  const answer = await askPatiently(() => executions.claim(tenant, callId, request), ports);
+  if (answer.status === 'refused') return refused(callId, answer.refusal.code, log);
+  crashPoint('resolver.after-claim');
+  const { claim } = answer;
+  const renew = (): Promise<ExecutionAnswer> => executions.renew(tenant, callId, { attempt: claim.attempt, leaseMs });
+  if (clock.monotonic() - askedAt > leaseMs / 3) {
+    // The answer was long in coming, and may tell of a claim whose lease is nearly over: make sure before anything runs.
+    const renewed = await askPatiently(() => {
+      askedAt = clock.monotonic();
+      return renew();
+    }, ports);
+    if (renewed.status === 'refused') return refused(callId, renewed.refusal.code, log);
+  }
+  const lost = new AbortController();
+  const lease = new Lease({
+    leaseMs,
+    askedAt,
+    renew,
+    onLost: () => lost.abort(new Error('the claim is lost')),
+    clock,
+    log: log.child({ callId, attempt: claim.attempt }),
+  });
+  return { status: 'claimed', call: { ...own, claim, lease, signal: AbortSignal.any([lost.signal, ports.ending]) } };
+}
+
+function refused(callId: string, code: string, log: Log): ClaimResult {
+  log.info({ callId, code }, 'not claimed');
+  return { status: 'refused', code };
+}

@@ -1,0 +1,106 @@
+import { actionDigest, deriveCallId } from '@countersign/contracts';
+import type { ClaimView } from '@countersign/contracts';
+import { crashPoint } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import type { Executions, ReportedOutcome } from './executions.js';
+import type { Lease } from './lease.js';
+import { askPatiently } from './patience.js';
+import { runTool } from './run-tool.js';
+import type { FinalOutcome } from './run-tool.js';
+import type { Tool, ToolRun } from './tools/tool.js';
+
+/** A claimed call, about to be executed. */
+export interface ClaimedCall {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly tool: Tool;
+  readonly idempotent: boolean;
+  readonly claim: ClaimView;
+  readonly lease: Lease;
+  /** Aborts when the claim is lost or the resolver gives up waiting. */
+  readonly signal: AbortSignal;
+}
+
+export interface ExecutionPorts {
+  readonly executions: Executions;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the resolver ends: what is not recorded then is left to the lease. */
+  readonly ending: AbortSignal;
+}
+
+/** Executes a claimed call and records what came of it; never rejects. */
+export async function execute(call: ClaimedCall, ports: ExecutionPorts): Promise<void> {
+  const log = ports.log.child({ callId: call.callId, toolName: call.tool.name, attempt: call.claim.attempt });
+  try {
+    const outcome = await outcomeOf(call, ports.clock);
+    crashPoint('resolver.after-execute');
+    if (outcome.status === 'unknown') await abandon(call, outcome.reason, { ...ports, log });
+    else await report(call, outcome, { ...ports, log });
+  } catch (error) {
+    log.error({ error }, 'the outcome could not be recorded: the end of the lease decides');
+  } finally {
+    call.lease.end();
+  }
+}
+
+async function outcomeOf(call: ClaimedCall, clock: Clock): Promise<FinalOutcome> {
+  const { claim, tool, callId } = call;
+  const invalid = await problemsOf(call);
+  if (invalid.length > 0) return refuse('invalid-arguments', `the arguments are not valid: ${invalid.join('; ')}`);
+  // Last of all: nothing may come between this look at the arguments and their use.
+  const mismatch = mismatchOf(call);
+  if (mismatch !== undefined) return refuse('digest-mismatch', mismatch);
+  const run: ToolRun = {
+    callId,
+    runId: claim.digestInput.runId,
+    toolName: tool.name,
+    arguments: claim.arguments,
+    actionDigest: claim.actionDigest,
+    attempt: claim.attempt,
+    idempotencyKey: claim.idempotencyKey,
+    signal: call.signal,
+  };
+  const mayTry = (): boolean => call.lease.holds() && !call.signal.aborted;
+  return runTool({ tool, run, idempotent: call.idempotent, mayTry, clock });
+}
+
+async function problemsOf({ tool, claim }: ClaimedCall): Promise<readonly string[]> {
+  try {
+    return await tool.validate(claim.arguments);
+  } catch (error) {
+    return [`the schema failed: ${error instanceof Error ? error.message : String(error)}`];
+  }
+}
+
+/** Attack: arguments, or the call they belong to, exchanged between the approval and the execution. */
+function mismatchOf({ tenant, callId, tool, claim }: ClaimedCall): string | undefined {
+  const { digestInput, arguments: args } = claim;
+  const { runId, toolCallId } = digestInput;
+  if (digestInput.tenant !== tenant || deriveCallId(tenant, runId, toolCallId) !== callId) {
+    return 'the claim is of another call';
+  }
+  if (digestInput.toolName !== tool.name) return `the claim is for the tool "${digestInput.toolName}"`;
+  if (actionDigest(digestInput, args) !== claim.actionDigest) return 'the arguments are not those that were approved';
+  return undefined;
+}
+
+function refuse(code: string, message: string): ReportedOutcome {
+  return { status: 'failed', error: { code, message } };
+}
+
+async function report(call: ClaimedCall, outcome: ReportedOutcome, ports: ExecutionPorts): Promise<void> {
+  const { tenant, callId, claim } = call;
+  const { log, ending: signal } = ports;
+  const reported = { attempt: claim.attempt, ...outcome };
+  const answer = await askPatiently(() => ports.executions.report(tenant, callId, reported), { ...ports, signal });
+  if (answer.status === 'recorded') log.info({ status: outcome.status }, 'executed');
+  else log.error({ status: outcome.status, code: answer.refusal.code }, 'executed, but the report was refused');
+}
+
+/** Without `abandon`, or without an answer, the end of the lease says the same later. */
+async function abandon(call: ClaimedCall, reason: string, { executions, log }: ExecutionPorts): Promise<void> {
+  log.error({ reason }, 'nobody knows whether the tool ran');
+  call.lease.end();
+  await executions.abandon?.(call.tenant, call.callId, { attempt: call.claim.attempt, reason });
+}

@@ -1,0 +1,64 @@
+import type { Clock, Log } from '@countersign/runtime';
+import type { ExecutionAnswer } from './executions.js';
+
+export interface LeaseOptions {
+  readonly leaseMs: number;
+  /** When the claim was asked for, on the monotonic clock: its lease cannot end earlier than `leaseMs` after that. */
+  readonly askedAt: number;
+  readonly renew: () => Promise<ExecutionAnswer>;
+  /** The claim is another's now. */
+  readonly onLost: () => void;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Keeps a claim alive while its tool runs and its outcome is not recorded yet. */
+export class Lease {
+  readonly #options: LeaseOptions;
+  #until: number;
+  #cancel: (() => void) | undefined;
+  #ended = false;
+
+  constructor(options: LeaseOptions) {
+    this.#options = options;
+    this.#until = options.askedAt + options.leaseMs;
+    this.#later(options.leaseMs / 3);
+  }
+
+  /** Whether the lease certainly still holds: a process that was stopped for a while must not begin to execute. */
+  holds(): boolean {
+    return !this.#ended && this.#options.clock.monotonic() < this.#until;
+  }
+
+  /** Renews no more. */
+  end(): void {
+    this.#ended = true;
+    this.#cancel?.();
+  }
+
+  #later(delayMs: number): void {
+    this.#cancel = this.#options.clock.setTimer(delayMs, () => void this.#renew());
+  }
+
+  async #renew(): Promise<void> {
+    const { leaseMs, renew, onLost, clock, log } = this.#options;
+    const askedAt = clock.monotonic();
+    let delayMs = leaseMs / 3;
+    try {
+      const answer = await renew();
+      if (this.#ended) return;
+      if (answer.status === 'refused') {
+        log.warn({ code: answer.refusal.code }, 'the claim is lost');
+        this.end();
+        onLost();
+        return;
+      }
+      this.#until = askedAt + leaseMs;
+    } catch (error) {
+      // The tool goes on: its outcome may still be reported, even after the lease.
+      log.warn({ error }, 'the claim could not be renewed, it is tried again');
+      delayMs = leaseMs / 6;
+    }
+    if (!this.#ended) this.#later(delayMs);
+  }
+}

@@ -1,0 +1,52 @@
+import { sleep } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
+import type { ReportedOutcome } from './executions.js';
+import { pauseMs } from './patience.js';
+import type { Tool, ToolOutcome, ToolRun } from './tools/tool.js';
+
+/** What is known of an execution after all its tries. */
+export type FinalOutcome = ReportedOutcome | { readonly status: 'unknown'; readonly reason: string };
+
+export interface RunOptions {
+  readonly tool: Tool;
+  readonly run: ToolRun;
+  /** Both the tools file and the request say so. */
+  readonly idempotent: boolean;
+  /** Whether a try may begin: the claim still holds. */
+  readonly mayTry: () => boolean;
+  readonly clock: Clock;
+}
+
+/** At most so many tries per claim, with pauses of 1, 2, 4 and 8 seconds between them. */
+const triesMax = 5;
+
+/**
+ * Runs a tool until its outcome is known. Tried again are: what was certainly not sent, and of idempotent tools also
+ * what may have been executed, with the same idempotency key. What may have been executed never becomes a failure.
+ */
+export async function runTool(options: RunOptions): Promise<FinalOutcome> {
+  const { tool, run, idempotent, mayTry, clock } = options;
+  // Of the attempts before this one nobody knows what they did: else there would be no further one.
+  let mayHaveRun = run.attempt > 1;
+  let last: Unsettled = { status: 'unknown', message: 'the claim was over before the tool was run' };
+  for (let tries = 1; tries <= triesMax; tries += 1) {
+    if (tries > 1) await sleep(clock, pauseMs(tries - 1, 8_000), run.signal);
+    if (!mayTry()) return { status: 'unknown', reason: last.message };
+    const outcome = await tool.run(run);
+    if (outcome.status === 'succeeded' || outcome.status === 'failed') return outcome;
+    last = outcome;
+    if (outcome.status === 'unknown') mayHaveRun = true;
+    if (outcome.status === 'refused' || (outcome.status === 'unknown' && !idempotent)) break;
+  }
+  return conclude(last, mayHaveRun);
+}
+
+type Unsettled = Exclude<ToolOutcome, { status: 'succeeded' | 'failed' }>;
+
+function conclude(last: Unsettled, mayHaveRun: boolean): FinalOutcome {
+  if (last.status === 'refused' || (last.status === 'not-sent' && !mayHaveRun)) {
+    const { code, message } = last;
+    return { status: 'failed', error: { code, message, ...(mayHaveRun ? { mayHaveRun } : {}) } };
+  }
+  return { status: 'unknown', reason: last.message };
+}
