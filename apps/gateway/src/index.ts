@@ -1,1 +1,14 @@
-export {};
+export { createGateway } from './gateway.js';
+export type { Gateway } from './gateway.js';
+export { createGatewayApp } from './http/gateway-app.js';
+export type { GatewayAddress, GatewayApp } from './http/gateway-app.js';
+export type { IdempotencyStore, StoredAnswer } from './idempotency.js';
+export { createGatewayMetrics } from './metrics.js';
+export type { GatewayMetrics, MetricSources } from './metrics.js';
+export { createOpenApiDocument } from './openapi.js';
+export type { GatewayPorts } from './ports.js';
+export { createIdempotencyStore } from './sqlite/idempotency-store.js';
+export { createTokens, TokensError } from './tokens.js';
+export type { TokenEntry, Tokens } from './tokens.js';
+export { createFileTokens, createTokensFile } from './tokens-file.js';
+export type { FileTokens, NewTokenEntry } from './tokens-file.js';

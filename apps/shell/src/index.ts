@@ -1,2 +1,14 @@
 export { BusContext, BusExceptionFilter, BusTransportStrategy } from './bus-transport.strategy.js';
 export type { BusTransportOptions } from './bus-transport.strategy.js';
+export { askReadiness } from './http/health.js';
+export type { CheckResult, Readiness, ReadinessCheck } from './http/health.js';
+export { createHttpServer } from './http/http-server.js';
+export type { HttpServer, HttpServerOptions } from './http/http-server.js';
+export { createMetricsRegistry } from './http/metrics.js';
+export { createNestLogger } from './http/nest-logger.js';
+export { OperationsController, operationsPorts } from './http/operations.controller.js';
+export type { OperationsPorts } from './http/operations.controller.js';
+export { ProblemError, statusOf, toProblem } from './http/problem.js';
+export type { FieldProblem, Problem, Refused } from './http/problem.js';
+export { ProblemFilter, sendProblem } from './http/problem-filter.js';
+export type { ProblemFilterOptions } from './http/problem-filter.js';

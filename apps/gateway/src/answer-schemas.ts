@@ -1,0 +1,61 @@
+import { approvalViewSchema, eventViewSchema, problemSchema, toolCallViewSchema } from '@countersign/contracts';
+import { z } from 'zod';
+
+// The answers that only HTTP knows; those that all of Countersign knows are in the contracts.
+
+export const toolCallsSchema = z
+  .strictObject({ calls: z.array(toolCallViewSchema) })
+  .meta({ id: 'ToolCalls', description: 'The calls of one request, in its order.' });
+
+export const approvalPageSchema = z
+  .strictObject({
+    approvals: z.array(approvalViewSchema),
+    nextCursor: z.string().nullable(),
+    position: z.int(),
+  })
+  .meta({ id: 'ApprovalPage', description: 'One page of approvals, and the position of the log that it shows.' });
+
+export const bulkResultsSchema = z
+  .strictObject({
+    results: z.array(
+      z.strictObject({
+        approvalId: z.string(),
+        status: z.enum(['done', 'rejected', 'skipped']),
+        approval: approvalViewSchema.optional(),
+        problem: problemSchema.optional(),
+      }),
+    ),
+  })
+  .meta({
+    id: 'BulkResults',
+    description: 'What became of each approval; skipped: another one could not be answered.',
+  });
+
+export const cancelledRunSchema = z
+  .strictObject({
+    runId: z.string(),
+    cancelled: z.array(z.string()),
+    notCancelled: z.array(z.strictObject({ callId: z.string(), code: z.string(), detail: z.string() })),
+  })
+  .meta({ id: 'CancelledRun', description: 'Which open calls of the run were cancelled, and which were not.' });
+
+export const renewedClaimSchema = z
+  .strictObject({ attempt: z.int(), leaseUntil: z.string() })
+  .meta({ id: 'RenewedClaim', description: 'Until when the claim holds now.' });
+
+export const auditedCallSchema = z
+  .strictObject({
+    callId: z.string(),
+    events: z.array(eventViewSchema),
+    toolCall: toolCallViewSchema.nullable(),
+  })
+  .meta({ id: 'AuditedCall', description: 'The events of a call up to a moment, and the call as it stood then.' });
+
+export const healthSchema = z.strictObject({ status: z.literal('ok') }).meta({ id: 'Health' });
+
+export const readinessSchema = z
+  .strictObject({
+    status: z.literal('ready'),
+    checks: z.record(z.string(), z.looseObject({ status: z.enum(['ok', 'failing']) })),
+  })
+  .meta({ id: 'Readiness' });

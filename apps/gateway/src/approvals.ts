@@ -1,0 +1,78 @@
+import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
+import type { Actor, BulkResult } from '@countersign/commands';
+import { toApprovalView } from '@countersign/read-model';
+import { toProblem } from '@countersign/shell';
+import { ok, refused } from './answer.js';
+import type { Answer } from './answer.js';
+import { conclude } from './conclude.js';
+import type { WriteContext } from './conclude.js';
+import type { GatewayPorts } from './ports.js';
+import { argumentsTooLarge, tooLarge } from './tool-calls.js';
+import { invalidRequest } from './validation.js';
+import { visibilityFor } from './visibility.js';
+
+/** The questions put to people: list, read, answer, take back. */
+export interface Approvals {
+  readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
+  readonly get: (actor: Actor, approvalId: string) => Answer;
+  readonly respond: (context: WriteContext, approvalId: string, body: RespondBody) => Promise<Answer>;
+  readonly respondInBulk: (context: WriteContext, body: RespondInBulkBody) => Promise<Answer>;
+  readonly withdraw: (context: WriteContext, approvalId: string) => Promise<Answer>;
+}
+
+/** The approvals side of the gateway. */
+export function createApprovals(ports: GatewayPorts): Approvals {
+  const { commands, readModel } = ports;
+  return {
+    list: (actor, query) => {
+      const page = readModel.listApprovals(actor.tenant, query);
+      if (page.status === 'invalid-cursor') {
+        throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page' }]);
+      }
+      const approvals = page.rows.map((row) => toApprovalView(row, visibilityFor(actor, row.call)));
+      return ok({ approvals, nextCursor: page.nextCursor, position: page.position });
+    },
+    get: (actor, approvalId) => {
+      const row = readModel.approval(actor.tenant, approvalId);
+      if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
+      return ok(toApprovalView(row, visibilityFor(actor, row.call)));
+    },
+    respond: async ({ actor, commandId }, approvalId, body) => {
+      const large = editTooLarge(body);
+      if (large !== undefined) return large;
+      const outcome = await commands.respond(actor, approvalId, body, commandId);
+      return conclude(ports, 'RespondToApproval', outcome, () => approvalView(ports, actor, approvalId));
+    },
+    respondInBulk: async ({ actor, commandId }, body) => {
+      const large = editTooLarge(body);
+      if (large !== undefined) return large;
+      const outcome = await commands.respondInBulk(actor, body, commandId);
+      return conclude(ports, 'RespondInBulk', outcome, (results) => ({
+        results: results.map((result) => toResult(ports, actor, result)),
+      }));
+    },
+    withdraw: async ({ actor, commandId }, approvalId) => {
+      const outcome = await commands.withdraw(actor, approvalId, commandId);
+      return conclude(ports, 'WithdrawResponse', outcome, () => approvalView(ports, actor, approvalId));
+    },
+  };
+}
+
+function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: string): ApprovalView {
+  const row = readModel.approval(actor.tenant, approvalId);
+  if (row === undefined) throw new Error(`the read model has reached a write of ${approvalId} but does not know it`);
+  return toApprovalView(row, visibilityFor(actor, row.call));
+}
+
+function editTooLarge({ decision }: { readonly decision: RespondBody['decision'] }): Answer | undefined {
+  const large = decision.type === 'edit' ? tooLarge(decision.arguments, 'decision.arguments') : [];
+  return large.length > 0 ? argumentsTooLarge(large) : undefined;
+}
+
+function toResult(ports: GatewayPorts, actor: Actor, result: BulkResult) {
+  const { approvalId, status } = result;
+  const row = ports.readModel.approval(actor.tenant, approvalId);
+  const approval = row === undefined ? {} : { approval: toApprovalView(row, visibilityFor(actor, row.call)) };
+  if (result.status === 'rejected') return { approvalId, status, ...approval, problem: toProblem(result.rejection) };
+  return { approvalId, status, ...approval };
+}

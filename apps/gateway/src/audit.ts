@@ -1,0 +1,63 @@
+import { setImmediate } from 'node:timers/promises';
+import { toEventView, toolCallStream, isCallId } from '@countersign/contracts';
+import type { RecordedEvent } from '@countersign/contracts';
+import { noSuchCall } from '@countersign/commands';
+import type { Actor } from '@countersign/commands';
+import { evolveCall, toToolCallView } from '@countersign/read-model';
+import type { CallRow } from '@countersign/read-model';
+import { ok, refused } from './answer.js';
+import type { Answer } from './answer.js';
+import type { GatewayPorts } from './ports.js';
+
+/** What auditors read: straight from the event store, whole. */
+export interface Audit {
+  /** A call's stream up to a moment, and the call as it stood then. */
+  readonly callEvents: (actor: Actor, callId: string, asOf: string | undefined) => Promise<Answer>;
+  /** The tenant's log in order, one JSON line per event. */
+  readonly log: (actor: Actor, after: number, limit: number) => AsyncGenerator<string, void>;
+}
+
+const pageSize = 200;
+
+/** The audit side of the gateway. */
+export function createAudit({ store }: GatewayPorts): Audit {
+  return {
+    callEvents: async (actor, callId, asOf) => {
+      const stream = isCallId(callId) ? await store.readStream(toolCallStream(callId)) : [];
+      const all = stream.filter(({ metadata }) => metadata.tenant === actor.tenant);
+      if (all.length === 0) return refused(noSuchCall(callId).rejection);
+      const until = asOf === undefined ? Infinity : Date.parse(asOf);
+      const events = all.filter(({ recordedAt }) => Date.parse(recordedAt) <= until);
+      const call = foldOf(events);
+      return ok({
+        callId,
+        events: events.map(toEventView),
+        toolCall: call === undefined ? null : toToolCallView(call, 'whole'),
+      });
+    },
+    log: async function* (actor, after, limit) {
+      let position = after;
+      let left = limit;
+      for (;;) {
+        const page = await store.readAll(position, pageSize);
+        const last = page.at(-1);
+        if (last === undefined) return;
+        position = last.position;
+        const mine = page.filter(({ metadata }) => metadata.tenant === actor.tenant).slice(0, left);
+        left -= mine.length;
+        if (mine.length > 0) yield mine.map(toLine).join('');
+        if (left === 0) return;
+        // The log may be long: others get their turn between its pages.
+        await setImmediate();
+      }
+    },
+  };
+}
+
+function foldOf(events: readonly RecordedEvent[]): CallRow | undefined {
+  return events.reduce<CallRow | undefined>(evolveCall, undefined);
+}
+
+function toLine(event: RecordedEvent): string {
+  return `${JSON.stringify(toEventView(event))}\n`;
+}

@@ -1,0 +1,33 @@
+import type { Actor, Outcome } from '@countersign/commands';
+import { refused, written } from './answer.js';
+import type { Answer } from './answer.js';
+import type { GatewayPorts } from './ports.js';
+import { whenShown } from './visibility.js';
+
+/** Who writes, and the id by which a repeat of the command is recognised. */
+export interface WriteContext {
+  readonly actor: Actor;
+  readonly commandId: string;
+}
+
+/** Long enough for a projection that is busy; the write itself is safe already. */
+const shownMsMax = 10_000;
+
+/** Ends a command: counts it and, when it was carried out, answers once every read shows it. */
+export async function conclude<T>(
+  ports: GatewayPorts,
+  command: string,
+  outcome: Outcome<T>,
+  view: (value: T) => unknown,
+  statusOf: (value: T) => 200 | 201 = () => 200,
+): Promise<Answer> {
+  if (outcome.status === 'rejected') {
+    ports.metrics.commandEnded(command, outcome.rejection.code);
+    return refused(outcome.rejection);
+  }
+  ports.metrics.commandEnded(command, 'done');
+  const waiting = whenShown(ports, outcome.position, shownMsMax);
+  if (waiting !== undefined) await waiting;
+  const position = outcome.position > 0 ? outcome.position : ports.readModel.checkpoint();
+  return written(statusOf(outcome.value), view(outcome.value), position);
+}

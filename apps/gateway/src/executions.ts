@@ -1,0 +1,43 @@
+import type { ClientOutputBody, OutcomeBody } from '@countersign/contracts';
+import type { Commands } from '@countersign/commands';
+import type { Answer } from './answer.js';
+import { conclude } from './conclude.js';
+import type { WriteContext } from './conclude.js';
+import type { GatewayPorts } from './ports.js';
+import { callView } from './tool-calls.js';
+
+type ClaimBody = Parameters<Commands['claim']>[2];
+type RenewBody = Parameters<Commands['renewClaim']>[2];
+type ReconcileBody = Parameters<Commands['reconcile']>[2];
+
+/** The execution of calls by workers and clients. */
+export interface Executions {
+  readonly claim: (context: WriteContext, callId: string, body: ClaimBody) => Promise<Answer>;
+  readonly renew: (context: WriteContext, callId: string, body: RenewBody) => Promise<Answer>;
+  readonly report: (context: WriteContext, callId: string, body: OutcomeBody) => Promise<Answer>;
+  readonly submitOutput: (context: WriteContext, callId: string, body: ClientOutputBody) => Promise<Answer>;
+  readonly reconcile: (context: WriteContext, callId: string, body: ReconcileBody) => Promise<Answer>;
+}
+
+/** The execution side of the gateway. A claim is answered whole: its arguments are what will run. */
+export function createExecutions(ports: GatewayPorts): Executions {
+  const { commands } = ports;
+  return {
+    claim: async ({ actor, commandId }, callId, body) =>
+      conclude(ports, 'ClaimExecution', await commands.claim(actor, callId, body, commandId), (claim) => claim),
+    renew: async ({ actor, commandId }, callId, body) =>
+      conclude(ports, 'RenewClaim', await commands.renewClaim(actor, callId, body, commandId), (renewed) => renewed),
+    report: async ({ actor, commandId }, callId, body) => {
+      const outcome = await commands.reportExecution(actor, callId, body, commandId);
+      return conclude(ports, 'ReportExecution', outcome, () => callView(ports, actor, callId));
+    },
+    submitOutput: async ({ actor, commandId }, callId, body) => {
+      const outcome = await commands.submitClientOutput(actor, callId, body, commandId);
+      return conclude(ports, 'SubmitClientOutput', outcome, () => callView(ports, actor, callId));
+    },
+    reconcile: async ({ actor, commandId }, callId, body) => {
+      const outcome = await commands.reconcile(actor, callId, body, commandId);
+      return conclude(ports, 'ReconcileExecution', outcome, () => callView(ports, actor, callId));
+    },
+  };
+}

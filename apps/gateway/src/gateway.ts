@@ -1,0 +1,75 @@
+import type { ReadinessCheck } from '@countersign/shell';
+import { createApprovals } from './approvals.js';
+import type { Approvals } from './approvals.js';
+import { createAudit } from './audit.js';
+import type { Audit } from './audit.js';
+import { createEventFeed } from './event-feed.js';
+import type { EventFeed } from './event-feed.js';
+import { createExecutions } from './executions.js';
+import type { Executions } from './executions.js';
+import { createIdempotency } from './idempotency.js';
+import type { Idempotency } from './idempotency.js';
+import type { GatewayPorts } from './ports.js';
+import { createToolCalls } from './tool-calls.js';
+import type { ToolCalls } from './tool-calls.js';
+import { createWaiters } from './waiters.js';
+
+/** The API without its HTTP: who may do it is settled, and the bodies are read. */
+export interface Gateway {
+  readonly toolCalls: ToolCalls;
+  readonly approvals: Approvals;
+  readonly executions: Executions;
+  readonly events: EventFeed;
+  readonly audit: Audit;
+  readonly idempotency: Idempotency;
+  readonly checks: readonly ReadinessCheck[];
+  readonly metricsText: () => Promise<string>;
+  /** Ends streams and lets go whoever waits. */
+  readonly close: () => void;
+}
+
+/** The gateway over its ports. */
+export function createGateway(ports: GatewayPorts): Gateway {
+  const waiters = createWaiters(ports);
+  const events = createEventFeed(ports);
+  ports.metrics.observe({ ...ports, longPollWaiters: waiters.count, eventStreams: events.count });
+  return {
+    toolCalls: createToolCalls(ports, waiters),
+    approvals: createApprovals(ports),
+    executions: createExecutions(ports),
+    events,
+    audit: createAudit(ports),
+    idempotency: createIdempotency({ store: ports.idempotency, clock: ports.clock }),
+    checks: [storeCheck(ports), projectionCheck(ports), ...(ports.checks ?? [])],
+    metricsText: () => ports.metrics.registry.metrics(),
+    close: () => {
+      waiters.close();
+      events.close();
+    },
+  };
+}
+
+function storeCheck({ store }: GatewayPorts): ReadinessCheck {
+  return {
+    name: 'event-store',
+    check: () => {
+      const health = store.health();
+      return health.status === 'ok' ? health : { status: 'failing', why: `${health.status}: ${health.why}` };
+    },
+  };
+}
+
+/** How far the views may be behind a log that is being written to. */
+const lagMax = 10_000;
+
+function projectionCheck({ store, readModel }: GatewayPorts): ReadinessCheck {
+  return {
+    name: 'read-model',
+    check: async () => {
+      const behind = (await store.head()) - readModel.checkpoint();
+      return behind <= lagMax
+        ? { status: 'ok' }
+        : { status: 'failing', why: `${String(behind)} positions behind the log` };
+    },
+  };
+}

@@ -1,0 +1,55 @@
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { routes } from '../routes.js';
+import { Endpoint } from './endpoint.js';
+import { paramOf, queryOf, read, write } from './exchange.js';
+import type { ApiRequest, Exchange } from './exchange.js';
+import { exchangeToken } from './exchange-token.js';
+
+/** What approvers do. */
+@Controller()
+export class ApprovalsController {
+  readonly #http: Exchange;
+
+  constructor(@Inject(exchangeToken) http: Exchange) {
+    this.#http = http;
+  }
+
+  @Endpoint(routes.listApprovals)
+  list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { approvals } = this.#http.gateway;
+    const query = queryOf(routes.listApprovals, request);
+    return read(this.#http, request, reply, (actor) => approvals.list(actor, query));
+  }
+
+  @Endpoint(routes.getApproval)
+  get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { approvals } = this.#http.gateway;
+    queryOf(routes.getApproval, request);
+    return read(this.#http, request, reply, (actor) => approvals.get(actor, paramOf(request, 'approvalId')));
+  }
+
+  @Endpoint(routes.respond)
+  respond(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { approvals } = this.#http.gateway;
+    return write(this.#http, routes.respond, request, reply, (context, body) =>
+      approvals.respond(context, paramOf(request, 'approvalId'), body),
+    );
+  }
+
+  @Endpoint(routes.respondInBulk)
+  respondInBulk(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { approvals } = this.#http.gateway;
+    return write(this.#http, routes.respondInBulk, request, reply, (context, body) =>
+      approvals.respondInBulk(context, body),
+    );
+  }
+
+  @Endpoint(routes.withdraw)
+  withdraw(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { approvals } = this.#http.gateway;
+    return write(this.#http, routes.withdraw, request, reply, (context) =>
+      approvals.withdraw(context, paramOf(request, 'approvalId')),
+    );
+  }
+}

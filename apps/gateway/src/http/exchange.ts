@@ -1,0 +1,125 @@
+import type { IncomingMessage } from 'node:http';
+import type { Actor } from '@countersign/commands';
+import { ProblemError } from '@countersign/shell';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { Answer } from '../answer.js';
+import type { WriteContext } from '../conclude.js';
+import type { Gateway } from '../gateway.js';
+import type { GatewayPorts } from '../ports.js';
+import type { Route } from '../route.js';
+import { invalidRequest, parseWith } from '../validation.js';
+import { whenShown } from '../visibility.js';
+
+/** A request as it comes to a controller: its sender is proved, its body is JSON that every parser reads alike. */
+export interface ApiRequest extends FastifyRequest {
+  /** Undefined on public routes alone. */
+  actor: Actor | undefined;
+  /** The body as it was sent; kept only when an idempotency key asks for its hash. */
+  bodyBytes: Buffer | undefined;
+  /** On the monotonic clock. */
+  startedAtMs: number;
+  /** The id of its route in the table; empty until the guard has looked. */
+  routeId: string;
+  readonly raw: IncomingMessage;
+}
+
+/** What turns requests into calls of the gateway, and answers into responses. */
+export interface Exchange {
+  readonly ports: GatewayPorts;
+  readonly gateway: Gateway;
+}
+
+const noBody = Buffer.alloc(0);
+const nothing = z.strictObject({});
+const keyLengthMax = 255;
+const shownMsMax = 2000;
+
+/** Who sent the request. */
+export function actorOf(request: ApiRequest): Actor {
+  if (request.actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
+  return request.actor;
+}
+
+/** A parameter of the path. */
+export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'runId'): string {
+  return (request.params as Readonly<Record<string, string>>)[name] ?? '';
+}
+
+/** The query as the route knows it; a parameter that it does not know is refused. */
+export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, request: ApiRequest): z.output<Q> {
+  return parseWith(route.query ?? nothing, request.query) as z.output<Q>;
+}
+
+/** Reads a body, runs the command once per idempotency key, and sends its answer. */
+export async function write<B extends z.ZodType>(
+  http: Exchange,
+  route: Route<B>,
+  request: ApiRequest,
+  reply: FastifyReply,
+  run: (context: WriteContext, body: z.output<B>) => Promise<Answer>,
+): Promise<void> {
+  const actor = actorOf(request);
+  refuseQuery(request);
+  const body = bodyOf(route, request);
+  const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined;
+  if (key === undefined) {
+    send(http, request, reply, await run({ actor, commandId: http.ports.ids.uuid() }, body));
+    return;
+  }
+  const keyed = { actor, target: `POST ${request.url}`, key: checkedKey(key), bytes: request.bodyBytes ?? noBody };
+  send(
+    http,
+    request,
+    reply,
+    await http.gateway.idempotency.answer(keyed, (commandId) => run({ actor, commandId }, body)),
+  );
+}
+
+function bodyOf<B extends z.ZodType>(route: Route<B>, request: ApiRequest): z.output<B> {
+  const { body } = request;
+  if (body === undefined && route.body !== undefined && route.isBodyOptional !== true) {
+    throw new ProblemError('invalid-request', 'this needs a JSON body');
+  }
+  return parseWith(route.body ?? nothing, body === undefined ? {} : body) as z.output<B>;
+}
+
+function checkedKey(key: string | string[]): string {
+  if (typeof key === 'string' && key !== '' && key.length <= keyLengthMax) return key;
+  throw invalidRequest([{ path: 'Idempotency-Key', message: `must have 1 to ${String(keyLengthMax)} characters` }]);
+}
+
+function refuseQuery(request: ApiRequest): void {
+  if (request.url.includes('?')) parseWith(nothing, request.query);
+}
+
+/** Sends what a read answers, once the views show the position that the reader has seen. */
+export async function read(
+  http: Exchange,
+  request: ApiRequest,
+  reply: FastifyReply,
+  run: (actor: Actor) => Answer | Promise<Answer>,
+): Promise<void> {
+  const actor = actorOf(request);
+  const seen = request.headers['countersign-position'];
+  if (seen !== undefined) await whenShown(http.ports, positionOf('Countersign-Position', seen), shownMsMax);
+  send(http, request, reply, await run(actor));
+}
+
+/** A position of the log in a header. */
+export function positionOf(name: string, value: string | string[]): number {
+  const position = typeof value === 'string' && /^[0-9]{1,16}$/.test(value) ? Number(value) : NaN;
+  if (Number.isSafeInteger(position)) return position;
+  throw invalidRequest([{ path: name, message: 'must be a position of the log, a whole number' }]);
+}
+
+/** Sends an answer as it is: one JSON text, no serializer in between. */
+export function send({ ports }: Exchange, request: ApiRequest, reply: FastifyReply, answer: Answer): void {
+  const { status, body, position } = answer;
+  if (position !== undefined) void reply.header('countersign-position', position);
+  void reply
+    .code(status)
+    .header('content-type', status >= 400 ? 'application/problem+json' : 'application/json')
+    .send(JSON.stringify(body));
+  ports.metrics.requestAnswered(request.routeId, status, performance.now() - request.startedAtMs);
+}

@@ -1,0 +1,149 @@
+import 'reflect-metadata';
+import type { AddressInfo } from 'node:net';
+import { limits } from '@countersign/contracts';
+import { EventStoreDamagedError, EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { NestApplicationOptions } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import type { NestFastifyApplication } from '@nestjs/platform-fastify';
+import { ProblemFilter, createHttpServer, createNestLogger } from '@countersign/shell';
+import type { HttpServer, Refused } from '@countersign/shell';
+import { createGateway } from '../gateway.js';
+import type { GatewayPorts } from '../ports.js';
+import { createMethodsOf } from '../route.js';
+import { allRoutes } from '../routes.js';
+import { authenticate } from './authenticate.js';
+import { parseBody } from './body.js';
+import type { ApiRequest } from './exchange.js';
+import { GatewayModule } from './gateway.module.js';
+import { RolesGuard } from './roles.guard.js';
+
+/** Where the gateway listens. */
+export interface GatewayAddress {
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+}
+
+/** The API as a server. */
+export interface GatewayApp {
+  /** Where it is reached; meaningful once it listens. */
+  readonly url: string;
+  /** Starts to accept requests; answers the url. */
+  readonly listen: () => Promise<string>;
+  /** Accepts nothing new, ends streams, lets requests in progress finish, and closes. */
+  readonly close: () => Promise<void>;
+}
+
+/** How long requests in progress may take at the end. */
+const finishMsMax = 10_000;
+
+/**
+ * The HTTP API over its ports. The ports stay the caller's: they are closed by whoever opened them, after this.
+ * @example
+ * const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 7400 });
+ * await app.listen();
+ */
+export async function createGatewayApp(ports: GatewayPorts, { host, port }: GatewayAddress): Promise<GatewayApp> {
+  const gateway = createGateway(ports);
+  const filter = new ProblemFilter(ports.log, {
+    known: (error) => knownError(ports, error),
+    onAnswered: (request, status) => {
+      const { routeId, startedAtMs } = request as ApiRequest;
+      ports.metrics.requestAnswered(routeId, status, performance.now() - startedAtMs);
+    },
+  });
+  const server = createHttpServer({
+    bodyBytesMax: limits.bodyBytesMax,
+    filter,
+    methodsOf: createMethodsOf(allRoutes),
+  });
+  readRequests(server, ports);
+  const options: Pick<NestApplicationOptions, 'bodyParser' | 'logger' | 'abortOnError'> = {
+    bodyParser: false,
+    logger: createNestLogger(ports.log),
+    abortOnError: false,
+  };
+  const app = await NestFactory.create<NestFastifyApplication>(
+    GatewayModule.over({ ports, gateway }),
+    server.adapter,
+    options,
+  );
+  app.useGlobalGuards(new RolesGuard(ports));
+  app.useGlobalFilters(filter);
+
+  const urlOf = (): string => {
+    const address = server.fastify.server.address() as AddressInfo | null;
+    const name = host.includes(':') ? `[${host}]` : host;
+    return `http://${name}:${String(address?.port ?? port)}`;
+  };
+  return {
+    get url() {
+      return urlOf();
+    },
+    listen: async () => {
+      await app.listen(port, host);
+      return urlOf();
+    },
+    close: async () => {
+      server.drain();
+      gateway.close();
+      const cancelTimer = ports.clock.setTimer(finishMsMax, () => {
+        server.fastify.server.closeAllConnections();
+      });
+      await app.close();
+      cancelTimer();
+    },
+  };
+}
+
+/** What comes before the guard: who sends it, before a byte of the body is read; then the body. */
+function readRequests({ fastify }: HttpServer, ports: GatewayPorts): void {
+  fastify.decorateRequest('actor', undefined);
+  fastify.decorateRequest('bodyBytes', undefined);
+  fastify.decorateRequest('startedAtMs', 0);
+  fastify.decorateRequest('routeId', '');
+  fastify.addHook('onRequest', (received, _reply, done) => {
+    const request = received as ApiRequest;
+    request.startedAtMs = performance.now();
+    done(
+      attempt(() => {
+        // The other paths are public; the guard asks for an actor wherever there is none.
+        if (request.url.startsWith('/v1/')) request.actor = authenticate(ports, request);
+      }),
+    );
+  });
+  fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (received, bytes, done) => {
+    const request = received as ApiRequest;
+    let body: unknown;
+    const failure = attempt(() => {
+      if (request.headers['idempotency-key'] !== undefined) request.bodyBytes = bytes as Buffer;
+      body = parseBody(bytes as Buffer);
+    });
+    done(failure ?? null, body);
+  });
+}
+
+/** Runs something that refuses by throwing; answers what it threw. */
+function attempt(fn: () => void): Error | undefined {
+  try {
+    fn();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+function knownError({ log }: GatewayPorts, error: unknown): Refused | undefined {
+  if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) {
+    log.warn({ error }, 'the event store could not be written');
+    return {
+      code: 'unavailable',
+      detail: 'the event store cannot be written at the moment; repeating the request is safe',
+    };
+  }
+  if (error instanceof EventStoreDamagedError) {
+    log.error({ error }, 'the event store is damaged');
+    return { code: 'unavailable', detail: 'the event store is damaged and must be restored' };
+  }
+  return undefined;
+}

@@ -1,0 +1,35 @@
+import { Module } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import { OperationsController, operationsPorts } from '@countersign/shell';
+import { routes } from '../routes.js';
+import { ApprovalsController } from './approvals.controller.js';
+import { serveAs } from './endpoint.js';
+import { ExecutionsController } from './executions.controller.js';
+import type { Exchange } from './exchange.js';
+import { exchangeToken } from './exchange-token.js';
+import { OpenApiController } from './openapi.controller.js';
+import { StreamsController } from './streams.controller.js';
+import { ToolCallsController } from './tool-calls.controller.js';
+
+/** Nest's view of the gateway: the controllers, over the gateway that was made outside. */
+@Module({})
+export class GatewayModule {
+  static over(http: Exchange): DynamicModule {
+    for (const name of ['healthz', 'readyz', 'metrics'] as const) serveAs(routes[name], OperationsController, name);
+    return {
+      module: GatewayModule,
+      controllers: [
+        ToolCallsController,
+        ApprovalsController,
+        ExecutionsController,
+        StreamsController,
+        OpenApiController,
+        OperationsController,
+      ],
+      providers: [
+        { provide: exchangeToken, useValue: http },
+        { provide: operationsPorts, useValue: http.gateway },
+      ],
+    };
+  }
+}

@@ -1,0 +1,72 @@
+import { Readable } from 'node:stream';
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import { eventTypes } from '@countersign/contracts';
+import type { FastifyReply } from 'fastify';
+import type { EventSink } from '../event-feed.js';
+import { routes } from '../routes.js';
+import { invalidRequest } from '../validation.js';
+import { Endpoint } from './endpoint.js';
+import { actorOf, paramOf, positionOf, queryOf, read } from './exchange.js';
+import type { ApiRequest, Exchange } from './exchange.js';
+import { exchangeToken } from './exchange-token.js';
+
+/** The log, as a stream of events for programs and as an export for auditors. */
+@Controller()
+export class StreamsController {
+  readonly #http: Exchange;
+
+  constructor(@Inject(exchangeToken) http: Exchange) {
+    this.#http = http;
+  }
+
+  @Endpoint(routes.streamEvents)
+  stream(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+    const { after = 0, types, ...filter } = queryOf(routes.streamEvents, request);
+    const lastEventId = request.headers['last-event-id'];
+    const selection = {
+      ...filter,
+      // A reader that comes back sends the same address again, and where it was.
+      after: lastEventId === undefined ? after : positionOf('Last-Event-ID', lastEventId),
+      types: types === undefined ? undefined : typesOf(types),
+    };
+    this.#http.gateway.events.open(actorOf(request), selection, openSink(reply));
+  }
+
+  @Endpoint(routes.auditToolCall)
+  auditToolCall(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { audit } = this.#http.gateway;
+    const { asOf } = queryOf(routes.auditToolCall, request);
+    return read(this.#http, request, reply, (actor) => audit.callEvents(actor, paramOf(request, 'callId'), asOf));
+  }
+
+  @Endpoint(routes.auditLog)
+  auditLog(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
+    const { after = 0, limit = Infinity } = queryOf(routes.auditLog, request);
+    const lines = this.#http.gateway.audit.log(actorOf(request), after, limit);
+    // The stream asks for the next page only when the socket has taken what is there.
+    const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
+    void reply.header('content-type', 'application/x-ndjson').send(body);
+  }
+}
+
+function typesOf(list: string): ReadonlySet<string> {
+  const types = list.split(',').filter((type) => type !== '');
+  const unknown = types.filter((type) => !(eventTypes as readonly string[]).includes(type));
+  if (unknown.length > 0) throw invalidRequest([{ path: 'types', message: `there is no event ${unknown.join(', ')}` }]);
+  return new Set(types);
+}
+
+/** Takes the socket from fastify: what follows has no end and no length. */
+function openSink(reply: FastifyReply): EventSink {
+  const { raw } = reply;
+  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
+  reply.hijack();
+  // A proxy that waits for a full buffer would hold events back.
+  raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+  return {
+    write: (text) => raw.write(text),
+    onDrain: (listener) => raw.once('drain', listener),
+    onClose: (listener) => raw.once('close', listener),
+    end: () => raw.end(),
+  };
+}

@@ -1,0 +1,174 @@
+/** One thing in a JSON text that would be read otherwise by another parser, or could not be canonicalised. */
+export interface JsonFault {
+  /** Such as `calls.0.arguments.amount`; empty for the whole text. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What a scan found. `too-deep`: the text must not reach a parser. */
+export interface JsonScan {
+  readonly depth: 'ok' | 'too-deep';
+  readonly faults: readonly JsonFault[];
+}
+
+/** An object or array that is open at the moment. */
+interface Frame {
+  /** The keys seen so far; null in an array. */
+  readonly keys: Set<string> | null;
+  key: string;
+  index: number;
+}
+
+const [quote, comma, minus, zero, nine, openArray, backslash, closeArray, openObject, closeObject] = [
+  0x22, 0x2c, 0x2d, 0x30, 0x39, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
+] as const;
+/** More of them help nobody, and a body may be made of nothing else. */
+const faultsMax = 1000;
+
+/**
+ * What `JSON.parse` would silently change or let through: duplicate keys, integers beyond ±(2^53−1), numbers that lose
+ * precision, `__proto__`, lone surrogates, nesting deeper than `depthMax`. One pass over the text, no recursion.
+ *
+ * It expects valid JSON: of a broken text it may say anything, but never throws and never loops. So it can run first,
+ * and keep a text nested a million levels deep away from the parser.
+ */
+export function scanJson(text: string, depthMax: number): JsonScan {
+  const faults: JsonFault[] = [];
+  const frames: Frame[] = [];
+  let frame: Frame | undefined;
+  let expectsKey = false;
+  let at = 0;
+
+  const fault = (message: string): void => {
+    if (faults.length < faultsMax) faults.push({ path: pathOf(frames), message });
+  };
+  const bracket = (code: number): void => {
+    if (code === openObject || code === openArray) {
+      expectsKey = code === openObject;
+      frame = { keys: expectsKey ? new Set() : null, key: '', index: 0 };
+      frames.push(frame);
+    } else if (code === closeObject || code === closeArray) {
+      frames.pop();
+      frame = frames.at(-1);
+      expectsKey = false;
+    }
+  };
+  const next = (): void => {
+    if (frame === undefined) return;
+    frame.index += 1;
+    expectsKey = frame.keys !== null;
+  };
+  const string = (): void => {
+    const end = endOfString(text, at);
+    const isEscaped = end < 0;
+    const closing = Math.abs(end);
+    const value = expectsKey || isEscaped ? textOf(text, at, closing, isEscaped) : '';
+    if (expectsKey && frame?.keys) {
+      frame.key = value;
+      judgeKey(frame.keys, value, frames, fault);
+      frame.keys.add(value);
+      expectsKey = false;
+    }
+    // UTF-8 has no lone surrogates: only an escape can make one.
+    if (isEscaped && !value.isWellFormed()) fault('holds a lone surrogate, which is no text');
+    at = closing;
+  };
+  const number = (): void => {
+    const start = at;
+    while (isNumberPart(text.charCodeAt(at + 1))) at += 1;
+    const problem = judgeNumber(text, start, at + 1);
+    if (problem !== undefined) fault(problem);
+  };
+
+  for (; at < text.length && frames.length <= depthMax; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) string();
+    else if (code === comma) next();
+    else if (code === minus || (code >= zero && code <= nine)) number();
+    else bracket(code);
+  }
+  if (frames.length <= depthMax) return { depth: 'ok', faults };
+  fault(`is nested deeper than ${String(depthMax)} levels`);
+  return { depth: 'too-deep', faults };
+}
+
+/** Where the string that starts at `start` ends; negative when it holds an escape. */
+function endOfString(text: string, start: number): number {
+  let isEscaped = false;
+  let at = start + 1;
+  for (; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === quote) break;
+    if (code === backslash) {
+      isEscaped = true;
+      at += 1;
+    }
+  }
+  return isEscaped ? -at : at;
+}
+
+function textOf(text: string, start: number, end: number, isEscaped: boolean): string {
+  if (!isEscaped) return text.slice(start + 1, end);
+  try {
+    return JSON.parse(text.slice(start, end + 1)) as string;
+  } catch {
+    // Not JSON: the parser says so.
+    return '';
+  }
+}
+
+function judgeKey(keys: ReadonlySet<string>, key: string, frames: readonly Frame[], fault: (message: string) => void) {
+  if (keys.has(key)) fault('is a duplicate key');
+  // Copied onto another object they would change its prototype.
+  if (key === '__proto__' || (key === 'prototype' && frames.at(-2)?.key === 'constructor')) fault('is a forbidden key');
+}
+
+function pathOf(frames: readonly Frame[]): string {
+  return frames.map(({ keys, key, index }) => (keys === null ? String(index) : key)).join('.');
+}
+
+function isNumberPart(code: number): boolean {
+  // Digits, sign, point, exponent.
+  return (
+    (code >= zero && code <= nine) || code === 0x2e || code === 0x65 || code === 0x45 || code === 0x2b || code === minus
+  );
+}
+
+/** So few digits without an exponent are always kept by a double. */
+const exactLengthMax = 15;
+
+function judgeNumber(text: string, start: number, end: number): string | undefined {
+  const isShort = end - start <= exactLengthMax;
+  if (isShort && !hasExponent(text, start, end)) return undefined;
+  const literal = text.slice(start, end);
+  const value = Number(literal);
+  if (Number.isNaN(value)) return undefined;
+  if (!Number.isFinite(value)) return 'is too large for a number; send it as a string';
+  const size = Math.abs(value);
+  // Below 1e21 a number is written out as an integer again, however it came.
+  if (size > Number.MAX_SAFE_INTEGER && (size < 1e21 || /^-?\d+$/.test(literal))) {
+    return 'is an integer beyond ±(2^53−1); send it as a string';
+  }
+  return digitsOf(literal) === digitsOf(String(value)) ? undefined : 'would lose precision; send it as a string';
+}
+
+function hasExponent(text: string, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    if ((text.charCodeAt(at) | 0x20) === 0x65) return true;
+  }
+  return false;
+}
+
+/** The significant digits and the power of ten of a decimal: equal for `1.50`, `15e-1` and `0.15e1`. */
+function digitsOf(literal: string): string {
+  const unsigned = literal.startsWith('-') ? literal.slice(1) : literal;
+  const [mantissa = '', exponent = '0'] = unsigned.toLowerCase().split('e');
+  const [whole = '', fraction = ''] = mantissa.split('.');
+  const digits = whole + fraction;
+  let first = 0;
+  while (digits.charCodeAt(first) === zero) first += 1;
+  let last = digits.length;
+  while (last > first && digits.charCodeAt(last - 1) === zero) last -= 1;
+  if (first === last) return '0';
+  return `${digits.slice(first, last)}e${String(Number(exponent) - fraction.length + digits.length - last)}`;
+}

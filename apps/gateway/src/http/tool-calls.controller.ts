@@ -1,0 +1,65 @@
+import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { routes } from '../routes.js';
+import { Endpoint } from './endpoint.js';
+import { paramOf, queryOf, read, write } from './exchange.js';
+import type { ApiRequest, Exchange } from './exchange.js';
+import { exchangeToken } from './exchange-token.js';
+
+/** What agents do with their calls and runs. */
+@Controller()
+export class ToolCallsController {
+  readonly #http: Exchange;
+
+  constructor(@Inject(exchangeToken) http: Exchange) {
+    this.#http = http;
+  }
+
+  @Endpoint(routes.requestToolCalls)
+  request(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { toolCalls } = this.#http.gateway;
+    return write(this.#http, routes.requestToolCalls, request, reply, (context, body) =>
+      toolCalls.request(context, body),
+    );
+  }
+
+  @Endpoint(routes.getToolCall)
+  get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { toolCalls } = this.#http.gateway;
+    const waiting = queryOf(routes.getToolCall, request);
+    return read(this.#http, request, reply, (actor) =>
+      toolCalls.get(actor, paramOf(request, 'callId'), waiting, (listener) => reply.raw.once('close', listener)),
+    );
+  }
+
+  @Endpoint(routes.requestApproval)
+  requestApproval(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { toolCalls } = this.#http.gateway;
+    return write(this.#http, routes.requestApproval, request, reply, (context, body) =>
+      toolCalls.requestApproval(context, paramOf(request, 'callId'), body),
+    );
+  }
+
+  @Endpoint(routes.cancelToolCall)
+  cancel(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { toolCalls } = this.#http.gateway;
+    return write(this.#http, routes.cancelToolCall, request, reply, (context, { reason }) =>
+      toolCalls.cancel(context, paramOf(request, 'callId'), reason),
+    );
+  }
+
+  @Endpoint(routes.getRun)
+  getRun(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { toolCalls } = this.#http.gateway;
+    queryOf(routes.getRun, request);
+    return read(this.#http, request, reply, (actor) => toolCalls.getRun(actor, paramOf(request, 'runId')));
+  }
+
+  @Endpoint(routes.cancelRun)
+  cancelRun(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { toolCalls } = this.#http.gateway;
+    return write(this.#http, routes.cancelRun, request, reply, (context, { reason }) =>
+      toolCalls.cancelRun(context, paramOf(request, 'runId'), reason),
+    );
+  }
+}

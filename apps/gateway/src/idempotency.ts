@@ -1,0 +1,105 @@
+import { hash } from 'node:crypto';
+import type { Actor } from '@countersign/commands';
+import { uuidV5 } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
+import { refused } from './answer.js';
+import type { Answer } from './answer.js';
+
+/** An answer that was given, by the hash of what it was asked for. */
+export interface StoredAnswer {
+  readonly bodyHash: string;
+  readonly status: number;
+  /** The body as JSON text. */
+  readonly body: string;
+  readonly position: number | null;
+  readonly storedAtMs: number;
+}
+
+/** Where given answers are kept. Losing them costs nothing but the first answer's exact words: the log recognises the command. */
+export interface IdempotencyStore {
+  readonly find: (scope: string) => StoredAnswer | undefined;
+  readonly save: (scope: string, answer: StoredAnswer) => void;
+  /** Forgets what was stored before a time. */
+  readonly purge: (beforeMs: number) => void;
+  readonly close: () => void;
+}
+
+/** One keyed request. */
+export interface KeyedRequest {
+  readonly actor: Actor;
+  /** Method and path, such as `POST /v1/tool-calls`. */
+  readonly target: string;
+  readonly key: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Gives a repeated request its first answer again. */
+export interface Idempotency {
+  /** Runs the request, or answers as the first one of its key was answered. `commandId` is the same for every repeat. */
+  readonly answer: (request: KeyedRequest, run: (commandId: string) => Promise<Answer>) => Promise<Answer>;
+}
+
+const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
+const keptMs = 24 * 60 * 60 * 1000;
+const purgeEveryMs = 10 * 60 * 1000;
+
+/**
+ * Idempotency keys over a store. A crash between an append and the storing of its answer is healed by the stream: the
+ * repeat carries the same command id, and the write side recognises it.
+ */
+export function createIdempotency({ store, clock }: { store: IdempotencyStore; clock: Clock }): Idempotency {
+  const running = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Answer> }>();
+  let purgedAtMs = 0;
+
+  const purgeNowAndThen = (): void => {
+    const now = clock.now();
+    if (now - purgedAtMs < purgeEveryMs) return;
+    purgedAtMs = now;
+    store.purge(now - keptMs);
+  };
+
+  const runFirst = async (
+    scope: string,
+    bodyHash: string,
+    run: (commandId: string) => Promise<Answer>,
+  ): Promise<Answer> => {
+    const answer = await run(uuidV5(namespace, `${scope}:${bodyHash}`));
+    if (!isDecided(answer.status)) return answer;
+    const { status, body, position = null } = answer;
+    store.save(scope, { bodyHash, status, body: JSON.stringify(body), position, storedAtMs: clock.now() });
+    purgeNowAndThen();
+    return answer;
+  };
+
+  return {
+    answer: async ({ actor, target, key, bytes }, run) => {
+      const scope = hash('sha256', JSON.stringify([actor.tenant, actor.principal, target, key]));
+      const bodyHash = hash('sha256', bytes);
+      const first = running.get(scope);
+      if (first !== undefined) return first.bodyHash === bodyHash ? first.answer : reused(key);
+      const stored = store.find(scope);
+      if (stored !== undefined && clock.now() - stored.storedAtMs < keptMs) {
+        return stored.bodyHash === bodyHash ? toAnswer(stored) : reused(key);
+      }
+      const answer = runFirst(scope, bodyHash, run).finally(() => running.delete(scope));
+      running.set(scope, { bodyHash, answer });
+      return answer;
+    },
+  };
+}
+
+/** Whether an answer stays true: what failed on our side, or was refused for the moment, is tried again. */
+function isDecided(status: number): boolean {
+  return status < 500 && status !== 429 && status !== 408;
+}
+
+function toAnswer({ status, body, position }: StoredAnswer): Answer {
+  return { status, body: JSON.parse(body) as unknown, ...(position === null ? {} : { position }) };
+}
+
+function reused(key: string): Answer {
+  return refused({
+    code: 'idempotency-key-reused',
+    detail: `the idempotency key ${JSON.stringify(key)} was used for another body; use a new key for a new request`,
+  });
+}

@@ -1,0 +1,140 @@
+import type { EventStore } from '@countersign/event-store';
+import type { ReadModel } from '@countersign/read-model';
+import type { Clock } from '@countersign/runtime';
+import { createMetricsRegistry } from '@countersign/shell';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+
+/** What is asked only when somebody scrapes. */
+export interface MetricSources {
+  readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'>;
+  readonly store: Pick<EventStore, 'head'>;
+  readonly clock: Clock;
+  readonly longPollWaiters: () => number;
+  readonly eventStreams: () => number;
+}
+
+/** The figures of a process that serves the API. Telling one costs less than a microsecond. */
+export interface GatewayMetrics {
+  readonly registry: Registry;
+  /** A command and how it ended: `done`, or the code of the refusal. */
+  readonly commandEnded: (command: string, code: string) => void;
+  /** An answered request; streams are not among them. */
+  readonly requestAnswered: (route: string, status: number, durationMs: number) => void;
+  readonly refusedAtTheDoor: (code: 'unauthenticated' | 'forbidden') => void;
+  /** For the event store: one commit, of how many events, and how long it took. */
+  readonly storeCommitted: (commit: { readonly events: number; readonly durationMs: number }) => void;
+  /** For the deadlines: one was recorded this late. */
+  readonly deadlineFired: (lagMs: number) => void;
+  /** Collects these at each scrape. */
+  readonly observe: (sources: MetricSources) => void;
+}
+
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** Metrics in a registry of their own. */
+export function createGatewayMetrics(): GatewayMetrics {
+  const registry = createMetricsRegistry();
+  const registers = [registry];
+  const commands = new Counter({
+    name: 'countersign_commands_total',
+    help: 'Commands by name and outcome: done, or the code of the refusal.',
+    labelNames: ['command', 'code'],
+    registers,
+  });
+  const requests = new Histogram({
+    name: 'countersign_http_request_seconds',
+    help: 'Time to answer a request, by route and status.',
+    labelNames: ['route', 'status'],
+    buckets: secondsBuckets,
+    registers,
+  });
+  const doors = new Counter({
+    name: 'countersign_http_refused_total',
+    help: 'Requests refused before they reached a command.',
+    labelNames: ['code'],
+    registers,
+  });
+  const store = createStoreMetrics(registers);
+  const deadlineLag = new Histogram({
+    name: 'countersign_deadline_lag_seconds',
+    help: 'How long after a deadline it was recorded.',
+    buckets: secondsBuckets,
+    registers,
+  });
+  return {
+    registry,
+    commandEnded: (command, code) => {
+      commands.inc({ command, code });
+    },
+    requestAnswered: (route, status, durationMs) => {
+      requests.observe({ route, status }, durationMs / 1000);
+    },
+    refusedAtTheDoor: (code) => {
+      doors.inc({ code });
+    },
+    storeCommitted: store,
+    deadlineFired: (lagMs) => {
+      deadlineLag.observe(lagMs / 1000);
+    },
+    observe: (sources) => {
+      observeSources(registers, sources);
+    },
+  };
+}
+
+function createStoreMetrics(registers: Registry[]): GatewayMetrics['storeCommitted'] {
+  const commits = new Counter({
+    name: 'countersign_store_commits_total',
+    help: 'Commits of the event store.',
+    registers,
+  });
+  const events = new Counter({ name: 'countersign_store_events_total', help: 'Events recorded.', registers });
+  const size = new Histogram({
+    name: 'countersign_store_commit_events',
+    help: 'Events in one commit.',
+    buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
+    registers,
+  });
+  const seconds = new Histogram({
+    name: 'countersign_store_commit_seconds',
+    help: 'Time of one commit, flush included.',
+    buckets: secondsBuckets,
+    registers,
+  });
+  return (commit) => {
+    commits.inc();
+    events.inc(commit.events);
+    size.observe(commit.events);
+    seconds.observe(commit.durationMs / 1000);
+  };
+}
+
+function observeSources(registers: Registry[], sources: MetricSources): void {
+  const { readModel, store, clock } = sources;
+  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set(await read());
+      },
+    });
+  };
+  const ageSeconds = (atMs: number | null): number => (atMs === null ? 0 : Math.max(0, clock.now() - atMs) / 1000);
+  gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
+  gauge('countersign_oldest_pending_approval_seconds', 'Age of the oldest pending approval.', () => {
+    const { oldestPendingAt } = readModel.stats();
+    return ageSeconds(oldestPendingAt === null ? null : Date.parse(oldestPendingAt));
+  });
+  gauge('countersign_tool_calls', 'Tool calls known to the read model.', () => readModel.stats().calls);
+  gauge('countersign_projection_lag_positions', 'How far the read model is behind the log.', async () =>
+    Math.max(0, (await store.head()) - readModel.checkpoint()),
+  );
+  gauge('countersign_deadline_overdue_seconds', 'How long the earliest deadline is overdue.', () =>
+    ageSeconds(readModel.nextDueAt()),
+  );
+  gauge('countersign_event_streams', 'Open event streams.', sources.eventStreams);
+  gauge('countersign_long_polls', 'Requests that wait for a call to change.', sources.longPollWaiters);
+}

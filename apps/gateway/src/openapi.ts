@@ -1,0 +1,4 @@
+/** The OpenAPI document. */
+export function createOpenApiDocument(): Record<string, unknown> {
+  return { openapi: '3.1.0' };
+}

@@ -1,0 +1,52 @@
+import type { ErrorCode } from '@countersign/contracts';
+import { roles } from '@countersign/commands';
+import type { Actor, Role } from '@countersign/commands';
+import type { z } from 'zod';
+
+/** Every role of the tenant may. */
+export const anyRole = roles;
+
+/** One route: all that is known about it, in one place. */
+export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {
+  readonly id: string;
+  readonly method: 'GET' | 'POST' | 'DELETE';
+  /** Parameters as `:name`. */
+  readonly path: string;
+  readonly tag: string;
+  readonly summary: string;
+  /** One of them is enough; `public`: no token is asked for. */
+  readonly roles: readonly Role[] | 'public';
+  readonly body?: Body;
+  /** An absent body counts as `{}`. */
+  readonly isBodyOptional?: boolean;
+  readonly query?: Query;
+  /** What it answers with, by status; for a stream, its content type instead. */
+  readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;
+  readonly stream?: 'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain';
+  /** The codes that belong to this route; those of every route are added by the document. */
+  readonly codes: readonly ErrorCode[];
+}
+
+/** A route, with the types of its body and query. */
+export function defineRoute<Body extends z.ZodType, Query extends z.ZodObject>(
+  route: Route<Body, Query>,
+): Route<Body, Query> {
+  return route;
+}
+
+/** Whether the actor has a role that the route asks for. */
+export function mayUse(route: Route, actor: Actor): boolean {
+  return route.roles !== 'public' && route.roles.some((role) => actor.roles.has(role));
+}
+
+/** Answers which methods a path knows; undefined for a path that is none of the routes'. */
+export function createMethodsOf(routes: readonly Route[]): (path: string) => readonly string[] | undefined {
+  const byPath = routes.map(({ path, method }) => ({
+    method,
+    pattern: new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/:[A-Za-z]+/g, '[^/]+')}$`),
+  }));
+  return (path) => {
+    const methods = byPath.filter(({ pattern }) => pattern.test(path)).map(({ method }) => method);
+    return methods.length === 0 ? undefined : methods;
+  };
+}

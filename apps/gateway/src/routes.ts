@@ -1,0 +1,18 @@
+import type { Route } from './route.js';
+import { approvalRoutes } from './routes/approval.routes.js';
+import { executionRoutes } from './routes/execution.routes.js';
+import { logRoutes } from './routes/log.routes.js';
+import { operationsRoutes } from './routes/operations.routes.js';
+import { toolCallRoutes } from './routes/tool-call.routes.js';
+
+/** Every route of the API: what the controllers serve, what the guard asks for, and what the OpenAPI document says. */
+export const routes = {
+  ...toolCallRoutes,
+  ...approvalRoutes,
+  ...executionRoutes,
+  ...logRoutes,
+  ...operationsRoutes,
+} as const;
+
+/** All of them, in the order of the document. */
+export const allRoutes: readonly Route[] = Object.values(routes);

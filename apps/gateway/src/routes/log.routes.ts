@@ -1,0 +1,40 @@
+import { auditEventsQuerySchema, auditToolCallQuerySchema, eventsQuerySchema } from '@countersign/contracts';
+import { auditedCallSchema } from '../answer-schemas.js';
+import { anyRole, defineRoute } from '../route.js';
+
+/** The log, for programs and auditors. */
+export const logRoutes = {
+  streamEvents: defineRoute({
+    id: 'streamEvents',
+    method: 'GET',
+    path: '/v1/events',
+    tag: 'Events and audit',
+    summary: 'Stream the recorded events',
+    roles: anyRole,
+    query: eventsQuerySchema,
+    stream: 'text/event-stream',
+    codes: [],
+  }),
+  auditToolCall: defineRoute({
+    id: 'auditToolCall',
+    method: 'GET',
+    path: '/v1/audit/tool-calls/:callId/events',
+    tag: 'Events and audit',
+    summary: 'Read the stream of a call, and the call as it stood at a moment',
+    roles: ['auditor'],
+    query: auditToolCallQuerySchema,
+    answers: { 200: auditedCallSchema },
+    codes: ['not-found'],
+  }),
+  auditLog: defineRoute({
+    id: 'auditLog',
+    method: 'GET',
+    path: '/v1/audit/events',
+    tag: 'Events and audit',
+    summary: "Export the tenant's log in order, one event per line",
+    roles: ['auditor'],
+    query: auditEventsQuerySchema,
+    stream: 'application/x-ndjson',
+    codes: [],
+  }),
+} as const;

@@ -1,0 +1,46 @@
+import { healthSchema, readinessSchema } from '../answer-schemas.js';
+import { defineRoute } from '../route.js';
+
+/** For whoever runs the process; no token is asked for. */
+export const operationsRoutes = {
+  openApi: defineRoute({
+    id: 'getOpenApi',
+    method: 'GET',
+    path: '/openapi.json',
+    tag: 'Operations',
+    summary: 'This document',
+    roles: 'public',
+    stream: 'application/json',
+    codes: [],
+  }),
+  healthz: defineRoute({
+    id: 'healthz',
+    method: 'GET',
+    path: '/healthz',
+    tag: 'Operations',
+    summary: 'Whether the process is alive',
+    roles: 'public',
+    answers: { 200: healthSchema },
+    codes: [],
+  }),
+  readyz: defineRoute({
+    id: 'readyz',
+    method: 'GET',
+    path: '/readyz',
+    tag: 'Operations',
+    summary: 'Whether the process may be given work, and what is not ready',
+    roles: 'public',
+    answers: { 200: readinessSchema },
+    codes: ['unavailable'],
+  }),
+  metrics: defineRoute({
+    id: 'metrics',
+    method: 'GET',
+    path: '/metrics',
+    tag: 'Operations',
+    summary: "Figures in Prometheus' text format",
+    roles: 'public',
+    stream: 'text/plain',
+    codes: [],
+  }),
+} as const;

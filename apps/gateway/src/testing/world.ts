@@ -1,0 +1,120 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createArgumentSchemas, createCommands } from '@countersign/commands';
+import type { Actor, Commands, ServiceTools } from '@countersign/commands';
+import { toolCallDecider } from '@countersign/domain';
+import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { createPolicies } from '@countersign/policy';
+import type { PolicyContent } from '@countersign/policy';
+import { openReadModel } from '@countersign/read-model';
+import type { ReadModel } from '@countersign/read-model';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import type { Clock, Ids } from '@countersign/runtime';
+import { createCollectingLog } from '@countersign/runtime/testing';
+import type { CollectingLog } from '@countersign/runtime/testing';
+import { createGatewayApp } from '../http/gateway-app.js';
+import type { GatewayApp } from '../http/gateway-app.js';
+import { createGatewayMetrics } from '../metrics.js';
+import type { GatewayPorts } from '../ports.js';
+import { createIdempotencyStore } from '../sqlite/idempotency-store.js';
+import { createTokens } from '../tokens.js';
+import type { TokenEntry } from '../tokens.js';
+
+/** One token for each role, some people more, and a second tenant with everything. */
+export const tokenEntries: readonly TokenEntry[] = [
+  { token: 'agent-token', principal: 'agent', roles: ['agent'] },
+  { token: 'agent2-token', principal: 'agent-2', roles: ['agent'], agentIds: ['agent-2', 'billing-*'] },
+  { token: 'ann-token', principal: 'ann', roles: ['approver'], groups: ['ops'] },
+  { token: 'bob-token', principal: 'bob', roles: ['approver'] },
+  { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
+  { token: 'worker2-token', principal: 'worker-2', roles: ['resolver'] },
+  { token: 'auditor-token', principal: 'auditor', roles: ['auditor'] },
+  { token: 'admin-token', principal: 'admin', roles: ['admin'] },
+  { token: 'nobody-token', principal: 'nobody', roles: [] },
+  {
+    token: 'other-token',
+    principal: 'agent',
+    roles: ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+    tenant: 'other',
+  },
+];
+
+/** A gateway on a real port, over the real store, read model and write side in a folder of its own. */
+export interface World {
+  readonly url: string;
+  readonly app: GatewayApp;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly commands: Commands;
+  readonly log: CollectingLog;
+  readonly ports: GatewayPorts;
+  readonly folder: string;
+  readonly close: () => Promise<void>;
+}
+
+/** What a spec may replace. */
+export interface WorldOptions {
+  readonly policies?: readonly PolicyContent[];
+  readonly tools?: ServiceTools;
+  readonly clock?: Clock;
+  readonly ids?: Ids;
+  readonly folder?: string;
+  readonly change?: (ports: GatewayPorts) => GatewayPorts;
+}
+
+/** Opens it; the folder is removed on close, unless it was given. */
+export async function openWorld(options: WorldOptions = {}): Promise<World> {
+  const folder = options.folder ?? mkdtempSync(join(tmpdir(), 'countersign-gateway-'));
+  const clock = options.clock ?? createSystemClock();
+  const ids = options.ids ?? createSystemIds();
+  const log = createCollectingLog();
+  const metrics = createGatewayMetrics();
+  const store = await openEmbeddedEventStore({ folder, clock, log, metrics: { onCommit: metrics.storeCommitted } });
+  const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
+  const projection = store.subscribe(readModel.checkpoint(), {
+    onEvents: readModel.apply,
+    onError: (error) => log.error({ error }, 'the projection broke off'),
+  });
+  const commands = createCommands({
+    handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
+    policies: createPolicies(options.policies ?? []),
+    tools: options.tools ?? { find: () => undefined },
+    schemas: createArgumentSchemas(),
+    clock,
+    ids,
+    log,
+  });
+  const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
+  const given = {
+    commands,
+    readModel,
+    store,
+    tokens: createTokens(tokenEntries),
+    idempotency,
+    metrics,
+    clock,
+    ids,
+    log,
+  };
+  const ports = options.change?.(given) ?? given;
+  const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 0 });
+  const url = await app.listen();
+  const close = async (): Promise<void> => {
+    await app.close();
+    await projection.stop();
+    readModel.close();
+    await store.close();
+    idempotency.close();
+    if (options.folder === undefined) rmSync(folder, { recursive: true, force: true });
+  };
+  return { url, app, store, readModel, commands, log, ports, folder, close };
+}
+
+/** The actor that a token of `tokenEntries` stands for. */
+export function actorOf(token: string): Actor {
+  const actor = createTokens(tokenEntries).actorOf(token, 'api');
+  if (actor === undefined) throw new Error(`no entry has the token ${token}`);
+  return actor;
+}

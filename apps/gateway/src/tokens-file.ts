@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { Log } from '@countersign/runtime';
+import { TokensError, createTokens } from './tokens.js';
+import type { TokenEntry, Tokens } from './tokens.js';
+
+/** What a first start grants: an agent, the person at the machine, and a worker. */
+const firstGrants = [
+  { principal: 'agent', roles: ['agent'] },
+  { principal: 'me', roles: ['approver', 'auditor', 'admin'] },
+  { principal: 'worker', roles: ['resolver'] },
+] as const;
+
+/** An entry whose token is known, for printing it once. */
+export type NewTokenEntry = TokenEntry & { readonly token: string };
+
+/**
+ * Writes a tokens file with three random tokens, `agent`, `me` and `worker`, readable by its owner alone. Where there is
+ * one already, it is left as it is.
+ * @returns the entries made, or undefined when the file was there.
+ */
+export function createTokensFile(path: string): readonly NewTokenEntry[] | undefined {
+  if (existsSync(path)) return undefined;
+  const entries = firstGrants.map(({ principal, roles }) => ({
+    token: `cs_${randomBytes(32).toString('base64url')}`,
+    principal,
+    roles: [...roles],
+    groups: [],
+    tenant: 'default',
+  }));
+  mkdirSync(dirname(path), { recursive: true });
+  const draft = `${path}.${String(process.pid)}.new`;
+  writeFileSync(draft, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600, flush: true });
+  try {
+    // A link, not a rename: of two first starts at once only one makes the file, and nobody ever reads half of it.
+    linkSync(draft, path);
+    return entries;
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EEXIST') return undefined;
+    throw error;
+  } finally {
+    rmSync(draft, { force: true });
+  }
+}
+
+/** Tokens out of a file, which may change while the process runs. */
+export interface FileTokens extends Tokens {
+  /** Reads the file again; a file that is not valid changes nothing and is logged. */
+  readonly reload: () => void;
+  /** Stops looking after the file. */
+  readonly close: () => void;
+}
+
+const lookMs = 2000;
+
+/**
+ * The tokens of a file; a change of the file is noticed within two seconds.
+ * @throws TokensError when the file cannot be used at the start.
+ */
+export function createFileTokens(path: string, log: Log): FileTokens {
+  let tokens = readTokensFile(path);
+  const reload = (): void => {
+    try {
+      tokens = readTokensFile(path);
+      log.info({ path }, 'tokens read again');
+    } catch (error) {
+      log.error({ path, error }, 'the tokens file cannot be used; the tokens stay as they were');
+    }
+  };
+  watchFile(path, { interval: lookMs, persistent: false }, (now, before) => {
+    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) reload();
+  });
+  return {
+    actorOf: (token, via) => tokens.actorOf(token, via),
+    reload,
+    close: () => {
+      unwatchFile(path);
+    },
+  };
+}
+
+function readTokensFile(path: string): Tokens {
+  const text = readFileSync(path, 'utf8');
+  let entries: unknown;
+  try {
+    entries = JSON.parse(text);
+  } catch {
+    // The parser quotes the text around the fault, which may be a token.
+    throw new TokensError(path, [{ path: '', problem: 'is not valid JSON' }]);
+  }
+  return createTokens(entries, path);
+}

@@ -1,0 +1,110 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import { externalIdSchema } from '@countersign/contracts';
+import { roles } from '@countersign/commands';
+import type { Actor } from '@countersign/commands';
+import { z } from 'zod';
+
+const tokenEntrySchema = z
+  .strictObject({
+    /** Sendable in a header as it is. */
+    token: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,4096}$/, 'must be printable ASCII without spaces')
+      .optional(),
+    tokenSha256: z
+      .string()
+      .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits')
+      .optional(),
+    principal: externalIdSchema,
+    roles: z.array(z.enum(roles)),
+    groups: z.array(externalIdSchema).default([]),
+    tenant: externalIdSchema.default('default'),
+    agentIds: z.array(z.string().min(1).max(256)).optional(),
+  })
+  .superRefine((entry, context) => {
+    if ((entry.token === undefined) === (entry.tokenSha256 === undefined)) {
+      context.addIssue({ code: 'custom', path: ['token'], message: 'give either token or tokenSha256' });
+    }
+  });
+
+const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
+  const seen = new Map<string, number>();
+  entries.forEach((entry, index) => {
+    const digest = digestOf(entry).toString('hex');
+    const first = seen.get(digest);
+    if (first === undefined) seen.set(digest, index);
+    else context.addIssue({ code: 'custom', path: [index, 'token'], message: `is the token of entry ${first}` });
+  });
+});
+
+/** One line of a tokens file, as a person writes it. */
+export type TokenEntry = z.input<typeof tokenEntrySchema>;
+
+/** Who a token speaks for, as each channel's actor. */
+interface Holder {
+  readonly digest: Buffer;
+  readonly api: Actor;
+  readonly cli: Actor;
+}
+
+/** Proves who sends a request. */
+export interface Tokens {
+  /** The actor of a bearer token; undefined: nobody's. `via` is the channel that the request came through. */
+  readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
+}
+
+/** What is wrong with the tokens: every problem with its index and path, and no token. */
+export class TokensError extends Error {
+  override readonly name = 'TokensError';
+  readonly problems: readonly { readonly path: string; readonly problem: string }[];
+
+  constructor(source: string, problems: TokensError['problems']) {
+    super(
+      `${source}:\n${problems.map(({ path, problem }) => `  ${path === '' ? 'the file' : path}: ${problem}`).join('\n')}`,
+    );
+    this.problems = problems;
+  }
+}
+
+/**
+ * Tokens out of a list of entries; only their SHA-256 is kept.
+ * @throws TokensError with all problems at once.
+ * @example
+ * const tokens = createTokens([{ token: 's3cret', principal: 'billing-agent', roles: ['agent'] }]);
+ */
+export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
+  const parsed = tokenEntriesSchema.safeParse(entries);
+  if (!parsed.success) {
+    throw new TokensError(
+      source,
+      parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message })),
+    );
+  }
+  const holders = new Map(parsed.data.map((entry) => [digestOf(entry).toString('hex'), toHolder(entry)]));
+  return {
+    actorOf: (token, via) => {
+      // What is looked up is a hash, of which a caller cannot choose even the first byte; the comparison takes the same time anyway.
+      const digest = hash('sha256', token, 'buffer');
+      const holder = holders.get(digest.toString('hex'));
+      return holder !== undefined && timingSafeEqual(holder.digest, digest) ? holder[via] : undefined;
+    },
+  };
+}
+
+function digestOf(entry: Pick<z.output<typeof tokenEntrySchema>, 'token' | 'tokenSha256'>): Buffer {
+  return entry.token === undefined
+    ? Buffer.from(entry.tokenSha256 ?? '', 'hex')
+    : hash('sha256', entry.token, 'buffer');
+}
+
+function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
+  const actor = {
+    tenant: entry.tenant,
+    principal: entry.principal,
+    roles: new Set(entry.roles),
+    groups: entry.groups,
+    agentIds: entry.agentIds ?? null,
+    assurance: 'medium' as const,
+  };
+  return { digest: digestOf(entry), api: { ...actor, via: 'api' }, cli: { ...actor, via: 'cli' } };
+}

@@ -1,0 +1,163 @@
+import { isDecided, isSettled, limits } from '@countersign/contracts';
+import type { JsonValue, RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
+import { noSuchCall } from '@countersign/commands';
+import type { Actor } from '@countersign/commands';
+import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
+import type { CallRow } from '@countersign/read-model';
+import { ok, refused } from './answer.js';
+import type { Answer } from './answer.js';
+import { conclude } from './conclude.js';
+import type { WriteContext } from './conclude.js';
+import type { GatewayPorts } from './ports.js';
+import { visibilityFor } from './visibility.js';
+import type { Waiters } from './waiters.js';
+
+/** How long a reader is ready to wait, and for what. */
+export interface Waiting {
+  readonly waitMs?: number | undefined;
+  readonly until?: 'decided' | 'settled' | undefined;
+}
+
+/** The calls of agents: request, read, ask, cancel. */
+export interface ToolCalls {
+  readonly request: (context: WriteContext, body: RequestToolCalls) => Promise<Answer>;
+  /** `onClose` registers what to do when the reader goes away. */
+  readonly get: (
+    actor: Actor,
+    callId: string,
+    waiting: Waiting,
+    onClose: (fn: () => void) => void,
+  ) => Answer | Promise<Answer>;
+  readonly requestApproval: (context: WriteContext, callId: string, body: RequestApprovalBody) => Promise<Answer>;
+  readonly cancel: (context: WriteContext, callId: string, reason: string) => Promise<Answer>;
+  readonly getRun: (actor: Actor, runId: string) => Answer;
+  readonly cancelRun: (context: WriteContext, runId: string, reason: string) => Promise<Answer>;
+}
+
+/** The tool-call side of the gateway. */
+export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCalls {
+  const { commands, readModel } = ports;
+  return {
+    request: async ({ actor, commandId }, body) => {
+      const large = body.calls.flatMap((call, index) => tooLarge(call.arguments, `calls.${String(index)}.arguments`));
+      if (large.length > 0) return argumentsTooLarge(large);
+      const outcome = await commands.requestToolCalls(actor, body, commandId);
+      return conclude(
+        ports,
+        'RequestToolCall',
+        outcome,
+        ({ callIds }) => ({ calls: callIds.map((callId) => callView(ports, actor, callId)) }),
+        ({ isNew }) => (isNew ? 201 : 200),
+      );
+    },
+    get: (actor, callId, waiting, onClose) => {
+      const call = readModel.toolCall(actor.tenant, callId);
+      if (call === undefined) return refused(noSuchCall(callId).rejection);
+      if (waiting.waitMs === undefined || hasReached(call, waiting))
+        return ok(toToolCallView(call, visibilityFor(actor, call)));
+      return wait(ports, waiters, actor, callId, waiting, onClose);
+    },
+    requestApproval: async ({ actor, commandId }, callId, body) => {
+      const outcome = await commands.requestApproval(actor, callId, body, commandId);
+      return conclude(
+        ports,
+        'RequestApproval',
+        outcome,
+        () => currentApprovalView(ports, actor, callId),
+        () => 201,
+      );
+    },
+    cancel: async ({ actor, commandId }, callId, reason) => {
+      const outcome = await commands.cancelToolCall(actor, callId, reason, commandId);
+      return conclude(ports, 'CancelToolCall', outcome, () => callView(ports, actor, callId));
+    },
+    getRun: (actor, runId) => {
+      const calls = readModel.run(actor.tenant, runId);
+      if (calls.length === 0) return noSuchRun(runId);
+      return ok(toRunView(runId, calls, (call) => visibilityFor(actor, call)));
+    },
+    cancelRun: (context, runId, reason) => cancelRun(ports, context, runId, reason),
+  };
+}
+
+/** A call that was just written, as the actor may see it. */
+export function callView({ readModel }: GatewayPorts, actor: Actor, callId: string): ToolCallView {
+  const call = readModel.toolCall(actor.tenant, callId);
+  if (call === undefined) throw new Error(`the read model has reached a write of ${callId} but does not know the call`);
+  return toToolCallView(call, visibilityFor(actor, call));
+}
+
+function currentApprovalView({ readModel }: GatewayPorts, actor: Actor, callId: string) {
+  const call = readModel.toolCall(actor.tenant, callId);
+  const approval = call?.approvals.at(-1);
+  if (call === undefined || approval === undefined)
+    throw new Error(`the read model does not know the approval of ${callId}`);
+  return toApprovalView({ call, approval }, visibilityFor(actor, call));
+}
+
+function hasReached(call: CallRow, { until = 'decided' }: Waiting): boolean {
+  return until === 'decided' ? isDecided(call.state) : isSettled(call.state);
+}
+
+async function wait(
+  ports: GatewayPorts,
+  waiters: Waiters,
+  actor: Actor,
+  callId: string,
+  waiting: Waiting,
+  onClose: (fn: () => void) => void,
+): Promise<Answer> {
+  const isDone = (): boolean => {
+    const call = ports.readModel.toolCall(actor.tenant, callId);
+    return call === undefined || hasReached(call, waiting);
+  };
+  await waiters.wait({ callId, waitMs: Math.min(waiting.waitMs ?? 0, limits.waitMsMax), isDone, onClose });
+  return ok(callView(ports, actor, callId));
+}
+
+function noSuchRun(runId: string): Answer {
+  return refused({ code: 'not-found', detail: `there is no run ${runId}` });
+}
+
+/** Cancels every open call of a run; each by itself, since each lives in a stream of its own. */
+async function cancelRun(
+  ports: GatewayPorts,
+  { actor, commandId }: WriteContext,
+  runId: string,
+  reason: string,
+): Promise<Answer> {
+  const { commands, readModel } = ports;
+  if (readModel.run(actor.tenant, runId).length === 0) return noSuchRun(runId);
+  const callIds = readModel.openCalls(actor.tenant, runId).map(({ request }) => request.callId);
+  const outcomes = await Promise.all(
+    callIds.map((callId) => commands.cancelToolCall(actor, callId, reason, commandId)),
+  );
+  const position = Math.max(0, ...outcomes.map((outcome) => (outcome.status === 'done' ? outcome.position : 0)));
+  return conclude(ports, 'CancelRun', { status: 'done', value: undefined, position }, () => {
+    const cancelled: string[] = [];
+    const notCancelled: { callId: string; code: string; detail: string }[] = [];
+    outcomes.forEach((outcome, index) => {
+      const callId = callIds[index] ?? '';
+      // A member of an all-or-nothing batch may have been cancelled along with its sibling.
+      const isCancelled = readModel.toolCall(actor.tenant, callId)?.state === 'cancelled';
+      if (outcome.status === 'done' || isCancelled) cancelled.push(callId);
+      else notCancelled.push({ callId, code: outcome.rejection.code, detail: outcome.rejection.detail });
+    });
+    return { runId, cancelled, notCancelled };
+  });
+}
+
+/** The path, when the arguments there have more bytes than one call may have. */
+export function tooLarge(args: JsonValue, path: string): string[] {
+  return Buffer.byteLength(JSON.stringify(args)) > limits.argumentsBytesMax ? [path] : [];
+}
+
+/** The answer to arguments with more bytes than one call may have. */
+export function argumentsTooLarge(paths: readonly string[]): Answer {
+  const message = `has more than ${String(limits.argumentsBytesMax)} bytes of JSON`;
+  return refused({
+    code: 'payload-too-large',
+    detail: paths.map((path) => `${path} ${message}`).join('; '),
+    errors: paths.map((path) => ({ path, message })),
+  });
+}

@@ -1,0 +1,36 @@
+import type { Actor } from '@countersign/commands';
+import { ProblemError } from '@countersign/shell';
+import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
+import type { Clock } from '@countersign/runtime';
+
+/** Who sees the values of sensitive fields: the principal that requested the call, and auditors. */
+export function visibilityFor(actor: Actor, call: CallRow): Visibility {
+  return call.request.requestedBy === actor.principal || actor.roles.has('auditor') ? 'whole' : 'masked';
+}
+
+/**
+ * Waits until every read shows a position of the log; undefined when it does already.
+ * @throws ProblemError `unavailable` when it does not within `msMax`.
+ */
+export function whenShown(
+  { readModel, clock }: { readonly readModel: ReadModel; readonly clock: Clock },
+  position: number,
+  msMax: number,
+): Promise<void> | undefined {
+  if (readModel.checkpoint() >= position) return undefined;
+  return waitUntilShown(readModel, clock, position, msMax);
+}
+
+async function waitUntilShown(readModel: ReadModel, clock: Clock, position: number, msMax: number): Promise<void> {
+  const patience = new AbortController();
+  const cancelTimer = clock.setTimer(msMax, () => {
+    patience.abort();
+  });
+  try {
+    await readModel.reached(position, patience.signal);
+  } catch {
+    throw new ProblemError('unavailable', `the views have not reached position ${String(position)} yet; try again`);
+  } finally {
+    cancelTimer();
+  }
+}

@@ -1,0 +1,73 @@
+import type { ReadModel } from '@countersign/read-model';
+import type { Clock } from '@countersign/runtime';
+
+/** Requests that wait for a call to change. Nothing is polled: the read model says when it has applied an event. */
+export interface Waiters {
+  /**
+   * Settles when `isDone` holds after an event of the call, when `waitMs` are over, when `onClose` fires, or when the
+   * process stops; whoever waited looks at the call again.
+   */
+  readonly wait: (wait: {
+    readonly callId: string;
+    readonly waitMs: number;
+    readonly isDone: () => boolean;
+    readonly onClose: (listener: () => void) => void;
+  }) => Promise<void>;
+  readonly count: () => number;
+  readonly close: () => void;
+}
+
+interface Waiter {
+  readonly isDone: () => boolean;
+  readonly wake: () => void;
+}
+
+/** Waiters over one listener of the read model, however many they are. */
+export function createWaiters({ readModel, clock }: { readModel: ReadModel; clock: Clock }): Waiters {
+  const byCall = new Map<string, Set<Waiter>>();
+  let count = 0;
+  let isClosed = false;
+  const stopListening = readModel.onApplied(({ callIds }) => {
+    if (count === 0) return;
+    for (const callId of callIds) {
+      for (const waiter of byCall.get(callId) ?? []) if (waiter.isDone()) waiter.wake();
+    }
+  });
+
+  const add = (callId: string, waiter: Waiter): void => {
+    const waiters = byCall.get(callId) ?? new Set();
+    byCall.set(callId, waiters.add(waiter));
+    count += 1;
+  };
+  const remove = (callId: string, waiter: Waiter): void => {
+    const waiters = byCall.get(callId);
+    if (waiters?.delete(waiter) !== true) return;
+    count -= 1;
+    if (waiters.size === 0) byCall.delete(callId);
+  };
+
+  return {
+    wait: ({ callId, waitMs, isDone, onClose }) =>
+      new Promise((resolve) => {
+        if (isClosed) {
+          resolve();
+          return;
+        }
+        const wake = (): void => {
+          cancelTimer();
+          remove(callId, waiter);
+          resolve();
+        };
+        const waiter: Waiter = { isDone, wake };
+        const cancelTimer = clock.setTimer(waitMs, wake);
+        add(callId, waiter);
+        onClose(wake);
+      }),
+    count: () => count,
+    close: () => {
+      isClosed = true;
+      stopListening();
+      for (const waiters of [...byCall.values()]) for (const waiter of [...waiters]) waiter.wake();
+    },
+  };
+}

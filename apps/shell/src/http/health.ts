@@ -1,0 +1,29 @@
+/** How one thing that a process stands on is. */
+export type CheckResult = { readonly status: 'ok' } | { readonly status: 'failing'; readonly why: string };
+
+/** One thing that has to be well before the process may be given work. */
+export interface ReadinessCheck {
+  readonly name: string;
+  readonly check: () => CheckResult | Promise<CheckResult>;
+}
+
+/** What `/readyz` answers: every check by name, so that it says what is not ready. */
+export interface Readiness {
+  readonly status: 'ready' | 'not-ready';
+  readonly checks: Readonly<Record<string, CheckResult>>;
+}
+
+/** Asks every check; one that throws is failing, and says why. */
+export async function askReadiness(checks: readonly ReadinessCheck[]): Promise<Readiness> {
+  const results = await Promise.all(checks.map(async (each) => [each.name, await ask(each)] as const));
+  const isReady = results.every(([, { status }]) => status === 'ok');
+  return { status: isReady ? 'ready' : 'not-ready', checks: Object.fromEntries(results) };
+}
+
+async function ask({ check }: ReadinessCheck): Promise<CheckResult> {
+  try {
+    return await check();
+  } catch (error) {
+    return { status: 'failing', why: error instanceof Error ? error.message : String(error) };
+  }
+}

@@ -1,0 +1,112 @@
+import type { Socket } from 'node:net';
+import { FastifyAdapter } from '@nestjs/platform-fastify';
+import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { ProblemError, toProblem } from './problem.js';
+import type { ProblemFilter } from './problem-filter.js';
+
+/** What the HTTP side of a process is told. */
+export interface HttpServerOptions {
+  /** Bytes that a body may have. */
+  readonly bodyBytesMax: number;
+  readonly filter: ProblemFilter;
+  /** The methods that a path knows; undefined: no such path. */
+  readonly methodsOf: (path: string) => readonly string[] | undefined;
+}
+
+/** Nest's adapter over a fastify that answers nothing but problems where it refuses. */
+export interface HttpServer {
+  readonly adapter: FastifyAdapter;
+  readonly fastify: FastifyInstance;
+  /** From now on every new request is answered 503, and connections are not kept. */
+  readonly drain: () => void;
+}
+
+/** A whole request must be there after this long: nobody holds a connection by sending a byte a minute. */
+const requestTimeoutMs = 60_000;
+const keepAliveTimeoutMs = 72_000;
+/** An id of 256 characters, percent-encoded. */
+const paramLengthMax = 4096;
+
+/**
+ * Fastify with what every process of ours wants: no body parser but one's own, 404 and 405 before any body is read,
+ * headers that keep answers out of caches and frames, and an orderly end.
+ */
+export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServerOptions): HttpServer {
+  const adapter = new FastifyAdapter({
+    bodyLimit: bodyBytesMax,
+    // HEAD and OPTIONS are no part of the API: they are answered 405 like any other method that a path does not know.
+    exposeHeadRoutes: false,
+    requestTimeout: requestTimeoutMs,
+    keepAliveTimeout: keepAliveTimeoutMs,
+    // Our own hook answers while draining, in our own words.
+    return503OnClosing: false,
+    forceCloseConnections: 'idle',
+    skipMiddie: true,
+    routerOptions: { maxParamLength: paramLengthMax },
+    frameworkErrors: (error: FastifyError, request: FastifyRequest, reply: FastifyReply) => {
+      filter.answer(error, request, reply);
+    },
+    clientErrorHandler: answerBrokenRequest,
+  });
+  const fastify = adapter.getInstance<FastifyInstance>();
+  fastify.removeAllContentTypeParsers();
+  let isDraining = false;
+  fastify.addHook('onRequest', (request, reply, done) => {
+    setHeaders(reply);
+    if (isDraining) {
+      void reply.header('connection', 'close');
+      done(new ProblemError('unavailable', 'this process is about to stop'));
+    } else if (request.is404) {
+      done(unknownRoute(request, reply, methodsOf));
+    } else {
+      done();
+    }
+  });
+  return {
+    adapter,
+    fastify,
+    drain: () => {
+      isDraining = true;
+    },
+  };
+}
+
+/** Answers are for the one who asked: no cache keeps them, no page frames them, no browser guesses their type. */
+function setHeaders(reply: FastifyReply): void {
+  void reply.headers({
+    'cache-control': 'no-store',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-resource-policy': 'same-origin',
+    'referrer-policy': 'no-referrer',
+    'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
+  });
+}
+
+function unknownRoute(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  methodsOf: HttpServerOptions['methodsOf'],
+): ProblemError {
+  const query = request.url.indexOf('?');
+  const methods = methodsOf(query === -1 ? request.url : request.url.slice(0, query));
+  // Nobody reads a body that was sent there.
+  if (request.method !== 'GET') void reply.header('connection', 'close');
+  if (methods === undefined) return new ProblemError('not-found', 'there is nothing at this path');
+  void reply.header('allow', methods.join(', '));
+  return new ProblemError('method-not-allowed', `this path knows ${methods.join(', ')}, not ${request.method}`);
+}
+
+/** What Node could not read as HTTP at all. */
+function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed) return;
+  const detail = error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not readable as HTTP';
+  const body = JSON.stringify(toProblem({ code: 'invalid-request', detail }));
+  if (socket.writable) {
+    socket.write(
+      'HTTP/1.1 400 Bad Request\r\nConnection: close\r\nContent-Type: application/problem+json\r\n' +
+        `Content-Length: ${String(Buffer.byteLength(body))}\r\n\r\n${body}`,
+    );
+  }
+  socket.destroy(error);
+}

@@ -1,0 +1,81 @@
+import { Catch, HttpException } from '@nestjs/common';
+import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
+import type { Log } from '@countersign/runtime';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { ProblemError, statusOf, toProblem } from './problem.js';
+import type { Refused } from './problem.js';
+
+/** What a process tells its filter. */
+export interface ProblemFilterOptions {
+  /** What an error of the process's own kind means; undefined: nothing known. */
+  readonly known?: (error: unknown) => Refused | undefined;
+  readonly onAnswered?: (request: FastifyRequest, status: number) => void;
+}
+
+/** The one place where an exception becomes an answer: `application/problem+json`, and nothing of our insides. */
+@Catch()
+export class ProblemFilter implements ExceptionFilter {
+  readonly #log: Log;
+  readonly #options: ProblemFilterOptions;
+
+  constructor(log: Log, options: ProblemFilterOptions = {}) {
+    this.#log = log;
+    this.#options = options;
+  }
+
+  catch(error: unknown, host: ArgumentsHost): void {
+    const http = host.switchToHttp();
+    this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
+  }
+
+  /** Answers a request with the problem that an error stands for. */
+  answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+    const refused = refusedOf(error) ?? this.#options.known?.(error) ?? internal;
+    if (refused === internal) {
+      this.#log.error({ error, method: request.method, path: pathOf(request) }, 'a request failed unexpectedly');
+    }
+    if (reply.sent) return;
+    sendProblem(reply, refused);
+    this.#options.onAnswered?.(request, statusOf(refused.code));
+  }
+}
+
+const internal: Refused = { code: 'internal-error', detail: 'the request could not be carried out; the log says why' };
+
+/** Sends a "no", with the headers that belong to its code. */
+export function sendProblem(reply: FastifyReply, refused: Refused): void {
+  if (refused.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer realm="countersign"');
+  if (refused.code === 'unavailable') void reply.header('retry-after', '1');
+  // The rest of a body that is too large, or that nobody asked for, must not be read just to keep the connection.
+  if (refused.code === 'payload-too-large') void reply.header('connection', 'close');
+  void reply
+    .code(statusOf(refused.code))
+    .header('content-type', 'application/problem+json')
+    .send(JSON.stringify(toProblem(refused)));
+}
+
+/** What Nest and fastify refuse by themselves, such as a body that is too large, in our words. */
+const byStatus: Readonly<Record<number, Refused>> = {
+  400: { code: 'invalid-request', detail: 'the request could not be read' },
+  403: { code: 'forbidden', detail: 'this is not allowed' },
+  404: { code: 'not-found', detail: 'there is nothing at this path' },
+  413: { code: 'payload-too-large', detail: 'the body is too large' },
+  414: { code: 'not-found', detail: 'a part of the path is longer than any id' },
+  415: { code: 'unsupported-media-type', detail: 'send the body as application/json' },
+};
+
+function refusedOf(error: unknown): Refused | undefined {
+  if (error instanceof ProblemError) return error.refused;
+  const status = error instanceof HttpException ? error.getStatus() : statusCodeOf(error);
+  return status >= 400 && status < 500 ? (byStatus[status] ?? byStatus[400]) : undefined;
+}
+
+function statusCodeOf(error: unknown): number {
+  const status = typeof error === 'object' && error !== null && 'statusCode' in error ? error.statusCode : undefined;
+  return typeof status === 'number' ? status : 0;
+}
+
+function pathOf(request: FastifyRequest): string {
+  const query = request.url.indexOf('?');
+  return query === -1 ? request.url : request.url.slice(0, query);
+}

@@ -1,0 +1,96 @@
+import type { ErrorCode } from '@countersign/contracts';
+
+/** One thing wrong with a request, at a path such as `calls.0.arguments.amount`. */
+export interface FieldProblem {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A "no" on its way out: a code of ours and what a person and a program need to know. */
+export interface Refused {
+  readonly code: ErrorCode;
+  readonly detail: string;
+  /** Further members of the document, such as the winning response of `already-resolved`. */
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
+  readonly errors?: readonly FieldProblem[] | undefined;
+}
+
+/** RFC 9457 problem details. Further members stand at the top level. */
+export interface Problem {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+  readonly detail: string;
+  readonly errors?: readonly FieldProblem[];
+}
+
+/** How a code reads over HTTP. Every code has a row; nothing else in Countersign knows a status. */
+const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
+  'invalid-request': [400, 'The request is not valid'],
+  'reason-required': [400, 'A reason is required'],
+  unauthenticated: [401, 'Authentication is required'],
+  forbidden: [403, 'Not allowed'],
+  'own-request': [403, 'Nobody approves their own request'],
+  'not-an-approver': [403, 'Not an approver of this approval'],
+  'not-found': [404, 'Not found'],
+  'unknown-approval': [404, 'There is no such approval'],
+  'method-not-allowed': [405, 'Method not allowed'],
+  'not-acceptable': [406, 'Not acceptable'],
+  expired: [410, 'The approval has expired'],
+  'payload-too-large': [413, 'The request is too large'],
+  'unsupported-media-type': [415, 'The content type is not supported'],
+  'invalid-arguments': [422, 'The arguments do not fit the tool'],
+  'decision-not-allowed': [422, 'This decision is not allowed here'],
+  'too-many-requests': [429, 'Too many requests'],
+  'internal-error': [500, 'Something went wrong'],
+  unavailable: [503, 'Temporarily unavailable'],
+  'tool-call-mismatch': [409, 'The tool call is recorded with other arguments'],
+  'not-requested': [409, 'The tool call was not requested'],
+  'already-resolved': [409, 'The approval is already resolved'],
+  'already-pending': [409, 'An approval is already pending'],
+  'already-voted': [409, 'Already voted'],
+  'digest-mismatch': [409, 'The action is not the one that was shown'],
+  'blocked-by-policy': [409, 'The policy blocks this'],
+  'not-due': [409, 'Not due'],
+  'already-claimed': [409, 'The tool call is already claimed'],
+  'already-settled': [409, 'The tool call is already settled'],
+  'not-approved': [409, 'The tool call is not approved'],
+  'approval-lapsed': [409, 'The approval has lapsed'],
+  'batch-incomplete': [409, 'The batch is not complete'],
+  'stale-claim': [409, 'The claim is not in force'],
+  'not-unknown': [409, 'The outcome is not unknown'],
+  'not-client-executed': [409, 'The client does not execute this tool'],
+  'idempotency-key-reused': [409, 'The idempotency key was used for another request'],
+};
+
+/** The HTTP status of a code. */
+export function statusOf(code: ErrorCode): number {
+  return table[code][0];
+}
+
+/** The problem document of a "no". */
+export function toProblem({ code, detail, extra, errors }: Refused): Problem {
+  const [status, title] = table[code];
+  return {
+    // What the refusal adds comes first: it can never replace what every problem has.
+    ...extra,
+    type: `urn:countersign:problem:${code}`,
+    title,
+    status,
+    code,
+    detail,
+    ...(errors === undefined ? {} : { errors }),
+  };
+}
+
+/** A "no" thrown where no value can be returned: while the request is read, or by a guard. */
+export class ProblemError extends Error {
+  override readonly name = 'ProblemError';
+  readonly refused: Refused;
+
+  constructor(code: ErrorCode, detail: string, more: Omit<Refused, 'code' | 'detail'> = {}) {
+    super(detail);
+    this.refused = { code, detail, ...more };
+  }
+}
