@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createCommands, createArgumentSchemas } from '@countersign/commands';
-import type { Commands, ServiceTools } from '@countersign/commands';
+import type { Commands } from '@countersign/commands';
 import { toolCallDecider } from '@countersign/domain';
 import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
@@ -13,11 +13,12 @@ import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
-import { loadTools } from '@countersign/resolver';
+import { loadTools, noTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { StandaloneConfig } from './config.js';
 import { recordPolicy } from './policy-activation.js';
+import { toServiceTools } from './service-tools.js';
 
 /** What the outside world gives to standalone. */
 export interface OutsideWorld {
@@ -93,9 +94,5 @@ function readPolicy(file: string | null): PolicyContent | null {
 }
 
 async function readTools(file: string | null): Promise<ToolSet> {
-  return file === null ? { tools: [], find: () => undefined } : loadTools(file, process.env);
-}
-
-function toServiceTools(tools: ToolSet): ServiceTools {
-  return { find: (tenant, toolName) => tools.find(tenant, toolName) };
+  return file === null ? noTools : loadTools(file, process.env);
 }

@@ -1,19 +1,24 @@
 import { existsSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
+  createIdempotencyStore,
   createTokensFile,
-  openIdempotencyStore,
 } from '@countersign/gateway';
+import { topicNames } from '@countersign/message-bus';
 import { createDeadlines } from '@countersign/projector';
+import type { ProjectorHealth } from '@countersign/projector';
+import { createResolver } from '@countersign/resolver';
+import type { CheckResult } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
 import { openParts } from './parts.js';
-import type { OutsideWorld } from './parts.js';
+import type { OutsideWorld, Parts } from './parts.js';
 import { startBatchCloser } from './batch-closer.js';
-import { startResolver } from './service-tools.js';
+import { createExecutions } from './service-tools.js';
 
 /** Countersign on one machine, running. */
 export interface Standalone {
@@ -69,7 +74,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   if (isFirstStart) createTokensFile(tokensFile);
   const tokens = createFileTokens(tokensFile, log);
   stops.push(tokens.close);
-  const idempotency = openIdempotencyStore({ file: join(config.dataFolder, 'idempotency.db'), clock, log });
+  const idempotency = createIdempotencyStore(join(config.dataFolder, 'idempotency.db'));
   stops.push(idempotency.close);
 
   const fireDue = commands.fireDue.bind(commands);
@@ -79,7 +84,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   startBatchCloser(parts);
   stops.push(startResolver(parts, world));
 
-  const checks = [{ name: 'projector', check: () => projectorCheck(projector.health()) }];
+  const checks = [{ name: 'projector', check: () => toCheck(projector.health()) }];
   const gateway = await createGatewayApp(
     { commands, readModel, store, tokens, idempotency, metrics, clock, ids, log, checks },
     { host: config.host, port: config.port },
@@ -88,4 +93,26 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   await gateway.listen();
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart };
+}
+
+function toCheck(health: ProjectorHealth): CheckResult {
+  switch (health.status) {
+    case 'ok':
+      return { status: 'ok' };
+    case 'starting':
+      return { status: 'failing', why: 'the read model is catching up' };
+    case 'failed':
+      return { status: 'failing', why: health.why };
+  }
+}
+
+/** Executes the calls of the tools file; without one it takes nothing and costs nothing. */
+function startResolver({ bus, commands, tools }: Parts, { clock, ids, log }: OutsideWorld): Stop {
+  const resolverId = `${hostname()}/${String(process.pid)}`;
+  const resolver = createResolver({ executions: createExecutions(commands, ids), tools, clock, ids, log, resolverId });
+  const subscription = resolver.consume(bus, { topic: topicNames().events });
+  return async () => {
+    await subscription?.stop();
+    await resolver.stop();
+  };
 }

@@ -312,7 +312,7 @@ describe('an all-or-nothing batch', () => {
     if (how === 'deny') done(await commands.respond(alice, approvalIdOf(a, 1), { decision: { type: 'deny' } }, commandId()));
     if (how === 'cancel') done(await commands.cancelToolCall(agent, a, 'not needed', commandId()));
     if (how === 'expire') {
-      await clock.advance(1000);
+      await clock.advanceAsync(1000);
       expect(await commands.fireDue('default', a)).toBeGreaterThan(0);
     }
     expect(await stateOf(b)).toBe('cancelled');
@@ -359,7 +359,7 @@ describe('executing', () => {
     const callId = await one({ toolName: 'get_file' });
     done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
     expect(await commands.fireDue('default', callId)).toBeNull();
-    await clock.advance(1000);
+    await clock.advanceAsync(1000);
     expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
     expect(await stateOf(callId)).toBe('unknown');
     const admin = actor('root', 'admin');
@@ -383,7 +383,7 @@ describe('asking and cancelling', () => {
     const callId = await one({ toolName: 'get_file' });
     done(await commands.requestApproval(agent, callId, { reason: 'odd path', expiresInMs: 1000 }, commandId()));
     expect(codeOf(await commands.requestApproval(agent, callId, {}, commandId()))).toBe('already-pending');
-    await clock.advance(1000);
+    await clock.advanceAsync(1000);
     expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
     expect(await stateOf(callId)).toBe('expired');
     done(await commands.requestApproval(agent, callId, {}, commandId()));

@@ -7,11 +7,14 @@ import type {
   RespondBody,
   RespondInBulkBody,
 } from '@countersign/contracts';
+import { toolCallStream } from '@countersign/contracts';
+import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { cancelToolCall, requestApproval } from './ask-and-cancel.js';
 import { closeBatch } from './batch.js';
-import { claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
+import { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 import { fireDue } from './fire-due.js';
+import { callOf } from './on-call.js';
 import type { Outcome } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 import { requestToolCalls } from './request-tool-calls.js';
@@ -47,6 +50,13 @@ export interface Commands {
     commandId: string,
   ): Promise<Outcome<{ readonly attempt: number; readonly leaseUntil: string }>>;
   reportExecution(actor: Actor, callId: string, body: OutcomeBody, commandId: string): Promise<Outcome>;
+  /** Its holder gives a claim up, and says why nobody will ever know the outcome. */
+  abandonClaim(
+    actor: Actor,
+    callId: string,
+    body: { readonly attempt: number; readonly reason: string },
+    commandId: string,
+  ): Promise<Outcome>;
   submitClientOutput(actor: Actor, callId: string, body: ClientOutputBody, commandId: string): Promise<Outcome>;
   reconcile(
     actor: Actor,
@@ -54,6 +64,8 @@ export interface Commands {
     body: { readonly status: 'succeeded' | 'failed' | 'retry'; readonly note: string },
     commandId: string,
   ): Promise<Outcome>;
+  /** A call as its own stream says now; undefined when this tenant has none of that id. */
+  find(tenant: string, callId: string): Promise<ToolCall | undefined>;
   /** Records what a call's deadline brings, if it has come; null when nothing was due. */
   fireDue(tenant: string, callId: string): Promise<number | null>;
   /** Cancels the open siblings of an all-or-nothing batch whose member ended without running. */
@@ -72,6 +84,8 @@ export function createCommands(ports: CommandPorts): Commands {
     claim: (actor, callId, body, commandId) => claim(ports, actor, callId, body, commandId),
     renewClaim: (actor, callId, body, commandId) => renewClaim(ports, actor, callId, body, commandId),
     reportExecution: (actor, callId, body, commandId) => reportExecution(ports, actor, callId, body, commandId),
+    abandonClaim: (actor, callId, body, commandId) => abandonClaim(ports, actor, callId, body, commandId),
+    find: async (tenant, callId) => callOf((await ports.handler.load(toolCallStream(callId))).state, tenant),
     submitClientOutput: (actor, callId, body, commandId) => submitClientOutput(ports, actor, callId, body, commandId),
     reconcile: (actor, callId, body, commandId) => reconcile(ports, actor, callId, body, commandId),
     fireDue: (tenant, callId) => fireDue(ports, tenant, callId),

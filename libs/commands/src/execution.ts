@@ -119,6 +119,20 @@ function heldByAnother(actor: Actor, { execution }: ToolCall) {
   return rejected('stale-claim', 'the call is claimed by another principal');
 }
 
+/** The holder of a claim gives it up: nobody will ever know what became of the tool. */
+export async function abandonClaim(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: { readonly attempt: number; readonly reason: string },
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
+    heldByAnother(actor, call) ?? { type: 'LapseClaim', at, attempt: body.attempt, abandoned: body.reason },
+  );
+  return withoutValue(outcome);
+}
+
 /** Records the result of a client-executed call. */
 export async function submitClientOutput(
   ports: CommandPorts,

@@ -173,6 +173,11 @@ export interface ReportExecution extends Timed {
 export interface LapseClaim extends Timed {
   readonly type: 'LapseClaim';
   readonly attempt: number;
+  /**
+   * Its own holder says why nobody will ever know the outcome: then a call that must not run twice need not wait for the
+   * end of the lease. An idempotent one does wait, which paces its next attempt.
+   */
+  readonly abandoned?: string;
 }
 
 /** A person found out what happened to an execution of unknown outcome. */

@@ -110,12 +110,13 @@ export function lapseApproval({ approvalId, at }: LapseApproval, state: ToolCall
 }
 
 /** The lease is over without a report. Only a tool that said it can be repeated becomes claimable again. */
-export function lapseClaim({ attempt, at }: LapseClaim, state: ToolCallState): Decision<ToolCallEvent> {
+export function lapseClaim({ attempt, at, abandoned }: LapseClaim, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested' || state.execution.status !== 'claimed') return notDue;
   const { execution, request } = state;
-  if (execution.attempt !== attempt || !hasCome(execution.leaseUntil, at)) return notDue;
+  const isOver = hasCome(execution.leaseUntil, at) || (abandoned !== undefined && !request.idempotent);
+  if (execution.attempt !== attempt || !isOver) return notDue;
   if (request.idempotent) return accepted({ type: 'ExecutionLapsed', data: { attempt, lapsedAt: toStored(at) } });
-  const reason = `The lease of ${execution.resolverId} ended without a report.`;
+  const reason = abandoned ?? `The lease of ${execution.resolverId} ended without a report.`;
   return accepted({ type: 'ExecutionOutcomeUnknown', data: { attempt, reason, unknownSince: toStored(at) } });
 }
 
