@@ -59,6 +59,9 @@ export default tseslint.config(
       'max-lines-per-function': 'off',
     },
   },
-  { files: ['apps/cli/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts'], rules: { 'no-console': 'off' } },
+  {
+    files: ['apps/cli/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'libs/*/examples/**/*.ts'],
+    rules: { 'no-console': 'off' },
+  },
   ...floorsLint,
 );

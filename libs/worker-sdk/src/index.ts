@@ -1,1 +1,34 @@
-export {};
+export { createClient } from './client.js';
+export type {
+  ClaimRequest,
+  Client,
+  ClientOptions,
+  GetToolCallOptions,
+  ListApprovalsOptions,
+  RenewRequest,
+} from './client.js';
+export type { ApprovalPage } from './answers.js';
+export type { WorkerClock } from './clock.js';
+export { CountersignError } from './errors.js';
+export type { Problem } from './errors.js';
+export type { EventsOptions } from './events.js';
+export { gateTool } from './gate-tool.js';
+export type {
+  ApprovalContext,
+  CheckedCall,
+  ExecutionContext,
+  GateTool,
+  NeedsApproval,
+  ProposedCall,
+  ToolDefinition,
+} from './gate-tool.js';
+export type { WaitOptions } from './limits.js';
+export type { WorkerLog } from './log.js';
+export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
+export type { ToolResult, ToolResultStatus } from './results.js';
+export type { InputIssue, InputOf, JsonSchema } from './schema.js';
+export type { RunState, Step } from './state.js';
+export type { CallOptions, TransportOptions } from './transport.js';
+export { createWorker } from './worker.js';
+export type { RunOptions, Worker, WorkerOptions } from './worker.js';
+export type { ApprovalView, EventView, JsonObject, JsonValue, RunView, ToolCallView } from '@countersign/contracts';

@@ -1,0 +1,17 @@
+// An approver that is a program: it denies what is asked about production, and leaves the rest to people.
+import { CountersignError, createClient } from '@countersign/worker-sdk';
+
+const client = createClient({ url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '' });
+
+for await (const event of client.events({ types: ['ApprovalRequested'] })) {
+  const { approval } = await client.getToolCall(event.callId ?? '');
+  if (approval?.state !== 'pending' || approval.arguments['environment'] !== 'production') continue;
+  // The digest says what was looked at: should the arguments have changed since, the answer is refused.
+  const { approvalId, actionDigest } = approval;
+  try {
+    await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', actionDigest });
+  } catch (error) {
+    const isLate = error instanceof CountersignError && ['already-resolved', 'expired'].includes(error.code);
+    if (!isLate) throw error;
+  }
+}

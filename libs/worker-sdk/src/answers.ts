@@ -1,0 +1,67 @@
+import type { ApprovalView, ClaimView, RunView, ToolCallView } from '@countersign/contracts';
+import { z } from 'zod';
+import { unreadable } from './transport.js';
+
+// Only what the SDK relies on is looked at: a newer server may answer with more, and must not break older workers.
+const approval = z.looseObject({
+  approvalId: z.string(),
+  callId: z.string(),
+  state: z.string(),
+  arguments: z.looseObject({}),
+  responses: z.array(z.looseObject({ respondedBy: z.string(), decision: z.looseObject({ type: z.string() }) })),
+});
+
+const toolCall = z.looseObject({
+  callId: z.string(),
+  runId: z.string(),
+  agentId: z.string(),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  arguments: z.looseObject({}),
+  actionDigest: z.string(),
+  state: z.string(),
+  approval: approval.nullable(),
+  revision: z.number(),
+});
+
+const claim = z.looseObject({
+  attempt: z.int(),
+  arguments: z.looseObject({}),
+  actionDigest: z.string(),
+  digestInput: z.looseObject({
+    tenant: z.string(),
+    agentId: z.string(),
+    runId: z.string(),
+    toolCallId: z.string(),
+    toolName: z.string(),
+    toolSchemaHash: z.string().nullable(),
+    salt: z.string(),
+  }),
+  idempotencyKey: z.string(),
+});
+
+/** A value of our own type `T`, as far as `shape` looks. */
+function typed<T>(shape: z.ZodType): z.ZodType<T> {
+  return z.custom<T>((value) => shape.safeParse(value).success);
+}
+
+function reader<T>(schema: z.ZodType<T>): (body: unknown) => T {
+  return (body) => {
+    const parsed = schema.safeParse(body);
+    if (!parsed.success) throw unreadable(200);
+    return parsed.data;
+  };
+}
+
+/** One page of approvals, oldest first. */
+export interface ApprovalPage {
+  readonly approvals: readonly ApprovalView[];
+  readonly nextCursor: string | null;
+}
+
+export const readToolCall = reader(typed<ToolCallView>(toolCall));
+export const readToolCalls = reader(z.looseObject({ calls: z.array(typed<ToolCallView>(toolCall)) }));
+export const readRun = reader(typed<RunView>(z.looseObject({ runId: z.string(), calls: z.array(toolCall) })));
+export const readApproval = reader(typed<ApprovalView>(approval));
+export const readApprovalPage = reader(typed<ApprovalPage>(z.looseObject({ approvals: z.array(approval) })));
+export const readClaim = reader(typed<ClaimView>(claim));

@@ -1,0 +1,140 @@
+import type {
+  ApprovalView,
+  ClaimView,
+  ClientOutputBody,
+  EventView,
+  OutcomeBody,
+  RequestApprovalBody,
+  RequestToolCalls,
+  RespondBody,
+  RunView,
+  ToolCallView,
+} from '@countersign/contracts';
+import {
+  readApproval,
+  readApprovalPage,
+  readClaim,
+  readRun,
+  readToolCall,
+  readToolCalls,
+  type ApprovalPage,
+} from './answers.js';
+import { readEvents, type EventsOptions } from './events.js';
+import { createTransport, type CallOptions, type Transport, type TransportOptions } from './transport.js';
+
+/** Where Countersign is and who speaks. */
+export interface ClientOptions extends TransportOptions {
+  readonly token: string;
+}
+
+/** Long-poll: answer at once, or when the call is decided or settled, at most 55 s later. */
+export interface GetToolCallOptions extends CallOptions {
+  readonly waitMs?: number | undefined;
+  readonly until?: 'decided' | 'settled' | undefined;
+}
+
+/** Which approvals to list. */
+export interface ListApprovalsOptions extends CallOptions {
+  readonly state?: 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled' | undefined;
+  readonly toolName?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly group?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Who wants to execute, and for how long nobody else may. */
+export interface ClaimRequest {
+  readonly resolverId: string;
+  readonly leaseMs?: number | undefined;
+}
+
+/** Prolongs a claim. */
+export interface RenewRequest {
+  readonly attempt: number;
+  readonly leaseMs?: number | undefined;
+}
+
+/**
+ * The HTTP contract, typed. Every method repeats itself on broken connections, 5xx and 429 under one `Idempotency-Key`,
+ * and throws `CountersignError` when the answer is no. Which role a method needs is that of its endpoint.
+ */
+export interface Client {
+  /** Requests the calls of one model step. A repeat adds nothing. Role agent. */
+  readonly requestToolCalls: (body: RequestToolCalls, options?: CallOptions) => Promise<readonly ToolCallView[]>;
+  readonly getToolCall: (callId: string, options?: GetToolCallOptions) => Promise<ToolCallView>;
+  readonly getRun: (runId: string, options?: CallOptions) => Promise<RunView>;
+  readonly listApprovals: (options?: ListApprovalsOptions) => Promise<ApprovalPage>;
+  readonly getApproval: (approvalId: string, options?: CallOptions) => Promise<ApprovalView>;
+  /** Answers an approval. Role approver. */
+  readonly respond: (approvalId: string, body: RespondBody, options?: CallOptions) => Promise<ApprovalView>;
+  /** Asks (again). Role agent. */
+  readonly requestApproval: (callId: string, body?: RequestApprovalBody, options?: CallOptions) => Promise<unknown>;
+  readonly cancel: (callId: string, reason: string, options?: CallOptions) => Promise<unknown>;
+  /** Cancels all open calls of a run. */
+  readonly cancelRun: (runId: string, reason: string, options?: CallOptions) => Promise<unknown>;
+  /** Takes the right to execute. Role resolver. */
+  readonly claim: (callId: string, body: ClaimRequest, options?: CallOptions) => Promise<ClaimView>;
+  readonly renew: (callId: string, body: RenewRequest, options?: CallOptions) => Promise<unknown>;
+  readonly reportOutcome: (callId: string, body: OutcomeBody, options?: CallOptions) => Promise<unknown>;
+  /** The result of a client-executed tool. Role agent. */
+  readonly submitOutput: (callId: string, body: ClientOutputBody, options?: CallOptions) => Promise<unknown>;
+  /** The recorded events, in order, for ever; survives broken connections. */
+  readonly events: (options?: EventsOptions) => AsyncGenerator<EventView, void>;
+}
+
+/**
+ * A typed client of the HTTP API.
+ *
+ * @example
+ * const client = createClient({ url: 'http://127.0.0.1:7400', token });
+ * const { approvals } = await client.listApprovals({ state: 'pending' });
+ */
+export function createClient(options: ClientOptions): Client {
+  return clientOver(createTransport(options), options.token);
+}
+
+/** A client that shares its transport with others, for other tokens. */
+export function clientOver(transport: Transport, token: string): Client {
+  const get = (path: string, options: CallOptions = {}, timeoutMs = 30_000): Promise<unknown> =>
+    transport.send({ ...options, method: 'GET', path, token, timeoutMs });
+  const post = (path: string, body: unknown, options: CallOptions = {}): Promise<unknown> =>
+    transport.send({ ...options, method: 'POST', path, token, body });
+  const call = (callId: string): string => `/v1/tool-calls/${encodeURIComponent(callId)}`;
+  const run = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`;
+  const approval = (approvalId: string): string => `/v1/approvals/${encodeURIComponent(approvalId)}`;
+
+  return {
+    requestToolCalls: async (body, options) => readToolCalls(await post('/v1/tool-calls', body, options)).calls,
+    getToolCall: async (callId, options = {}) => {
+      const { waitMs, until, ...rest } = options;
+      return readToolCall(await get(withQuery(call(callId), { waitMs, until }), rest, (waitMs ?? 0) + 30_000));
+    },
+    getRun: async (runId, options) => readRun(await get(run(runId), options)),
+    listApprovals: async (options = {}) => {
+      const { signal, attempts, idempotencyKey, ...filter } = options;
+      return readApprovalPage(await get(withQuery('/v1/approvals', filter), { signal, attempts, idempotencyKey }));
+    },
+    getApproval: async (approvalId, options) => readApproval(await get(approval(approvalId), options)),
+    respond: async (approvalId, body, options) =>
+      readApproval(await post(`${approval(approvalId)}/responses`, body, options)),
+    requestApproval: (callId, body = {}, options) => post(`${call(callId)}/approvals`, body, options),
+    cancel: (callId, reason, options) => post(`${call(callId)}/cancel`, { reason }, options),
+    cancelRun: (runId, reason, options) => post(`${run(runId)}/cancel`, { reason }, options),
+    claim: async (callId, body, options) => readClaim(await post(`${call(callId)}/claim`, body, options)),
+    renew: (callId, body, options) => post(`${call(callId)}/claim/renew`, body, options),
+    reportOutcome: (callId, body, options) => post(`${call(callId)}/outcome`, body, options),
+    submitOutput: (callId, body, options) => post(`${call(callId)}/output`, body, options),
+    events: (options = {}) => readEvents(transport, token, options),
+  };
+}
+
+function withQuery(path: string, members: Readonly<Record<string, string | number | undefined>>): string {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(members)) {
+    if (value !== undefined) query.set(name, String(value));
+  }
+  const text = query.toString();
+  return text === '' ? path : `${path}?${text}`;
+}

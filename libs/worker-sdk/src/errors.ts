@@ -1,0 +1,69 @@
+import { problemSchema } from '@countersign/contracts';
+import type { z } from 'zod';
+
+/** The body of an error answer (RFC 9457). */
+export type Problem = z.infer<typeof problemSchema>;
+
+/** What a `CountersignError` is made of. */
+export interface CountersignErrorDetails {
+  readonly code: string;
+  readonly message: string;
+  readonly status?: number;
+  readonly problem?: Problem;
+  readonly cause?: unknown;
+}
+
+/**
+ * Everything that Countersign answers with "no", or that keeps it from answering.
+ *
+ * `code` is stable: the codes of the HTTP contract (`tool-call-mismatch`, `already-resolved`, …), and two of the SDK's
+ * own: `unreachable` (no answer after all attempts) and `unreadable-response` (an answer that is not Countersign's).
+ *
+ * @example
+ * try {
+ *   await client.respond(approvalId, { decision: { type: 'approve' } });
+ * } catch (error) {
+ *   if (error instanceof CountersignError && error.code === 'already-resolved') console.log(error.problem?.['respondedBy']);
+ *   else throw error;
+ * }
+ */
+export class CountersignError extends Error {
+  override readonly name = 'CountersignError';
+  readonly code: string;
+  /** The HTTP status; null when there was no answer. */
+  readonly status: number | null;
+  /** The whole problem document; null when the answer was none. */
+  readonly problem: Problem | null;
+
+  constructor(details: CountersignErrorDetails) {
+    super(details.message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.code = details.code;
+    this.status = details.status ?? null;
+    this.problem = details.problem ?? null;
+  }
+}
+
+/** Whether an error is Countersign's refusal with one of these codes. */
+export function isRefusal(error: unknown, ...codes: readonly string[]): error is CountersignError {
+  return error instanceof CountersignError && codes.includes(error.code);
+}
+
+/** What to tell about something thrown, whatever was thrown. */
+export function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
+  return typeof thrown === 'string' ? thrown : `thrown ${typeof thrown}`;
+}
+
+/** The error for an answer that is not 2xx. */
+export function errorOfAnswer(status: number, body: unknown): CountersignError {
+  const parsed = problemSchema.safeParse(body);
+  if (!parsed.success) {
+    return new CountersignError({
+      code: `http-${String(status)}`,
+      status,
+      message: `Countersign answered ${String(status)}`,
+    });
+  }
+  const { code, detail } = parsed.data;
+  return new CountersignError({ code, status, problem: parsed.data, message: `${code}: ${detail}` });
+}

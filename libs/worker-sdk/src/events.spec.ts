@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { readEvents, type EventsOptions } from './events.js';
+import { createSseParser } from './sse.js';
+import { createTransport } from './transport.js';
+
+const urlOf = (input: Parameters<typeof fetch>[0]): string => (input instanceof Request ? input.url : input.toString());
+
+const event = (position: number): string =>
+  `id: ${String(position)}\nevent: X\ndata: {"position":${String(position)}}\n\n`;
+const streamOf = (...texts: readonly string[]): Response =>
+  new Response(
+    new ReadableStream({
+      start: (controller) => {
+        for (const text of texts) controller.enqueue(new TextEncoder().encode(text));
+        controller.close();
+      },
+    }),
+    { headers: { 'content-type': 'text/event-stream; charset=utf-8' } },
+  );
+
+function read(answers: readonly (Response | Error)[], options: EventsOptions = {}) {
+  const seen: { readonly url: string; readonly lastEventId: string | null }[] = [];
+  const fetchOnce: typeof fetch = async (url, init) => {
+    seen.push({ url: urlOf(url), lastEventId: new Headers(init?.headers).get('last-event-id') });
+    const answer = answers[seen.length - 1];
+    if (answer instanceof Response) return answer;
+    throw answer ?? new Error('offline');
+  };
+  const clock = {
+    monotonic: () => 0,
+    setTimer: (delayMs: number, fn: () => void) => {
+      if (delayMs > 10_000) return () => undefined;
+      const timer = setTimeout(fn, 0);
+      return () => clearTimeout(timer);
+    },
+  };
+  return { seen, events: readEvents(createTransport({ url: 'http://x.test', fetch: fetchOnce, clock }), 't', options) };
+}
+
+async function take(events: AsyncGenerator<{ readonly position: number }>, count: number): Promise<number[]> {
+  const positions: number[] = [];
+  for await (const { position } of events) {
+    positions.push(position);
+    if (positions.length === count) break;
+  }
+  return positions;
+}
+
+describe('the events', () => {
+  it('go on after the last one seen when the connection breaks', async () => {
+    const opened: string[] = [];
+    const { seen, events } = read([streamOf(event(3), event(5)), new Error('reset'), streamOf(event(8))], {
+      after: 2,
+      runId: 'r 1',
+      types: ['A', 'B'],
+      onOpen: () => opened.push('open'),
+    });
+    expect(await take(events, 3)).toEqual([3, 5, 8]);
+    expect(seen[0]?.url).toBe('http://x.test/v1/events?after=2&runId=r+1&types=A%2CB');
+    expect(seen.map(({ lastEventId }) => lastEventId)).toEqual([null, '5', '5']);
+    expect(opened).toHaveLength(2);
+  });
+
+  it('end with a refusal, which no repetition would change', async () => {
+    const refused = Response.json(
+      { type: 't', title: 't', status: 403, code: 'forbidden', detail: 'no' },
+      { status: 403 },
+    );
+    await expect(take(read([refused]).events, 1)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(take(read([new Response('<html>')]).events, 1)).rejects.toMatchObject({ code: 'unreadable-response' });
+  });
+
+  it('end without an error when the signal aborts', async () => {
+    const controller = new AbortController();
+    const { events } = read([streamOf(event(1))], { signal: controller.signal });
+    const positions: number[] = [];
+    for await (const { position } of events) {
+      positions.push(position);
+      controller.abort();
+    }
+    expect(positions).toEqual([1]);
+  });
+});
+
+describe('the parser of an event stream', () => {
+  const text =
+    ': hello\nretry: 10\n\nid: 1\r\nevent: X\r\ndata: {"a":\r\ndata:1}\r\n\r\nid: 2\ndata: two\n\ndata\n\nid: 3\n';
+
+  it('takes the text in pieces of any size', () => {
+    const expected = [
+      { id: '1', data: '{"a":\n1}' },
+      { id: '2', data: 'two' },
+      { id: '2', data: '' },
+    ];
+    for (let size = 1; size <= text.length; size += 1) {
+      const parser = createSseParser();
+      const pieces = text.match(new RegExp(`[^]{1,${String(size)}}`, 'g')) ?? [];
+      expect(pieces.flatMap((piece) => parser.push(piece))).toEqual(expected);
+    }
+  });
+
+  it('does not take over an id that could not be sent back', () => {
+    expect(createSseParser().push('id: a\0b\ndata: x\n\n')).toEqual([{ id: undefined, data: 'x' }]);
+  });
+});

@@ -1,0 +1,244 @@
+import { describe, expect, it, jest } from '@jest/globals';
+import { actionDigest, type ClaimView, type JsonObject, type ToolCallView } from '@countersign/contracts';
+import { z } from 'zod';
+import type { Client } from './client.js';
+import { systemClock } from './clock.js';
+import { CountersignError } from './errors.js';
+import { executeCall, type ExecutionPorts } from './execution.js';
+import { gateTool, type ExecutionContext, type GateTool } from './gate-tool.js';
+import { silentLog } from './log.js';
+
+const refusal = (code: string, status = 409): CountersignError => new CountersignError({ code, status, message: code });
+
+interface Setup {
+  readonly execute?: (input: { readonly path: string }, context: ExecutionContext) => unknown;
+  readonly claim?: (claim: ClaimView) => ClaimView;
+  readonly client?: Partial<Client>;
+  readonly call?: Partial<ToolCallView>;
+  readonly argumentsHash?: string;
+  readonly leaseMs?: number;
+}
+
+function setUp(setup: Setup = {}) {
+  const args: JsonObject = { path: '/x' };
+  const tool: GateTool = gateTool({
+    name: 'delete_file',
+    inputSchema: z.strictObject({ path: z.string().startsWith('/') }),
+    execute: setup.execute ?? (({ path }) => ({ deleted: path })),
+  });
+  const who = { agentId: 'a', runId: 'r', toolCallId: 'c' };
+  const input = { tenant: 't', ...who, toolName: tool.name, toolSchemaHash: tool.toolSchemaHash, salt: 'ab' };
+  const digest = actionDigest(input, args);
+  const call = { callId: 'tc_1', ...who, toolName: tool.name, actionDigest: digest, approval: null, ...setup.call };
+  const claimed = {
+    attempt: 2,
+    arguments: args,
+    actionDigest: digest,
+    digestInput: input,
+    idempotencyKey: 'k',
+    leaseUntil: '2030-01-01T00:00:00.000Z',
+  };
+  const reports: unknown[] = [];
+  const claims: unknown[] = [];
+  const client = {
+    claim: async (...given: readonly unknown[]) => {
+      claims.push(given);
+      return setup.claim?.(claimed) ?? claimed;
+    },
+    renew: async () => null,
+    reportOutcome: async (_: string, body: unknown) => {
+      reports.push(body);
+      return null;
+    },
+    ...setup.client,
+  } as Client;
+  const stopping = new AbortController();
+  const ports: ExecutionPorts = {
+    requester: client,
+    resolver: client,
+    clock: systemClock,
+    log: silentLog,
+    resolverId: 'w',
+    leaseMs: setup.leaseMs ?? 60_000,
+    stopping: stopping.signal,
+    stopped: new AbortController().signal,
+  };
+  const argumentsHash = setup.argumentsHash ?? null;
+  const execute = () => executeCall(ports, { call: call as unknown as ToolCallView, tool, argumentsHash });
+  return { execute, reports, claims, stopping, digestInput: input };
+}
+
+describe('an execution', () => {
+  it('claims, runs once, and reports under the attempt of the claim', async () => {
+    const seen: ExecutionContext[] = [];
+    const { execute, reports, claims } = setUp({ execute: (_, context) => void seen.push(context) });
+    expect(await execute()).toBe('ran');
+    expect(seen).toMatchObject([{ callId: 'tc_1', runId: 'r', attempt: 2, idempotencyKey: 'k', approval: null }]);
+    expect(reports).toEqual([{ attempt: 2, status: 'succeeded', output: null }]);
+    expect(claims).toMatchObject([['tc_1', { resolverId: 'w', leaseMs: 60_000 }, { attempts: Infinity }]]);
+  });
+
+  it('never claims twice under the same key: a second execution would get the claim of the first', async () => {
+    const { execute, claims } = setUp();
+    await execute();
+    await execute();
+    const keys = claims.map((given) => (given as [string, object, { idempotencyKey: string }])[2].idempotencyKey);
+    expect(new Set(keys).size).toBe(2);
+  });
+
+  it.each(['already-claimed', 'already-settled', 'not-approved', 'approval-lapsed'])(
+    'leaves a call that is %s',
+    async (code) => {
+      const execute = jest.fn();
+      const setup = setUp({ execute, client: { claim: () => Promise.reject(refusal(code)) } });
+      expect(await setup.execute()).toBe('not-claimable');
+      expect(execute).not.toHaveBeenCalled();
+    },
+  );
+
+  it('waits for its batch, and does not hide what is wrong with the worker itself', async () => {
+    const claimRefused = (code: string) => setUp({ client: { claim: () => Promise.reject(refusal(code)) } }).execute();
+    expect(await claimRefused('batch-incomplete')).toBe('batch-incomplete');
+    await expect(claimRefused('forbidden')).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it.each<[string, Setup, string]>([
+    [
+      'arguments that were swapped',
+      { claim: (claim) => ({ ...claim, arguments: { path: '/etc' } }) },
+      'digest-mismatch',
+    ],
+    [
+      'another call, whose digest is right in itself',
+      {
+        claim: (claim) => {
+          const digestInput = { ...claim.digestInput, toolCallId: 'other' };
+          return { ...claim, digestInput, actionDigest: actionDigest(digestInput, claim.arguments) };
+        },
+      },
+      'digest-mismatch',
+    ],
+    ['what was not decided about', { call: { actionDigest: 'sha256:00' } }, 'digest-mismatch'],
+    ['what was not asked for', { argumentsHash: 'sha256:00' }, 'digest-mismatch'],
+    [
+      'another version of the tool',
+      { claim: (claim) => ({ ...claim, digestInput: { ...claim.digestInput, toolSchemaHash: 'sha256:00' } }) },
+      'tool-schema-changed',
+    ],
+  ])('refuses to run %s', async (_, more, code) => {
+    const execute = jest.fn();
+    const setup = setUp({ ...more, execute });
+    expect(await setup.execute()).toBe('ran');
+    expect(execute).not.toHaveBeenCalled();
+    expect(setup.reports).toEqual([
+      expect.objectContaining({ status: 'failed', error: expect.objectContaining({ code }) }),
+    ]);
+  });
+
+  it.each([
+    ['/y', { status: 'succeeded', output: { deleted: '/y' } }],
+    ['relative', { status: 'failed', error: { code: 'invalid-arguments', issues: [{ path: '/path' }] } }],
+  ])('runs edited arguments only if they fit the tool itself: %s', async (path, report) => {
+    const edited = actionDigest(setUp().digestInput, { path });
+    const { execute, reports } = setUp({
+      argumentsHash: 'sha256:of what the model asked for',
+      call: { actionDigest: edited, originalArguments: { path: '/x' } },
+      claim: (claim) => ({ ...claim, arguments: { path }, actionDigest: edited }),
+    });
+    await execute();
+    expect(reports).toMatchObject([report]);
+  });
+
+  it('turns what the tool throws into a failure', async () => {
+    const { execute, reports } = setUp({ execute: () => Promise.reject(new RangeError('too far')) });
+    await execute();
+    expect(reports).toEqual([
+      { attempt: 2, status: 'failed', error: { code: 'tool-error', name: 'RangeError', message: 'too far' } },
+    ]);
+  });
+
+  it('does not call a success a failure because its output is no JSON, or is refused', async () => {
+    const circular: Record<string, unknown> = {};
+    circular['self'] = circular;
+    const first = setUp({ execute: () => circular });
+    await first.execute();
+    expect(first.reports).toMatchObject([{ status: 'succeeded', output: { unrecorded: expect.any(String) } }]);
+
+    const reports: unknown[] = [];
+    const tooLarge: Client['reportOutcome'] = async (_, body) => {
+      reports.push(body);
+      if (reports.length === 1) throw refusal('payload-too-large', 413);
+      return null;
+    };
+    await setUp({ execute: () => 'huge', client: { reportOutcome: tooLarge } }).execute();
+    expect(reports).toMatchObject([
+      { output: 'huge' },
+      { status: 'succeeded', output: { unrecorded: expect.any(String) } },
+    ]);
+  });
+
+  it('accepts that somebody else has settled the call meanwhile', async () => {
+    const setup = setUp({ client: { reportOutcome: () => Promise.reject(refusal('stale-claim')) } });
+    expect(await setup.execute()).toBe('ran');
+  });
+
+  it('renews its claim while the tool runs, and not afterwards', async () => {
+    const renew = jest.fn(async () => null);
+    const setup = setUp({
+      leaseMs: 30,
+      client: { renew },
+      execute: () => new Promise((resolve) => setTimeout(resolve, 100)),
+    });
+    await setup.execute();
+    const during = renew.mock.calls.length;
+    expect(during).toBeGreaterThanOrEqual(3);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(renew.mock.calls).toHaveLength(during);
+  });
+
+  it.each([
+    ['executing', true],
+    ['cancelled', true],
+    ['unknown', false],
+    ['approved', false],
+  ])('with a stale claim on a call that is %s tells its tool to stop: %s', async (state, aborts) => {
+    const setup = setUp({
+      leaseMs: 30,
+      client: {
+        renew: () => Promise.reject(refusal('stale-claim')),
+        getToolCall: async () => ({ state }) as ToolCallView,
+      },
+      execute: (_, { signal }) => new Promise((resolve) => setTimeout(() => resolve(signal.aborted), 60)),
+    });
+    await setup.execute();
+    expect(setup.reports).toMatchObject([{ output: aborts }]);
+  });
+
+  it('tells its tool when the worker stops', async () => {
+    const setup = setUp({
+      execute: (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
+    });
+    const ended = setup.execute();
+    setTimeout(() => setup.stopping.abort(new Error('closing')), 20);
+    expect(await ended).toBe('ran');
+    expect(setup.reports).toMatchObject([{ status: 'failed', error: { message: 'stopped' } }]);
+  });
+
+  it('does not start the tool when the claim was over before it arrived', async () => {
+    const execute = jest.fn();
+    const late = (claim: ClaimView): ClaimView => {
+      const until = performance.now() + 20;
+      while (performance.now() < until);
+      return claim;
+    };
+    const setup = setUp({
+      leaseMs: 10,
+      execute,
+      claim: late,
+      client: { renew: () => Promise.reject(refusal('stale-claim')) },
+    });
+    expect(await setup.execute()).toBe('not-claimable');
+    expect(execute).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,100 @@
+import type { ToolCallView } from '@countersign/contracts';
+import type { Changed, Changes } from './changes.js';
+import { messageOf } from './errors.js';
+import { executeCall, type ExecutionEnd, type ExecutionPorts, type ExecutionRequest } from './execution.js';
+import type { Session } from './outcome.js';
+
+/** An execution that is over, and its call as it then stands. */
+interface Run {
+  readonly end: ExecutionEnd;
+  readonly view: ToolCallView;
+}
+
+/** The executions of one worker: a call runs once at a time, however many waits are after it. */
+export interface Executions {
+  /** The execution that is under way, or a new one if there is a request and nothing speaks against it. */
+  readonly joinOrBegin: (view: ToolCallView, request: ExecutionRequest | undefined) => Promise<Run> | undefined;
+  /** Resolves when nothing runs any more. */
+  readonly idle: () => Promise<void>;
+}
+
+export function createExecutions(ports: ExecutionPorts): Executions {
+  const running = new Map<string, Promise<Run>>();
+  // A refused claim is not tried again until something has happened to the call.
+  const refusedAt = new Map<string, number>();
+
+  const run = async (request: ExecutionRequest): Promise<Run> => {
+    const { callId, revision } = request.call;
+    try {
+      const end = await executeCall(ports, request);
+      if (end === 'not-claimable') refusedAt.set(callId, revision);
+      else refusedAt.delete(callId);
+      const view = await ports.requester.getToolCall(callId, { attempts: Infinity, signal: ports.stopped });
+      return { end, view };
+    } finally {
+      running.delete(callId);
+    }
+  };
+  const begin = (request: ExecutionRequest): Promise<Run> => {
+    const { callId } = request.call;
+    const promise = run(request);
+    running.set(callId, promise);
+    // Whoever waits for it hears of a failure; when nobody does any more, the log has to be enough.
+    promise.catch((error: unknown) => {
+      ports.log.error({ callId, error: messageOf(error) }, 'an execution failed outside of its tool');
+    });
+    return promise;
+  };
+  return {
+    joinOrBegin: ({ callId, revision }, request) =>
+      running.get(callId) ?? (request === undefined || refusedAt.get(callId) === revision ? undefined : begin(request)),
+    idle: async () => {
+      while (running.size > 0) await Promise.allSettled(running.values());
+    },
+  };
+}
+
+/** What of one session is running here. */
+export interface Runs {
+  readonly has: (callId: string) => boolean;
+  readonly add: (callId: string, run: Promise<Run>) => void;
+  readonly isIdle: () => boolean;
+  /** Resolves when all are over; rejects, but not before, when one failed outside of its tool. */
+  readonly allOver: () => Promise<void>;
+  /** A claim refused because the batch was incomplete may succeed once something has changed. */
+  readonly forgetRefusals: (changed: Changed) => void;
+}
+
+/** Follows the executions of a session: each ends with its new view in the session, and with a wake-up. */
+export function createRuns(session: Session, changes?: Changes): Runs {
+  const underWay = new Map<string, Promise<void>>();
+  const incomplete = new Set<string>();
+  const follow = async (callId: string, run: Promise<Run>): Promise<void> => {
+    try {
+      const { end, view } = await run;
+      session.views.set(callId, view);
+      if (end === 'batch-incomplete') incomplete.add(callId);
+      changes?.wake();
+    } catch (error) {
+      changes?.fail(error instanceof Error ? error : new Error(messageOf(error)));
+      throw error;
+    } finally {
+      underWay.delete(callId);
+    }
+  };
+  return {
+    has: (callId) => underWay.has(callId) || incomplete.has(callId),
+    add: (callId, run) => {
+      const followed = follow(callId, run);
+      underWay.set(callId, followed);
+      followed.catch(() => undefined);
+    },
+    isIdle: () => underWay.size === 0,
+    allOver: async () => {
+      for (const end of await Promise.allSettled(underWay.values())) if (end.status === 'rejected') throw end.reason;
+    },
+    forgetRefusals: (changed) => {
+      if (changed === 'anything' || changed.size > 0) incomplete.clear();
+    },
+  };
+}

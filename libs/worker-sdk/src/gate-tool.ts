@@ -1,0 +1,208 @@
+import type { ApprovalView, DecisionType, DurationMs, JsonObject, JsonValue } from '@countersign/contracts';
+import type { z } from 'zod';
+import { messageOf } from './errors.js';
+import { inputSchemaOf, type InputIssue, type InputOf, type JsonSchema } from './schema.js';
+
+/** A tool call as the model proposed it. `arguments` are untrusted. */
+export interface ProposedCall {
+  /** The id that the model or its framework gave: the same one again is the same call again. */
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly arguments: JsonValue;
+}
+
+/** What a predicate may look at beside the validated input. */
+export interface ApprovalContext {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly toolCallId: string;
+  /** The conversation, as it was given to `step`. */
+  readonly messages: readonly unknown[];
+  /** All calls of the same model step, as proposed. */
+  readonly batch: readonly ProposedCall[];
+}
+
+/** What a tool is given beside its input. */
+export interface ExecutionContext {
+  readonly callId: string;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly toolCallId: string;
+  /** The same for all attempts of this call: hand it to whatever the tool calls. */
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  /** Aborts when the claim is lost to somebody else, and when the worker is closed. */
+  readonly signal: AbortSignal;
+  /** The approval that lets this one call run; null when no person was asked. */
+  readonly approval: ApprovalView | null;
+}
+
+/** `true`, or a predicate over the VALIDATED input. One that throws, or answers anything but a boolean, means `true`. */
+export type NeedsApproval<I> = boolean | ((input: I, context: ApprovalContext) => boolean | Promise<boolean>);
+
+interface ToolBase<S, I> {
+  readonly name: string;
+  /** What the tool does. Shown to approvers unless `approvalPrompt` says more. */
+  readonly description?: string;
+  /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
+  readonly inputSchema: S;
+  /** Default `false`. The policy of the server can be stricter, never laxer. */
+  readonly needsApproval?: NeedsApproval<I>;
+  /** The question put to people. It is not masked: leave secrets out of it. */
+  readonly approvalPrompt?: (input: I, context: ApprovalContext) => string;
+  /** May run again after a crash in the middle. Default `false`: an outcome that nobody knows is then `unknown`. */
+  readonly idempotent?: boolean;
+  /** How long people may take. Default: the policy's, 1 h. */
+  readonly expiresInMs?: DurationMs;
+  readonly allowedDecisions?: readonly DecisionType[];
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** Who runs the tool: this worker, or the client that the user sits at. Exactly one of them. */
+type RunsWhere<I> =
+  | { readonly execute: (input: I, context: ExecutionContext) => unknown; readonly clientExecuted?: false }
+  | { readonly clientExecuted: true; readonly execute?: undefined };
+
+/** The definition of a tool. */
+export type ToolDefinition<S extends z.ZodType | JsonSchema> = ToolBase<S, InputOf<S>> & RunsWhere<InputOf<S>>;
+
+/** What the worker's own side says about a call. */
+export interface ApprovalNeed {
+  readonly needsApproval: boolean;
+  readonly reason?: string;
+}
+
+/** A call of a tool whose arguments are valid. */
+export interface CheckedCall {
+  readonly valid: true;
+  /** What to ask about and to run. */
+  readonly arguments: JsonObject;
+  readonly judge: (context: ApprovalContext) => Promise<ApprovalNeed>;
+  readonly describe: (context: ApprovalContext) => string | undefined;
+  /** Runs the tool. A client-executed one has none. */
+  readonly execute: ((context: ExecutionContext) => Promise<unknown>) | undefined;
+}
+
+/** A tool as the worker uses it. */
+export interface GateTool {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly toolSchema: JsonObject;
+  readonly toolSchemaHash: string;
+  readonly clientExecuted: boolean;
+  readonly idempotent: boolean;
+  readonly expiresInMs: DurationMs | undefined;
+  readonly allowedDecisions: readonly DecisionType[] | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Validates arguments, those of the model and those that an approver put in their place alike. */
+  readonly check: (
+    args: JsonValue,
+  ) => Promise<CheckedCall | { readonly valid: false; readonly issues: readonly InputIssue[] }>;
+}
+
+/**
+ * Declares a tool, and when a person must agree to a call of it.
+ *
+ * Throws a TypeError for a tool that nobody would run (neither `execute` nor `clientExecuted`), or two would.
+ *
+ * @example
+ * const deleteFile = gateTool({
+ *   name: 'delete_file',
+ *   description: 'Deletes a file',
+ *   inputSchema: z.strictObject({ path: z.string() }),
+ *   needsApproval: ({ path }) => !path.startsWith('/workspace/'),
+ *   approvalPrompt: ({ path }) => `Delete ${path}?`,
+ *   execute: async ({ path }) => {
+ *     await unlink(path);
+ *     return { deleted: path };
+ *   },
+ * });
+ */
+export function gateTool<const S extends z.ZodType | JsonSchema>(definition: ToolDefinition<S>): GateTool {
+  assertRunnable(definition);
+  const schema = inputSchemaOf(definition.inputSchema);
+  const { name, description, needsApproval = false, approvalPrompt, execute } = definition;
+  return {
+    name,
+    description,
+    toolSchema: schema.json,
+    toolSchemaHash: schema.hash,
+    clientExecuted: definition.clientExecuted ?? false,
+    idempotent: definition.idempotent ?? false,
+    expiresInMs: definition.expiresInMs,
+    allowedDecisions: definition.allowedDecisions,
+    labels: definition.labels,
+    check: async (args) => {
+      const parsed = await schema.parse(args);
+      if (!parsed.valid) return parsed;
+      const { input } = parsed;
+      return {
+        valid: true,
+        arguments: parsed.arguments,
+        judge: (context) => judge(name, needsApproval, input, context),
+        describe: (context) => prompt(approvalPrompt, input, context) ?? description,
+        execute: execute === undefined ? undefined : async (context) => execute(input, context),
+      };
+    },
+  };
+}
+
+/** Checked again at run time: types do not reach tools written in JavaScript. */
+function assertRunnable(definition: {
+  readonly name: string;
+  readonly needsApproval?: unknown;
+  readonly execute?: unknown;
+  readonly clientExecuted?: unknown;
+}): void {
+  const { name, needsApproval, execute, clientExecuted } = definition;
+  const runsHere = typeof execute === 'function';
+  if (!runsHere && clientExecuted !== true) {
+    throw new TypeError(`tool ${name}: give it \`execute\`, or \`clientExecuted: true\` if the client runs it`);
+  }
+  if (runsHere && clientExecuted === true) {
+    throw new TypeError(`tool ${name}: \`execute\` and \`clientExecuted: true\` exclude each other`);
+  }
+  if (!['undefined', 'boolean', 'function'].includes(typeof needsApproval)) {
+    throw new TypeError(`tool ${name}: \`needsApproval\` must be a boolean or a function`);
+  }
+}
+
+async function judge<I>(
+  name: string,
+  needs: NeedsApproval<I>,
+  input: I,
+  context: ApprovalContext,
+): Promise<ApprovalNeed> {
+  if (typeof needs === 'boolean') return { needsApproval: needs };
+  try {
+    const verdict: unknown = await needs(input, context);
+    if (typeof verdict === 'boolean') return { needsApproval: verdict };
+    return failClosed(`The approval check of ${name} answered neither true nor false`);
+  } catch (error) {
+    return failClosed(`The approval check of ${name} failed (${messageOf(error)})`);
+  }
+}
+
+function failClosed(why: string): ApprovalNeed {
+  return { needsApproval: true, reason: cut(`${why}, so a person must agree.`) };
+}
+
+function prompt<I>(
+  approvalPrompt: ((input: I, context: ApprovalContext) => string) | undefined,
+  input: I,
+  context: ApprovalContext,
+): string | undefined {
+  try {
+    const text: unknown = approvalPrompt?.(input, context);
+    return typeof text === 'string' ? cut(text) : undefined;
+  } catch {
+    // The question is for people's comfort: without it they still see tool and arguments.
+    return undefined;
+  }
+}
+
+const textMax = 8000;
+
+function cut(text: string): string {
+  return text.length <= textMax ? text : `${text.slice(0, textMax)} …`;
+}

@@ -1,0 +1,41 @@
+import { linkedController, type WorkerClock } from './clock.js';
+
+/** How long to wait at most. */
+export interface WaitOptions {
+  /** Stops the waiting, with its reason as the error. Tools that run go on. */
+  readonly signal?: AbortSignal | undefined;
+  /** Answers with how things stand when it is over. Default: without limit. */
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Does `work` within limits; a timeout is no error, an abort is. */
+export type Within = (limits: WaitOptions, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
+
+/** `stopping` ends every wait. */
+export function createWithin(clock: WorkerClock, stopping: AbortSignal): Within {
+  return async ({ signal, timeoutMs }, work) => {
+    const timeIsOver = new Error('the time to wait is over');
+    const limit = linkedController(signal, stopping);
+    const onTimeout = (): void => {
+      limit.abort(timeIsOver);
+    };
+    const cancel = timeoutMs === undefined ? undefined : clock.setTimer(timeoutMs, onTimeout);
+    try {
+      await work(limit.signal);
+    } catch (error) {
+      if (error !== timeIsOver) throw error;
+    } finally {
+      cancel?.();
+      limit.release();
+    }
+  };
+}
+
+/** The same limits, the later the shorter. */
+export function createCountdown(clock: WorkerClock, { signal, timeoutMs }: WaitOptions): () => WaitOptions {
+  const startedAt = clock.monotonic();
+  return () => ({
+    signal,
+    timeoutMs: timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - (clock.monotonic() - startedAt)),
+  });
+}

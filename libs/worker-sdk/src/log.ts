@@ -1,0 +1,8 @@
+/** Where the worker says what no result can: one sentence for people, fields for programs. Never arguments or tokens. */
+export interface WorkerLog {
+  readonly warn: (fields: Readonly<Record<string, unknown>>, message: string) => void;
+  readonly error: (fields: Readonly<Record<string, unknown>>, message: string) => void;
+}
+
+/** Says nothing. */
+export const silentLog: WorkerLog = { warn: () => undefined, error: () => undefined };

@@ -1,0 +1,101 @@
+import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
+import type { GateTool } from './gate-tool.js';
+import { resultOf, type ToolResult } from './results.js';
+import type { CallState, RunState } from './state.js';
+
+/** A call that the client is to run now: hand its output to `submitOutput`. */
+export interface ClientCall {
+  readonly callId: string;
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** As decided: after an edit, the approver's. They match the tool's schema. */
+  readonly arguments: JsonObject;
+  readonly edited: boolean;
+  readonly instruction: string | null;
+}
+
+/**
+ * Why the model cannot go on yet; null when every call has its result. `awaiting_execution`: a call was claimed by
+ * another worker, or by this one before it crashed, and is being waited for.
+ */
+export type StopReason = 'awaiting_approval' | 'awaiting_client' | 'awaiting_execution' | null;
+
+/** How a step stands: the pause as a value. */
+export interface StepOutcome {
+  /** The results so far, in the order of the calls. When `stopReason` is null: one for every call. */
+  readonly results: readonly ToolResult[];
+  readonly pendingApprovals: readonly ApprovalView[];
+  readonly hasPendingApprovals: boolean;
+  /** What the client is to run. */
+  readonly clientCalls: readonly ClientCall[];
+  readonly stopReason: StopReason;
+  /** Plain JSON: keep it, and give it to `wait` or `resume`, in this process or another. */
+  readonly state: RunState;
+}
+
+/** A step in memory: its state, and its calls as last seen. */
+export interface Session {
+  readonly state: RunState;
+  readonly views: Map<string, ToolCallView>;
+}
+
+/** The outcome as far as the session's views tell. */
+export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>): StepOutcome {
+  const { state } = session;
+  const views = state.calls.map((call) => viewOf(session, call));
+  const results = state.calls.flatMap((call, index) => call.local ?? resultOfView(views[index]) ?? []);
+  const pendingApprovals = views.flatMap((view) => (view?.state === 'awaiting_approval' ? (view.approval ?? []) : []));
+  const clientCalls = views.flatMap((view) =>
+    view !== undefined && isForClient(view, tools) ? [clientCallOf(view)] : [],
+  );
+  const isDone = results.length === state.calls.length;
+  return {
+    results,
+    pendingApprovals,
+    hasPendingApprovals: pendingApprovals.length > 0,
+    clientCalls,
+    stopReason: isDone ? null : stopReasonOf(pendingApprovals.length, clientCalls.length),
+    state: {
+      ...state,
+      calls: state.calls.map((call, index) => ({ ...call, seenRevision: views[index]?.revision ?? call.seenRevision })),
+    },
+  };
+}
+
+/** Whether something that the caller does not know yet calls for them: a result, or a call for the client to run. */
+export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>): boolean {
+  return session.state.calls.some((call) => {
+    const view = viewOf(session, call);
+    if (view === undefined || view.revision <= (call.seenRevision ?? -1)) return false;
+    return resultOf(view) !== undefined || isForClient(view, tools);
+  });
+}
+
+/** Whether every call has its result. */
+export function isDone(session: Session): boolean {
+  return session.state.calls.every((call) => call.local !== null || resultOfView(viewOf(session, call)) !== undefined);
+}
+
+/** Whether the client may run the call now. */
+export function isForClient(view: ToolCallView, tools: ReadonlyMap<string, GateTool>): boolean {
+  return tools.get(view.toolName)?.clientExecuted === true && (view.state === 'allowed' || view.state === 'approved');
+}
+
+export function viewOf(session: Session, call: CallState): ToolCallView | undefined {
+  return call.callId === null ? undefined : session.views.get(call.callId);
+}
+
+function resultOfView(view: ToolCallView | undefined): ToolResult | undefined {
+  return view === undefined ? undefined : resultOf(view);
+}
+
+function clientCallOf(view: ToolCallView): ClientCall {
+  const { callId, toolCallId, toolName, instruction } = view;
+  const edited = view.originalArguments !== undefined;
+  return { callId, toolCallId, toolName, arguments: view.arguments, edited, instruction };
+}
+
+function stopReasonOf(pending: number, forClient: number): StopReason {
+  if (pending > 0) return 'awaiting_approval';
+  return forClient > 0 ? 'awaiting_client' : 'awaiting_execution';
+}

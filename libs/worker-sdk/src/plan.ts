@@ -1,0 +1,95 @@
+import type { RequestedCall } from '@countersign/contracts';
+import { jcsDigest } from '@countersign/contracts';
+import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from './gate-tool.js';
+import { localFailure, type ToolResult } from './results.js';
+import type { CallState, Step } from './state.js';
+
+/** A step, judged on the worker's side: what to request, and what has failed without asking anybody. */
+export interface StepPlan {
+  readonly requests: readonly RequestedCall[];
+  /** One per call, in the order of the calls; the callIds are filled in by the answer. */
+  readonly calls: readonly CallState[];
+}
+
+type Planned = { readonly request: RequestedCall } | { readonly failure: ToolResult };
+
+/** Validates first, then asks the predicates. In an all-or-nothing batch one invalid call fails all. */
+export async function planStep(step: Step, tools: ReadonlyMap<string, GateTool>, agentId: string): Promise<StepPlan> {
+  const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, agentId)));
+  const spoilt = step.batchMode === 'all-or-nothing' && planned.some((one) => 'failure' in one);
+  const outcomes = planned.map((one, index): Planned => {
+    const call = step.toolCalls[index];
+    if (!spoilt || call === undefined || 'failure' in one) return one;
+    const message = 'It was not asked for, because another call of the same all-or-nothing step is invalid';
+    return { failure: localFailure(call, 'batch-incomplete', message) };
+  });
+  return {
+    requests: outcomes.flatMap((one) => ('request' in one ? [one.request] : [])),
+    calls: outcomes.map(callStateOf),
+  };
+}
+
+async function planCall(
+  call: ProposedCall,
+  step: Step,
+  tools: ReadonlyMap<string, GateTool>,
+  agentId: string,
+): Promise<Planned> {
+  const tool = tools.get(call.toolName);
+  if (tool === undefined) return { failure: localFailure(call, 'unknown-tool', `There is no tool ${call.toolName}`) };
+  const checked = await tool.check(call.arguments);
+  if (!checked.valid) {
+    const what = checked.issues.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+    const issues = checked.issues.map((issue) => ({ ...issue }));
+    return { failure: localFailure(call, 'invalid-arguments', `Invalid arguments: ${what}`, { issues }) };
+  }
+  const context: ApprovalContext = {
+    runId: step.runId,
+    agentId,
+    toolCallId: call.toolCallId,
+    messages: step.messages ?? [],
+    batch: step.toolCalls,
+  };
+  return { request: await requestOf(call, tool, checked, context) };
+}
+
+async function requestOf(
+  call: ProposedCall,
+  tool: GateTool,
+  checked: CheckedCall,
+  context: ApprovalContext,
+): Promise<RequestedCall> {
+  const { needsApproval, reason } = await checked.judge(context);
+  const description = checked.describe(context);
+  return {
+    toolCallId: call.toolCallId,
+    toolName: call.toolName,
+    arguments: checked.arguments,
+    needsApproval,
+    ...(reason === undefined ? {} : { reason }),
+    ...(description === undefined ? {} : { description }),
+    toolSchema: tool.toolSchema,
+    clientExecuted: tool.clientExecuted,
+    idempotent: tool.idempotent,
+    ...(tool.expiresInMs === undefined ? {} : { expiresInMs: tool.expiresInMs }),
+    ...(tool.allowedDecisions === undefined ? {} : { allowedDecisions: [...tool.allowedDecisions] }),
+    ...(tool.labels === undefined ? {} : { labels: { ...tool.labels } }),
+  };
+}
+
+function callStateOf(planned: Planned): CallState {
+  if ('failure' in planned) {
+    const { failure } = planned;
+    const { toolCallId, toolName } = failure;
+    return {
+      toolCallId,
+      toolName,
+      callId: null,
+      argumentsHash: null,
+      local: { ...failure, decidedBy: [] },
+      seenRevision: null,
+    };
+  }
+  const { toolCallId, toolName, arguments: args } = planned.request;
+  return { toolCallId, toolName, callId: null, argumentsHash: jcsDigest(args), local: null, seenRevision: null };
+}

@@ -1,0 +1,168 @@
+import {
+  isSettled,
+  jsonObjectSchema,
+  jsonValueSchema,
+  type JsonObject,
+  type JsonValue,
+  type ResponseView,
+  type ToolCallState,
+  type ToolCallView,
+} from '@countersign/contracts';
+import { z } from 'zod';
+
+export const toolResultSchema = z.object({
+  toolCallId: z.string(),
+  toolName: z.string(),
+  callId: z.string().nullable(),
+  status: z.enum(['succeeded', 'failed', 'denied', 'blocked', 'expired', 'cancelled', 'unknown']),
+  output: jsonValueSchema,
+  error: jsonValueSchema,
+  reason: z.string().nullable(),
+  message: z.string().nullable(),
+  instruction: z.string().nullable(),
+  edited: z.boolean(),
+  answered: z.boolean(),
+  arguments: jsonObjectSchema.nullable(),
+  decidedBy: z.array(z.string()),
+});
+
+/** The one result that every tool call gets. */
+export interface ToolResult {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  /** Null for a call that was never requested (invalid arguments, unknown tool). */
+  readonly callId: string | null;
+  readonly status: ToolResultStatus;
+  /** What the tool returned, or a person in its place; null unless `succeeded`. */
+  readonly output: JsonValue;
+  /** What went wrong, with a `code`; null unless `failed`. */
+  readonly error: JsonValue;
+  /** Why it did not run; for a denial the approver's words. Null when it did. */
+  readonly reason: string | null;
+  /** What the model should be told beside the output, in one sentence; null when the output says it all. */
+  readonly message: string | null;
+  /** What an approver told the agent to do next. */
+  readonly instruction: string | null;
+  /** An approver replaced the arguments: `arguments` are those that ran. */
+  readonly edited: boolean;
+  /** A person gave the output, and the tool did not run. */
+  readonly answered: boolean;
+  /** The arguments that ran or would have; null for a call that was never requested. */
+  readonly arguments: JsonObject | null;
+  /** The people (or the rule) that decided. */
+  readonly decidedBy: readonly string[];
+}
+
+/** How a call ended. Only `succeeded` is a success. */
+export type ToolResultStatus = z.infer<typeof toolResultSchema>['status'];
+
+/** The result of a call that was never requested: nobody was asked, nothing ran. */
+export function localFailure(
+  call: { readonly toolCallId: string; readonly toolName: string },
+  code: string,
+  message: string,
+  details: Readonly<Record<string, JsonValue>> = {},
+): ToolResult {
+  return {
+    toolCallId: call.toolCallId,
+    toolName: call.toolName,
+    callId: null,
+    status: 'failed',
+    output: null,
+    error: { code, message, ...details },
+    reason: message,
+    message,
+    instruction: null,
+    edited: false,
+    answered: false,
+    arguments: null,
+    decidedBy: [],
+  };
+}
+
+/** The result of a requested call; undefined while there is none yet. */
+export function resultOf(call: ToolCallView): ToolResult | undefined {
+  const status = statusOf(call.state);
+  if (status === undefined) return undefined;
+  const { approval } = call;
+  const votes = status === 'denied' ? votesOf(call, 'deny') : votesOf(call, 'approve', 'edit', 'answer');
+  const edited = call.originalArguments !== undefined;
+  const answered = status === 'succeeded' && approval?.responses.at(-1)?.decision.type === 'answer';
+  const reason = reasonOf(call, status, votes);
+  return {
+    toolCallId: call.toolCallId,
+    toolName: call.toolName,
+    callId: call.callId,
+    status,
+    output: status === 'succeeded' ? call.output : null,
+    error: status === 'failed' ? call.error : null,
+    reason,
+    message: reason === null ? successMessage(edited, answered) : failureMessage(status, reason, votes),
+    instruction: call.instruction,
+    edited,
+    answered,
+    arguments: call.arguments,
+    decidedBy: votes.map((vote) => vote.respondedBy),
+  };
+}
+
+/** A state that a newer server added is not settled, as far as this worker can know. */
+function statusOf(state: ToolCallState): ToolResultStatus | undefined {
+  const known = toolResultSchema.shape.status.safeParse(state);
+  return isSettled(state) && known.success ? known.data : undefined;
+}
+
+function votesOf(call: ToolCallView, ...types: readonly string[]): readonly ResponseView[] {
+  return call.approval?.responses.filter(({ decision }) => types.includes(decision.type)) ?? [];
+}
+
+function reasonOf(call: ToolCallView, status: ToolResultStatus, votes: readonly ResponseView[]): string | null {
+  switch (status) {
+    case 'succeeded':
+      return null;
+    case 'failed':
+      return errorMessage(call.error) ?? 'the tool failed';
+    case 'denied':
+      return votes.findLast((vote) => (vote.reason ?? '').trim() !== '')?.reason ?? 'User denied';
+    case 'blocked':
+      return call.verdict.why.join('; ') || `rule ${call.verdict.ruleId}`;
+    case 'expired':
+      return call.approval?.state === 'approved' ? 'it was approved but not run in time' : 'nobody answered in time';
+    case 'cancelled':
+      return errorMessage(call.error) ?? 'it was cancelled';
+    case 'unknown':
+      return 'it was started and never reported back';
+  }
+}
+
+function errorMessage(error: JsonValue): string | null {
+  if (typeof error === 'string') return error;
+  if (typeof error !== 'object' || error === null || !('message' in error))
+    return error === null ? null : JSON.stringify(error);
+  return typeof error.message === 'string' ? error.message : JSON.stringify(error);
+}
+
+function successMessage(edited: boolean, answered: boolean): string | null {
+  if (answered) return 'A person gave this output; the tool did not run.';
+  return edited ? 'An approver changed the arguments before it ran; these are the ones it ran with.' : null;
+}
+
+function failureMessage(status: ToolResultStatus, reason: string, votes: readonly ResponseView[]): string {
+  switch (status) {
+    case 'denied': {
+      const by = votes.length === 0 ? '' : ` by ${votes.map((vote) => vote.respondedBy).join(', ')}`;
+      return `The call was denied${by} and did not run: ${reason}`;
+    }
+    case 'blocked':
+      return `The policy does not allow this call, it did not run: ${reason}`;
+    case 'expired':
+      return `The call did not run: ${reason}. It may be asked for again.`;
+    case 'cancelled':
+      return `The call was cancelled before it ran: ${reason}`;
+    case 'unknown':
+      return 'The tool was started and its outcome is not known. It may or may not have taken effect; it is not run again.';
+    case 'failed':
+    case 'succeeded':
+      return reason;
+  }
+}

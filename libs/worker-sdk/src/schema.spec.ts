@@ -1,0 +1,96 @@
+import { describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { asJson, inputSchemaOf, whyUnrecordable } from './schema.js';
+
+describe('what is asked about', () => {
+  it('is the validated form, with the defaults that an approver must see', async () => {
+    const schema = inputSchemaOf(z.object({ path: z.string(), recursive: z.boolean().default(true) }));
+    expect(await schema.parse({ path: '/x', note: 'please approve' })).toEqual({
+      valid: true,
+      input: { path: '/x', recursive: true },
+      arguments: { path: '/x', recursive: true },
+    });
+  });
+
+  it('is the proposal itself where the validated form is not what the schema takes', async () => {
+    const schema = inputSchemaOf(z.object({ url: z.string().transform((text) => new URL(text)) }));
+    const parsed = await schema.parse({ url: 'http://x.test/' });
+    expect(parsed).toMatchObject({ valid: true, arguments: { url: 'http://x.test/' } });
+    expect(parsed.valid && parsed.input.url.hostname).toBe('x.test');
+  });
+
+  it('is the proposal itself where the validated form is no JSON', async () => {
+    const big = inputSchemaOf(z.object({ n: z.string().transform(BigInt) }));
+    expect(await big.parse({ n: '12' })).toMatchObject({ valid: true, arguments: { n: '12' }, input: { n: 12n } });
+  });
+});
+
+describe('an input schema', () => {
+  it('goes to the server as the JSON Schema of what the model may send', () => {
+    const { json, hash } = inputSchemaOf(
+      z.strictObject({ key: z.string().meta({ sensitive: true }), n: z.int().default(1) }),
+    );
+    expect(json).toMatchObject({
+      required: ['key'],
+      additionalProperties: false,
+      properties: { key: { sensitive: true } },
+    });
+    expect(hash).toMatch(/^sha256:[0-9a-f]{64}$/);
+  });
+
+  it('may be a JSON Schema, which is enforced', async () => {
+    const json = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] };
+    const schema = inputSchemaOf(json);
+    expect(schema.json).toEqual(json);
+    expect(await schema.parse({ n: 2 })).toMatchObject({ valid: true, arguments: { n: 2 } });
+    expect(await schema.parse({ n: 0 })).toMatchObject({ valid: false, issues: [{ path: '/n' }] });
+  });
+
+  it('that could be enforced in part only is refused when it is built', () => {
+    expect(() => inputSchemaOf({ type: 'object', if: {}, then: {} })).toThrow(/not supported/);
+  });
+
+  it('names the place of what is wrong', async () => {
+    const schema = inputSchemaOf(z.object({ 'a/b': z.array(z.string()) }));
+    expect(await schema.parse({ 'a/b': ['x', 1] })).toMatchObject({ issues: [{ path: '/a~1b/1' }] });
+    expect(await schema.parse('text')).toMatchObject({ valid: false, issues: [{ path: '' }] });
+  });
+
+  it('whose own code throws has not said yes', async () => {
+    const schema = inputSchemaOf(
+      z.object({
+        x: z.string().refine(() => {
+          throw new Error('bug');
+        }),
+      }),
+    );
+    expect(await schema.parse({ x: 'y' })).toEqual({
+      valid: false,
+      issues: [{ path: '', message: 'the validation failed to run' }],
+    });
+  });
+
+  it('may validate asynchronously', async () => {
+    const schema = inputSchemaOf(z.object({ x: z.string().refine(async (x) => x === 'yes') }));
+    expect((await schema.parse({ x: 'yes' })).valid).toBe(true);
+    expect((await schema.parse({ x: 'no' })).valid).toBe(false);
+  });
+});
+
+describe('arguments that the server would refuse', () => {
+  it('are known before they spoil the whole step', async () => {
+    const deep = JSON.parse(`${'[{"a":'.repeat(40)}1${'}]'.repeat(40)}`) as never;
+    expect(whyUnrecordable({ deep })).toMatch(/deeper than 64/);
+    expect(whyUnrecordable({ n: 2 ** 60 })).toMatch(/without loss/);
+    expect(whyUnrecordable({ text: 'ä'.repeat(140_000) })).toMatch(/bytes/);
+    expect(whyUnrecordable({ n: 1.5, list: [null, true] })).toBeUndefined();
+    expect(await inputSchemaOf(z.looseObject({})).parse({ n: 2 ** 60 })).toMatchObject({ valid: false });
+  });
+
+  it('asJson keeps what is JSON and gives up on what is not', () => {
+    const circular: Record<string, unknown> = {};
+    circular['self'] = circular;
+    expect(asJson({ at: new Date(0) })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
+    expect([asJson(circular), asJson(1n), asJson(undefined)]).toEqual([undefined, undefined, undefined]);
+  });
+});

@@ -1,0 +1,134 @@
+import { jcsDigest, limits, type JsonObject, type JsonValue } from '@countersign/contracts';
+import { z } from 'zod';
+
+/** A JSON Schema document, for tools that come without zod (such as those of an MCP server). */
+export type JsonSchema = JsonObject;
+
+/** What a tool's `execute` is given: what the zod schema makes of the arguments, or the arguments themselves. */
+export type InputOf<S> = S extends z.ZodType ? z.output<S> : JsonObject;
+
+/** One thing that is wrong with arguments. */
+export interface InputIssue {
+  /** JSON pointer of the place; empty for the arguments as a whole. */
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Validated arguments, or what is wrong with them. */
+export type ParsedInput<I> =
+  | {
+      readonly valid: true;
+      readonly input: I;
+      /** What to ask about, in JSON: with defaults filled in and unknown members gone, so that people see what will run. */
+      readonly arguments: JsonObject;
+    }
+  | { readonly valid: false; readonly issues: readonly InputIssue[] };
+
+/** A tool's input schema in both of its uses. */
+export interface InputSchema<I> {
+  /** What goes to the server, which validates edited arguments with it. */
+  readonly json: JsonObject;
+  /** What the action digest covers. */
+  readonly hash: string;
+  readonly parse: (args: JsonValue) => Promise<ParsedInput<I>>;
+}
+
+/**
+ * Prepares a schema. Throws for a JSON Schema that zod cannot enforce whole: half a check would look like a check.
+ */
+export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): InputSchema<InputOf<S>> {
+  const isZod = schema instanceof z.ZodType;
+  const validator: z.ZodType = isZod ? schema : z.fromJSONSchema(schema);
+  const json = isZod ? asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })) : asJson(schema);
+  if (!isJsonObject(json)) throw new TypeError('the input schema cannot be written as JSON Schema');
+  return {
+    json,
+    hash: jcsDigest(json),
+    parse: async (args) => {
+      if (!isJsonObject(args)) return invalid('the arguments must be a JSON object');
+      const unrecordable = whyUnrecordable(args);
+      if (unrecordable !== undefined) return invalid(unrecordable);
+      const parsed = await safeParse(validator, args);
+      if (!parsed.success) return { valid: false, issues: parsed.issues };
+      return {
+        valid: true,
+        input: parsed.data as InputOf<S>,
+        arguments: await argumentsToAsk(validator, args, parsed.data),
+      };
+    },
+  };
+}
+
+type SafeParsed =
+  | { readonly success: true; readonly data: unknown }
+  | { readonly success: false; readonly issues: readonly InputIssue[] };
+
+async function safeParse(schema: z.ZodType, value: unknown): Promise<SafeParsed> {
+  try {
+    const result = await schema.safeParseAsync(value);
+    if (result.success) return result;
+    const issues = result.error.issues.map(({ path, message }) => ({ path: pointerOf(path), message }));
+    return { success: false, issues };
+  } catch {
+    // A refinement or transformation of the tool's own that throws has not said yes.
+    return { success: false, issues: [{ path: '', message: 'the validation failed to run' }] };
+  }
+}
+
+/**
+ * The validated form, if it is JSON that the schema maps to itself; else the arguments as the model wrote them.
+ * A default that an approver does not see would be something that runs without having been approved.
+ */
+async function argumentsToAsk(schema: z.ZodType, raw: JsonObject, parsed: unknown): Promise<JsonObject> {
+  const json = asJson(parsed);
+  if (!isJsonObject(json) || whyUnrecordable(json) !== undefined) return raw;
+  const again = await safeParse(schema, json);
+  if (!again.success) return raw;
+  const jsonAgain = asJson(again.data);
+  return jsonAgain !== undefined && jcsDigest(jsonAgain) === jcsDigest(json) ? json : raw;
+}
+
+/** A value as JSON would carry it; undefined when it cannot. */
+export function asJson(value: unknown): JsonValue | undefined {
+  try {
+    const text = JSON.stringify(value) as string | undefined;
+    return text === undefined ? undefined : (JSON.parse(text) as JsonValue);
+  } catch {
+    return undefined;
+  }
+}
+
+export function isJsonObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Why the server would refuse to record a value; known here, one call fails alone and not the whole step with it. */
+export function whyUnrecordable(value: JsonValue): string | undefined {
+  const problem = problemWithin(value, 1);
+  if (problem !== undefined) return problem;
+  const bytes = Buffer.byteLength(JSON.stringify(value));
+  if (bytes <= limits.argumentsBytesMax) return undefined;
+  return `the arguments have ${String(bytes)} bytes, at most ${String(limits.argumentsBytesMax)} are allowed`;
+}
+
+function problemWithin(value: JsonValue, depth: number): string | undefined {
+  if (depth > limits.jsonDepthMax) return `the arguments are nested deeper than ${String(limits.jsonDepthMax)}`;
+  if (typeof value === 'number') {
+    const exact = Number.isFinite(value) && (!Number.isInteger(value) || Number.isSafeInteger(value));
+    return exact ? undefined : 'a number does not fit into a double without loss: pass it as a string';
+  }
+  if (typeof value !== 'object' || value === null) return undefined;
+  for (const child of Object.values(value as Readonly<Record<string, JsonValue>>)) {
+    const problem = problemWithin(child, depth + 1);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
+}
+
+function invalid(message: string): { readonly valid: false; readonly issues: readonly InputIssue[] } {
+  return { valid: false, issues: [{ path: '', message }] };
+}
+
+function pointerOf(path: readonly PropertyKey[]): string {
+  return path.map((part) => `/${String(part).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('');
+}

@@ -1,0 +1,153 @@
+import type { ToolCallView } from '@countersign/contracts';
+import { createChanges, type Changed, type Changes } from './changes.js';
+import { linkedController } from './clock.js';
+import { CountersignError, messageOf } from './errors.js';
+import { rejectOnAbort } from './events.js';
+import type { ExecutionPorts } from './execution.js';
+import { createExecutions, createRuns, type Runs } from './executions.js';
+import type { GateTool } from './gate-tool.js';
+import { hasNews, isDone, isForClient, viewOf, type Session } from './outcome.js';
+
+/** Moves the sessions of one worker on. */
+export interface Sessions {
+  /** Executes what may run now, and looks again afterwards. */
+  readonly settle: (session: Session, signal: AbortSignal) => Promise<void>;
+  /** Waits until there is news and nothing of the session is running here; executes what gets approved meanwhile. */
+  readonly follow: (session: Session, signal: AbortSignal) => Promise<void>;
+  /** Resolves when nothing is running any more. */
+  readonly idle: () => Promise<void>;
+}
+
+/** The event stream only wakes; should a proxy swallow it, this look makes the worker slower, not deaf. */
+const lookEveryMs = 30_000;
+
+export function createSessions(ports: ExecutionPorts, tools: ReadonlyMap<string, GateTool>): Sessions {
+  const executions = createExecutions(ports);
+
+  const startRunnable = (session: Session, runs: Runs): void => {
+    for (const call of session.state.calls) {
+      const view = viewOf(session, call);
+      if (view === undefined || runs.has(view.callId)) continue;
+      const tool = tools.get(view.toolName);
+      const mayRun = tool !== undefined && isOpen(view) && !tool.clientExecuted && isBatchReady(session);
+      const run = executions.joinOrBegin(
+        view,
+        mayRun ? { call: view, tool, argumentsHash: call.argumentsHash } : undefined,
+      );
+      if (run !== undefined) runs.add(view.callId, run);
+    }
+  };
+
+  const settle = async (session: Session, signal: AbortSignal): Promise<void> => {
+    const runs = createRuns(session);
+    startRunnable(session, runs);
+    const aborted = rejectOnAbort(signal);
+    await Promise.race([runs.allOver(), aborted.promise]).finally(aborted.release);
+    await refuseInvalidEdits(ports, session, tools, signal);
+  };
+
+  const follow = async (session: Session, signal: AbortSignal): Promise<void> => {
+    const changes = createChanges();
+    const listening = linkedController(signal);
+    void listen(ports, session, changes, listening.signal);
+    const stopLooking = lookRegularly(ports, changes);
+    const runs = createRuns(session, changes);
+    changes.addAnything();
+    try {
+      for (;;) {
+        const changed = await changes.next(signal);
+        await refresh(ports, session, changed, signal);
+        await refuseInvalidEdits(ports, session, tools, signal);
+        runs.forgetRefusals(changed);
+        startRunnable(session, runs);
+        if (runs.isIdle() && (hasNews(session, tools) || isDone(session))) return;
+      }
+    } finally {
+      stopLooking();
+      listening.abort(new Error('no longer waiting'));
+      listening.release();
+    }
+  };
+  return { settle, follow, idle: executions.idle };
+}
+
+function isOpen(view: ToolCallView): boolean {
+  return view.state === 'allowed' || view.state === 'approved';
+}
+
+/** In an all-or-nothing step nothing runs before everything may. The server holds to it in any case: this saves asking. */
+function isBatchReady(session: Session): boolean {
+  if (session.state.batchMode !== 'all-or-nothing') return true;
+  return session.state.calls.every((call) => viewOf(session, call)?.state !== 'awaiting_approval');
+}
+
+async function listen(ports: ExecutionPorts, session: Session, changes: Changes, signal: AbortSignal): Promise<void> {
+  const ours = new Set(session.state.calls.map((call) => call.callId));
+  const { runId } = session.state;
+  try {
+    // Live events only, and a look at the run each time the stream opens: no gap can hide anything.
+    for await (const event of ports.requester.events({ runId, after: 'now', signal, onOpen: changes.addAnything })) {
+      if (event.callId !== null && ours.has(event.callId)) changes.add(event.callId);
+    }
+  } catch (error) {
+    changes.fail(error instanceof Error ? error : new Error(messageOf(error)));
+  }
+}
+
+function lookRegularly(ports: ExecutionPorts, changes: Changes): () => void {
+  let cancel: () => void;
+  const schedule = (): void => {
+    cancel = ports.clock.setTimer(lookEveryMs, () => {
+      changes.addAnything();
+      schedule();
+    });
+  };
+  schedule();
+  return () => {
+    cancel();
+  };
+}
+
+/** Looks at the calls again; a server that is away is waited for. */
+async function refresh(ports: ExecutionPorts, session: Session, changed: Changed, signal: AbortSignal): Promise<void> {
+  const options = { signal, attempts: Infinity };
+  const calls =
+    changed === 'anything'
+      ? (await ports.requester.getRun(session.state.runId, options)).calls
+      : await Promise.all([...changed].map((callId) => ports.requester.getToolCall(callId, options)));
+  takeViews(session, calls);
+}
+
+/** Puts what was answered into the session. Throws `not-found` for a call that the ledger does not know. */
+export function takeViews(session: Session, calls: readonly ToolCallView[]): void {
+  for (const view of calls) {
+    const known = session.views.get(view.callId);
+    if (known === undefined || known.revision <= view.revision) session.views.set(view.callId, view);
+  }
+  const missing = session.state.calls.find((call) => call.callId !== null && !session.views.has(call.callId));
+  if (missing === undefined) return;
+  const message = `the ledger does not know the call ${String(missing.callId)} of run ${session.state.runId}`;
+  throw new CountersignError({ code: 'not-found', message });
+}
+
+/** An edit that passed the server's schema can still fail the tool's own checks: then the client is not given it. */
+async function refuseInvalidEdits(
+  ports: ExecutionPorts,
+  session: Session,
+  tools: ReadonlyMap<string, GateTool>,
+  signal: AbortSignal,
+): Promise<void> {
+  for (const view of session.views.values()) {
+    if (view.originalArguments === undefined || !isForClient(view, tools)) continue;
+    const checked = await tools.get(view.toolName)?.check(view.arguments);
+    if (checked?.valid !== false) continue;
+    const issues = checked.issues.map((issue) => ({ ...issue }));
+    const error = {
+      code: 'invalid-arguments',
+      message: 'The edited arguments do not match the schema of the tool',
+      issues,
+    };
+    await ports.requester.submitOutput(view.callId, { status: 'failed', error }, { signal });
+    await refresh(ports, session, new Set([view.callId]), signal);
+  }
+}

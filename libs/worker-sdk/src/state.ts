@@ -1,0 +1,73 @@
+import { batchModes, type BatchMode, type JsonValue, type RunView } from '@countersign/contracts';
+import { z } from 'zod';
+import { toolResultSchema } from './results.js';
+
+const callStateSchema = z.object({
+  toolCallId: z.string(),
+  toolName: z.string(),
+  /** Null for a call that was never requested, because its arguments or its name were wrong. */
+  callId: z.string().nullable(),
+  /** What was asked for, hashed: what comes back to be run must be it, unless an approver edited it. */
+  argumentsHash: z.string().nullable(),
+  /** The result of a call that was never requested. */
+  local: toolResultSchema.nullable(),
+  /** The revision at which the call was last handed out; `wait` returns when there is news after it. */
+  seenRevision: z.int().nullable(),
+});
+
+const runStateSchema = z.object({
+  version: z.literal(1),
+  runId: z.string(),
+  batchMode: z.enum(batchModes).nullable(),
+  calls: z.array(callStateSchema),
+});
+
+/** One call in a `RunState`. */
+export type CallState = z.infer<typeof callStateSchema>;
+
+/**
+ * The pause as plain JSON: keep it wherever you keep the conversation. It holds no authority and no outcome, both are
+ * in the ledger; an old copy is as good as a new one, and a lost one comes back with `restore`.
+ */
+export type RunState = z.infer<typeof runStateSchema>;
+
+/** Reads a state that was stored. Throws a TypeError when it is none. */
+export function parseRunState(value: unknown): RunState {
+  const parsed = runStateSchema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new TypeError(`not a state of this worker: ${z.prettifyError(parsed.error)}`);
+}
+
+/** The state of a run whose own one is lost, from what the ledger knows. */
+export function stateOfRun(run: RunView, agentId: string, batchId: string | undefined): RunState {
+  const ours = run.calls.filter(
+    (call) => call.agentId === agentId && (batchId === undefined || call.batchId === batchId),
+  );
+  return {
+    version: 1,
+    runId: run.runId,
+    batchMode: null,
+    calls: ours.map(({ toolCallId, toolName, callId }) => ({
+      toolCallId,
+      toolName,
+      callId,
+      argumentsHash: null,
+      local: null,
+      seenRevision: null,
+    })),
+  };
+}
+
+/** The calls of one model step, as the model's answer has them. */
+export interface Step {
+  readonly runId: string;
+  readonly batchId?: string | undefined;
+  readonly batchMode?: BatchMode | undefined;
+  /** The conversation, for predicates. It stays here. */
+  readonly messages?: readonly unknown[] | undefined;
+  readonly toolCalls: readonly {
+    readonly toolCallId: string;
+    readonly toolName: string;
+    readonly arguments: JsonValue;
+  }[];
+}

@@ -1,0 +1,48 @@
+import { actionDigest, jcsDigest, type ClaimView, type ToolCallView } from '@countersign/contracts';
+import type { GateTool } from './gate-tool.js';
+
+/** Why a claim must not be executed. */
+export interface ClaimProblem {
+  readonly code: 'digest-mismatch' | 'tool-schema-changed';
+  readonly message: string;
+}
+
+/**
+ * What was approved is what runs. The digest is computed over the arguments that are about to be passed and over who,
+ * which run, which call and which tool as this worker knows them: a claim that comes back for anything else, whoever
+ * swapped it, is refused.
+ */
+export function problemOfClaim(
+  claim: ClaimView,
+  call: ToolCallView,
+  tool: GateTool,
+  argumentsHash: string | null,
+): ClaimProblem | undefined {
+  const { digestInput } = claim;
+  if (digestInput.toolSchemaHash !== tool.toolSchemaHash) {
+    return {
+      code: 'tool-schema-changed',
+      message: `The input schema of ${tool.name} is not the one that was approved`,
+    };
+  }
+  const recomputed = actionDigest(
+    {
+      tenant: digestInput.tenant,
+      agentId: call.agentId,
+      runId: call.runId,
+      toolCallId: call.toolCallId,
+      toolName: tool.name,
+      toolSchemaHash: tool.toolSchemaHash,
+      salt: digestInput.salt,
+    },
+    claim.arguments,
+  );
+  if (recomputed !== claim.actionDigest || claim.actionDigest !== call.actionDigest) {
+    return { code: 'digest-mismatch', message: 'The arguments to run are not those of the approved digest' };
+  }
+  const edited = call.originalArguments !== undefined;
+  if (!edited && argumentsHash !== null && jcsDigest(claim.arguments) !== argumentsHash) {
+    return { code: 'digest-mismatch', message: 'The arguments to run are not those that were asked for' };
+  }
+  return undefined;
+}

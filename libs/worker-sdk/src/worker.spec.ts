@@ -1,0 +1,325 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import type { JsonObject } from '@countersign/contracts';
+import { z } from 'zod';
+import { gateTool } from './gate-tool.js';
+import { createFakeCountersign, type FakeCountersign } from './testing.js';
+import { createWorker, type Worker, type WorkerOptions } from './worker.js';
+
+const ran: string[] = [];
+const gates: (() => void)[] = [];
+
+const tools = [
+  gateTool({
+    name: 'delete_file',
+    inputSchema: z.strictObject({ path: z.string().startsWith('/') }),
+    needsApproval: ({ path }) => !path.startsWith('/tmp/'),
+    execute: ({ path }, { approval }) => {
+      ran.push(path);
+      return { deleted: path, approved: approval !== null };
+    },
+  }),
+  gateTool({
+    name: 'slow',
+    inputSchema: z.strictObject({}),
+    execute: () => new Promise<void>((resolve) => gates.push(resolve)),
+  }),
+  gateTool({
+    name: 'fill_form',
+    inputSchema: z.strictObject({ field: z.string().refine((field) => field !== 'forbidden') }),
+    needsApproval: true,
+    clientExecuted: true,
+  }),
+];
+
+const workers: Worker[] = [];
+
+function setUp(more: Partial<WorkerOptions> = {}): { readonly countersign: FakeCountersign; readonly worker: Worker } {
+  const countersign = createFakeCountersign();
+  return { countersign, worker: workerOf(countersign, more) };
+}
+
+function workerOf(countersign: FakeCountersign, more: Partial<WorkerOptions> = {}): Worker {
+  const worker = createWorker({
+    url: 'http://fake.test',
+    token: 't',
+    agentId: 'a',
+    tools,
+    fetch: countersign.fetch,
+    random: () => 0,
+    ...more,
+  });
+  workers.push(worker);
+  return worker;
+}
+
+const call = (toolCallId: string, toolName: string, args: JsonObject = {}) => ({
+  toolCallId,
+  toolName,
+  arguments: args,
+});
+const deletion = (toolCallId: string, path: string) => call(toolCallId, 'delete_file', { path });
+const later = (work: () => void, ms = 20): void => void setTimeout(work, ms);
+
+afterEach(async () => {
+  ran.length = 0;
+  for (const open of gates.splice(0)) open();
+  await Promise.all(workers.splice(0).map((worker) => worker.close(0)));
+});
+
+describe('a step', () => {
+  it('runs what nobody has to be asked about, and pauses for the rest', async () => {
+    const { worker } = setUp();
+    const outcome = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/etc/x'), deletion('2', '/tmp/y')] });
+    expect(ran).toEqual(['/tmp/y']);
+    expect(outcome).toMatchObject({
+      results: [{ toolCallId: '2', status: 'succeeded', output: { deleted: '/tmp/y', approved: false } }],
+      hasPendingApprovals: true,
+      pendingApprovals: [{ toolName: 'delete_file', arguments: { path: '/etc/x' } }],
+      stopReason: 'awaiting_approval',
+    });
+  });
+
+  it('asks the server nothing when every call is invalid', async () => {
+    const { worker, countersign } = setUp();
+    countersign.setAway(true);
+    const outcome = await worker.step({ runId: 'r', toolCalls: [deletion('1', 'relative'), call('2', 'nope')] });
+    expect(outcome).toMatchObject({ stopReason: null, results: [{ status: 'failed' }, { status: 'failed' }] });
+    expect(await worker.wait(outcome.state)).toEqual(outcome);
+    expect(await worker.resume(outcome.state)).toEqual(outcome);
+  });
+
+  it('may be repeated: the same calls are the same calls, and nothing runs twice', async () => {
+    const { worker } = setUp();
+    const step = { runId: 'r', toolCalls: [deletion('1', '/tmp/y')] };
+    const first = await worker.step(step);
+    expect((await worker.step(step)).results).toEqual(first.results);
+    expect(ran).toEqual(['/tmp/y']);
+    const other = { runId: 'r', toolCalls: [deletion('1', '/tmp/z')] };
+    await expect(worker.step(other)).rejects.toMatchObject({ code: 'tool-call-mismatch', status: 409 });
+  });
+
+  it('runs its calls side by side', async () => {
+    const { worker } = setUp();
+    const outcome = worker.step({ runId: 'r', toolCalls: [call('1', 'slow'), call('2', 'slow'), call('3', 'slow')] });
+    while (gates.length < 3) await new Promise((resolve) => setTimeout(resolve, 1));
+    for (const open of gates.splice(0)) open();
+    expect((await outcome).results).toHaveLength(3);
+  });
+
+  it('answers after its time with what is still running, and gets the result later', async () => {
+    const { worker } = setUp();
+    const outcome = await worker.step({ runId: 'r', toolCalls: [call('1', 'slow')] }, { timeoutMs: 20 });
+    expect(outcome).toMatchObject({ results: [], stopReason: 'awaiting_execution' });
+    later(() => gates.splice(0).forEach((open) => open()));
+    expect((await worker.wait(outcome.state)).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+});
+
+describe('a wait', () => {
+  it('ends with each new result, in any order, and keeps the order of the calls', async () => {
+    const { worker, countersign } = setUp();
+    const toolCalls = [deletion('1', '/a'), deletion('2', '/b'), deletion('3', '/c')];
+    let outcome = await worker.step({ runId: 'r', toolCalls });
+    const statuses = (): unknown => outcome.results.map(({ toolCallId, status }) => [toolCallId, status]);
+    later(() => countersign.deny('3', { reason: 'keep it' }));
+    outcome = await worker.wait(outcome.state);
+    expect(statuses()).toEqual([['3', 'denied']]);
+    later(() => countersign.approve('1', { instruction: 'then stop' }));
+    outcome = await worker.wait(outcome.state);
+    expect(statuses()).toEqual([
+      ['1', 'succeeded'],
+      ['3', 'denied'],
+    ]);
+    later(() => countersign.answer('2', 'no need to'));
+    outcome = await worker.wait(outcome.state);
+    expect(outcome.stopReason).toBeNull();
+    expect(outcome.results).toMatchObject([
+      { status: 'succeeded', output: { approved: true }, instruction: 'then stop', decidedBy: ['me'] },
+      { status: 'succeeded', output: 'no need to', answered: true },
+      { status: 'denied', reason: 'keep it' },
+    ]);
+    expect(ran).toEqual(['/a']);
+  });
+
+  it('passes what an approver put in place of the arguments', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a'), deletion('2', '/b')] });
+    countersign.edit('1', { path: '/other' });
+    countersign.edit('2', { path: 'relative' });
+    const outcome = await worker.wait(state);
+    expect(ran).toEqual(['/other']);
+    expect(outcome.results).toMatchObject([
+      { status: 'succeeded', edited: true, arguments: { path: '/other' }, message: expect.stringContaining('changed') },
+      { status: 'failed', edited: true, error: { code: 'invalid-arguments', issues: [{ path: '/path' }] } },
+    ]);
+  });
+
+  it('goes on in another process, from the state as JSON', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    const stored = JSON.stringify(state);
+    await worker.close();
+    countersign.approve('1');
+    const successor = workerOf(countersign);
+    const outcome = await successor.resume(JSON.parse(stored) as typeof state);
+    expect(outcome).toMatchObject({ stopReason: null, results: [{ status: 'succeeded' }] });
+  });
+
+  it('outlives a server that goes away', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    later(() => countersign.setAway(true));
+    later(() => countersign.approve('1'), 60);
+    later(() => countersign.setAway(false), 150);
+    expect((await worker.wait(state)).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  it('reports an outcome for which the server was away, as soon as it is back', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [call('1', 'slow')] }, { timeoutMs: 20 });
+    countersign.setAway(true);
+    for (const open of gates.splice(0)) open();
+    later(() => countersign.setAway(false), 100);
+    expect((await worker.wait(state)).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  it('stops with the reason of its signal, or after its time with how things stand', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    await expect(worker.wait(state, { signal: AbortSignal.abort(new Error('enough')) })).rejects.toThrow('enough');
+    expect(await worker.wait(state, { timeoutMs: 30 })).toMatchObject({ stopReason: 'awaiting_approval' });
+    countersign.setAway(true);
+    await expect(worker.wait(state, { timeoutMs: 30 })).rejects.toMatchObject({ code: 'unreachable' });
+  });
+
+  it('is told when the server does not know the calls', async () => {
+    const { worker } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    const elsewhere = workerOf(createFakeCountersign());
+    await expect(elsewhere.wait(state)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(elsewhere.resume(state)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it('never runs again what may have run before a crash', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [call('1', 'slow')] }, { timeoutMs: 20 });
+    const successor = workerOf(countersign);
+    expect(await successor.resume(state)).toMatchObject({ stopReason: 'awaiting_execution', results: [] });
+    later(() => countersign.loseWorker('1'));
+    const outcome = await successor.wait(state);
+    expect(outcome).toMatchObject({ stopReason: null, results: [{ status: 'unknown' }] });
+    expect(gates).toHaveLength(1);
+  });
+
+  it('can be for a call that is asked about again', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    countersign.expire('1');
+    const expired = await worker.wait(state);
+    expect(expired).toMatchObject({ stopReason: null, results: [{ status: 'expired' }] });
+    await worker.requestAgain(expired.results[0]?.callId ?? '');
+    later(() => countersign.expire('1'));
+    const again = await worker.wait(expired.state);
+    expect(again.results).toMatchObject([{ status: 'expired' }]);
+    await worker.requestAgain(expired.results[0]?.callId ?? '');
+    later(() => countersign.approve('1'));
+    expect((await worker.wait(again.state)).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+});
+
+describe('an all-or-nothing step', () => {
+  it('runs nothing before everything is approved', async () => {
+    const { worker, countersign } = setUp();
+    const toolCalls = [deletion('1', '/tmp/x'), deletion('2', '/etc/y')];
+    const { state } = await worker.step({ runId: 'r', batchId: 'b', batchMode: 'all-or-nothing', toolCalls });
+    expect(ran).toEqual([]);
+    // Restored from the ledger the worker does not know of the batch's mode; the server does.
+    expect(await worker.restore('r', { batchId: 'b' })).toMatchObject({ results: [], stopReason: 'awaiting_approval' });
+    countersign.approve('2');
+    expect((await worker.wait(state)).results).toHaveLength(2);
+    expect(ran.toSorted()).toEqual(['/etc/y', '/tmp/x']);
+  });
+});
+
+describe('a client-executed call', () => {
+  it('is handed out once it is decided, and gets its result from the client', async () => {
+    const { worker, countersign } = setUp();
+    const toolCalls = [call('1', 'fill_form', { field: 'name' }), call('2', 'fill_form', { field: 'age' })];
+    const paused = await worker.step({ runId: 'r', toolCalls });
+    expect(paused).toMatchObject({ stopReason: 'awaiting_approval', clientCalls: [] });
+    await expect(worker.submitOutput(paused.state.calls[0]?.callId ?? '', 1)).rejects.toMatchObject({
+      code: 'not-approved',
+    });
+    countersign.edit('1', { field: 'nickname' }, { instruction: 'be short' });
+    countersign.approve('2');
+    const ready = await worker.wait(paused.state);
+    expect(ready).toMatchObject({
+      stopReason: 'awaiting_client',
+      clientCalls: [{ arguments: { field: 'nickname' }, edited: true, instruction: 'be short' }, { edited: false }],
+    });
+    await worker.submitOutput(ready.clientCalls[0]?.callId ?? '', { text: 'Ada' });
+    await worker.submitFailure(ready.clientCalls[1]?.callId ?? '', new Error('window closed'));
+    const done = await worker.resume(ready.state);
+    expect(done).toMatchObject({
+      stopReason: null,
+      clientCalls: [],
+      results: [{ output: { text: 'Ada' } }, { status: 'failed', reason: 'window closed' }],
+    });
+    await expect(worker.submitOutput('tc_x', 1n)).rejects.toThrow(TypeError);
+  });
+
+  it('is not handed out with an edit that its own schema refuses', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [call('1', 'fill_form', { field: 'name' })] });
+    countersign.edit('1', { field: 'forbidden' });
+    expect(await worker.wait(state)).toMatchObject({
+      stopReason: null,
+      results: [{ status: 'failed', error: { code: 'invalid-arguments' } }],
+    });
+  });
+});
+
+describe('a run', () => {
+  it('is a step and as many waits as it takes', async () => {
+    const { worker, countersign } = setUp();
+    const pauses: unknown[] = [];
+    later(() => countersign.approve('1'), 50);
+    later(() => countersign.cancel('2', 'run over'), 100);
+    const outcome = await worker.run(
+      { runId: 'r', toolCalls: [deletion('1', '/a'), deletion('2', '/b')] },
+      { onPause: ({ pendingApprovals }) => void pauses.push(pendingApprovals.length) },
+    );
+    expect(pauses).toEqual([2, 1]);
+    expect(outcome.results).toMatchObject([{ status: 'succeeded' }, { status: 'cancelled', reason: 'run over' }]);
+  });
+
+  it('ends when its time is over', async () => {
+    const { worker } = setUp();
+    const outcome = await worker.run({ runId: 'r', toolCalls: [deletion('1', '/a')] }, { timeoutMs: 40 });
+    expect(outcome).toMatchObject({ results: [], stopReason: 'awaiting_approval' });
+  });
+
+  it('whose state is lost comes back from the ledger', async () => {
+    const { worker, countersign } = setUp();
+    await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    await workerOf(countersign, { agentId: 'other' }).step({ runId: 'r', toolCalls: [deletion('9', '/b')] });
+    countersign.approve('1');
+    const outcome = await workerOf(countersign).restore('r');
+    expect(outcome.results).toMatchObject([{ toolCallId: '1', status: 'succeeded' }]);
+    expect(outcome.state.calls).toHaveLength(1);
+  });
+});
+
+describe('a worker', () => {
+  it('cannot have two tools of one name', () => {
+    expect(() => setUp({ tools: [...tools, ...tools.slice(0, 1)] })).toThrow(/two tools named delete_file/);
+  });
+
+  it('that is closed ends its waits', async () => {
+    const { worker } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    const waiting = worker.wait(state);
+    later(() => void worker.close());
+    await expect(waiting).rejects.toThrow('the worker is closed');
+  });
+});

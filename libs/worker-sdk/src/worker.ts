@@ -1,0 +1,206 @@
+import { randomUUID } from 'node:crypto';
+import type { RequestApprovalBody } from '@countersign/contracts';
+import { clientOver, type Client } from './client.js';
+import { submitFailure, submitOutput } from './client-output.js';
+import { CountersignError } from './errors.js';
+import type { ExecutionPorts } from './execution.js';
+import type { GateTool } from './gate-tool.js';
+import { createCountdown, createWithin, type WaitOptions } from './limits.js';
+import { silentLog, type WorkerLog } from './log.js';
+import { outcomeOf, type Session, type StepOutcome } from './outcome.js';
+import { planStep } from './plan.js';
+import { createSessions, takeViews } from './session.js';
+import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
+import { createTransport, type TransportOptions } from './transport.js';
+
+/** What a worker needs. */
+export interface WorkerOptions extends TransportOptions {
+  /** A token with role agent; with role resolver too, unless `resolverToken` has it. */
+  readonly token: string;
+  /** A token with role resolver, for claims and outcomes. Default: `token`. */
+  readonly resolverToken?: string | undefined;
+  /** For whom the calls are requested. */
+  readonly agentId: string;
+  readonly tools: readonly GateTool[];
+  /** Default: silent. */
+  readonly log?: WorkerLog | undefined;
+  /** How long a claim lasts without a renewal; it is renewed after a third of it. Default: 60,000. */
+  readonly leaseMs?: number | undefined;
+}
+
+/** `run`: what to do at each pause. */
+export interface RunOptions extends WaitOptions {
+  /** Called before each wait: the moment to store `outcome.state`, and to hand out `outcome.clientCalls`. */
+  readonly onPause?: ((outcome: StepOutcome) => void | Promise<void>) | undefined;
+}
+
+/** What an agent asks approval with, and runs its tools with. */
+export interface Worker {
+  /**
+   * Requests all calls of one model step, executes at once, and side by side, what nobody has to be asked about, and
+   * answers with the pause as a value. The same step again is the same calls again, so it is safe to repeat after an
+   * error. Throws `CountersignError` when the request is refused or the server stays away.
+   */
+  readonly step: (step: Step, options?: WaitOptions) => Promise<StepOutcome>;
+  /** Looks once, executes what has been approved, and answers how things stand. */
+  readonly resume: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
+  /**
+   * Waits, on one connection, until a call has a result (or is the client's to run) that `state` did not have, and
+   * executes what gets approved meanwhile. A server that goes away is waited for.
+   */
+  readonly wait: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
+  /** `step`, then `wait` until every call has its result, or only client-executed calls are left, or the time is over. */
+  readonly run: (step: Step, options?: RunOptions) => Promise<StepOutcome>;
+  /** As `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, as the ledger has them. */
+  readonly restore: (runId: string, options?: WaitOptions & { readonly batchId?: string }) => Promise<StepOutcome>;
+  /** Gives the output of a client-executed call. Anything but JSON is refused with a TypeError. */
+  readonly submitOutput: (callId: string, output: unknown) => Promise<void>;
+  /** Says that a client-executed call failed. */
+  readonly submitFailure: (callId: string, error: unknown) => Promise<void>;
+  /** Asks again about a call that expired: a new approval of the same call. Its state is good for `wait` again. */
+  readonly requestAgain: (callId: string, question?: RequestApprovalBody) => Promise<void>;
+  /** The API under `token`, for everything else. */
+  readonly client: Client;
+  /** Stops waits, aborts the signals of running tools, and resolves once they have reported, or after `graceMs` (10 s). */
+  readonly close: (graceMs?: number) => Promise<void>;
+}
+
+/** About half a minute: long enough for a server that restarts. */
+const attemptsDefault = 9;
+
+/**
+ * A worker over a set of tools.
+ *
+ * @example
+ * const worker = createWorker({ url: 'http://127.0.0.1:7400', token, resolverToken, agentId: 'ops-agent', tools: [deleteFile] });
+ * const outcome = await worker.run({ runId: 'run-42', toolCalls });
+ * for (const result of outcome.results) console.log(result.toolName, result.status, result.output ?? result.message);
+ */
+export function createWorker(options: WorkerOptions): Worker {
+  const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });
+  const client = clientOver(transport, options.token);
+  const tools = toolsByName(options.tools);
+  const stopping = new AbortController();
+  const stopped = new AbortController();
+  const ports: ExecutionPorts = {
+    requester: client,
+    resolver: clientOver(transport, options.resolverToken ?? options.token),
+    clock: transport.clock,
+    log: options.log ?? silentLog,
+    resolverId: `${options.agentId.slice(0, 200)}/${randomUUID()}`,
+    leaseMs: options.leaseMs ?? 60_000,
+    stopping: stopping.signal,
+    stopped: stopped.signal,
+  };
+  const sessions = createSessions(ports, tools);
+  const within = createWithin(ports.clock, stopping.signal);
+
+  const answer = (session: Session): StepOutcome => outcomeOf(session, tools);
+
+  const open = async (state: RunState, limits: WaitOptions): Promise<Session> => {
+    const session = { state, views: new Map() };
+    if (isRequested(state)) takeViews(session, (await client.getRun(state.runId, { signal: limits.signal })).calls);
+    return session;
+  };
+  const resume = async (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> => {
+    const session = await open(parseRunState(state), limits);
+    await within(limits, (signal) => sessions.settle(session, signal));
+    return answer(session);
+  };
+  const step = async (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> => {
+    const session = await request(client, asked, tools, options.agentId, limits);
+    await within(limits, (signal) => sessions.settle(session, signal));
+    return answer(session);
+  };
+  /** Undefined when the time was over before the server had answered at all. */
+  const follow = async (state: RunState, limits: WaitOptions): Promise<StepOutcome | undefined> => {
+    const session: Session = { state, views: new Map() };
+    if (!isRequested(state)) return answer(session);
+    await within(limits, (signal) => sessions.follow(session, signal));
+    return session.views.size === 0 ? undefined : answer(session);
+  };
+  const wait = async (state: RunState, limits: WaitOptions = {}): Promise<StepOutcome> => {
+    const outcome = await follow(parseRunState(state), limits);
+    if (outcome !== undefined) return outcome;
+    throw new CountersignError({ code: 'unreachable', message: `no answer from ${options.url} while waiting` });
+  };
+  const run = async (asked: Step, limits: RunOptions = {}): Promise<StepOutcome> => {
+    const limitsNow = createCountdown(ports.clock, limits);
+    let outcome = await step(asked, limitsNow());
+    while (isWaiting(outcome) && limitsNow().timeoutMs !== 0) {
+      await limits.onPause?.(outcome);
+      outcome = (await follow(outcome.state, limitsNow())) ?? outcome;
+    }
+    return outcome;
+  };
+  return {
+    step,
+    resume,
+    wait,
+    run,
+    client,
+    restore: async (runId, limits = {}) => {
+      const view = await client.getRun(runId, { signal: limits.signal });
+      return resume(stateOfRun(view, options.agentId, limits.batchId), limits);
+    },
+    submitOutput: (callId, output) => submitOutput(client, callId, output),
+    submitFailure: (callId, error) => submitFailure(client, callId, error),
+    requestAgain: async (callId, question = {}) => {
+      await client.requestApproval(callId, question);
+    },
+    close: async (graceMs = 10_000) => {
+      stopping.abort(new Error('the worker is closed'));
+      const cancel = ports.clock.setTimer(graceMs, () => {
+        stopped.abort(new Error('the worker is closed'));
+      });
+      await sessions.idle().finally(cancel);
+      stopped.abort(new Error('the worker is closed'));
+    },
+  };
+}
+
+async function request(
+  client: Client,
+  step: Step,
+  tools: ReadonlyMap<string, GateTool>,
+  agentId: string,
+  limits: WaitOptions,
+): Promise<Session> {
+  const { runId, batchId, batchMode } = step;
+  const { requests, calls } = await planStep(step, tools, agentId);
+  const body = {
+    runId,
+    agentId,
+    ...(batchId === undefined ? {} : { batchId }),
+    ...(batchMode === undefined ? {} : { batchMode }),
+    calls: [...requests],
+  };
+  const views = requests.length === 0 ? [] : await client.requestToolCalls(body, { signal: limits.signal });
+  const callIds = new Map(views.map((view) => [view.toolCallId, view.callId]));
+  const state: RunState = {
+    version: 1,
+    runId,
+    batchMode: batchMode ?? null,
+    calls: calls.map((call) =>
+      call.local === null ? { ...call, callId: callIds.get(call.toolCallId) ?? null } : call,
+    ),
+  };
+  const session = { state, views: new Map() };
+  takeViews(session, views);
+  return session;
+}
+
+function isRequested(state: RunState): boolean {
+  return state.calls.some((call) => call.callId !== null);
+}
+
+function isWaiting(outcome: StepOutcome): boolean {
+  return outcome.stopReason === 'awaiting_approval' || outcome.stopReason === 'awaiting_execution';
+}
+
+function toolsByName(tools: readonly GateTool[]): ReadonlyMap<string, GateTool> {
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  if (byName.size === tools.length) return byName;
+  const twice = tools.find((tool, index) => tools.findIndex(({ name }) => name === tool.name) !== index);
+  throw new TypeError(`there are two tools named ${String(twice?.name)}`);
+}
