@@ -48,12 +48,14 @@ export function createSimulatedEventStore(options: SimulatedEventStoreOptions): 
   return {
     append: async (stream, expectedRevision, events) => {
       checkAppend(stream, expectedRevision, events);
+      // A copy: what is recorded does not change with the caller's object.
+      const given = structuredClone(events);
       const happening = fault(stream);
       await visit();
       if (happening === 'unavailable') throw new EventStoreUnavailableError('the event store is down');
       const lost = { status: 'unknown', cause: new Error('the connection was lost') } as const;
       if (happening === 'lost-request') return lost;
-      const result = write(log, stream, expectedRevision, events, new Date(clock.now()).toISOString());
+      const result = write(log, stream, expectedRevision, given, new Date(clock.now()).toISOString());
       return happening === 'lost-reply' ? lost : result;
     },
     readStream: async (stream, fromRevision = 0) => {
@@ -94,8 +96,7 @@ function write(
     return isRepeat ? committed(found) : { status: 'conflict', actualRevision };
   }
   const added = events.map((event, index) => ({
-    // A copy: what is recorded does not change with the caller's object.
-    ...structuredClone(event),
+    ...event,
     stream,
     revision: actualRevision + 1 + index,
     position: log.events.length + 1 + index,

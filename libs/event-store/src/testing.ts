@@ -1,2 +1,5 @@
 export { createSimulatedEventStore, createSimulatedLog } from './simulated-event-store.js';
 export type { AppendFault, SimulatedEventStoreOptions, SimulatedLog } from './simulated-event-store.js';
+export { eventStoreContract } from './event-store.contract.js';
+export type { EventStoreContractOptions, OpenedEventStore } from './event-store.contract.js';
+export { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';

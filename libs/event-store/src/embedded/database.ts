@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { EventStoreDamagedError } from '../event-store.js';
 import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
@@ -22,6 +22,8 @@ const schema = [
 ] as const;
 
 const headPage = 2;
+/** The smallest page, and so the smallest file that is not empty. */
+const headerBytes = 512;
 
 /** An opened log file. */
 export interface OpenedDatabase {
@@ -32,14 +34,19 @@ export interface OpenedDatabase {
 
 /**
  * Opens the log, or creates it.
+ * @param bytesMax the largest size of the main file; beyond it a write fails as on a full disk.
  * @throws EventStoreDamagedError when what is there is not a log as it was written.
  */
-export function openDatabase(file: string): OpenedDatabase {
-  const isNew = !existsSync(file) || statSync(file).size === 0;
-  if (isNew && existsSync(`${file}-wal`) && statSync(`${file}-wal`).size > 0) {
+export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
+  const [bytes, walBytes] = [sizeOf(file), sizeOf(`${file}-wal`)];
+  if (bytes === 0 && walBytes > 0) {
     throw new EventStoreDamagedError(
       `${file} is missing or empty, but ${file}-wal holds events: restore both together`,
     );
+  }
+  if (bytes > 0 && bytes < headerBytes) {
+    // SQLite would take so short a file for a new one.
+    throw new EventStoreDamagedError(`${file} is cut off after ${bytes} bytes: restore the folder from a backup`);
   }
   const wal = scanWal(`${file}-wal`, headPage);
   const database = new DatabaseSync(file);
@@ -47,11 +54,16 @@ export function openDatabase(file: string): OpenedDatabase {
     configure(database);
     if (isUnwritten(database)) create(database);
     checkSchema(database, file);
+    if (bytesMax !== undefined) limitPages(database, bytesMax);
     return { database, file, wal };
   } catch (error) {
     database.close();
     throw asDamage(error, file);
   }
+}
+
+function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
 function configure(database: DatabaseSync): void {
@@ -69,6 +81,11 @@ function configure(database: DatabaseSync): void {
     PRAGMA cell_size_check = ON;
     PRAGMA trusted_schema = OFF;
   `);
+}
+
+function limitPages(database: DatabaseSync, bytesMax: number): void {
+  const pageBytes = Number(database.prepare('PRAGMA page_size').get()?.['page_size']);
+  database.exec(`PRAGMA max_page_count = ${Math.max(1, Math.floor(bytesMax / pageBytes))}`);
 }
 
 /** A file that no schema was ever committed to: created now, or by a process that was killed while creating it. */

@@ -31,6 +31,8 @@ export interface EmbeddedEventStoreOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly metrics?: CommitMetrics;
+  /** The largest size of `events.db`; beyond it the store is as full as a full disk makes it. Default: no limit. */
+  readonly bytesMax?: number;
 }
 
 /** Counters since the store was opened. */
@@ -72,7 +74,7 @@ export async function openEmbeddedEventStore(options: EmbeddedEventStoreOptions)
 }
 
 function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEventStore {
-  const { database, file, wal } = openDatabase(join(options.folder, 'events.db'));
+  const { database, file, wal } = openDatabase(join(options.folder, 'events.db'), options.bytesMax);
   try {
     const store = assemble(options, database, () => {
       database.close();

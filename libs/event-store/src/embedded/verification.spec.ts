@@ -1,0 +1,181 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { createSystemClock } from '@countersign/runtime';
+import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
+import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '../event-store.js';
+import { sampleEvent, sampleEvents } from '../sample-events.js';
+import { openEmbeddedEventStore } from './embedded-event-store.js';
+import type { EmbeddedEventStore } from './embedded-event-store.js';
+import { createLeafHash } from './stored-event.js';
+
+let folder: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+const open = (log = createSilentLog()): Promise<EmbeddedEventStore> =>
+  openEmbeddedEventStore({ folder, log, clock: createSystemClock() });
+
+async function fill(streams: number): Promise<void> {
+  const store = await open();
+  await Promise.all(
+    Array.from({ length: streams }, (_, index) => store.append(`stream-${index}`, noStream, sampleEvents(2))),
+  );
+  await store.close();
+}
+
+/** What somebody with access to the file can do while the store is closed. */
+function tamper(...statements: readonly string[]): void {
+  const database = new DatabaseSync(join(folder, 'events.db'));
+  database.enableDefensive(false);
+  for (const statement of statements) database.exec(statement);
+  database.close();
+}
+
+/** Changes an event and its leaf with it, as one would who knows the format. */
+function forge(position: number): void {
+  const database = new DatabaseSync(join(folder, 'events.db'));
+  const row = database
+    .prepare(
+      'SELECT s.name, e.revision, event_id, type, recorded_at, metadata FROM events e JOIN streams s ON s.id = e.stream WHERE position = ?',
+    )
+    .get(position) as {
+    name: string;
+    revision: number;
+    event_id: string;
+    type: string;
+    recorded_at: string;
+    metadata: string;
+  };
+  const data = '{"reason":"forged"}';
+  const leaf = createLeafHash()(position, row.name, row.revision, [
+    row.event_id,
+    row.type,
+    row.recorded_at,
+    row.metadata,
+    data,
+  ]);
+  database.prepare('UPDATE events SET data = ?, leaf = ? WHERE position = ?').run(data, leaf, position);
+  database.close();
+}
+
+describe('opening a log', () => {
+  it.each([
+    ['altered', ["UPDATE events SET data = replace(data, 'tester', 'forger') WHERE position = 3"], 3],
+    ['removed', ['DELETE FROM events WHERE position = 3'], 3],
+    ['removed at the end', ['DELETE FROM events WHERE position = 6'], 6],
+    [
+      'exchanged',
+      [
+        'UPDATE events SET position = position + 100 WHERE position IN (2, 4)',
+        'UPDATE events SET position = 106 - position WHERE position > 100',
+      ],
+      2,
+    ],
+    ['moved to another stream', ['UPDATE events SET stream = 3, revision = 2 WHERE position = 2'], 2],
+    ['of a renamed stream', ["UPDATE streams SET name = 'stream-x' WHERE id = 1"], 1],
+    [
+      'inserted',
+      [
+        'INSERT INTO events SELECT 7, stream, 2, event_id, type, recorded_at, metadata, data, leaf, chain FROM events WHERE position = 6',
+      ],
+      7,
+    ],
+    [
+      'no longer found by its stream',
+      [
+        'PRAGMA writable_schema = ON',
+        'DROP INDEX events_by_stream',
+        'CREATE UNIQUE INDEX events_by_stream ON events (stream, revision) WHERE position <> 5',
+        "UPDATE sqlite_schema SET sql = 'CREATE UNIQUE INDEX events_by_stream ON events (stream, revision)' WHERE name = 'events_by_stream'",
+      ],
+      5,
+    ],
+  ])('is refused when an event was %s', async (_, statements, position) => {
+    await fill(3);
+    tamper(...statements);
+    const error = await open().catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(EventStoreDamagedError);
+    expect((error as EventStoreDamagedError).position).toBe(position);
+    expect((error as EventStoreDamagedError).message).toContain(`position ${position}`);
+  });
+
+  it('is refused when an event was forged together with its leaf: the chain shows it', async () => {
+    await fill(3);
+    forge(3);
+    await expect(open()).rejects.toThrow('the event at position 3 does not continue the chain of those before it');
+  });
+
+  it.each([
+    ['the head is gone', 'DELETE FROM head'],
+    ['the head is older', 'UPDATE head SET position = 4'],
+    ['a table was added', 'CREATE TABLE more (id INTEGER)'],
+    ['it is not marked as ours', 'PRAGMA application_id = 7'],
+  ])('is refused when %s', async (_, statement) => {
+    await fill(3);
+    tamper(statement);
+    await expect(open()).rejects.toThrow(EventStoreDamagedError);
+  });
+});
+
+describe('verification', () => {
+  it('proves the whole log, and tells how far it is', async () => {
+    await fill(120);
+    const store = await open();
+    const progress: number[] = [];
+    expect(await store.verify({ onProgress: (verified) => void progress.push(verified) })).toEqual({
+      status: 'ok',
+      verified: 240,
+    });
+    expect(progress).toEqual([100, 200, 240]);
+    await store.close();
+  });
+
+  it('stops when it is told to, and when the store is closed', async () => {
+    await fill(120);
+    const store = await open();
+    expect(await store.verify({ signal: AbortSignal.abort() })).toEqual({ status: 'stopped', verified: 100 });
+    const verifying = store.verifyInBackground();
+    await store.close();
+    expect(await verifying).toMatchObject({ status: 'stopped' });
+  });
+
+  it('finds in the background what opening did not look at, and makes the store read-only', async () => {
+    await fill(5100);
+    tamper("UPDATE events SET data = replace(data, 'tester', 'forger') WHERE position = 51");
+    const log = createCollectingLog();
+    const store = await open(log);
+    await expect(store.readAll(49, 5)).rejects.toThrow(
+      'the event at position 51 (stream "stream-25", revision 0) is not what was recorded',
+    );
+    await expect(store.readStream('stream-25')).rejects.toThrow(EventStoreDamagedError);
+    expect(await store.readStream('stream-24')).toHaveLength(2);
+    expect(await store.verifyInBackground()).toMatchObject({ status: 'damaged', verified: 0 });
+    expect(store.health()).toMatchObject({
+      status: 'read-only',
+      why: expect.stringContaining('position 51') as unknown,
+    });
+    expect(log.entries.at(-1)).toMatchObject({ level: 'error' });
+    await expect(store.append('new', noStream, [sampleEvent()])).rejects.toThrow(EventStoreUnavailableError);
+    expect(await store.readStream('stream-24')).toHaveLength(2);
+    await store.close();
+  });
+
+  it('ends a subscription that meets a damaged event, before that event', async () => {
+    await fill(5100);
+    tamper("UPDATE events SET type = 'ToolCallAllowed' WHERE position = 151");
+    const store = await open();
+    let seen = 0;
+    const error = await new Promise((resolve) => {
+      store.subscribe(0, { onEvents: (events) => void (seen += events.length), onError: resolve });
+    });
+    expect(seen).toBeLessThan(151);
+    expect(error).toMatchObject({ name: 'EventStoreDamagedError', position: 151 });
+    await store.close();
+  });
+});

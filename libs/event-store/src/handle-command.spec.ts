@@ -1,0 +1,330 @@
+import type { RecordedEvent, Refusal, ToolCallEvent } from '@countersign/contracts';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createRandom, createSeededIds } from '@countersign/runtime/testing';
+import { OutcomeUnknownError } from './append-until-known.js';
+import type { Decider } from './decider.js';
+import type { EventStore } from './event-store.js';
+import { EventStoreUnavailableError, noStream } from './event-store.js';
+import { createCommandHandler } from './handle-command.js';
+import type { CommandHandler, CommandMeta } from './handle-command.js';
+import { sampleEvent } from './sample-events.js';
+import { createSimulatedEventStore, createSimulatedLog } from './simulated-event-store.js';
+import type { AppendFault, SimulatedLog } from './simulated-event-store.js';
+
+/** A counter that goes up to three: enough of a rule to be refused by. */
+interface Count {
+  readonly value: number;
+  readonly reasons: readonly string[];
+}
+interface Add {
+  readonly by: number;
+  readonly reason: string;
+}
+const tooMany: Refusal = { code: 'already-resolved', detail: 'there are three already' };
+
+const counter: Decider<Count, Add, ToolCallEvent> = {
+  initialState: () => ({ value: 0, reasons: [] }),
+  decide: ({ by, reason }, { value, reasons }) => {
+    if (reasons.includes(reason)) return { status: 'accepted', events: [] };
+    if (value + by > 3) return { status: 'refused', refusal: tooMany };
+    const { type, data } = sampleEvent(reason) as unknown as ToolCallEvent;
+    return { status: 'accepted', events: Array.from({ length: by }, () => ({ type, data }) as ToolCallEvent) };
+  },
+  evolve: ({ value, reasons }, event) => ({
+    value: value + 1,
+    reasons: [...reasons, (event.data as { reason: string }).reason],
+  }),
+};
+
+interface Bench {
+  readonly handler: CommandHandler<Count, Add>;
+  readonly store: EventStore;
+  /** Faults of the next appends. */
+  readonly faults: AppendFault[];
+  readonly reads: string[];
+}
+
+function bench(log: SimulatedLog = createSimulatedLog(), cacheSize = 10): Bench {
+  const faults: AppendFault[] = [];
+  const reads: string[] = [];
+  const clock = createSystemClock();
+  const store = createSimulatedEventStore({ clock, log, fault: () => faults.shift() ?? 'none' });
+  const counted: EventStore = {
+    ...store,
+    readStream: (stream, fromRevision) => {
+      reads.push(`${stream}@${fromRevision ?? 0}`);
+      return store.readStream(stream, fromRevision);
+    },
+  };
+  const handler = createCommandHandler({ store: counted, decider: counter, cacheSize, clock, ids: createSystemIds() });
+  return { handler, store, faults, reads };
+}
+
+let commands = 0;
+const meta = (commandId = `command-${(commands += 1)}`): CommandMeta => ({
+  commandId,
+  tenant: 'default',
+  callId: 'tc_1',
+  runId: 'run-1',
+});
+const add =
+  (by: number, reason = `reason-${(commands += 1)}`) =>
+  () =>
+    ({ status: 'command', command: { by, reason } }) as const;
+
+describe('handling a command', () => {
+  it('records what the decider says, and answers with the state after it', async () => {
+    const { handler, store } = bench();
+    const result = await handler.handleCommand('a', add(2, 'first'), meta('c1'));
+    expect(result).toMatchObject({
+      status: 'accepted',
+      state: { value: 2 },
+      revision: 1,
+      position: 2,
+      repeated: false,
+    });
+    const recorded = await store.readStream('a');
+    expect(result).toMatchObject({ events: recorded });
+    expect(recorded.map(({ metadata }) => metadata)).toEqual(
+      [1, 2].map(() => ({ tenant: 'default', callId: 'tc_1', runId: 'run-1', schemaVersion: 1, commandId: 'c1' })),
+    );
+  });
+
+  it('takes the run of the first event when it is told none', async () => {
+    const { handler, store } = bench();
+    await handler.handleCommand('a', add(1), meta());
+    await handler.handleCommand('a', add(1), { commandId: 'c2', tenant: 'default', callId: 'tc_1' });
+    expect((await store.readStream('a'))[1]?.metadata.runId).toBe('run-1');
+  });
+
+  it('gives the events ids that depend on stream, command and place alone', async () => {
+    const idsOf = async (stream: string, commandId: string): Promise<readonly string[]> => {
+      const { handler, store } = bench();
+      await handler.handleCommand(stream, add(2), meta(commandId));
+      return (await store.readStream(stream)).map(({ eventId }) => eventId);
+    };
+    const ids = await idsOf('a', 'c1');
+    expect(await idsOf('a', 'c1')).toEqual(ids);
+    expect(new Set([...ids, ...(await idsOf('b', 'c1')), ...(await idsOf('a', 'c2'))]).size).toBe(6);
+  });
+
+  it('answers a refusal of the decider, or of whoever builds the command, and records nothing', async () => {
+    const { handler, store } = bench();
+    expect(await handler.handleCommand('a', add(4), meta())).toEqual({
+      status: 'refused',
+      refusal: tooMany,
+      state: { value: 0, reasons: [] },
+      revision: noStream,
+    });
+    const built = await handler.handleCommand('a', async () => ({ status: 'refused', refusal: tooMany }), meta());
+    expect(built).toMatchObject({ status: 'refused', refusal: tooMany });
+    expect(await store.head()).toBe(0);
+  });
+
+  it('accepts without events what the log already says', async () => {
+    const { handler } = bench();
+    await handler.handleCommand('a', add(1, 'same'), meta());
+    expect(await handler.handleCommand('a', add(1, 'same'), meta())).toMatchObject({
+      status: 'accepted',
+      events: [],
+      repeated: false,
+      revision: 0,
+      position: 1,
+    });
+  });
+
+  it('recognises a repeat of the command by its id, whatever it asks for', async () => {
+    const log = createSimulatedLog();
+    const first = bench(log);
+    await first.handler.handleCommand('a', add(1, 'x'), meta('c1'));
+    await first.handler.handleCommand('a', add(1, 'y'), meta('c2'));
+    for (const { handler } of [first, bench(log)]) {
+      const repeated = await handler.handleCommand('a', add(1, 'x'), meta('c1'));
+      expect(repeated).toMatchObject({
+        status: 'accepted',
+        events: [],
+        repeated: true,
+        state: { value: 2 },
+        position: 2,
+      });
+    }
+    expect(log.events).toHaveLength(2);
+  });
+
+  it('adds nothing when the same command comes many times at once', async () => {
+    const { handler, store } = bench();
+    const results = await Promise.all([1, 2, 3, 4].map(() => handler.handleCommand('a', add(1, 'x'), meta('c1'))));
+    expect(results.map((result) => result.status === 'accepted' && result.repeated)).toEqual([false, true, true, true]);
+    expect(await store.head()).toBe(1);
+  });
+});
+
+describe('commands on one stream', () => {
+  it('wait for each other in this process: none meets a conflict', async () => {
+    const { handler, store } = bench();
+    let appends = 0;
+    const handlerOver = createCommandHandler({
+      store: { ...store, append: (...args) => ((appends += 1), store.append(...args)) },
+      decider: { ...counter, decide: ({ reason }: Add) => counter.decide({ by: 1, reason }, counter.initialState()) },
+      cacheSize: 10,
+      clock: createSystemClock(),
+      ids: createSystemIds(),
+    });
+    await Promise.all(Array.from({ length: 50 }, () => handlerOver.handleCommand('a', add(1), meta())));
+    expect(appends).toBe(50);
+    expect(await handler.load('a')).toMatchObject({ revision: 49 });
+  });
+
+  it('go on after one of them failed', async () => {
+    const { handler, faults } = bench();
+    faults.push('unavailable');
+    const [failed, next] = await Promise.allSettled([1, 2].map(() => handler.handleCommand('a', add(1), meta())));
+    expect(failed).toMatchObject({ status: 'rejected', reason: expect.any(EventStoreUnavailableError) as unknown });
+    expect(next).toMatchObject({ status: 'fulfilled', value: { status: 'accepted', revision: 0 } });
+  });
+
+  it('of several processes are decided again on the state that the other one left', async () => {
+    const log = createSimulatedLog();
+    const [one, two] = [bench(log), bench(log)];
+    await one.handler.handleCommand('a', add(1), meta());
+    await two.handler.handleCommand('a', add(1), meta());
+    const states: number[] = [];
+    const result = await one.handler.handleCommand('a', async (state) => (states.push(state.value), add(1)()), meta());
+    expect(states).toEqual([1, 2]);
+    expect(result).toMatchObject({ status: 'accepted', state: { value: 3 }, revision: 2 });
+    // Refused on the newest state, although what is kept says that there is room.
+    expect(await two.handler.handleCommand('a', add(1), meta())).toMatchObject({
+      status: 'refused',
+      state: { value: 3 },
+    });
+  });
+
+  it('are all recorded, each once, when several processes write at once', async () => {
+    const log = createSimulatedLog();
+    const handlers = [1, 2, 3].map((seed) => {
+      const clock = createSystemClock();
+      const store = createSimulatedEventStore({ clock, log, latencyMs: () => 1 });
+      const decider = {
+        ...counter,
+        decide: ({ reason }: Add) => counter.decide({ by: 1, reason }, counter.initialState()),
+      };
+      return createCommandHandler({ store, decider, cacheSize: 10, clock, ids: createSeededIds(createRandom(seed)) });
+    });
+    const results = await Promise.all(
+      handlers.flatMap(({ handleCommand }) => [1, 2, 3].map(() => handleCommand('a', add(1), meta()))),
+    );
+    expect(results.every(({ status }) => status === 'accepted')).toBe(true);
+    expect(log.events).toHaveLength(9);
+    expect(new Set(log.events.map(({ metadata }) => metadata.commandId)).size).toBe(9);
+  });
+
+  it('end with an error when there is no end of conflicts', async () => {
+    const { store } = bench();
+    const contended = { ...store, append: async () => ({ status: 'conflict', actualRevision: 7 }) as const };
+    const options = {
+      decider: counter,
+      cacheSize: 10,
+      clock: createSystemClock(),
+      ids: { ...createSystemIds(), randomBytes: () => new Uint8Array(1) },
+    };
+    const { handleCommand } = createCommandHandler({ ...options, store: contended });
+    await expect(handleCommand('a', add(1), meta())).rejects.toThrow(EventStoreUnavailableError);
+  });
+});
+
+describe('an append of unknown outcome', () => {
+  it.each<[string, AppendFault]>([
+    ['was not written', 'lost-request'],
+    ['was written', 'lost-reply'],
+  ])('that %s is repeated until it is known, and recorded once', async (_, fault) => {
+    const { handler, store, faults } = bench();
+    faults.push(fault, fault, 'unavailable');
+    expect(await handler.handleCommand('a', add(2), meta())).toMatchObject({
+      status: 'accepted',
+      revision: 1,
+      state: { value: 2 },
+    });
+    expect(await store.head()).toBe(2);
+    expect(await handler.handleCommand('a', add(1), meta())).toMatchObject({ status: 'accepted', revision: 2 });
+  });
+
+  it('that was written before another process wrote is told by a fresh look', async () => {
+    const log = createSimulatedLog();
+    const [one, two] = [bench(log), bench(log)];
+    const lossy: EventStore = {
+      ...one.store,
+      append: async (stream, revision, events) => {
+        const result = await one.store.append(stream, revision, events);
+        await two.handler.handleCommand('a', add(1, 'between'), meta('other'));
+        return result.status === 'committed' ? { status: 'unknown', cause: 'gone' } : result;
+      },
+    };
+    let appends = 0;
+    const store = {
+      ...one.store,
+      append: ((...args) => ((appends += 1) === 1 ? lossy : one.store).append(...args)) as EventStore['append'],
+    };
+    const { handleCommand } = createCommandHandler({
+      store,
+      decider: counter,
+      cacheSize: 10,
+      clock: createSystemClock(),
+      ids: createSystemIds(),
+    });
+    expect(await handleCommand('a', add(1, 'mine'), meta('mine'))).toMatchObject({ status: 'accepted', revision: 0 });
+    expect(log.events.map(({ metadata }) => metadata.commandId)).toEqual(['mine', 'other']);
+  });
+
+  it('that stays unknown is an error that says that repeating is safe; and it is', async () => {
+    const { handler, store, faults } = bench();
+    faults.push('lost-reply', ...Array.from({ length: 5 }, () => 'unavailable' as const));
+    const first = handler.handleCommand('a', add(1), meta('c1'));
+    await expect(first).rejects.toThrow(OutcomeUnknownError);
+    await expect(first).rejects.toThrow('repeating the request is safe');
+    expect(await handler.handleCommand('a', add(1), meta('c1'))).toMatchObject({ status: 'accepted', repeated: true });
+    expect(await store.head()).toBe(1);
+  });
+});
+
+describe('folded streams', () => {
+  it('are kept: a second command reads nothing', async () => {
+    const { handler, reads } = bench();
+    await handler.handleCommand('a', add(1), meta());
+    await handler.handleCommand('a', add(1), meta());
+    expect(reads).toEqual(['a@0']);
+  });
+
+  it('are bounded: the one not used for longest is read again', async () => {
+    const { handler, reads } = bench(createSimulatedLog(), 2);
+    for (const stream of ['a', 'b', 'a', 'c', 'a', 'b']) {
+      await handler.handleCommand(stream, add(stream === 'a' ? 1 : 2), meta());
+    }
+    expect(reads).toEqual(['a@0', 'b@0', 'c@0', 'b@0']);
+  });
+
+  it('can be looked at: always as the store has them', async () => {
+    const log = createSimulatedLog();
+    const [one, two] = [bench(log), bench(log)];
+    expect(await one.handler.load('a')).toMatchObject({ revision: noStream, state: { value: 0 } });
+    await two.handler.handleCommand('a', add(2), meta());
+    expect(await one.handler.load('a')).toMatchObject({ revision: 1, position: 2, state: { value: 2 } });
+    expect(one.reads).toEqual(['a@0', 'a@0']);
+  });
+
+  it('are forgotten when the store was put back to an older state', async () => {
+    const log = createSimulatedLog();
+    const { handler } = bench(log);
+    await handler.handleCommand('a', add(1), meta());
+    await handler.handleCommand('a', add(1), meta());
+    log.events.pop();
+    log.streams.set(
+      'a',
+      log.events.filter((event: RecordedEvent) => event.stream === 'a'),
+    );
+    expect(await handler.handleCommand('a', add(1), meta())).toMatchObject({
+      status: 'accepted',
+      revision: 1,
+      state: { value: 2 },
+    });
+  });
+});

@@ -1,0 +1,29 @@
+import { randomUUID } from 'node:crypto';
+import type { NewEvent, ToolCallEvent } from '@countersign/contracts';
+import { currentSchemaVersion } from '@countersign/contracts';
+
+/** A well-formed event for tests. `reason` is free text that tells it apart. */
+export function sampleEvent(reason = 'a test', eventId: string = randomUUID()): NewEvent<ToolCallEvent> {
+  return {
+    eventId,
+    type: 'ToolCallCancelled',
+    data: { approvalId: null, reason, cancelledBy: 'tester', cancelledAt: '2030-01-01T00:00:00.000Z' },
+    metadata: {
+      tenant: 'default',
+      callId: null,
+      runId: 'run-1',
+      schemaVersion: currentSchemaVersion,
+      commandId: `command-${eventId}`,
+    },
+  };
+}
+
+/** Several of them. */
+export function sampleEvents(count: number): readonly NewEvent<ToolCallEvent>[] {
+  return Array.from({ length: count }, (_, index) => sampleEvent(`event ${index}`));
+}
+
+/** A stream that no other test uses. */
+export function sampleStream(): string {
+  return `toolCall-test-${randomUUID()}`;
+}
