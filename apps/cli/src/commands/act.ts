@@ -1,0 +1,53 @@
+import type { RunView, ToolCallView } from '@countersign/contracts';
+import { usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { printable } from '../text/printable.js';
+import { runLines } from '../view/run-lines.js';
+
+const reasonDefault = 'cancelled from the command line';
+
+/** `countersign cancel`: one call, or all open calls of a run. */
+export async function cancel(
+  invocation: Invocation,
+  callId: string | undefined,
+  options: { readonly run?: string; readonly reason?: string },
+): Promise<ExitCode> {
+  const { client } = invocation;
+  if ((callId === undefined) === (options.run === undefined))
+    throw usageError('Name either a call or, with --run, a run.');
+  const path =
+    callId === undefined
+      ? `/v1/runs/${encodeURIComponent(options.run ?? '')}`
+      : `/v1/tool-calls/${encodeURIComponent(callId)}`;
+  const answer = await client.post(`${path}/cancel`, { body: { reason: options.reason ?? reasonDefault } });
+  invocation.printJson(answer);
+  const what = callId === undefined ? `The open calls of run ${printable(options.run ?? '')} are` : 'The call is';
+  invocation.print({ text: `${what} cancelled.`, tone: 'green' });
+  return exitCodes.ok;
+}
+
+/** `countersign reconcile`: a person says what happened to a call whose outcome is unknown. */
+export async function reconcile(
+  invocation: Invocation,
+  callId: string,
+  options: { readonly status: string; readonly note: string },
+): Promise<ExitCode> {
+  const { status, note } = options;
+  const path = `/v1/tool-calls/${encodeURIComponent(callId)}/reconcile`;
+  const call = await invocation.client.post<ToolCallView>(path, { body: { status, note } });
+  invocation.printJson(call);
+  const then = status === 'retry' ? 'It may be executed again.' : `The call counts as ${printable(status)}.`;
+  invocation.print({ text: `Recorded. ${then}`, tone: 'green' });
+  return exitCodes.ok;
+}
+
+/** `countersign run`: the calls of one agent run and what it waits for. */
+export async function run(invocation: Invocation, runId: string): Promise<ExitCode> {
+  const { client, columns } = invocation;
+  const view = await client.get<RunView>(`/v1/runs/${encodeURIComponent(runId)}`);
+  invocation.printJson(view);
+  invocation.print(...runLines(view, { columns, nowMs: client.serverNow() }));
+  return exitCodes.ok;
+}

@@ -1,0 +1,112 @@
+import type { Command } from 'commander';
+import type { Runner } from '../program.js';
+import type { RespondOptions } from './respond.js';
+
+const exact = 'The id is written exactly, as `countersign list` shows it.';
+
+function withRemarks(command: Command): Command {
+  return command
+    .option('--reason <text>', 'why; recorded, and told to the agent')
+    .option('--instruction <text>', 'what the agent should do or mind next')
+    .option('--digest <sha256:…>', 'the digest of what you saw: refused if the arguments are no longer those');
+}
+
+/** `inbox` and the commands that answer one approval. */
+export function addAnswerCommands(program: Command, runner: Runner): void {
+  addInbox(program, runner);
+  addApproveAndDeny(program, runner);
+  addEdit(program, runner);
+  addAnswer(program, runner);
+  program
+    .command('withdraw <approvalId>')
+    .description('take your own answer back while the approval is pending')
+    .addHelpText('after', '\nExample:\n  countersign withdraw apr_abcdefghijklmnopqrstuvwxyz_1')
+    .action(async (id: string, _options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./respond.js')).withdraw(invocation, id)),
+    );
+}
+
+function addInbox(program: Command, runner: Runner): void {
+  program
+    .command('inbox')
+    .description('what waits for an answer, live; look and decide with the keyboard')
+    .option('--tool <name>', 'this tool only')
+    .option('--run <runId>', 'this run only')
+    .option('--agent <agentId>', 'this agent only')
+    .option('--group <name>', 'what this group may answer')
+    .addHelpText(
+      'after',
+      `
+Keys: ↑ ↓ j k choose, enter look, a approve, e edit in $EDITOR, d deny,
+r answer in place of the tool, q back or quit.
+Without a terminal it prints the list once, like \`countersign list\`.
+
+Examples:
+  countersign inbox
+  countersign inbox --group ops
+  EDITOR="code --wait" countersign inbox`,
+    )
+    .action(async (options: object, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./inbox.js')).inbox(invocation, options)),
+    );
+}
+
+function addApproveAndDeny(program: Command, runner: Runner): void {
+  const texts = {
+    approve: [
+      'let the call run exactly as it was shown',
+      'countersign approve apr_abcdefghijklmnopqrstuvwxyz_1 --reason "seen with ops"',
+    ],
+    deny: ['do not let it run', 'countersign deny apr_abcdefghijklmnopqrstuvwxyz_1 --reason "not on a Friday"'],
+  } as const;
+  for (const type of ['approve', 'deny'] as const) {
+    const [description, example] = texts[type];
+    withRemarks(program.command(`${type} <approvalId>`).description(description))
+      .addHelpText(
+        'after',
+        `\n${exact}\n\nExamples:\n  ${example}\n  countersign ${type} apr_abcdefghijklmnopqrstuvwxyz_1 --json`,
+      )
+      .action(async (id: string, options: RespondOptions, command: Command) =>
+        runner.asking(command, async (invocation) =>
+          (await import('./respond.js')).approveOrDeny(invocation, type, id, options),
+        ),
+      );
+  }
+}
+
+function addEdit(program: Command, runner: Runner): void {
+  withRemarks(
+    program.command('edit <approvalId>').description('approve with other arguments, which replace the old ones whole'),
+  )
+    .option('--arguments <json>', 'JSON, @file, or - for stdin; without it, $EDITOR opens on the arguments')
+    .addHelpText(
+      'after',
+      `
+A masked value that is sent back as it is keeps the original.
+
+Examples:
+  countersign edit apr_abcdefghijklmnopqrstuvwxyz_1
+  countersign edit apr_abcdefghijklmnopqrstuvwxyz_1 --arguments '{"path":"/x"}'
+  countersign edit apr_abcdefghijklmnopqrstuvwxyz_1 --arguments @arguments.json`,
+    )
+    .action(async (id: string, options: RespondOptions & { arguments?: string }, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./respond.js')).edit(invocation, id, options)),
+    );
+}
+
+function addAnswer(program: Command, runner: Runner): void {
+  withRemarks(program.command('answer <approvalId>').description('give the result yourself; the tool does not run'))
+    .option('--output <json>', 'the result: JSON, @file, or - for stdin')
+    .option('--text <text>', 'the result as plain text')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  countersign answer apr_abcdefghijklmnopqrstuvwxyz_1 --output '{"rows":3}'
+  countersign answer apr_abcdefghijklmnopqrstuvwxyz_1 --text "done by hand"
+  psql -c … | countersign answer apr_abcdefghijklmnopqrstuvwxyz_1 --output -`,
+    )
+    .action(async (id: string, options: RespondOptions & { output?: string; text?: string }, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./respond.js')).answer(invocation, id, options)),
+    );
+}

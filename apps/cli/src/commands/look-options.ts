@@ -1,0 +1,114 @@
+import type { Command } from 'commander';
+import { Option } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { Runner } from '../program.js';
+import type { ApprovalFilters } from './list.js';
+import type { TailOptions } from './tail.js';
+
+const states = ['pending', 'approved', 'denied', 'expired', 'cancelled'];
+
+function count(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a whole number from 1.');
+}
+
+/** The commands that look and change nothing. */
+export function addLookCommands(program: Command, runner: Runner): void {
+  addList(program, runner);
+  addShowAndRun(program, runner);
+  addTail(program, runner);
+  program
+    .command('status')
+    .description('is the server there and ready, its version, how much waits and for how long')
+    .addHelpText(
+      'after',
+      `
+Exits with 0 when it is ready, 3 when it cannot be reached, 4 when you are not
+signed in, 7 when it is not ready.
+
+Examples:
+  countersign status
+  countersign status --json | jq .pending
+  countersign status --url https://countersign.example.com`,
+    )
+    .action(async (_options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./status.js')).status(invocation)),
+    );
+}
+
+function addList(program: Command, runner: Runner): void {
+  program
+    .command('list')
+    .description('the approvals, once: pending ones, or those in another state')
+    .addOption(new Option('--state <state>', 'how they stand').choices(states).default('pending'))
+    .option('--tool <name>', 'this tool only')
+    .option('--run <runId>', 'this run only')
+    .option('--agent <agentId>', 'this agent only')
+    .option('--group <name>', 'what this group may answer')
+    .option('--limit <n>', 'at most so many; all without it', count)
+    .addHelpText(
+      'after',
+      `
+With --json, one approval per line.
+
+Examples:
+  countersign list
+  countersign list --state denied --tool delete_file
+  countersign list --json | jq -r .approvalId`,
+    )
+    .action(async (options: ApprovalFilters & { limit?: number }, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./list.js')).list(invocation, options)),
+    );
+}
+
+function addShowAndRun(program: Command, runner: Runner): void {
+  program
+    .command('show <callId>')
+    .description('the whole story of a call: how it stands, what ran, who said what when')
+    .addHelpText(
+      'after',
+      `
+Takes the id of a call or of one of its approvals. The events are whole for an
+auditor; for others, sensitive values are masked.
+
+Examples:
+  countersign show tc_abcdefghijklmnopqrstuvwxyz
+  countersign show apr_abcdefghijklmnopqrstuvwxyz_1
+  countersign show tc_abcdefghijklmnopqrstuvwxyz --json | jq .call.state`,
+    )
+    .action(async (id: string, _options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./show.js')).show(invocation, id)),
+    );
+  program
+    .command('run <runId>')
+    .description('the calls of one agent run and what it waits for')
+    .addHelpText('after', '\nExamples:\n  countersign run run-42\n  countersign run run-42 --json | jq .stopReason')
+    .action(async (id: string, _options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./act.js')).run(invocation, id)),
+    );
+}
+
+function addTail(program: Command, runner: Runner): void {
+  program
+    .command('tail')
+    .description('events as they are recorded; goes on by itself after a lost connection')
+    .option('--run <runId>', 'this run only')
+    .option('--call <callId>', 'this call only')
+    .option('--types <types>', 'these event types only, separated by commas')
+    .option('--after <position>', 'start after this position; 0 for the first event (default: now)')
+    .option('--limit <n>', 'end after so many events', count)
+    .addHelpText(
+      'after',
+      `
+With --json, one event per line. The position of each is in "position".
+
+Examples:
+  countersign tail
+  countersign tail --types ApprovalRequested,ApprovalResponded
+  countersign tail --call tc_abcdefghijklmnopqrstuvwxyz --after 0
+  countersign tail --types ExecutionFailed --json | notify-ops`,
+    )
+    .action(async (options: TailOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./tail.js')).tail(invocation, options)),
+    );
+}

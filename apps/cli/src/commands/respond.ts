@@ -1,0 +1,166 @@
+import type { ApprovalView, JsonValue } from '@countersign/contracts';
+import { localError, usageError } from '../cli-error.js';
+import type { LedgerClient } from '../connection/ledger-client.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { isJsonObject, readJsonInput } from '../json-input.js';
+import { safeJson } from '../text/printable.js';
+import { responseSentWords } from '../view/response-words.js';
+import { changeLines } from '../view/argument-lines.js';
+import { wrapped } from '../view/line.js';
+
+/** What a person says beside the decision. */
+export interface Remarks {
+  readonly reason?: string | undefined;
+  readonly instruction?: string | undefined;
+  /** The digest of what they saw: the server refuses the answer when it is no longer that. */
+  readonly actionDigest?: string | undefined;
+}
+
+/** A decision; arguments and output as the JSON text that is sent. */
+export type DecisionToSend =
+  | { readonly type: 'approve' | 'deny' }
+  | { readonly type: 'edit'; readonly argumentsJson: string }
+  | { readonly type: 'answer'; readonly outputJson: string };
+
+/** Records one person's response. The answer is the approval as it then stands. */
+export async function sendResponse(
+  client: LedgerClient,
+  approvalId: string,
+  decision: DecisionToSend,
+  remarks: Remarks,
+): Promise<ApprovalView> {
+  const given = Object.entries(remarks).filter(([, value]) => value !== undefined && value !== '');
+  const members = [
+    `"decision":${decisionJson(decision)}`,
+    ...given.map(([name, value]) => `"${name}":${safeJson(value)}`),
+  ];
+  const path = `/v1/approvals/${encodeURIComponent(approvalId)}/responses`;
+  return client.post<ApprovalView>(path, { body: `{${members.join(',')}}` });
+}
+
+function decisionJson(decision: DecisionToSend): string {
+  switch (decision.type) {
+    case 'edit':
+      return `{"type":"edit","arguments":${decision.argumentsJson}}`;
+    case 'answer':
+      return `{"type":"answer","output":${decision.outputJson}}`;
+    case 'approve':
+    case 'deny':
+      return safeJson(decision);
+  }
+}
+
+/** The options of the commands that answer. */
+export interface RespondOptions {
+  readonly reason?: string;
+  readonly instruction?: string;
+  readonly digest?: string;
+}
+
+function remarksOf({ reason, instruction, digest }: RespondOptions): Remarks {
+  return { reason, instruction, actionDigest: digest };
+}
+
+async function respond(
+  invocation: Invocation,
+  approvalId: string,
+  decision: DecisionToSend,
+  remarks: Remarks,
+): Promise<ExitCode> {
+  const approval = await sendResponse(invocation.client, approvalId, decision, remarks);
+  invocation.printJson(approval);
+  invocation.print(...wrapped(responseSentWords(decision.type, approval), invocation.columns, 'green'));
+  return exitCodes.ok;
+}
+
+/** `countersign approve` and `countersign deny`. */
+export async function approveOrDeny(
+  invocation: Invocation,
+  type: 'approve' | 'deny',
+  approvalId: string,
+  options: RespondOptions,
+): Promise<ExitCode> {
+  return respond(invocation, approvalId, { type }, remarksOf(options));
+}
+
+/** `countersign answer`: a result in place of running the tool. */
+export async function answer(
+  invocation: Invocation,
+  approvalId: string,
+  options: RespondOptions & { readonly output?: string; readonly text?: string },
+): Promise<ExitCode> {
+  const { output, text } = options;
+  if ((output === undefined) === (text === undefined))
+    throw usageError('Give the result with either --output or --text.');
+  const outputJson =
+    text === undefined
+      ? (await readJsonInput('--output', output ?? '', invocation.terminal)).text
+      : JSON.stringify(text);
+  return respond(invocation, approvalId, { type: 'answer', outputJson }, remarksOf(options));
+}
+
+/** `countersign edit`: approve with other arguments, which replace the old ones whole. */
+export async function edit(
+  invocation: Invocation,
+  approvalId: string,
+  options: RespondOptions & { readonly arguments?: string },
+): Promise<ExitCode> {
+  const { client, terminal } = invocation;
+  const approval = await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`);
+  const edited = await editedArguments(invocation, approval, options.arguments);
+  if (!isJsonObject(edited.value)) throw usageError('The arguments must be a JSON object.');
+  const change = changeLines(approval.arguments, edited.value, invocation.columns);
+  if (change.length === 0) {
+    throw localError(
+      'refused',
+      'unchanged',
+      'These are the arguments as they are: nothing was sent.',
+      'To agree with them, use `countersign approve`.',
+    );
+  }
+  invocation.print(...change);
+  if (options.arguments === undefined && !(await isConfirmed(invocation))) {
+    invocation.note('Nothing was sent.');
+    return exitCodes.ok;
+  }
+  if (terminal.interrupted.aborted) return exitCodes.interrupted;
+  const remarks = { ...remarksOf(options), actionDigest: options.digest ?? approval.actionDigest };
+  return respond(invocation, approvalId, { type: 'edit', argumentsJson: edited.text }, remarks);
+}
+
+async function editedArguments(
+  invocation: Invocation,
+  approval: ApprovalView,
+  given: string | undefined,
+): Promise<{ readonly value: JsonValue; readonly text: string }> {
+  const { terminal, json } = invocation;
+  if (given !== undefined) return readJsonInput('--arguments', given, terminal);
+  if (json || !terminal.stdin.isTTY || !terminal.stdout.isTTY) {
+    throw usageError('Without a terminal the new arguments come with --arguments.');
+  }
+  const { editJson } = await import('../inbox/editor.js');
+  return editJson(approval.arguments, terminal);
+}
+
+async function isConfirmed({ terminal }: Invocation): Promise<boolean> {
+  const { createInterface } = await import('node:readline/promises');
+  const readline = createInterface({ input: terminal.stdin, output: terminal.stdout });
+  try {
+    const reply = await readline.question('Approve with these arguments? [y/N] ', { signal: terminal.interrupted });
+    return /^y(es)?$/i.test(reply.trim());
+  } finally {
+    readline.close();
+  }
+}
+
+/** `countersign withdraw`: takes one's own response back while the approval is pending. */
+export async function withdraw(invocation: Invocation, approvalId: string): Promise<ExitCode> {
+  const { client } = invocation;
+  const path = `/v1/approvals/${encodeURIComponent(approvalId)}`;
+  const approval = await client.delete<ApprovalView>(`${path}/responses/mine`);
+  invocation.printJson(approval);
+  invocation.print({ text: 'Your response is withdrawn.', tone: 'green' });
+  return exitCodes.ok;
+}

@@ -1,0 +1,49 @@
+import type { ApprovalView, EventView, ToolCallView } from '@countersign/contracts';
+import { CliError } from '../cli-error.js';
+import { followEvents } from '../connection/event-stream.js';
+import type { LedgerClient } from '../connection/ledger-client.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { storyLines } from '../view/call-story.js';
+
+const catchUpMsMax = 10_000;
+
+/** `countersign show`: the whole story of one call, and how it stands. Takes the id of the call or of one of its approvals. */
+export async function show(invocation: Invocation, id: string): Promise<ExitCode> {
+  const { client, columns, terminal } = invocation;
+  const callId = id.startsWith('apr_')
+    ? (await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(id)}`)).callId
+    : id;
+  const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(callId)}`);
+  const events = (await auditedEvents(client, call)) ?? (await followedEvents(client, call, terminal.interrupted));
+  invocation.printJson({ call, events });
+  invocation.print(...storyLines(call, events, { columns, nowMs: client.serverNow() }));
+  return exitCodes.ok;
+}
+
+/** The events as auditors read them, whole; undefined when the token is no auditor's. */
+async function auditedEvents(client: LedgerClient, call: ToolCallView): Promise<readonly EventView[] | undefined> {
+  try {
+    const path = `/v1/audit/tool-calls/${encodeURIComponent(call.callId)}/events`;
+    return (await client.get<{ readonly events: readonly EventView[] }>(path)).events;
+  } catch (error) {
+    if (error instanceof CliError && error.problem.status === 403) return undefined;
+    throw error;
+  }
+}
+
+/** The events as everybody of the tenant reads them, with masked values; complete when the call's revision is reached. */
+async function followedEvents(
+  client: LedgerClient,
+  call: ToolCallView,
+  interrupted: AbortSignal,
+): Promise<EventView[]> {
+  const signal = AbortSignal.any([interrupted, AbortSignal.timeout(catchUpMsMax)]);
+  const events: EventView[] = [];
+  for await (const event of followEvents(client, { after: 0, callId: call.callId, signal })) {
+    events.push(event);
+    if (event.revision >= call.revision) break;
+  }
+  return events;
+}

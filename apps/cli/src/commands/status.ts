@@ -1,0 +1,122 @@
+import { CliError, localError } from '../cli-error.js';
+import type { LedgerClient } from '../connection/ledger-client.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { printable } from '../text/printable.js';
+import { ageWords } from '../text/time-words.js';
+import type { Line } from '../view/line.js';
+import { approvalPages } from './list.js';
+
+const countedMax = 10_000;
+
+interface Status {
+  readonly url: string;
+  readonly ready: boolean;
+  /** What the server waits for; empty when it is ready. */
+  readonly notReady: readonly string[];
+  readonly version: string | null;
+  readonly signedIn: boolean;
+  /** Null: the token may not see approvals. */
+  readonly pending: number | null;
+  /** False: there are more than were counted. */
+  readonly pendingIsExact: boolean;
+  readonly oldestRequestedAt: string | null;
+  readonly oldestAgeMs: number | null;
+}
+
+/** `countersign status`: one look at a server. The exit code says whether it can be worked with. */
+export async function status(invocation: Invocation): Promise<ExitCode> {
+  const { client } = invocation;
+  const [readiness, version] = await Promise.all([readReadiness(client), readVersion(client)]);
+  const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
+  const found: Status = { url: client.url, ...readiness, version, ...pending };
+  invocation.printJson(found);
+  invocation.print(...statusLines(found, client.serverNow()));
+  if (!found.ready) return exitCodes.notReady;
+  return found.signedIn ? exitCodes.ok : exitCodes.forbidden;
+}
+
+async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready' | 'notReady'>> {
+  const response = await client.open('/readyz', { anyStatus: true });
+  const text = await response.text();
+  if (response.ok) return { ready: true, notReady: [] };
+  // A 503 of a proxy in front of a dead server is not ready either; only what answers 404 is something else.
+  if (response.status !== 503) {
+    const detail = `What answers at ${client.url} is not a Countersign server (status ${String(response.status)} for /readyz).`;
+    throw localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
+  }
+  return { ready: false, notReady: failingIn(text) };
+}
+
+/** The checks that fail, with what they say. */
+function failingIn(text: string): string[] {
+  try {
+    const { checks } = JSON.parse(text) as { readonly checks?: Readonly<Record<string, Check>> };
+    const failing = Object.entries(checks ?? {}).filter(([, { status }]) => status !== 'ok');
+    return failing.map(([name, { why }]) => (typeof why === 'string' && why !== '' ? `${name} (${why})` : name));
+  } catch {
+    return [];
+  }
+}
+
+interface Check {
+  readonly status?: unknown;
+  readonly why?: unknown;
+}
+
+async function readVersion(client: LedgerClient): Promise<string | null> {
+  try {
+    const { info } = await client.get<{ readonly info?: { readonly version?: unknown } }>('/openapi.json');
+    return typeof info?.version === 'string' ? info.version : null;
+  } catch (error) {
+    if (error instanceof CliError && error.exitCode !== exitCodes.unreachable) return null;
+    throw error;
+  }
+}
+
+type Pending = Pick<Status, 'signedIn' | 'pending' | 'pendingIsExact' | 'oldestRequestedAt' | 'oldestAgeMs'>;
+
+const nothingSeen: Pending = {
+  signedIn: false,
+  pending: null,
+  pendingIsExact: false,
+  oldestRequestedAt: null,
+  oldestAgeMs: null,
+};
+
+async function readPending(client: LedgerClient): Promise<Pending> {
+  let pending = 0;
+  let hasMore = false;
+  let oldestRequestedAt: string | null = null;
+  try {
+    for await (const page of approvalPages(client, {}, countedMax)) {
+      oldestRequestedAt ??= page.approvals[0]?.requestedAt ?? null;
+      pending += page.approvals.length;
+      hasMore = page.nextCursor !== null;
+    }
+  } catch (error) {
+    if (!(error instanceof CliError) || error.exitCode !== exitCodes.forbidden) throw error;
+    return { ...nothingSeen, signedIn: error.problem.status === 403 };
+  }
+  const oldestAgeMs =
+    oldestRequestedAt === null ? null : Math.max(0, client.serverNow() - Date.parse(oldestRequestedAt));
+  return { signedIn: true, pending, pendingIsExact: !hasMore, oldestRequestedAt, oldestAgeMs };
+}
+
+function statusLines(found: Status, nowMs: number): Line[] {
+  const waits = found.notReady.length === 0 ? '' : `: waits for ${printable(found.notReady.join(', '))}`;
+  return [
+    { text: `Countersign at ${found.url}`, tone: 'bold' },
+    found.ready ? { text: '  ready     yes', tone: 'green' } : { text: `  ready     no${waits}`, tone: 'red' },
+    { text: `  version   ${printable(found.version ?? 'unknown')}` },
+    { text: `  pending   ${pendingWords(found, nowMs)}` },
+  ];
+}
+
+function pendingWords({ pending, pendingIsExact, oldestRequestedAt, signedIn }: Status, nowMs: number): string {
+  if (!signedIn) return 'unknown: not signed in (set COUNTERSIGN_TOKEN or give --token)';
+  if (pending === null) return 'unknown';
+  const oldest = oldestRequestedAt === null ? '' : `, the oldest for ${ageWords(oldestRequestedAt, nowMs)}`;
+  return `${pendingIsExact ? '' : 'more than '}${String(pending)}${oldest}`;
+}

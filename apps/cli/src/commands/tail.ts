@@ -1,0 +1,72 @@
+import type { EventView } from '@countersign/contracts';
+import { type CliError, usageError } from '../cli-error.js';
+import { followEvents } from '../connection/event-stream.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { printable } from '../text/printable.js';
+import { eventWords } from '../view/event-words.js';
+import type { Line } from '../view/line.js';
+import { wrapped } from '../view/line.js';
+
+/** The options of `countersign tail`. */
+export interface TailOptions {
+  readonly run?: string;
+  readonly call?: string;
+  readonly types?: string;
+  readonly after?: string;
+  readonly limit?: number;
+}
+
+/** `countersign tail`: events as they are recorded, until Ctrl-C or `--limit`. One JSON document per event with `--json`. */
+export async function tail(invocation: Invocation, options: TailOptions): Promise<ExitCode> {
+  const { client, terminal } = invocation;
+  const done = new AbortController();
+  const events = followEvents(client, {
+    after: startOf(options.after),
+    runId: options.run,
+    callId: options.call,
+    types: options.types,
+    signal: AbortSignal.any([terminal.interrupted, done.signal]),
+    onConnection: connectionNotes(invocation),
+  });
+  let shown = 0;
+  for await (const event of events) {
+    invocation.printJson(event);
+    invocation.print(...eventLines(event, invocation.columns));
+    shown += 1;
+    if (shown === options.limit) {
+      done.abort();
+      return exitCodes.ok;
+    }
+  }
+  return exitCodes.interrupted;
+}
+
+function startOf(after: string | undefined): number | 'now' {
+  if (after === undefined || after === 'now') return 'now';
+  if (!/^\d{1,15}$/.test(after)) throw usageError(`--after is a position such as 42, or now; not "${after}".`);
+  return Number(after);
+}
+
+function connectionNotes(invocation: Invocation): (lost: CliError | undefined) => void {
+  let isLost = false;
+  return (lost) => {
+    if (lost !== undefined && !isLost)
+      invocation.note(`${printable(lost.message)} Trying again; nothing will be missed.`);
+    if (lost === undefined && isLost) invocation.note('Connected again.');
+    isLost = lost !== undefined;
+  };
+}
+
+function eventLines(event: EventView, columns: number): Line[] {
+  const time = printable(event.recordedAt.slice(11));
+  const where = [event.runId === null ? '' : `run ${printable(event.runId)}`, printable(event.callId ?? '')].filter(
+    (part) => part !== '',
+  );
+  return [
+    ...wrapped(`${time}  ${printable(event.type)}  #${String(event.position)}`, columns, 'bold'),
+    ...wrapped(`  ${eventWords(event)}`, columns, undefined, 2),
+    ...(where.length === 0 ? [] : wrapped(`  ${where.join(', ')}`, columns, 'dim', 2)),
+  ];
+}

@@ -1,0 +1,116 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { localError, usageError } from '../cli-error.js';
+
+/** Where the server is and who is asking. */
+export interface Connection {
+  readonly url: string;
+  /** Undefined: nothing is sent, which only the health endpoints accept. */
+  readonly token: string | undefined;
+  /** Where the token came from, for error messages. */
+  readonly tokenSource: string;
+}
+
+/** The options that name a connection; what is absent comes from the environment. */
+export interface ConnectionOptions {
+  readonly url?: string | undefined;
+  readonly token?: string | undefined;
+}
+
+type Env = Readonly<Record<string, string | undefined>>;
+
+/**
+ * The connection that options and environment name. Without a token, and only when the server is on this machine, the
+ * token of `me` is read from the tokens file that standalone made: on one machine it just works.
+ */
+export function findConnection(options: ConnectionOptions, env: Env): Connection {
+  const url = checkedUrl(options.url ?? nonEmpty(env['COUNTERSIGN_URL']) ?? localUrl(env));
+  const given = options.token ?? nonEmpty(env['COUNTERSIGN_TOKEN']);
+  if (given !== undefined) {
+    const source = options.token === undefined ? 'COUNTERSIGN_TOKEN' : '--token';
+    return { url: url.href.replace(/\/$/, ''), token: checkedToken(given.trim(), source), tokenSource: source };
+  }
+  const file =
+    nonEmpty(env['COUNTERSIGN_TOKENS_FILE']) ?? join(nonEmpty(env['COUNTERSIGN_DATA']) ?? './data', 'tokens.json');
+  const token = isLocal(url) ? tokenOfMe(file) : undefined;
+  return { url: url.href.replace(/\/$/, ''), token, tokenSource: token === undefined ? 'nowhere' : file };
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === undefined || value.trim() === '' ? undefined : value.trim();
+}
+
+function localUrl(env: Env): string {
+  return `http://127.0.0.1:${nonEmpty(env['COUNTERSIGN_PORT']) ?? '7400'}`;
+}
+
+function checkedUrl(text: string): URL {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw usageError(
+      `"${text}" is not a URL of a server.`,
+      'Write it like http://127.0.0.1:7400 or https://countersign.example.com.',
+    );
+  }
+  if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
+    throw usageError(
+      'The URL must have no user, query or fragment.',
+      'The token goes into COUNTERSIGN_TOKEN or --token.',
+    );
+  }
+  return url;
+}
+
+/** A token with a line end or a space would be refused deep inside the HTTP client, with its text in the message. */
+function checkedToken(token: string, source: string): string {
+  if (/^[\x21-\x7e]+$/.test(token)) return token;
+  throw usageError(`The token from ${source} is empty or has characters that no token has.`);
+}
+
+/** Whether a URL names this machine. The tokens file is for no other. */
+export function isLocal(url: URL): boolean {
+  return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
+}
+
+function tokenOfMe(file: string): string | undefined {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'ENOENT' || code === 'ENOTDIR') return undefined;
+    throw localError(
+      'forbidden',
+      'tokens-file',
+      `The tokens file ${file} cannot be read (${String(code)}).`,
+      'Set COUNTERSIGN_TOKEN, or run as its owner.',
+    );
+  }
+  return tokensIn(text, file).find((entry) => entry.principal === 'me')?.token;
+}
+
+interface TokenEntry {
+  readonly principal?: unknown;
+  readonly token?: string;
+}
+
+function tokensIn(text: string, file: string): TokenEntry[] {
+  let list: unknown;
+  try {
+    list = JSON.parse(text);
+  } catch {
+    list = undefined;
+  }
+  if (!Array.isArray(list)) {
+    throw localError(
+      'forbidden',
+      'tokens-file',
+      `The tokens file ${file} is not a JSON list.`,
+      'Repair it, or set COUNTERSIGN_TOKEN.',
+    );
+  }
+  return (list as unknown[]).filter(
+    (entry): entry is TokenEntry =>
+      typeof entry === 'object' && entry !== null && 'token' in entry && typeof entry.token === 'string',
+  );
+}

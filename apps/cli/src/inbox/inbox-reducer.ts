@@ -1,0 +1,110 @@
+import type { ApprovalView } from '@countersign/contracts';
+import { changeLines } from '../view/argument-lines.js';
+import { goneWords } from '../view/response-words.js';
+import { createForm } from './form.js';
+import { pressKey } from './inbox-keys.js';
+import type { InboxState, Message, Step } from './inbox-state.js';
+
+/** The whole behaviour of the inbox: pure, so that every key and every race can be tested without a terminal. */
+export function reduceInbox(state: InboxState, message: Message): Step {
+  switch (message.type) {
+    case 'key':
+      return pressKey(state, message);
+    case 'loaded':
+      return { state: withApprovals(state, message.approvals, message.hasMore) };
+    case 'changed':
+      return { state: changed(state, message.approval, message.nowMs) };
+    case 'sent':
+      return { state: sent(state, message.approval, message.words) };
+    case 'refused':
+      return { state: { ...state, sendingId: undefined, notice: { text: message.words, tone: 'yellow' } } };
+    case 'edited':
+      return { state: edited(state, message) };
+    case 'edit-failed':
+      return { state: editFailed(state, message) };
+    case 'connection':
+      return { state: { ...state, connection: message.connection } };
+  }
+}
+
+function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
+  const stillThere = approvals.some(({ approvalId }) => approvalId === state.selectedId);
+  if (stillThere) return { ...state, approvals, hasMore };
+  // The next one takes the place of the one that is gone, so that the eye stays where it is.
+  const place = Math.max(
+    0,
+    state.approvals.findIndex(({ approvalId }) => approvalId === state.selectedId),
+  );
+  const next = approvals[Math.min(place, approvals.length - 1)];
+  return { ...state, approvals, hasMore, selectedId: next?.approvalId, view: { kind: 'list' } };
+}
+
+function changed(state: InboxState, approval: ApprovalView, nowMs: number): InboxState {
+  const known = state.approvals.find(({ approvalId }) => approvalId === approval.approvalId);
+  if (approval.state === 'pending') return pendingChanged(state, known, approval);
+  if (known === undefined) return state;
+  const left = state.approvals.filter((one) => one !== known);
+  const isLookedAt = state.view.kind !== 'list' && state.selectedId === approval.approvalId;
+  const isMine = state.sendingId === approval.approvalId;
+  const next = withApprovals(state, left, state.hasMore);
+  return isLookedAt && !isMine ? { ...next, notice: { text: goneWords(approval, nowMs), tone: 'yellow' } } : next;
+}
+
+function pendingChanged(state: InboxState, known: ApprovalView | undefined, approval: ApprovalView): InboxState {
+  if (known === undefined) {
+    // With more waiting than loaded, a new one comes after those: it will be loaded in its turn.
+    return state.hasMore ? state : withApprovals(state, [...state.approvals, approval].sort(byAge), false);
+  }
+  const next = { ...state, approvals: state.approvals.map((one) => (one === known ? approval : one)) };
+  const { view } = state;
+  if (view.kind !== 'form' || view.form.approval.approvalId !== approval.approvalId) return next;
+  // What is being answered is no longer what is asked: back to the card, so that nobody agrees to unseen arguments.
+  if (view.form.approval.actionDigest === approval.actionDigest) return next;
+  const text = 'The arguments have just been changed by another approver: look again. Nothing was sent.';
+  return { ...next, view: { kind: 'card', scroll: 0 }, notice: { text, tone: 'yellow' } };
+}
+
+function byAge(one: ApprovalView, other: ApprovalView): number {
+  return one.requestedAt < other.requestedAt ? -1 : one.requestedAt > other.requestedAt ? 1 : 0;
+}
+
+function sent(state: InboxState, approval: ApprovalView, words: string): InboxState {
+  const notice = { text: words, tone: 'green' } as const;
+  const approvals =
+    approval.state === 'pending'
+      ? state.approvals.map((one) => (one.approvalId === approval.approvalId ? approval : one))
+      : state.approvals.filter(({ approvalId }) => approvalId !== approval.approvalId);
+  const next = withApprovals(state, approvals, state.hasMore);
+  return { ...next, view: { kind: 'list' }, sendingId: undefined, draft: undefined, notice };
+}
+
+function editFailed(
+  state: InboxState,
+  { approvalId, text, words }: Extract<Message, { type: 'edit-failed' }>,
+): InboxState {
+  // Nothing was written: there is nothing to go on from, and the words say why.
+  if (text === undefined) return { ...state, notice: { text: words, tone: 'red' } };
+  return { ...state, draft: { approvalId, text }, notice: { text: `${words} Press e to go on editing.`, tone: 'red' } };
+}
+
+function edited(state: InboxState, message: Extract<Message, { type: 'edited' }>): InboxState {
+  const { approval, value, text } = message;
+  const isHere = state.approvals.some(({ approvalId }) => approvalId === approval.approvalId);
+  if (!isHere)
+    return {
+      ...state,
+      notice: { text: 'While you were editing, this was answered. Nothing was sent.', tone: 'yellow' },
+    };
+  if (changeLines(approval.arguments, value, 80).length === 0) {
+    return { ...state, notice: { text: 'The arguments are as they were: nothing to send.', tone: 'yellow' } };
+  }
+  const form = createForm('edit', approval, { value, text });
+  const draft = { approvalId: approval.approvalId, text };
+  return {
+    ...state,
+    draft,
+    notice: undefined,
+    selectedId: approval.approvalId,
+    view: { kind: 'form', scroll: 0, form },
+  };
+}

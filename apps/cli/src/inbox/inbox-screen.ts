@@ -1,0 +1,179 @@
+import type { ApprovalView } from '@countersign/contracts';
+import { codePointsOf, printable } from '../text/printable.js';
+import { ageWords, deadlineWords } from '../text/time-words.js';
+import { cut, fit, widthOf } from '../text/width.js';
+import { approvalCard } from '../view/approval-card.js';
+import { changeLines } from '../view/argument-lines.js';
+import type { Line } from '../view/line.js';
+import { wrapped } from '../view/line.js';
+import type { Form } from './form.js';
+import { resultOf } from './form.js';
+import type { InboxState } from './inbox-state.js';
+import { selectedOf } from './inbox-state.js';
+
+/** The room there is, and the time. */
+export interface ScreenSize {
+  readonly columns: number;
+  readonly rows: number;
+  readonly nowMs: number;
+  readonly url: string;
+}
+
+/** A whole screen: at most `rows` lines, none wider than `columns`; how far it scrolls, and by how much at a time. */
+export interface Frame {
+  readonly lines: readonly Line[];
+  readonly scrollMax: number;
+  readonly page: number;
+}
+
+/** What the inbox looks like. Pure. */
+export function renderInbox(state: InboxState, size: ScreenSize): Frame {
+  const head = [headLine(state, size)];
+  const foot = footLines(state, size);
+  const rows = Math.max(1, size.rows - head.length - foot.length);
+  const body = bodyOf(state, size, rows);
+  const filler = Array.from({ length: Math.max(0, rows - body.lines.length) }, (): Line => ({ text: '' }));
+  const lines = [...head, ...body.lines.slice(0, rows), ...filler, ...foot];
+  return { ...body, lines: lines.slice(0, size.rows).map((line) => ({ ...line, text: cut(line.text, size.columns) })) };
+}
+
+function headLine(state: InboxState, { columns, url }: ScreenSize): Line {
+  const waiting = `${String(state.approvals.length)}${state.hasMore ? '+' : ''} waiting`;
+  const left = ` Countersign   ${waiting}`;
+  const right = `${state.connection === 'live' ? printable(url) : 'connection lost, trying again …'} `;
+  const text = left + ' '.repeat(Math.max(1, columns - widthOf(left) - widthOf(right))) + right;
+  return { text: fit(text, columns), tone: 'inverse' };
+}
+
+function bodyOf(state: InboxState, size: ScreenSize, rows: number): Frame {
+  const selected = selectedOf(state);
+  switch (state.view.kind) {
+    case 'list':
+      return listBody(state, selected, size, rows);
+    case 'card':
+      return selected === undefined
+        ? { lines: [], scrollMax: 0, page: rows }
+        : scrolling(approvalCard(selected, size), state.view.scroll, rows);
+    case 'form':
+      return formBody(state.view.form, state.view.scroll, size, rows);
+  }
+}
+
+/** A window over lines that says how much is above and below, so that nobody takes a part for the whole. */
+function scrolling(lines: readonly Line[], scroll: number, rows: number): Frame {
+  if (lines.length <= rows) return { lines, scrollMax: 0, page: rows };
+  const page = Math.max(1, rows - 1);
+  const scrollMax = lines.length - page;
+  const top = Math.max(0, Math.min(scroll, scrollMax));
+  const below = lines.length - top - page;
+  const where = `── lines ${String(top + 1)}–${String(top + page)} of ${String(lines.length)}${below > 0 ? `, ${String(below)} more below (PgDn)` : ''} ──`;
+  return { lines: [...lines.slice(top, top + page), { text: where, tone: 'yellow' }], scrollMax, page };
+}
+
+function listBody(state: InboxState, selected: ApprovalView | undefined, size: ScreenSize, rows: number): Frame {
+  if (selected === undefined)
+    return {
+      lines: [{ text: '' }, { text: '  Nothing waits for an answer. New requests appear here.', tone: 'dim' }],
+      scrollMax: 0,
+      page: rows,
+    };
+  const place = state.approvals.indexOf(selected);
+  const listRows = Math.max(1, Math.min(state.approvals.length, Math.max(3, Math.floor((rows - 2) / 2)), rows - 2));
+  const top = Math.max(0, Math.min(place - Math.floor(listRows / 2), state.approvals.length - listRows));
+  const entries = state.approvals.slice(top, top + listRows).map((approval): Line => {
+    const text = row(approval, size);
+    return approval === selected ? { text, tone: 'inverse' } : { text };
+  });
+  const titles: Line = { text: columnsText([' AGE', 'DEADLINE', 'TOOL', 'AGENT', 'RUN'], size.columns), tone: 'dim' };
+  const left = rows - entries.length - 2;
+  return { lines: [titles, ...entries, { text: '' }, ...preview(selected, size, left)], scrollMax: 0, page: listRows };
+}
+
+function preview(approval: ApprovalView, size: ScreenSize, rows: number): Line[] {
+  const lines = approvalCard(approval, size);
+  if (lines.length <= rows) return lines;
+  const shown = Math.max(0, rows - 1);
+  return [
+    ...lines.slice(0, shown),
+    { text: `── ${String(lines.length - shown)} more lines (enter) ──`, tone: 'yellow' },
+  ];
+}
+
+function row(approval: ApprovalView, { columns, nowMs }: ScreenSize): string {
+  const mark = approval.risk === 'high' ? '!' : ' ';
+  const cells = [`${mark}${ageWords(approval.requestedAt, nowMs)}`, deadlineWords(approval.expiresAt, nowMs)];
+  const names = [approval.toolName, approval.agentId, approval.runId].map((name) =>
+    printable(name, { charactersMax: 200 }),
+  );
+  return columnsText([...cells, ...names], columns);
+}
+
+const narrow = [11, 11];
+
+function columnsText(cells: readonly string[], columns: number): string {
+  const rest = Math.max(9, columns - 22);
+  const widths = [...narrow, Math.floor(rest * 0.42), Math.floor(rest * 0.3)];
+  const parts = cells.map((cell, index) => {
+    const width = widths[index];
+    return width === undefined ? cell : `${fit(cell, width - 1)} `;
+  });
+  return fit(parts.join(''), columns);
+}
+
+const titles = {
+  approve: 'Approve: it runs exactly as shown.',
+  edit: 'Approve with your arguments: this is the change.',
+  deny: 'Deny: it will not run.',
+  answer: 'Answer: your result in place of running the tool.',
+} as const;
+
+function formBody(form: Form, scroll: number, size: ScreenSize, rows: number): Frame {
+  const { approval, edited, type } = form;
+  const fields = form.fields.map((field, index) => fieldLine(field, index === form.active, size.columns));
+  const bottom: Line[] = [
+    { text: '' },
+    { text: titles[type], tone: type === 'deny' ? 'red' : 'green' },
+    ...fields,
+    ...resultHint(form),
+  ];
+  const subject = edited === undefined ? approvalCard(approval, size) : editLines(approval, edited.value, size.columns);
+  const above = scrolling(subject, scroll, Math.max(2, rows - bottom.length));
+  return { ...above, lines: [...above.lines, ...bottom] };
+}
+
+function editLines(approval: ApprovalView, value: NonNullable<Form['edited']>['value'], columns: number): Line[] {
+  return [
+    ...wrapped(printable(approval.toolName), columns, 'bold'),
+    ...changeLines(approval.arguments, value, columns),
+  ];
+}
+
+function fieldLine(field: Form['fields'][number], isActive: boolean, columns: number): Line {
+  const label = `${isActive ? '▸' : ' '} ${fit(field.label, 18)}`;
+  const room = Math.max(10, columns - widthOf(label) - 2);
+  const shown = codePointsOf(printable(field.text));
+  while (widthOf(shown.join('')) > room) shown.shift();
+  const text = `${label}${shown.join('')}${isActive ? '▏' : ''}`;
+  return isActive ? { text, tone: 'bold' } : { text };
+}
+
+function resultHint(form: Form): Line[] {
+  const output = form.fields.find(({ name }) => name === 'output')?.text ?? '';
+  if (form.type !== 'answer' || output.trim() === '') return [];
+  return [{ text: `  sent as ${resultOf(output).kind === 'json' ? 'JSON' : 'plain text'}`, tone: 'dim' }];
+}
+
+const hints = {
+  list: '↑↓ choose  ⏎ look  a approve  e edit  d deny  r answer  q quit',
+  card: '↑↓ scroll  n/p next/previous  a approve  e edit  d deny  r answer  q back',
+  form: '⏎ send  tab next field  PgUp/PgDn scroll  esc back',
+} as const;
+
+function footLines(state: InboxState, { columns }: ScreenSize): Line[] {
+  const sending: Line[] = state.sendingId === undefined ? [] : [{ text: 'Sending …', tone: 'cyan' }];
+  const notice =
+    state.notice === undefined
+      ? []
+      : wrapped(printable(state.notice.text, { charactersMax: 600 }), columns, state.notice.tone);
+  return [...sending, ...notice.slice(0, 4), { text: hints[state.view.kind], tone: 'dim' }];
+}

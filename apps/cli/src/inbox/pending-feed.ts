@@ -1,0 +1,154 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ApprovalView, EventView } from '@countersign/contracts';
+import { CliError } from '../cli-error.js';
+import type { ApprovalFilters } from '../commands/list.js';
+import { approvalPages } from '../commands/list.js';
+import { followEvents } from '../connection/event-stream.js';
+import type { LedgerClient } from '../connection/ledger-client.js';
+import { exitCodes } from '../exit-codes.js';
+
+/** So many are loaded: nobody looks through more, and the rest is loaded as these are answered. */
+const loadedMax = 500;
+/** Events come in bursts; one look at each approval after the burst is enough. */
+const settleMs = 60;
+/** Beyond this many changed approvals, the list is read again as a whole. */
+const singlesMax = 20;
+const retryDelayMs = 1000;
+const passing: readonly number[] = [exitCodes.unreachable, exitCodes.notReady, exitCodes.notFound];
+
+const relevant = [
+  'ApprovalRequested',
+  'ApprovalResponded',
+  'ResponseWithdrawn',
+  'ApprovalExpired',
+  'ApprovalEscalated',
+  'ToolCallCancelled',
+].join(',');
+
+/** What the feed tells the inbox. */
+export interface FeedListener {
+  readonly loaded: (approvals: readonly ApprovalView[], hasMore: boolean) => void;
+  readonly changed: (approval: ApprovalView) => void;
+  readonly connection: (connection: 'live' | 'lost') => void;
+}
+
+/** The approvals that wait, loaded and then kept up to date by the event stream. */
+export interface PendingFeed {
+  /** Reads the list; the answer is the position from which `follow` goes on. */
+  readonly load: () => Promise<number>;
+  /** Tells every change until the signal aborts. Lost connections heal; a refusal, such as a revoked token, is thrown. */
+  readonly follow: (after: number, signal: AbortSignal) => Promise<void>;
+  /** Looks at one approval again. */
+  readonly refresh: (approvalId: string) => Promise<void>;
+}
+
+/** A feed of the pending approvals that pass the filters. */
+export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters, listener: FeedListener): PendingFeed {
+  const hasFilters = Object.values(filters).some((filter) => filter !== undefined);
+  const load = async (): Promise<number> => {
+    const approvals: ApprovalView[] = [];
+    let position = 0;
+    let hasMore = false;
+    for await (const page of approvalPages(client, { ...filters, state: 'pending' }, loadedMax)) {
+      // Of several pages the first is the oldest: what happened since is told again, which does no harm.
+      position = approvals.length === 0 ? page.position : position;
+      approvals.push(...page.approvals);
+      hasMore = page.nextCursor !== null;
+    }
+    listener.loaded(approvals, hasMore);
+    return position;
+  };
+  const refresh = async (approvalId: string, position?: number): Promise<void> => {
+    const headers = position === undefined ? {} : { 'countersign-position': String(position) };
+    listener.changed(await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(approvalId)}`, { headers }));
+  };
+  return {
+    load,
+    refresh,
+    follow: async (after, signal) => {
+      const changes = createChanges();
+      const failed = new AbortController();
+      const all = AbortSignal.any([signal, failed.signal]);
+      all.addEventListener('abort', changes.wake, { once: true });
+      const look = async (): Promise<void> => {
+        const { ids, position } = changes.take();
+        // A group is nothing that an approval says about itself: whether a new one passes, the server knows.
+        if (ids.length > singlesMax || (hasFilters && ids.length > 0)) await load();
+        else for (const id of ids) await refresh(id, position);
+      };
+      const looking = async (): Promise<void> => {
+        while (!all.aborted) {
+          await changes.next();
+          await delay(settleMs, undefined, { signal: all }).catch(() => undefined);
+          await untilSeen(look, load, all);
+        }
+      };
+      const stopOther = (): void => failed.abort();
+      await Promise.all([
+        listen(client, after, all, changes, listener).finally(stopOther),
+        looking().finally(stopOther),
+      ]);
+    },
+  };
+}
+
+async function listen(
+  client: LedgerClient,
+  after: number,
+  signal: AbortSignal,
+  changes: Changes,
+  listener: FeedListener,
+): Promise<void> {
+  const onConnection = (lost: CliError | undefined): void => listener.connection(lost === undefined ? 'live' : 'lost');
+  for await (const event of followEvents(client, { after, types: relevant, signal, isKnown: true, onConnection }))
+    changes.add(event);
+}
+
+/** A look that fails because the server is gone for a moment is made up for by reading the list once it is back. */
+async function untilSeen(look: () => Promise<void>, load: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
+  let attempt: () => Promise<unknown> = look;
+  while (!signal.aborted) {
+    try {
+      await attempt();
+      return;
+    } catch (error) {
+      if (!(error instanceof CliError) || !passing.includes(error.exitCode)) throw error;
+      attempt = load;
+      await delay(retryDelayMs, undefined, { signal }).catch(() => undefined);
+    }
+  }
+}
+
+interface Changes {
+  readonly add: (event: EventView) => void;
+  readonly take: () => { readonly ids: readonly string[]; readonly position: number };
+  /** Settles when there is something to take, or at `wake`. */
+  readonly next: () => Promise<void>;
+  readonly wake: () => void;
+}
+
+function createChanges(): Changes {
+  const ids = new Set<string>();
+  let position = 0;
+  let waiting = (): void => undefined;
+  return {
+    add: (event) => {
+      const { approvalId } = event.data;
+      if (typeof approvalId !== 'string') return;
+      ids.add(approvalId);
+      position = event.position;
+      waiting();
+    },
+    take: () => {
+      const taken = [...ids];
+      ids.clear();
+      return { ids: taken, position };
+    },
+    next: () =>
+      new Promise((resolve) => {
+        if (ids.size > 0) resolve();
+        else waiting = resolve;
+      }),
+    wake: () => waiting(),
+  };
+}

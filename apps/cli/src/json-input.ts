@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import type { JsonValue } from '@countersign/contracts';
+import { usageError } from './cli-error.js';
+import type { Terminal } from './terminal.js';
+
+/** JSON as a person gave it: the value to look at, and the very text to send. */
+export interface JsonInput {
+  readonly value: JsonValue;
+  /** Sent as it is: parsed and written anew, a large number would lose digits before the server could refuse it. */
+  readonly text: string;
+}
+
+/**
+ * The value of an option that takes JSON: the JSON itself, `@file`, or `-` for stdin.
+ * @throws CliError usage: not readable, or no JSON.
+ */
+export async function readJsonInput(option: string, given: string, terminal: Terminal): Promise<JsonInput> {
+  if (given === '-') return parseJsonInput(`${option} (from stdin)`, await readAll(terminal.stdin));
+  if (given.startsWith('@')) return parseJsonInput(`${option} (${given})`, await readGiven(option, given.slice(1)));
+  return parseJsonInput(option, given);
+}
+
+/** The text as JSON; `source` names it in the error. */
+export function parseJsonInput(source: string, text: string): JsonInput {
+  try {
+    return { value: JSON.parse(text) as JsonValue, text };
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw usageError(`${source} is not JSON: ${why}`, 'A text is written with its quotes: \'"done by hand"\'.');
+  }
+}
+
+/** Whether a value is a JSON object, as arguments are. */
+export function isJsonObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+async function readGiven(option: string, path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw usageError(
+      `The file for ${option} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
+    );
+  }
+}
+
+async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of stream) chunks.push(Buffer.from(chunk as Uint8Array));
+  return Buffer.concat(chunks).toString('utf8');
+}

@@ -1,0 +1,441 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { runCli } from './program.js';
+import { knownToken, problem, startContractServer } from './testing/contract-server.js';
+import type { ContractServer } from './testing/contract-server.js';
+import type { FakeTerminalOptions } from './testing/fake-terminal.js';
+import { createFakeTerminal, until } from './testing/fake-terminal.js';
+import { approvalOf, callOf, eventOf } from './testing/fixtures.js';
+
+let server: ContractServer;
+beforeEach(async () => {
+  server = await startContractServer();
+});
+afterEach(() => server.close());
+
+const pending = approvalOf();
+const { approvalId, callId } = pending;
+
+/** Runs a command against the contract server as the person whom it knows. */
+async function run(args: readonly string[], options: FakeTerminalOptions = {}) {
+  const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken, ...options.env };
+  const terminal = createFakeTerminal({ ...options, env });
+  const code = await runCli(args, terminal);
+  return { code, out: terminal.out(), err: terminal.err() };
+}
+
+const posted = () =>
+  server.requests
+    .filter(({ method }) => method === 'POST')
+    .map(({ path, body }) => [path, JSON.parse(body) as unknown]);
+const given = (...approvals: readonly (typeof pending)[]) => {
+  for (const approval of approvals) server.approvals.set(approval.approvalId, approval);
+};
+
+describe('help', () => {
+  it('explains the whole, with the exit codes', async () => {
+    const { code, out, err } = await run(['--help']);
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toContain('Exit codes:');
+    expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it.each([
+    'inbox',
+    'approve',
+    'deny',
+    'edit',
+    'answer',
+    'withdraw',
+    'list',
+    'show',
+    'run',
+    'tail',
+    'status',
+    'cancel',
+    'reconcile',
+    'start',
+  ])('explains %s with an example, in 80 columns', async (command) => {
+    const { code, out } = await run([command, '--help']);
+    expect(code).toBe(0);
+    expect(out).toMatch(new RegExp(`Examples?:\\n(.*\\n)*  .*countersign ${command}`));
+    expect(out).toContain('--json');
+    for (const line of out.split('\n')) expect(line.length).toBeLessThanOrEqual(80);
+  });
+
+  it('without a command goes to stderr', async () => {
+    const { code, out, err } = await run([]);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Usage: countersign');
+  });
+
+  it('tells the version', async () => {
+    expect(await run(['--version'])).toMatchObject({ code: 0, out: expect.stringMatching(/^\d+\.\d+\.\d+\n$/) });
+  });
+});
+
+describe('a command line that cannot be understood', () => {
+  it.each([
+    [['aprove', 'x']],
+    [['approve']],
+    [['approve', 'x', 'y']],
+    [['list', '--state', 'open']],
+    [['list', '--limit', '0']],
+    [['tail', '--after', 'yesterday']],
+    [['answer', 'x']],
+    [['answer', 'x', '--output', '1', '--text', 'a']],
+    [['answer', 'x', '--output', 'not json']],
+    [['answer', 'x', '--output', '@/no/such/file']],
+    [['cancel']],
+    [['cancel', 'tc_1', '--run', 'r']],
+    [['reconcile', 'tc_1', '--note', 'x']],
+    [['start', 'everything']],
+    [['start', 'gateway']],
+    [['list', '--url', 'nonsense']],
+  ])('%j ends with 2 and changes nothing', async (args) => {
+    const { code, out, err } = await run(args);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toMatch(/^countersign: /);
+    expect(server.requests).toEqual([]);
+  });
+
+  it('is a problem document for programs', async () => {
+    const { err } = await run(['list', '--state', 'open', '--json']);
+    expect(JSON.parse(err)).toMatchObject({ code: 'usage', status: 0, detail: expect.stringContaining('--state') });
+  });
+});
+
+describe('answering', () => {
+  it.each([
+    [['approve', approvalId], { decision: { type: 'approve' } }],
+    [
+      ['approve', approvalId, '--reason', 'seen "it"', '--instruction', 'verify', '--digest', pending.actionDigest],
+      { decision: { type: 'approve' }, reason: 'seen "it"', instruction: 'verify', actionDigest: pending.actionDigest },
+    ],
+    [['deny', approvalId, '--reason', 'no'], { decision: { type: 'deny' }, reason: 'no' }],
+    [['answer', approvalId, '--output', '{"rows":3}'], { decision: { type: 'answer', output: { rows: 3 } } }],
+    [['answer', approvalId, '--text', 'by hand'], { decision: { type: 'answer', output: 'by hand' } }],
+    [
+      ['edit', approvalId, '--arguments', '{"path":"/tmp/x"}'],
+      { decision: { type: 'edit', arguments: { path: '/tmp/x' } }, actionDigest: pending.actionDigest },
+    ],
+  ])('%j', async (args, body) => {
+    given(pending);
+    const { code, out } = await run([...args, '--json']);
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual(server.approvals.get(approvalId));
+    expect(posted()).toEqual([[`/v1/approvals/${approvalId}/responses`, body]]);
+  });
+
+  it('tells people what came of it', async () => {
+    given(pending);
+    expect((await run(['approve', approvalId])).out).toBe('Approved: delete_file. The approval is approved.\n');
+  });
+
+  it('takes JSON from stdin and from a file', async () => {
+    given(pending, approvalOf({ approvalId: 'apr_2' }));
+    await run(['answer', approvalId, '--output', '-'], { input: '[1]' });
+    const file = join(mkdtempSync(join(tmpdir(), 'countersign-test-')), 'arguments.json');
+    writeFileSync(file, '{"path":"/b"}');
+    await run(['edit', 'apr_2', '--arguments', `@${file}`]);
+    expect(posted().map(([, body]) => body)).toMatchObject([
+      { decision: { output: [1] } },
+      { decision: { arguments: { path: '/b' } } },
+    ]);
+  });
+
+  it('sends a number with every digit that was typed, so that the server can refuse it', async () => {
+    given(pending);
+    await run(['edit', approvalId, '--arguments', '{"amount":12345678901234567890}']);
+    expect(server.requests.at(-1)?.body).toContain('12345678901234567890');
+  });
+
+  it('shows the change of an edit', async () => {
+    given(pending);
+    const { out } = await run(['edit', approvalId, '--arguments', '{"path":"/tmp/x"}']);
+    expect(out).toContain('-   "path": "/etc/hosts"\n+   "path": "/tmp/x"\n');
+  });
+
+  it.each([
+    ['{"path":"/etc/hosts"}', 5],
+    ['[1]', 2],
+  ])('sends no edit that is %s', async (text, code) => {
+    given(pending);
+    expect((await run(['edit', approvalId, '--arguments', text])).code).toBe(code);
+    expect(posted()).toEqual([]);
+  });
+
+  it('asks for --arguments where no editor can be shown', async () => {
+    given(pending);
+    expect(await run(['edit', approvalId])).toMatchObject({ code: 2, err: expect.stringContaining('--arguments') });
+  });
+
+  it('edits in $EDITOR, and asks before it sends', async () => {
+    given(pending);
+    const editor = `sh -c 'echo "{\\"path\\":\\"/tmp/y\\"}" > "$0"'`;
+    for (const [reply, count] of [
+      ['n', 0],
+      ['y', 1],
+    ] as const) {
+      const terminal = createFakeTerminal({
+        isTty: true,
+        env: {
+          COUNTERSIGN_URL: server.url,
+          COUNTERSIGN_TOKEN: knownToken,
+          EDITOR: editor,
+          PATH: process.env['PATH'] ?? '',
+          NO_COLOR: '1',
+        },
+      });
+      const ended = runCli(['edit', approvalId], terminal);
+      await until(() => terminal.out().includes('[y/N]'), terminal.out);
+      terminal.type(`${reply}\n`);
+      expect(await ended).toBe(0);
+      expect(posted()).toHaveLength(count);
+    }
+  });
+
+  it('the second time says kindly who was first', async () => {
+    const respondedAt = new Date(Date.now() - 3000).toISOString();
+    const response = {
+      respondedBy: 'bob',
+      decision: { type: 'deny' },
+      reason: null,
+      respondedAt,
+      via: 'slack',
+    } as const;
+    given(approvalOf({ state: 'denied', responses: [response] }));
+    const people = await run(['approve', approvalId]);
+    expect(people).toMatchObject({ code: 5, out: '' });
+    expect(people.err).toContain('bob denied this 3 s ago via slack. Nothing is left to answer.');
+    const programs = await run(['approve', approvalId, '--json']);
+    expect(programs).toMatchObject({ code: 5, out: '' });
+    expect(JSON.parse(programs.err)).toMatchObject({
+      code: 'already-resolved',
+      respondedBy: 'bob',
+      via: 'slack',
+      status: 409,
+    });
+  });
+
+  it('an unknown approval ends with 6, a bad token with 4', async () => {
+    expect((await run(['approve', 'apr_nothing'])).code).toBe(6);
+    expect(await run(['approve', 'apr_1', '--token', 'wrong'])).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('The token from --token'),
+    });
+    expect(
+      await run(['approve', 'apr_1'], { env: { COUNTERSIGN_TOKEN: '', COUNTERSIGN_DATA: '/nowhere' } }),
+    ).toMatchObject({
+      code: 4,
+      err: expect.stringContaining('Set COUNTERSIGN_TOKEN'),
+    });
+  });
+
+  it('an id with slashes is still one id', async () => {
+    await run(['approve', '../../v1/x?y']);
+    expect(server.requests[0]?.path).toBe('/v1/approvals/..%2F..%2Fv1%2Fx%3Fy/responses');
+  });
+});
+
+describe('looking', () => {
+  const many = Array.from({ length: 1201 }, (_, index) => approvalOf({ approvalId: `apr_${String(index)}` }));
+
+  it('list shows every page, or as many as asked for', async () => {
+    given(...many);
+    expect((await run(['list', '--json'])).out.trimEnd().split('\n')).toHaveLength(1201);
+    const some = await run(['list', '--limit', '2']);
+    expect(some.out).toContain('apr_1  waits');
+    expect(some.out).not.toContain('apr_2 ');
+    expect(some.err).toContain('There are more');
+  });
+
+  it('list says when there is nothing', async () => {
+    expect(await run(['list', '--state', 'denied'])).toMatchObject({ code: 0, out: 'Nothing is denied.\n' });
+    expect(await run(['list', '--json'])).toMatchObject({ code: 0, out: '', err: '' });
+  });
+
+  it('no command lets a hostile server move the terminal', async () => {
+    const evil = '\u001b[2J\u202e\u200b\u009b';
+    const hostile = approvalOf({
+      toolName: evil,
+      agentId: evil,
+      runId: evil,
+      description: evil,
+      state: evil as never,
+      risk: evil as never,
+      expiresAt: evil,
+      requestedAt: evil,
+      allowedDecisions: [evil as never],
+      arguments: { [evil]: `${evil}\n${evil}` },
+    });
+    given(hostile);
+    const state = evil as never;
+    server.calls.set(
+      callId,
+      callOf(hostile, { state, instruction: evil, output: evil, originalArguments: { a: evil } }),
+    );
+    server.events.push({ ...eventOf(hostile, evil, 1, { x: evil }), recordedAt: evil });
+    server.intercept = ({ path }) =>
+      path.startsWith('/v1/approvals?')
+        ? { status: 200, body: { approvals: [hostile], nextCursor: null, position: 1 } }
+        : undefined;
+    for (const args of [
+      ['list'],
+      ['show', callId],
+      ['tail', '--after', '0', '--limit', '1'],
+      ['edit', approvalId, '--arguments', '{}'],
+      ['list', '--json'],
+    ]) {
+      const { out, err } = await run(args);
+      for (const character of evil)
+        if (character !== '[' && character !== '2' && character !== 'J') expect(out + err).not.toContain(character);
+      expect(out).not.toBe('');
+    }
+  });
+
+  it('show tells the story of a call, also by the id of its approval', async () => {
+    given(pending);
+    server.calls.set(callId, callOf(pending));
+    server.events.push(
+      eventOf(pending, 'ToolCallRequested', 1, { agentId: 'billing-agent', toolName: 'delete_file' }),
+      eventOf(pending, 'ApprovalRequested', 2),
+    );
+    const { code, out } = await run(['show', approvalId]);
+    expect(code).toBe(0);
+    expect(out).toContain('delete_file   awaiting_approval');
+    expect(out).toContain('ToolCallRequested');
+    expect(out.trimEnd().endsWith('description │ Delete /etc/hosts')).toBe(true);
+    expect(JSON.parse((await run(['show', callId, '--json'])).out)).toMatchObject({
+      call: { callId },
+      events: [{ position: 1 }, { position: 2 }],
+    });
+  });
+
+  it("show reads the stream of events when the token is no auditor's", async () => {
+    server.calls.set(callId, callOf(pending, { state: 'succeeded', approval: null, output: { done: true } }));
+    server.events.push(eventOf(pending, 'ToolCallRequested', 1), eventOf(pending, 'ApprovalRequested', 2));
+    server.intercept = ({ path }) =>
+      path.startsWith('/v1/audit') ? problem(403, 'forbidden', 'for auditors') : undefined;
+    const { code, out } = await run(['show', callId]);
+    expect(code).toBe(0);
+    expect(out).toContain('people are asked');
+    expect(out).toContain('"done": true');
+  });
+
+  it('show of nothing ends with 6', async () => {
+    expect((await run(['show', 'tc_nothing', '--json'])).code).toBe(6);
+  });
+
+  it('run shows the calls of a run', async () => {
+    const view = {
+      runId: 'run-42',
+      stopReason: 'awaiting_approval',
+      hasPendingApprovals: true,
+      pendingApprovals: [pending],
+      calls: [callOf(pending)],
+    };
+    server.intercept = ({ path }) => (path === '/v1/runs/run-42' ? { status: 200, body: view } : undefined);
+    expect((await run(['run', 'run-42'])).out).toContain(
+      'run run-42   waits for 1 approval\nawaiting_approval delete_file {"path":"/etc/hosts"}\n',
+    );
+    expect(JSON.parse((await run(['run', 'run-42', '--json'])).out)).toEqual(view);
+  });
+
+  it('tail shows events until Ctrl-C', async () => {
+    server.events.push(eventOf(pending, 'ToolCallRequested', 1), eventOf(pending, 'ApprovalRequested', 2));
+    const terminal = createFakeTerminal({ env: { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken } });
+    const ended = runCli(
+      ['tail', '--after', '1', '--call', callId, '--types', 'ApprovalRequested,ApprovalExpired'],
+      terminal,
+    );
+    await until(() => terminal.out().includes('ApprovalRequested'));
+    server.dropStreams();
+    server.record(eventOf(pending, 'ToolCallRequested', 3));
+    server.record(eventOf(pending, 'ApprovalExpired', 4));
+    await until(() => terminal.out().includes('ApprovalExpired'));
+    terminal.interrupt();
+    expect(await ended).toBe(130);
+    expect(terminal.out()).not.toContain('ToolCallRequested');
+    expect(terminal.out()).toContain(
+      '09:58:00.000Z  ApprovalExpired  #4\n  nobody answered in time: counts as no\n  run run-42, tc_aaa',
+    );
+  });
+
+  it('tail is one JSON document per event', async () => {
+    server.events.push(eventOf(pending, 'ToolCallRequested', 1), eventOf(pending, 'ApprovalRequested', 2));
+    const { code, out } = await run(['tail', '--after', '0', '--limit', '2', '--json']);
+    expect(code).toBe(0);
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map((line) => JSON.parse(line) as unknown),
+    ).toEqual(server.events);
+  });
+});
+
+describe('status', () => {
+  it('tells how it is', async () => {
+    given(pending);
+    expect(await run(['status'])).toMatchObject({
+      code: 0,
+      out: expect.stringMatching(/ready {5}yes\n {2}version {3}1\.2\.3\n {2}pending {3}1, the oldest for /),
+    });
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({
+      url: server.url,
+      ready: true,
+      notReady: [],
+      version: '1.2.3',
+      signedIn: true,
+      pending: 1,
+      pendingIsExact: true,
+      oldestRequestedAt: pending.requestedAt,
+    });
+  });
+
+  it('ends with 7 when it is not ready, and says why', async () => {
+    server.isReady = false;
+    expect(await run(['status'])).toMatchObject({
+      code: 7,
+      out: expect.stringContaining('no: waits for event-store (the disk is full)'),
+    });
+  });
+
+  it('ends with 4 when nobody is signed in, with 3 when nobody is there, with 1 when it is something else', async () => {
+    expect((await run(['status', '--token', 'wrong'])).code).toBe(4);
+    expect((await run(['status', '--url', 'http://127.0.0.1:1'])).code).toBe(3);
+    server.intercept = () => ({ status: 404, body: 'hello' });
+    expect((await run(['status'])).code).toBe(1);
+  });
+
+  it('is fine with a token that may not see approvals', async () => {
+    server.intercept = ({ path }) => (path.startsWith('/v1/approvals') ? problem(403, 'forbidden', 'no') : undefined);
+    expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ signedIn: true, pending: null });
+  });
+});
+
+describe('acting', () => {
+  it.each([
+    [['cancel', callId, '--reason', 'wrong'], `/v1/tool-calls/${callId}/cancel`, { reason: 'wrong' }],
+    [['cancel', '--run', 'a/b'], '/v1/runs/a%2Fb/cancel', { reason: 'cancelled from the command line' }],
+    [
+      ['reconcile', callId, '--status', 'retry', '--note', 'seen'],
+      `/v1/tool-calls/${callId}/reconcile`,
+      { status: 'retry', note: 'seen' },
+    ],
+  ])('%j', async (args, path, body) => {
+    server.intercept = ({ method }) => (method === 'POST' ? { status: 200, body: { fine: true } } : undefined);
+    expect(await run([...args, '--json'])).toEqual({ code: 0, out: '{"fine":true}\n', err: '' });
+    expect(posted()).toEqual([[path, body]]);
+    expect((await run(args)).out).not.toBe('');
+  });
+
+  it("withdraw takes one's own answer back", async () => {
+    server.intercept = ({ method }) => (method === 'DELETE' ? { status: 200, body: pending } : undefined);
+    expect(await run(['withdraw', approvalId])).toMatchObject({ code: 0, out: 'Your response is withdrawn.\n' });
+    expect(server.requests[0]?.path).toBe(`/v1/approvals/${approvalId}/responses/mine`);
+  });
+});

@@ -1,0 +1,105 @@
+import { readFileSync } from 'node:fs';
+import { Command, CommanderError } from 'commander';
+import { type CliError, toCliError, usageError } from './cli-error.js';
+import { addActCommands } from './commands/act-options.js';
+import { addAnswerCommands } from './commands/answer-options.js';
+import { addLookCommands } from './commands/look-options.js';
+import type { ExitCode } from './exit-codes.js';
+import { exitCodes, exitCodesHelp } from './exit-codes.js';
+import type { GlobalOptions, Invocation } from './invocation.js';
+import type { Terminal } from './terminal.js';
+import { columnsOf } from './terminal.js';
+import { printable, safeJson } from './text/printable.js';
+import { createStyle, wantsColor } from './text/style.js';
+import { paint, wrapped } from './view/line.js';
+import { problemWords } from './view/problem-words.js';
+
+/** How a command is run; its exit code is kept. */
+export interface Runner {
+  /** With an invocation made from the options of the command line. */
+  readonly asking: (command: Command, work: (invocation: Invocation) => Promise<ExitCode>) => Promise<void>;
+  /** Without a server to ask. */
+  readonly alone: (work: () => Promise<ExitCode>) => Promise<void>;
+}
+
+/** The command line, from its arguments (without `node` and the script) to the exit code. Never rejects. */
+export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
+  let exitCode: ExitCode = exitCodes.ok;
+  const program = createProgram(terminal, {
+    asking: async (command, work) => {
+      const { createInvocation } = await import('./invocation.js');
+      exitCode = await work(createInvocation(command.optsWithGlobals<GlobalOptions>(), terminal));
+    },
+    alone: async (work) => {
+      exitCode = await work();
+    },
+  });
+  try {
+    if (args.length === 0) program.help({ error: true });
+    await program.parseAsync(args, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    if (error instanceof CommanderError) return commanderExit(error, args, terminal);
+    if (terminal.interrupted.aborted) return exitCodes.interrupted;
+    return complain(toCliError(error), args, terminal);
+  }
+}
+
+function createProgram(terminal: Terminal, runner: Runner): Command {
+  const program = new Command('countersign')
+    .description('The approval ledger for AI agents: see what agents ask for, and decide.')
+    .version(versionOfPackage(), '-V, --version')
+    .option('--url <url>', 'the server (COUNTERSIGN_URL; default: this machine, port 7400)')
+    .option('--token <token>', 'who you are (COUNTERSIGN_TOKEN; default on this machine: "me" in data/tokens.json)')
+    .option('--json', 'JSON for programs on stdout, problem documents on stderr')
+    .option('--no-color', 'no colours (as does NO_COLOR)')
+    .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      outputError: () => undefined,
+      getOutHelpWidth: () => columnsOf(terminal.stdout),
+      getErrHelpWidth: () => columnsOf(terminal.stderr),
+    })
+    .helpCommand(false)
+    .exitOverride()
+    .addHelpText('after', `\n${exitCodesHelp}\n\nEvery command explains itself: countersign approve --help`);
+  addAnswerCommands(program, runner);
+  addLookCommands(program, runner);
+  addActCommands(program, runner);
+  return program;
+}
+
+function versionOfPackage(): string {
+  const text = readFileSync(new URL('../package.json', import.meta.url), 'utf8');
+  return (JSON.parse(text) as { readonly version: string }).version;
+}
+
+/** Help and version are no errors; what commander could not parse is told in our words and with our exit code. */
+function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {
+  if (error.exitCode === 0) return exitCodes.ok;
+  if (error.code === 'commander.help') return exitCodes.usage;
+  const detail = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  const command = args.find((arg) => !arg.startsWith('-'));
+  const hint =
+    command === undefined || error.code === 'commander.unknownCommand'
+      ? 'countersign --help'
+      : `countersign ${command} --help`;
+  return complain(usageError(detail, `See \`${hint}\`.`), args, terminal);
+}
+
+/** Tells an error on stderr: as a problem document for programs, in words with a remedy for people. */
+function complain(error: CliError, args: readonly string[], terminal: Terminal): ExitCode {
+  const { stderr, env, now } = terminal;
+  if (args.includes('--json')) {
+    stderr.write(`${safeJson(error.remedy === '' ? error.problem : { ...error.problem, remedy: error.remedy })}\n`);
+    return error.exitCode;
+  }
+  const style = createStyle(wantsColor(env, stderr.isTTY, !args.includes('--no-color')));
+  const lines = [
+    ...wrapped(`countersign: ${problemWords(error.problem, now())}`, columnsOf(stderr), 'red'),
+    ...(error.remedy === '' ? [] : wrapped(printable(error.remedy), columnsOf(stderr))),
+  ];
+  for (const line of lines) stderr.write(`${paint(line, style)}\n`);
+  return error.exitCode;
+}

@@ -1,0 +1,187 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { ApprovalView, EventView, ResponseView, ToolCallView } from '@countersign/contracts';
+
+/** One request as the server saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+/** A small server that speaks the HTTP contract, with everything in memory and in the test's hands. */
+export interface ContractServer {
+  readonly url: string;
+  readonly requests: SeenRequest[];
+  readonly approvals: Map<string, ApprovalView>;
+  readonly calls: Map<string, ToolCallView>;
+  readonly events: EventView[];
+  /** Answers instead of the server when it gives back something. */
+  intercept: (request: SeenRequest) => { readonly status: number; readonly body: unknown } | 'hang up' | undefined;
+  isReady: boolean;
+  readonly record: (event: EventView) => void;
+  /** Ends the event streams that are open, as a restart would. */
+  readonly dropStreams: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** The one token that this server knows. */
+export const knownToken = 'token-of-me';
+
+/** Starts a contract server on a free port of this machine. */
+export async function startContractServer(): Promise<ContractServer> {
+  const streams = new Map<ServerResponse, (event: EventView) => void>();
+  const http = createServer((request, response) => {
+    void bodyOf(request).then((body) => {
+      const { method = 'GET', url: path = '/', headers } = request;
+      const seen = { method, path, headers, body };
+      server.requests.push(seen);
+      const answer = server.intercept(seen) ?? route(server, streams, seen, response);
+      if (answer === 'hang up') request.socket.destroy();
+      else if (answer !== 'streaming') send(response, answer.status, answer.body);
+    });
+  });
+  await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));
+  const server: ContractServer = {
+    url: `http://127.0.0.1:${String((http.address() as AddressInfo).port)}`,
+    requests: [],
+    approvals: new Map(),
+    calls: new Map(),
+    events: [],
+    isReady: true,
+    intercept: () => undefined,
+    record: (event) => {
+      server.events.push(event);
+      for (const write of streams.values()) write(event);
+    },
+    dropStreams: () => {
+      for (const stream of streams.keys()) stream.destroy();
+      streams.clear();
+    },
+    close: async () => {
+      http.closeAllConnections();
+      await new Promise((resolve) => http.close(resolve));
+    },
+  };
+  return server;
+}
+
+async function bodyOf(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function send(response: ServerResponse, status: number, body: unknown): void {
+  const type = status >= 400 ? 'application/problem+json' : 'application/json';
+  response.writeHead(status, { 'content-type': type }).end(JSON.stringify(body));
+}
+
+interface Answer {
+  readonly status: number;
+  readonly body: unknown;
+}
+
+/** A problem document as the server would answer it. */
+export function problem(status: number, code: string, detail: string, more: object = {}): Answer {
+  return { status, body: { type: `urn:countersign:${code}`, title: code, status, code, detail, ...more } };
+}
+
+function route(
+  server: ContractServer,
+  streams: Map<ServerResponse, (event: EventView) => void>,
+  request: SeenRequest,
+  response: ServerResponse,
+): Answer | 'streaming' {
+  const { pathname, searchParams } = new URL(request.path, server.url);
+  if (pathname === '/readyz') return readiness(server);
+  if (pathname === '/openapi.json') return { status: 200, body: { openapi: '3.1.0', info: { version: '1.2.3' } } };
+  if (request.headers.authorization !== `Bearer ${knownToken}`) return problem(401, 'unauthenticated', 'who are you?');
+  if (pathname === '/v1/events') return stream(server, streams, searchParams, response);
+  const [, collection = '', id = '', action = ''] = /^\/v1\/([^/]+)(?:\/([^/]+))?(?:\/(.+))?$/.exec(pathname) ?? [];
+  if (collection === 'approvals') return approvalRoute(server, request, decodeURIComponent(id), action, searchParams);
+  const call = server.calls.get(decodeURIComponent(id));
+  if (collection === 'tool-calls' && call !== undefined) return { status: 200, body: call };
+  if (collection === 'audit') return auditRoute(server, action);
+  return problem(404, 'not-found', 'there is no such thing');
+}
+
+function readiness({ isReady }: ContractServer): Answer {
+  const checks = { 'event-store': isReady ? { status: 'ok' } : { status: 'failing', why: 'the disk is full' } };
+  return { status: isReady ? 200 : 503, body: { status: isReady ? 'ready' : 'not-ready', checks } };
+}
+
+function auditRoute({ events, calls }: ContractServer, action: string): Answer {
+  const callId = action.replace(/\/events$/, '');
+  const mine = events.filter((event) => event.callId === callId);
+  return { status: 200, body: { callId, events: mine, toolCall: calls.get(callId) ?? null } };
+}
+
+function approvalRoute(
+  server: ContractServer,
+  request: SeenRequest,
+  id: string,
+  action: string,
+  query: URLSearchParams,
+): Answer {
+  if (id === '') return listAnswer(server, query);
+  const approval = server.approvals.get(id);
+  if (approval === undefined) return problem(404, 'unknown-approval', `there is no approval ${id}`);
+  if (action !== 'responses') return { status: 200, body: approval };
+  if (approval.state !== 'pending') {
+    const { respondedBy, respondedAt, via } = approval.responses[0] ?? {};
+    return problem(409, 'already-resolved', 'Already over.', {
+      resolution: approval.state,
+      respondedBy,
+      respondedAt,
+      via,
+    });
+  }
+  const { decision, reason } = JSON.parse(request.body) as { decision: ResponseView['decision']; reason?: string };
+  const state = decision.type === 'deny' ? 'denied' : 'approved';
+  const at = new Date().toISOString();
+  const response: ResponseView = { respondedBy: 'me', decision, reason: reason ?? null, respondedAt: at, via: 'cli' };
+  const after: ApprovalView = { ...approval, state, resolution: state, resolvedAt: at, responses: [response] };
+  server.approvals.set(id, after);
+  return { status: 200, body: after };
+}
+
+function listAnswer(server: ContractServer, query: URLSearchParams): Answer {
+  const wanted = [...server.approvals.values()].filter(
+    (approval) =>
+      approval.state === (query.get('state') ?? 'pending') &&
+      (query.get('toolName') ?? approval.toolName) === approval.toolName,
+  );
+  const from = Number(query.get('cursor') ?? 0);
+  const to = from + Number(query.get('limit') ?? 100);
+  const nextCursor = to < wanted.length ? String(to) : null;
+  return {
+    status: 200,
+    body: { approvals: wanted.slice(from, to), nextCursor, position: server.events.at(-1)?.position ?? 0 },
+  };
+}
+
+function stream(
+  server: ContractServer,
+  streams: Map<ServerResponse, (event: EventView) => void>,
+  query: URLSearchParams,
+  response: ServerResponse,
+): 'streaming' {
+  const after = query.get('after') ?? '0';
+  const types = query.get('types')?.split(',');
+  const write = (event: EventView): void => {
+    if (types !== undefined && !types.includes(event.type)) return;
+    if (query.get('callId') !== null && query.get('callId') !== event.callId) return;
+    response.write(`id: ${String(event.position)}\nevent: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`);
+  };
+  response.writeHead(200, { 'content-type': 'text/event-stream' });
+  const head = server.events.at(-1)?.position ?? 0;
+  response.write(after === 'now' ? `: hello\nid: ${String(head)}\n\n` : ': hello\n\n');
+  const place = after === 'now' ? head : Number(after);
+  for (const event of server.events) if (event.position > place) write(event);
+  streams.set(response, write);
+  response.on('close', () => streams.delete(response));
+  return 'streaming';
+}

@@ -1,0 +1,63 @@
+import { PassThrough } from 'node:stream';
+import { stripVTControlCharacters } from 'node:util';
+import type { Terminal } from '../terminal.js';
+
+/** A terminal in the hands of a test. */
+export interface FakeTerminal extends Terminal {
+  /** All that was written to stdout and stderr so far. */
+  readonly out: () => string;
+  readonly err: () => string;
+  /** What the screen shows: the last frame without its escape sequences. */
+  readonly screen: () => string;
+  readonly type: (text: string) => void;
+  readonly interrupt: () => void;
+}
+
+/** How a fake terminal differs from a pipe. */
+export interface FakeTerminalOptions {
+  readonly env?: Readonly<Record<string, string>>;
+  readonly isTty?: boolean;
+  readonly columns?: number;
+  readonly rows?: number;
+  readonly input?: string;
+  readonly now?: () => number;
+}
+
+const home = '\u001b[H';
+
+/** Streams that remember what was written, and a clock that the test chooses. */
+export function createFakeTerminal(options: FakeTerminalOptions = {}): FakeTerminal {
+  const { env = {}, isTty = false, columns = 80, rows = 24, input, now = () => Date.now() } = options;
+  const stdin = Object.assign(new PassThrough(), { isTTY: isTty, setRawMode: () => undefined });
+  if (input !== undefined) stdin.end(input);
+  const written = { out: '', err: '' };
+  const output = (name: 'out' | 'err') => {
+    const stream = Object.assign(new PassThrough(), { isTTY: isTty, columns, rows });
+    stream.on('data', (chunk: Buffer) => (written[name] += chunk.toString('utf8')));
+    return stream as unknown as NodeJS.WriteStream;
+  };
+  const abort = new AbortController();
+  return {
+    env,
+    stdin: stdin as unknown as NodeJS.ReadStream,
+    stdout: output('out'),
+    stderr: output('err'),
+    now,
+    interrupted: abort.signal,
+    holdingInterrupts: (work) => work(),
+    out: () => written.out,
+    err: () => written.err,
+    screen: () => stripVTControlCharacters(written.out.slice(written.out.lastIndexOf(home) + home.length)),
+    type: (text) => stdin.write(text),
+    interrupt: () => abort.abort(),
+  };
+}
+
+/** Resolves as soon as `look` gives back true; rejects with what it looked like after five seconds. */
+export async function until(look: () => boolean, describe: () => string = () => ''): Promise<void> {
+  const startedAt = Date.now();
+  while (!look()) {
+    if (Date.now() - startedAt > 5000) throw new Error(`waited in vain:\n${describe()}`);
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  }
+}

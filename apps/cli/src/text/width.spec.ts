@@ -1,0 +1,51 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { cut, fit, widthOf, wrap } from './width.js';
+
+describe('the width of a text', () => {
+  it('counts wide characters twice and combining ones not at all', () => {
+    expect(widthOf('abc')).toBe(3);
+    expect(widthOf('数字')).toBe(4);
+    expect(widthOf('👍')).toBe(2);
+    expect(widthOf('e\u0301')).toBe(1);
+  });
+
+  it('is never more than was asked for', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme' }), fc.integer({ min: 0, max: 30 }), (text, columns) => {
+        expect(widthOf(cut(text, columns))).toBeLessThanOrEqual(columns);
+        expect(widthOf(fit(text, columns))).toBe(columns);
+      }),
+    );
+  });
+
+  it('a cut is visible', () => {
+    expect(cut('delete_file', 7)).toBe('delete…');
+    expect(cut('数字数字', 4)).toBe('数…');
+  });
+});
+
+describe('wrap', () => {
+  it('breaks at spaces where it can, with a hanging indent', () => {
+    expect(wrap('the quick brown fox jumps', 12, 2)).toEqual(['the quick', '  brown fox', '  jumps']);
+  });
+
+  it('breaks anywhere where it must', () => {
+    expect(wrap('abcdefghijklmnopqrst', 12, 2)).toEqual(['abcdefghijkl', '  mnopqrst']);
+  });
+
+  it('loses nothing, ends, and keeps to the columns', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: 'grapheme' }),
+        fc.integer({ min: 2, max: 40 }),
+        fc.integer({ min: 0, max: 8 }),
+        (text, columns, hanging) => {
+          const lines = wrap(text, columns, hanging);
+          expect(lines.join('').replaceAll(' ', '')).toBe(text.replaceAll(' ', ''));
+          for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(columns);
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,89 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ApprovalView, Stage } from '@countersign/contracts';
+import { approvalOf, nowMs } from '../testing/fixtures.js';
+import { widthOf } from '../text/width.js';
+import { approvalCard, requirementWords, responseWords } from './approval-card.js';
+import { goneWords, responseSentWords } from './response-words.js';
+
+const cardOf = (changes: Partial<ApprovalView> = {}, columns = 80) =>
+  approvalCard(approvalOf(changes), { columns, nowMs }).map(({ text }) => text);
+
+describe('the card of an approval', () => {
+  it('shows the facts, the arguments, and last the words of the agent', () => {
+    expect(cardOf()).toEqual([
+      'delete_file   pending',
+      'agent     billing-agent',
+      'run       run-42',
+      'asked     3 min ago',
+      'deadline  57 min (2026-11-22 10:57:00.000Z)',
+      'needs     1 approver of ops; not the requester',
+      'allowed   approve · edit · deny · answer',
+      'approval  apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1',
+      'call      tc_aaaaaaaaaaaaaaaaaaaaaaaaaa',
+      `digest    sha256:${'ab'.repeat(31)}a`,
+      '          b',
+      '',
+      'Arguments',
+      '{',
+      '  "path": "/etc/hosts"',
+      '}',
+      '',
+      "The agent's own words (untrusted: judge by the arguments above)",
+      'reason      │ outside the workspace',
+      'description │ Delete /etc/hosts',
+    ]);
+  });
+
+  it.each([
+    ['forged facts', 'harmless\n\nArguments\n{\n  "path": "/tmp/x"\n}\nrisk low'],
+    ['an escape sequence that moves up', 'x\u001b[20A\u001b[2Kdelete_nothing'],
+    ['a right-to-left override', '\u202edetacol'],
+    ['ten thousand lines', 'a\n'.repeat(10_000)],
+    ['ten thousand characters', 'a'.repeat(10_000)],
+  ])('a description with %s changes nothing above it and stays behind its bar', (_, description) => {
+    const plain = cardOf();
+    const lines = cardOf({ description });
+    const facts = plain.indexOf("The agent's own words (untrusted: judge by the arguments above)");
+    expect(lines.slice(0, facts + 2)).toEqual(plain.slice(0, facts + 2));
+    expect(lines.length).toBeLessThan(facts + 30);
+    for (const line of lines.slice(facts + 2)) expect(line).toMatch(/^description │ |^ {12}│ |^ {14}/);
+  });
+
+  it('says how much of the words it left out', () => {
+    expect(cardOf({ description: 'a'.repeat(1500) }).at(-1)).toContain('…⟦500 more characters⟧');
+  });
+
+  it('fits a narrow terminal', () => {
+    for (const line of cardOf({ arguments: { command: 'y'.repeat(300) } }, 40))
+      expect(widthOf(line)).toBeLessThanOrEqual(40);
+  });
+
+  it('says who must agree', () => {
+    const { requirement } = approvalOf();
+    const stage: Stage = { mode: 'quorum', approve: 2, deny: 1, groups: null };
+    expect(requirementWords({ ...requirement, stages: [stage], fourEyes: false })).toBe('2 approvers');
+    const all: Stage = { mode: 'all-of', approve: 1, deny: 1, groups: ['ops', 'legal'] };
+    expect(requirementWords({ ...requirement, stages: [stage, all] })).toBe(
+      '2 approvers, then one of each: ops, legal; not the requester',
+    );
+  });
+
+  it('says who answered, when and how', () => {
+    const response = {
+      respondedBy: 'bob',
+      decision: { type: 'deny' },
+      reason: 'too\u001b risky',
+      respondedAt: '2026-11-22T09:59:57.000Z',
+      via: 'slack',
+    } as const;
+    expect(responseWords(response, nowMs)).toBe('bob denied 3 s ago via slack: "too⟦U+001B⟧ risky"');
+    const ended = approvalOf({ state: 'denied', responses: [response], resolvedAt: response.respondedAt });
+    expect(goneWords(ended, nowMs)).toBe('bob denied this 3 s ago via slack. Nothing of yours was sent.');
+    expect(goneWords(approvalOf({ state: 'expired' }), nowMs)).toBe(
+      'Its deadline is over: no answer in time counts as no.',
+    );
+    expect(goneWords(approvalOf({ state: 'cancelled' }), nowMs)).toBe('The call was cancelled.');
+    expect(responseSentWords('deny', ended)).toBe('Denied: delete_file. The approval is denied.');
+    expect(responseSentWords('approve', approvalOf({ responses: [response] }))).toContain('more people must answer');
+  });
+});

@@ -1,0 +1,114 @@
+import type { ApprovalView, ResponseView, Requirement } from '@countersign/contracts';
+import { printable, printableLines } from '../text/printable.js';
+import { agoWords, deadlineWords, timeWords } from '../text/time-words.js';
+import { fit } from '../text/width.js';
+import { argumentLines } from './argument-lines.js';
+import type { Line } from './line.js';
+import { wrapped } from './line.js';
+
+/** For whom a card is drawn. */
+export interface CardOptions {
+  readonly columns: number;
+  readonly nowMs: number;
+}
+
+/** The agent's own text is shown up to here: it is no reason to scroll past the facts. */
+const ownWordsMax = 1000;
+const ownLinesMax = 20;
+
+/**
+ * One approval as an approver reads it. First what is recorded and would run, then, last and labelled, what the agent
+ * says about it: a description can lie, the arguments cannot.
+ */
+export function approvalCard(approval: ApprovalView, options: CardOptions): Line[] {
+  const { columns } = options;
+  const name = printable(approval.toolName);
+  const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
+  return [
+    ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold'),
+    ...factLines(approval, options),
+    { text: '' },
+    { text: 'Arguments', tone: 'bold' },
+    ...argumentLines(approval.arguments, columns),
+    ...ownWords(approval, columns),
+  ];
+}
+
+function factLines(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
+  const round = approval.round > 1 ? ` (asked for the ${String(approval.round)}. time)` : '';
+  const facts: [string, string][] = [
+    ['agent', printable(approval.agentId)],
+    ['run', printable(approval.runId)],
+    ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}`],
+    ['deadline', deadline(approval, nowMs)],
+    ['needs', requirementWords(approval.requirement)],
+    ['allowed', approval.allowedDecisions.join(' · ')],
+    ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
+    ['approval', printable(approval.approvalId)],
+    ['call', printable(approval.callId)],
+    ['digest', printable(approval.actionDigest)],
+  ];
+  return facts.flatMap(([label, text]) => fact(label, text, columns));
+}
+
+/** A labelled fact, its later lines under the first. */
+export function fact(label: string, text: string, columns: number): Line[] {
+  return wrapped(`${fit(label, 10)}${text}`, columns, undefined, 10);
+}
+
+function deadline(approval: ApprovalView, nowMs: number): string {
+  if (approval.state !== 'pending')
+    return `${approval.state}${approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`}`;
+  if (approval.expiresAt === null) return 'none';
+  return `${deadlineWords(approval.expiresAt, nowMs)} (${timeWords(approval.expiresAt)})`;
+}
+
+/** Who must agree, in words: `2 of ops, then 1 of security; not the requester`. */
+export function requirementWords(requirement: Requirement): string {
+  const stages = requirement.stages.map((stage) => {
+    const groups = stage.groups?.map((group) => printable(group)) ?? [];
+    if (stage.mode === 'all-of') return `one of each: ${groups.join(', ')}`;
+    const people = stage.approve === 1 ? '1 approver' : `${String(stage.approve)} approvers`;
+    return groups.length === 0 ? people : `${people} of ${groups.join(' or ')}`;
+  });
+  return stages.join(', then ') + (requirement.fourEyes ? '; not the requester' : '');
+}
+
+const said = {
+  approve: 'approved',
+  edit: 'approved with edited arguments',
+  deny: 'denied',
+  answer: 'answered in its place',
+} as const;
+
+/** One person's response in words: `bob approved 3 s ago via slack: "seen with ops"`. */
+export function responseWords(response: ResponseView, nowMs: number): string {
+  const who = `${printable(response.respondedBy)} ${said[response.decision.type]}`;
+  const why =
+    response.reason === null || response.reason === ''
+      ? ''
+      : `: "${printable(response.reason, { charactersMax: 200 })}"`;
+  return `${who} ${agoWords(response.respondedAt, nowMs)} via ${printable(response.via)}${why}`;
+}
+
+function ownWords(approval: ApprovalView, columns: number): Line[] {
+  const texts = [
+    ['reason', approval.reason],
+    ['description', approval.description],
+  ] as const;
+  const given = texts.filter((entry): entry is readonly ['reason' | 'description', string] => (entry[1] ?? '') !== '');
+  if (given.length === 0) return [];
+  return [
+    { text: '' },
+    ...wrapped("The agent's own words (untrusted: judge by the arguments above)", columns, 'yellow'),
+    ...given.flatMap(([label, text]) => quoted(label, text, columns)),
+  ];
+}
+
+function quoted(label: string, text: string, columns: number): Line[] {
+  const capped = text.slice(0, ownWordsMax).split('\n').slice(0, ownLinesMax).join('\n');
+  const left = text.length - capped.length;
+  const note = left > 0 ? [`…⟦${left.toLocaleString('en-US')} more characters⟧`] : [];
+  const lines = [...printableLines(capped), ...note];
+  return lines.flatMap((line, index) => wrapped(`${fit(index === 0 ? label : '', 12)}│ ${line}`, columns, 'dim', 14));
+}

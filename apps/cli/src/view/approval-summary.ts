@@ -1,0 +1,30 @@
+import type { ApprovalView } from '@countersign/contracts';
+import { printable } from '../text/printable.js';
+import { ageWords, agoWords, deadlineWords } from '../text/time-words.js';
+import { cut } from '../text/width.js';
+import type { CardOptions } from './approval-card.js';
+import type { Line } from './line.js';
+
+/** An approval in three lines for a list: its whole id, to be copied; what it is about; who asks. */
+export function approvalSummary(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
+  const risk = approval.risk === null ? '' : `, risk ${approval.risk}`;
+  const id = printable(approval.approvalId);
+  const call = `${printable(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
+  const who = `agent ${printable(approval.agentId)}, run ${printable(approval.runId)}`;
+  return [
+    { text: cut(`${id}  ${whenWords(approval, nowMs)}${risk}`, Math.max(columns, id.length)), tone: 'bold' },
+    { text: cut(`  ${call}`, columns) },
+    { text: cut(`  ${who}`, columns), tone: 'dim' },
+  ];
+}
+
+function whenWords({ state, requestedAt, expiresAt, resolvedAt }: ApprovalView, nowMs: number): string {
+  if (state !== 'pending') return `${state}${resolvedAt === null ? '' : ` ${agoWords(resolvedAt, nowMs)}`}`;
+  const left = deadlineWords(expiresAt, nowMs);
+  return `waits ${ageWords(requestedAt, nowMs)}, ${expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`}`;
+}
+
+/** A JSON value on one line, cut visibly. */
+export function compactJson(value: unknown, charactersMax: number): string {
+  return printable(JSON.stringify(value ?? null), { charactersMax });
+}

@@ -1,0 +1,47 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { DiffLine } from '../text/line-diff.js';
+import { lineDiff } from '../text/line-diff.js';
+import { printableLines } from '../text/printable.js';
+import { jsonLines } from './json-lines.js';
+import type { Line } from './line.js';
+import { wrapped } from './line.js';
+import type { TextBlock } from './text-blocks.js';
+import { textBlocksOf, textChangesOf } from './text-blocks.js';
+
+/**
+ * The arguments of a call as an approver reads them: the JSON, and below it every text of several lines as lines. All of
+ * it: nothing is left out or cut.
+ */
+export function argumentLines(args: JsonObject, columns: number): Line[] {
+  const { blocks, standIns } = textBlocksOf(args);
+  const json = jsonLines(args, columns, (pointer) => standIns.get(pointer));
+  return [...json.map((text) => ({ text })), ...blockLines(blocks, columns)];
+}
+
+/** The change from one JSON value to another as a unified diff, long texts line by line; empty when they are equal. */
+export function changeLines(before: JsonValue, after: JsonValue, columns: number): Line[] {
+  const { blocks, standIns } = textChangesOf(before, after);
+  const [old, edited] = [before, after].map((value) =>
+    // As one line each, however long: the two sides must not be broken at different places.
+    jsonLines(value, Number.POSITIVE_INFINITY, (pointer) => standIns.get(pointer)).join('\n'),
+  );
+  const json = lineDiff(old ?? '', edited ?? '').flatMap((line) => diffLine(line, line.text, columns, line.kind));
+  return [...json, ...blockLines(blocks, columns)];
+}
+
+function blockLines(blocks: readonly TextBlock[], columns: number): Line[] {
+  return blocks.flatMap(({ title, lines, kind }): Line[] => [
+    { text: '' },
+    ...wrapped(title, columns, 'bold'),
+    ...lines.flatMap((line) =>
+      diffLine(line, printableLines(line.text).join(''), columns, kind === 'plain' ? '│' : line.kind),
+    ),
+  ]);
+}
+
+const toneOfKind = { '-': 'red', '+': 'green', '@': 'cyan', ' ': undefined } as const;
+
+function diffLine(line: DiffLine, printableText: string, columns: number, sign: string): Line[] {
+  if (line.kind === '@') return wrapped(printableText, columns, 'cyan');
+  return wrapped(`${sign} ${printableText}`, columns, toneOfKind[line.kind], 2);
+}

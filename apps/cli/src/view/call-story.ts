@@ -1,0 +1,77 @@
+import type { EventView, ToolCallView } from '@countersign/contracts';
+import { printable } from '../text/printable.js';
+import { durationWords, timeWords } from '../text/time-words.js';
+import type { CardOptions } from './approval-card.js';
+import { approvalCard, fact } from './approval-card.js';
+import { argumentLines, changeLines } from './argument-lines.js';
+import { eventWords } from './event-words.js';
+import { jsonLines } from './json-lines.js';
+import type { Line } from './line.js';
+import { wrapped } from './line.js';
+
+/** The whole story of a call: how it stands, what would run or ran, what happened when. */
+export function storyLines(call: ToolCallView, events: readonly EventView[], options: CardOptions): Line[] {
+  const { columns } = options;
+  return [
+    ...headLines(call, columns),
+    ...(call.approval?.state === 'pending' ? [] : [...heading('Arguments'), ...argumentLines(call.arguments, columns)]),
+    ...changeOf(call, columns),
+    ...resultLines(call, columns),
+    ...heading('What happened'),
+    ...timeline(events, columns),
+    // The card ends with the agent's own words, and so does the story.
+    ...(call.approval?.state === 'pending'
+      ? [...heading('Waiting for an answer'), ...approvalCard(call.approval, options)]
+      : []),
+  ];
+}
+
+function heading(text: string): Line[] {
+  return [{ text: '' }, { text, tone: 'bold' }];
+}
+
+function headLines(call: ToolCallView, columns: number): Line[] {
+  const { verdict } = call;
+  const why = verdict.why.length === 0 ? '' : ` (${printable(verdict.why.join('; '), { charactersMax: 500 })})`;
+  const facts: [string, string][] = [
+    ['call', printable(call.callId)],
+    ['agent', printable(call.agentId)],
+    ['run', printable(call.runId)],
+    ['verdict', `${verdict.outcome} by rule ${printable(verdict.ruleId)}${why}`],
+    ['digest', printable(call.actionDigest)],
+    ...(call.instruction === null ? [] : [['instruction', printable(call.instruction)] satisfies [string, string]]),
+  ];
+  return [
+    ...wrapped(`${printable(call.toolName)}   ${printable(call.state)}`, columns, 'bold'),
+    ...facts.flatMap(([label, text]) => fact(label, text, columns)),
+  ];
+}
+
+function changeOf(call: ToolCallView, columns: number): Line[] {
+  if (call.originalArguments === undefined) return [];
+  const change = changeLines(call.originalArguments, call.arguments, columns);
+  return change.length === 0 ? [] : [...heading('What the approver changed'), ...change];
+}
+
+function resultLines(call: ToolCallView, columns: number): Line[] {
+  const results = [
+    ['Output', call.output],
+    ['Error', call.error],
+  ] as const;
+  return results.flatMap(([label, value]) =>
+    value === null ? [] : [...heading(label), ...jsonLines(value, columns).map((text) => ({ text }))],
+  );
+}
+
+function timeline(events: readonly EventView[], columns: number): Line[] {
+  let before = Number.NaN;
+  return events.flatMap((event) => {
+    const at = Date.parse(event.recordedAt);
+    const step = at - before >= 1000 ? `  (${durationWords(at - before)} later)` : '';
+    before = at;
+    return [
+      ...wrapped(`${printable(timeWords(event.recordedAt))}  ${printable(event.type)}${step}`, columns, 'cyan'),
+      ...wrapped(`  ${eventWords(event)}`, columns, undefined, 2),
+    ];
+  });
+}

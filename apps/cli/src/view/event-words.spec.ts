@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { toolCallEventTypes } from '@countersign/contracts';
+import { approvalOf, eventOf } from '../testing/fixtures.js';
+import { eventWords } from './event-words.js';
+
+const saying = (type: string, data: Parameters<typeof eventOf>[3]) => eventWords(eventOf(approvalOf(), type, 1, data));
+
+describe('an event in words', () => {
+  it.each([
+    ['ToolCallRequested', { agentId: 'a', toolName: 'rm', arguments: { path: '/x' } }, 'a wants rm {"path":"/x"}'],
+    ['ToolCallBlocked', { verdict: { ruleId: 'no-prod' }, reason: 'never' }, 'blocked by rule no-prod: never'],
+    ['ApprovalRequested', { approvalId: 'apr_1', expiresAt: null }, 'people are asked (apr_1)'],
+    [
+      'ApprovalResponded',
+      {
+        decision: { type: 'approve' },
+        respondedBy: 'bob',
+        via: 'slack',
+        reason: 'ok',
+        resolution: 'approved',
+        instruction: 'verify',
+      },
+      'bob: approve via slack: ok; instruction: verify → approved',
+    ],
+    [
+      'ApprovalResponded',
+      { decision: { type: 'edit', arguments: { a: 1 } }, respondedBy: 'bob', via: 'cli', resolution: 'approved' },
+      'bob: edit {"a":1} via cli → approved',
+    ],
+    [
+      'ApprovalResponded',
+      { decision: { type: 'approve' }, automatic: true, via: 'policy', resolution: 'approved' },
+      'the policy, by itself: approve via policy → approved',
+    ],
+    ['ExecutionSucceeded', { output: { ok: true } }, 'output {"ok":true}'],
+    [
+      'ExecutionOutcomeUnknown',
+      { reason: 'the lease is over' },
+      'nobody knows whether it ran; a person reconciles: the lease is over',
+    ],
+    ['FromTheFuture', { a: '\u202e' }, '{"approvalId":"apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1","a":"⟦U+202E⟧"}'],
+  ])('%s', (type, data, words) => {
+    expect(saying(type, data)).toBe(words);
+  });
+
+  it.each(toolCallEventTypes)('%s is told even when its data is not what we know', (type) => {
+    expect(saying(type, {})).not.toContain('undefined');
+    expect(eventWords({ ...eventOf(approvalOf(), type, 1), data: JSON.parse('null') as never })).not.toContain(
+      'undefined',
+    );
+  });
+
+  it('cuts what is too long for a line of a log, visibly', () => {
+    expect(saying('ExecutionSucceeded', { output: 'x'.repeat(1000) })).toContain('…⟦700 more characters⟧');
+  });
+});

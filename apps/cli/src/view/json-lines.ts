@@ -1,0 +1,64 @@
+import type { JsonValue } from '@countersign/contracts';
+import { printable } from '../text/printable.js';
+import { wrap } from '../text/width.js';
+
+/** What is printed in place of the value at a JSON pointer, or undefined for the value itself. */
+export type StandIn = (pointer: string) => string | undefined;
+
+/** A JSON value as printable lines of at most `columns` columns, indented by two; long strings are wrapped, never cut. */
+export function jsonLines(value: JsonValue, columns: number, standIn: StandIn = () => undefined): string[] {
+  const lines: string[] = [];
+  write({ lines, columns, standIn }, value, { pointer: '', depth: 0, before: '', after: '' });
+  return lines;
+}
+
+interface Output {
+  readonly lines: string[];
+  readonly columns: number;
+  readonly standIn: StandIn;
+}
+
+interface Place {
+  readonly pointer: string;
+  readonly depth: number;
+  /** What stands on the line before the value, such as its key, and after it, such as a comma. */
+  readonly before: string;
+  readonly after: string;
+}
+
+function write(out: Output, value: JsonValue, place: Place): void {
+  const { depth, before, after, pointer } = place;
+  const put = (text: string) => out.lines.push(...wrap('  '.repeat(depth) + text, out.columns, depth * 2 + 2));
+  const instead = out.standIn(pointer);
+  const members = instead === undefined ? membersOf(value, pointer) : [];
+  if (members.length === 0) {
+    put(`${before}${instead ?? printable(JSON.stringify(value))}${after}`);
+    return;
+  }
+  const isList = Array.isArray(value);
+  put(`${before}${isList ? '[' : '{'}`);
+  members.forEach((member, index) => {
+    const key = isList ? '' : `${printable(JSON.stringify(member.name))}: `;
+    const comma = index === members.length - 1 ? '' : ',';
+    write(out, member.value, { pointer: member.pointer, depth: depth + 1, before: key, after: comma });
+  });
+  put(`${isList ? ']' : '}'}${after}`);
+}
+
+/** A child of a list or an object. */
+export interface Member {
+  readonly name: string;
+  /** Its JSON pointer (RFC 6901), which no other value of the document has, whatever the names are. */
+  readonly pointer: string;
+  readonly value: JsonValue;
+}
+
+/** The children of a list or object; none for any other value. */
+export function membersOf(value: JsonValue, pointer: string): Member[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value as Readonly<Record<string, JsonValue>>).map(([name, child]) => ({
+    name,
+    pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+    value: child,
+  }));
+}

@@ -1,0 +1,20 @@
+import { sealed } from '../text/printable.js';
+import type { Style } from '../text/style.js';
+import { wrap } from '../text/width.js';
+
+/** One line of the screen: printable text without styling, and the tone it is painted in. */
+export interface Line {
+  readonly text: string;
+  readonly tone?: keyof Style;
+}
+
+/** A line in its tone, sealed: nothing reaches the terminal but through here. */
+export function paint(line: Line, style: Style): string {
+  const text = sealed(line.text);
+  return line.tone === undefined ? text : style[line.tone](text);
+}
+
+/** Printable text broken into lines of one tone. */
+export function wrapped(text: string, columns: number, tone?: keyof Style, hanging = 0): Line[] {
+  return wrap(text, columns, hanging).map((part) => (tone === undefined ? { text: part } : { text: part, tone }));
+}

@@ -1,0 +1,37 @@
+import type { ApprovalView, DecisionType } from '@countersign/contracts';
+import { printable } from '../text/printable.js';
+import { agoWords } from '../text/time-words.js';
+
+const done = {
+  approve: 'Approved',
+  edit: 'Approved with your arguments',
+  deny: 'Denied',
+  answer: 'Answered in its place',
+} as const;
+
+/** What came of a response that was recorded: `Approved: delete_file.`, or who is still waited for. */
+export function responseSentWords(type: DecisionType, approval: ApprovalView): string {
+  const tool = printable(approval.toolName);
+  if (approval.state !== 'pending') return `${done[type]}: ${tool}. The approval is ${printable(approval.state)}.`;
+  const votes = approval.responses.length;
+  return `Your answer to ${tool} is recorded (${String(votes)} so far); more people must answer before it is decided.`;
+}
+
+/** How an approval that one was looking at ended without one: `bob approved this 3 s ago via slack.` */
+export function goneWords(approval: ApprovalView, nowMs: number): string {
+  const last = approval.responses.at(-1);
+  const when = approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`;
+  switch (approval.state) {
+    case 'approved':
+    case 'denied': {
+      if (last === undefined) return `This was ${approval.state}${when}.`;
+      return `${printable(last.respondedBy)} ${approval.state} this${when} via ${printable(last.via)}. Nothing of yours was sent.`;
+    }
+    case 'expired':
+      return `Its deadline is over${when}: no answer in time counts as no.`;
+    case 'cancelled':
+      return `The call was cancelled${when}.`;
+    case 'pending':
+      return 'It is pending again.';
+  }
+}

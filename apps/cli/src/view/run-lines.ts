@@ -1,0 +1,30 @@
+import type { RunView } from '@countersign/contracts';
+import { printable } from '../text/printable.js';
+import { cut, fit } from '../text/width.js';
+import type { CardOptions } from './approval-card.js';
+import { approvalSummary, compactJson } from './approval-summary.js';
+import type { Line } from './line.js';
+import { wrapped } from './line.js';
+
+const stateColumns = 18;
+
+/** An agent run: its calls in order, then what it waits for. */
+export function runLines(run: RunView, options: CardOptions): Line[] {
+  const { columns } = options;
+  const pending = run.pendingApprovals.length;
+  const waits =
+    pending === 0 ? 'waits for nobody' : `waits for ${String(pending)} ${pending === 1 ? 'approval' : 'approvals'}`;
+  return [
+    ...wrapped(`run ${printable(run.runId)}   ${waits}`, columns, 'bold'),
+    ...run.calls.flatMap((call): Line[] => [
+      {
+        text: cut(
+          `${fit(printable(call.state), stateColumns)}${printable(call.toolName)} ${compactJson(call.arguments, columns)}`,
+          columns,
+        ),
+      },
+      { text: `${' '.repeat(stateColumns)}${printable(call.callId)}`, tone: 'dim' },
+    ]),
+    ...run.pendingApprovals.flatMap((approval) => [{ text: '' }, ...approvalSummary(approval, options)]),
+  ];
+}
