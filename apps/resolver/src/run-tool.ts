@@ -28,10 +28,10 @@ export async function runTool(options: RunOptions): Promise<FinalOutcome> {
   const { tool, run, idempotent, mayTry, clock } = options;
   // Of the attempts before this one nobody knows what they did: else there would be no further one.
   let mayHaveRun = run.attempt > 1;
-  let last: Unsettled = { status: 'unknown', message: 'the claim was over before the tool was run' };
+  let last: Unsettled = { status: 'not-sent', code: 'not-run', message: 'the claim was over before the tool was run' };
   for (let tries = 1; tries <= triesMax; tries += 1) {
     if (tries > 1) await sleep(clock, pauseMs(tries - 1, 8_000), run.signal);
-    if (!mayTry()) return { status: 'unknown', reason: last.message };
+    if (!mayTry()) break;
     const outcome = await tool.run(run);
     if (outcome.status === 'succeeded' || outcome.status === 'failed') return outcome;
     last = outcome;

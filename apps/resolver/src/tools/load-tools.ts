@@ -39,10 +39,16 @@ export async function loadTools(
   const { entries, problems } = readToolsFile(text);
   const loading: Loading = { folder: dirname(resolvePath(file)), env, ports, problems: [...problems] };
   const loaded = await Promise.all(entries.map((entry) => loadTool(entry, loading)));
-  if (loading.problems.length > 0) throw new ToolsFileError(file, loading.problems);
+  if (loading.problems.length > 0) throw new ToolsFileError(file, inOrder(loading.problems));
   const tools = loaded.filter((tool) => tool !== undefined);
   const byName = new Map(tools.map((tool) => [JSON.stringify([tool.tenant, tool.name]), tool]));
   return { tools, find: (tenant, name) => byName.get(JSON.stringify([tenant, name])) };
+}
+
+/** In the order of the file; they were found in another one. */
+function inOrder(problems: readonly ToolsFileProblem[]): ToolsFileProblem[] {
+  const index = ({ path }: ToolsFileProblem): number => Number(/\d+/.exec(path)?.[0] ?? -1);
+  return problems.toSorted((a, b) => index(a) - index(b));
 }
 
 async function loadTool(entry: ToolEntry, loading: Loading): Promise<Tool | undefined> {
