@@ -291,6 +291,21 @@ describe('answering many at once', () => {
     expect(await store.head()).toBe(head);
     expect(done(await bulk([ids[1] ?? ''], 'all-or-nothing'))).toEqual([{ approvalId: ids[1], status: 'done' }]);
   });
+
+  it('completes all-or-nothing when a crash came between, and does not take its own answers for those of others', async () => {
+    const callIds = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }]);
+    const approvalIds = callIds.map((callId) => approvalIdOf(callId, 1));
+    const id = commandId();
+    const decision = { type: 'approve' } as const;
+    // What is left of a first try that died after one of its answers.
+    done(await commands.respond(alice, approvalIds[0] ?? '', { decision }, id));
+    const body = { approvalIds, decision, mode: 'all-or-nothing' } as const;
+    const results = approvalIds.map((approvalId) => ({ approvalId, status: 'done' }));
+    expect(done(await commands.respondInBulk(alice, body, id))).toEqual(results);
+    const head = await store.head();
+    expect(done(await commands.respondInBulk(alice, body, id))).toEqual(results);
+    expect(await store.head()).toBe(head);
+  });
 });
 
 describe('an all-or-nothing batch', () => {
@@ -366,6 +381,22 @@ describe('executing', () => {
     done(await commands.reconcile(admin, callId, { status: 'retry', note: 'seen nothing' }, commandId()));
     expect(await stateOf(callId)).toBe('allowed');
     expect(done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId())).attempt).toBe(2);
+  });
+
+  it('never hands the claim of one worker to another that repeats a request of its own', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    const [claimId, renewalId] = [commandId(), commandId()];
+    done(await commands.claim(worker, callId, { resolverId: 'first', leaseMs: 1000 }, claimId));
+    done(await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId));
+    await clock.advanceAsync(2000);
+    await commands.fireDue('default', callId);
+    const note = { status: 'retry', note: 'seen nothing' } as const;
+    done(await commands.reconcile(actor('root', 'admin'), callId, note, commandId()));
+    done(await commands.claim(worker, callId, { resolverId: 'second' }, commandId()));
+    const repeated = await commands.claim(worker, callId, { resolverId: 'first', leaseMs: 1000 }, claimId);
+    expect(codeOf(repeated)).toBe('already-claimed');
+    const renewed = await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId);
+    expect(codeOf(renewed)).toBe('stale-claim');
   });
 
   it('takes the output of a client-executed call from its requester alone', async () => {

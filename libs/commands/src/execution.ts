@@ -38,13 +38,22 @@ export async function claim(
     };
   });
   if (outcome.status === 'rejected') return outcome;
-  return toClaim(outcome.value, outcome.position);
+  return toClaim(outcome.value, { claimedBy: actor.principal, resolverId: body.resolverId }, outcome.position);
 }
 
-function toClaim(call: ToolCall, position: number): Outcome<ClaimView> {
+function toClaim(
+  call: ToolCall,
+  claimer: { readonly claimedBy: string; readonly resolverId: string },
+  position: number,
+): Outcome<ClaimView> {
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
   if (execution.status !== 'claimed') return rejected('already-settled', 'this claim has ended');
+  // Attack on "at most once": a worker whose answer was lost asks again after its lease, when another has claimed.
+  // It must not be handed the other's claim.
+  if (execution.claimedBy !== claimer.claimedBy || execution.resolverId !== claimer.resolverId) {
+    return rejected('already-claimed', `this claim has ended, and ${execution.resolverId} has the next one`);
+  }
   return {
     status: 'done',
     position,
@@ -85,7 +94,10 @@ export async function renewClaim(
   );
   if (outcome.status === 'rejected') return outcome;
   const { execution } = outcome.value;
-  if (execution.status !== 'claimed') return rejected('stale-claim', 'this claim has ended');
+  // A repeated request can find another's claim by now, whose lease is none of its business.
+  if (execution.status !== 'claimed' || execution.attempt !== body.attempt) {
+    return rejected('stale-claim', 'this claim has ended');
+  }
   const { attempt, leaseUntil } = execution;
   return { status: 'done', value: { attempt, leaseUntil }, position: outcome.position };
 }

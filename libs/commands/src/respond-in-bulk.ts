@@ -25,7 +25,7 @@ export async function respondInBulk(
 ): Promise<Outcome<readonly BulkResult[]>> {
   const { mode = 'independent', approvalIds: given, ...response } = body;
   const approvalIds = [...new Set(given)];
-  if (mode === 'all-or-nothing') {
+  if (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId))) {
     const checked = await Promise.all(approvalIds.map((id) => check(ports, actor, id, response)));
     if (checked.some((rejection) => rejection !== undefined)) {
       return { status: 'done', value: approvalIds.map((id, index) => toUnapplied(id, checked[index])), position: 0 };
@@ -34,6 +34,22 @@ export async function respondInBulk(
   const outcomes = await Promise.all(approvalIds.map((id) => respond(ports, actor, id, response, commandId)));
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
+}
+
+/**
+ * Whether a first try of this command, whose answer was lost, has recorded some of its answers: then the check is behind
+ * it, and would take the command's own answers for somebody else's.
+ */
+async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], commandId: string): Promise<boolean> {
+  const begun = await Promise.all(
+    approvalIds.map(async (approvalId) => {
+      const target = parseApprovalId(approvalId);
+      if (target === undefined) return false;
+      const { commandIds } = await ports.handler.load(toolCallStream(target.callId));
+      return commandIds.includes(commandId);
+    }),
+  );
+  return begun.includes(true);
 }
 
 function toUnapplied(approvalId: string, rejection: Rejection | undefined): BulkResult {
