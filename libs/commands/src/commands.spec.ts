@@ -87,7 +87,11 @@ async function request(
   calls: readonly (Partial<RequestedCall> & { toolCallId: string })[],
   more: { batchMode?: 'all-or-nothing'; runId?: string } = {},
 ): Promise<readonly string[]> {
-  const body = { runId: 'run-1', ...more, calls: calls.map((call) => ({ toolName: 'delete_file', arguments: {}, ...call })) };
+  const body = {
+    runId: 'run-1',
+    ...more,
+    calls: calls.map((call) => ({ toolName: 'delete_file', arguments: {}, ...call })),
+  };
   return done(await commands.requestToolCalls(agent, body, commandId())).callIds;
 }
 
@@ -132,7 +136,10 @@ describe('requesting tool calls', () => {
   });
 
   it('records one call when the same request comes ten times at once', async () => {
-    const body = { runId: 'run-9', calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/a' } }] };
+    const body = {
+      runId: 'run-9',
+      calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/a' } }],
+    };
     const outcomes = await Promise.all(
       Array.from({ length: 10 }, () => commands.requestToolCalls(agent, body, commandId())),
     );
@@ -162,7 +169,9 @@ describe('requesting tool calls', () => {
     const limited = actor('agent', 'agent', { agentIds: ['billing-*'] });
     const body = { runId: 'r', agentId: 'root', calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
     expect(codeOf(await commands.requestToolCalls(limited, body, commandId()))).toBe('forbidden');
-    expect(codeOf(await commands.requestToolCalls(limited, { ...body, agentId: 'billing-eu' }, commandId()))).toBe('done');
+    expect(codeOf(await commands.requestToolCalls(limited, { ...body, agentId: 'billing-eu' }, commandId()))).toBe(
+      'done',
+    );
   });
 
   it('refuses arguments that do not fit their schema, with every path, and a schema that is none', async () => {
@@ -178,22 +187,34 @@ describe('requesting tool calls', () => {
     const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
     expect(paths?.sort()).toEqual(['calls.0.arguments', 'calls.0.arguments.amount', 'calls.0.arguments.to']);
     const bad = { ...call, toolSchema: { type: 'nonsense' } };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [bad] }, commandId()))).toBe('invalid-request');
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [bad] }, commandId()))).toBe(
+      'invalid-request',
+    );
     expect(await store.head()).toBe(0);
   });
 
   it('does not hang on a pattern that makes backtracking engines hang', async () => {
     const toolSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     const call = { toolCallId: 'c', toolName: 'get_x', arguments: { a: `${'a'.repeat(50_000)}!` }, toolSchema };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [call] }, commandId()))).toBe('invalid-arguments');
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [call] }, commandId()))).toBe(
+      'invalid-arguments',
+    );
   });
 
   it("takes the service's own tools from the operator's file, the agent can only be stricter", async () => {
-    tools.set('get_report', { needsApproval: true, idempotent: true, inputSchema: { type: 'object', required: ['id'] } });
+    tools.set('get_report', {
+      needsApproval: true,
+      idempotent: true,
+      inputSchema: { type: 'object', required: ['id'] },
+    });
     const invalid = { toolCallId: 'a', toolName: 'get_report', arguments: {}, toolSchema: {} };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [invalid] }, commandId()))).toBe('invalid-arguments');
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [invalid] }, commandId()))).toBe(
+      'invalid-arguments',
+    );
     const byClient = { toolCallId: 'a', toolName: 'get_report', arguments: { id: 1 }, clientExecuted: true };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [byClient] }, commandId()))).toBe('invalid-request');
+    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [byClient] }, commandId()))).toBe(
+      'invalid-request',
+    );
     const callId = await one({ toolName: 'get_report', arguments: { id: 1 }, needsApproval: false, idempotent: false });
     expect(await stateOf(callId)).toBe('awaiting_approval');
     expect((await callOf(callId)).request.idempotent).toBe(true);
@@ -213,7 +234,10 @@ describe('answering', () => {
     expect(outcomes.filter((outcome) => outcome.status === 'done')).toHaveLength(1);
     const lost = outcomes.find((outcome) => outcome.status === 'rejected');
     expect(lost).toMatchObject({
-      rejection: { code: 'already-resolved', extra: { resolution: 'approved', via: 'api', respondedBy: expect.any(String) } },
+      rejection: {
+        code: 'already-resolved',
+        extra: { resolution: 'approved', via: 'api', respondedBy: expect.any(String) },
+      },
     });
   });
 
@@ -273,7 +297,11 @@ describe('answering many at once', () => {
     expect(done(await bulk([...ids, 'apr_nonsense', ids[1] ?? '']))).toEqual([
       { approvalId: ids[0], status: 'rejected', rejection: expect.objectContaining({ code: 'already-resolved' }) },
       { approvalId: ids[1], status: 'done' },
-      { approvalId: 'apr_nonsense', status: 'rejected', rejection: expect.objectContaining({ code: 'unknown-approval' }) },
+      {
+        approvalId: 'apr_nonsense',
+        status: 'rejected',
+        rejection: expect.objectContaining({ code: 'unknown-approval' }),
+      },
     ]);
   });
 
@@ -320,11 +348,11 @@ describe('an all-or-nothing batch', () => {
   });
 
   it.each(['deny', 'cancel', 'expire'] as const)('is cancelled as a whole by one %s', async (how) => {
-    const [a = '', b = ''] = await request(
-      [{ toolCallId: 'a', expiresInMs: 1000 }, { toolCallId: 'b' }],
-      { batchMode: 'all-or-nothing' },
-    );
-    if (how === 'deny') done(await commands.respond(alice, approvalIdOf(a, 1), { decision: { type: 'deny' } }, commandId()));
+    const [a = '', b = ''] = await request([{ toolCallId: 'a', expiresInMs: 1000 }, { toolCallId: 'b' }], {
+      batchMode: 'all-or-nothing',
+    });
+    if (how === 'deny')
+      done(await commands.respond(alice, approvalIdOf(a, 1), { decision: { type: 'deny' } }, commandId()));
     if (how === 'cancel') done(await commands.cancelToolCall(agent, a, 'not needed', commandId()));
     if (how === 'expire') {
       await clock.advanceAsync(1000);
@@ -367,7 +395,9 @@ describe('executing', () => {
     expect(renewed.leaseUntil > claimed.leaseUntil).toBe(true);
     done(await commands.reportExecution(worker, callId, report, commandId()));
     expect(await stateOf(callId)).toBe('succeeded');
-    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toBe('already-settled');
+    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toBe(
+      'already-settled',
+    );
   });
 
   it('leaves a lapsed claim unknown until a person says what happened', async () => {
@@ -403,7 +433,9 @@ describe('executing', () => {
     const callId = await one({ toolName: 'get_form', clientExecuted: true });
     const output = { status: 'succeeded', output: { name: 'x' } } as const;
     expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()))).toBe('not-approved');
-    expect(codeOf(await commands.submitClientOutput(actor('eve', 'agent'), callId, output, commandId()))).toBe('forbidden');
+    expect(codeOf(await commands.submitClientOutput(actor('eve', 'agent'), callId, output, commandId()))).toBe(
+      'forbidden',
+    );
     done(await commands.submitClientOutput(agent, callId, output, commandId()));
     expect(await stateOf(callId)).toBe('succeeded');
   });

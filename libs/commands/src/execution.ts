@@ -139,8 +139,11 @@ export async function abandonClaim(
   body: { readonly attempt: number; readonly reason: string },
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    heldByAnother(actor, call) ?? { type: 'LapseClaim', at, attempt: body.attempt, abandoned: body.reason },
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    (call, at) =>
+      heldByAnother(actor, call) ?? { type: 'LapseClaim', at, attempt: body.attempt, abandoned: body.reason },
   );
   return withoutValue(outcome);
 }
