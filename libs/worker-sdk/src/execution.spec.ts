@@ -17,15 +17,17 @@ interface Setup {
   readonly call?: Partial<ToolCallView>;
   readonly argumentsHash?: string;
   readonly leaseMs?: number;
+  readonly tool?: GateTool;
 }
 
 function setUp(setup: Setup = {}) {
   const args: JsonObject = { path: '/x' };
-  const tool: GateTool = gateTool({
+  const ordinary = gateTool({
     name: 'delete_file',
     inputSchema: z.strictObject({ path: z.string().startsWith('/') }),
     execute: setup.execute ?? (({ path }) => ({ deleted: path })),
   });
+  const tool = setup.tool ?? ordinary;
   const who = { agentId: 'a', runId: 'r', toolCallId: 'c' };
   const input = { tenant: 't', ...who, toolName: tool.name, toolSchemaHash: tool.toolSchemaHash, salt: 'ab' };
   const digest = actionDigest(input, args);
@@ -147,6 +149,22 @@ describe('an execution', () => {
     });
     await execute();
     expect(reports).toMatchObject([report]);
+  });
+
+  it('does not run arguments that have come to mean something else since they were approved', async () => {
+    const target = { now: '/x' };
+    const execute = jest.fn();
+    const inputSchema = z.strictObject({ path: z.string().transform(() => target.now) });
+    const tool = gateTool({ name: 'delete_file', inputSchema, execute });
+    const setup = setUp({ tool });
+    await setup.execute();
+    target.now = '/etc/passwd';
+    await setup.execute();
+    expect(execute.mock.calls).toMatchObject([[{ path: '/x' }, {}]]);
+    expect(setup.reports).toMatchObject([
+      { status: 'succeeded' },
+      { status: 'failed', error: { code: 'digest-mismatch' } },
+    ]);
   });
 
   it('turns what the tool throws into a failure', async () => {

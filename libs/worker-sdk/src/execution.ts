@@ -1,5 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { isSettled, type ClaimView, type JsonValue, type OutcomeBody, type ToolCallView } from '@countersign/contracts';
+import {
+  isSettled,
+  jcsDigest,
+  type ClaimView,
+  type JsonValue,
+  type OutcomeBody,
+  type ToolCallView,
+} from '@countersign/contracts';
 import { linkedController, sleep, type LinkedController, type WorkerClock } from './clock.js';
 import type { Client } from './client.js';
 import { isRefusal, messageOf } from './errors.js';
@@ -81,6 +88,11 @@ async function outcomeOf(ports: ExecutionPorts, request: ExecutionRequest, claim
   if (!checked.valid) {
     const issues = checked.issues.map((issue) => ({ ...issue }));
     return failed({ code: 'invalid-arguments', message: 'The arguments do not match the schema of the tool', issues });
+  }
+  if (call.originalArguments === undefined && jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
+    // Such as a path that has become a link since. An edit is exempt: nobody has put it into its validated form yet.
+    const message = 'Validated once more, the approved arguments mean something else than when they were approved';
+    return failed({ code: 'digest-mismatch', message });
   }
   const { execute } = checked;
   if (execute === undefined) return failed({ code: 'unknown-tool', message: `${tool.name} cannot be run here` });

@@ -38,6 +38,35 @@ describe('an input schema', () => {
     expect(hash).toMatch(/^sha256:[0-9a-f]{64}$/);
   });
 
+  it('goes there without the patterns that the server could not run in linear time, and is enforced whole here', async () => {
+    const schema = inputSchemaOf(
+      z.object({ to: z.email(), host: z.hostname(), code: z.string().regex(/^[A-Z]+$/), word: z.enum(['(?=x)']) }),
+    );
+    expect(schema.json['properties']).toMatchObject({
+      to: { format: 'email' },
+      host: { format: 'hostname' },
+      code: { pattern: '^[A-Z]+$' },
+      word: { enum: ['(?=x)'] },
+    });
+    expect(JSON.stringify(schema.json['properties']).match(/"pattern"/g)).toHaveLength(2);
+    const good = { to: 'ada@example.com', host: 'example.com', code: 'A', word: '(?=x)' };
+    expect((await schema.parse(good)).valid).toBe(true);
+    expect((await schema.parse({ ...good, to: '.ada@example.com' })).valid).toBe(false);
+  });
+
+  it('goes there without patterns whose flags JSON Schema cannot carry', () => {
+    const shape = {
+      one: z.string().regex(/^yes$/i).min(2),
+      two: z.string().regex(/a/).regex(/b/i),
+      three: z.string().regex(/c/u),
+    };
+    expect(inputSchemaOf(z.object(shape)).json['properties']).toEqual({
+      one: { type: 'string', minLength: 2 },
+      two: { type: 'string' },
+      three: { type: 'string', pattern: 'c' },
+    });
+  });
+
   it('may be a JSON Schema, which is enforced', async () => {
     const json = { type: 'object', properties: { n: { type: 'integer', minimum: 1 } }, required: ['n'] };
     const schema = inputSchemaOf(json);

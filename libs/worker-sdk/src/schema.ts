@@ -39,7 +39,10 @@ export interface InputSchema<I> {
 export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): InputSchema<InputOf<S>> {
   const isZod = schema instanceof z.ZodType;
   const validator: z.ZodType = isZod ? schema : z.fromJSONSchema(schema);
-  const json = isZod ? asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any' })) : asJson(schema);
+  const whole = isZod
+    ? asJson(z.toJSONSchema(schema, { io: 'input', unrepresentable: 'any', override: withoutFlags }))
+    : asJson(schema);
+  const json = whole === undefined ? undefined : withoutLookaround(whole);
   if (!isJsonObject(json)) throw new TypeError('the input schema cannot be written as JSON Schema');
   return {
     json,
@@ -57,6 +60,35 @@ export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): Inpu
       };
     },
   };
+}
+
+/** JSON Schema has no flags: `/^yes$/i` written as `^yes$` would refuse what the tool takes. */
+function withoutFlags({ zodSchema, jsonSchema }: Parameters<NonNullable<ToJsonOptions['override']>>[0]): void {
+  const { def } = zodSchema._zod;
+  const defs: readonly object[] = [def, ...(def.checks ?? []).map((check) => check._zod.def)];
+  if (!defs.some((one) => 'pattern' in one && one.pattern instanceof RegExp && /[ims]/.test(one.pattern.flags))) return;
+  delete jsonSchema.pattern;
+  delete jsonSchema.allOf;
+}
+
+type ToJsonOptions = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
+
+const values = new Set(['const', 'default', 'enum', 'examples']);
+
+/**
+ * A JSON Schema without the patterns that a regular expression of linear time cannot have (lookaround, references back),
+ * such as those of zod's `email` and `hostname`. The server runs strangers' patterns and takes no others; here the whole
+ * schema is checked, on edited arguments too.
+ */
+function withoutLookaround(node: JsonValue): JsonValue {
+  if (Array.isArray(node)) return node.map((child: JsonValue) => withoutLookaround(child));
+  if (!isJsonObject(node)) return node;
+  const kept = Object.entries(node).filter(([key, value]) => key !== 'pattern' || !needsBacktracking(value));
+  return Object.fromEntries(kept.map(([key, value]) => [key, values.has(key) ? value : withoutLookaround(value)]));
+}
+
+function needsBacktracking(pattern: JsonValue): boolean {
+  return typeof pattern === 'string' && /\(\?<?[=!]|\\[1-9]|\\k</.test(pattern);
 }
 
 type SafeParsed =

@@ -98,6 +98,29 @@ describe('a step', () => {
     await expect(worker.step(other)).rejects.toMatchObject({ code: 'tool-call-mismatch', status: 409 });
   });
 
+  it('goes on without a call whose arguments only the server refuses', async () => {
+    const countersign = createFakeCountersign();
+    const bodies: string[] = [];
+    const strict: typeof fetch = async (url, init) => {
+      const body = typeof init?.body === 'string' ? init.body : '';
+      const index = (JSON.parse(body || '{}') as { calls?: { toolCallId: string }[] }).calls?.findIndex(
+        ({ toolCallId }) => toolCallId === '2',
+      );
+      if (index === undefined || index === -1) return countersign.fetch(url, init);
+      bodies.push(body);
+      const errors = [{ path: `calls.${String(index)}.arguments.path`, message: 'is too long' }];
+      const problem = { type: 't', title: 't', status: 422, code: 'invalid-arguments', detail: 'no', errors };
+      return Response.json(problem, { status: 422 });
+    };
+    const worker = workerOf(countersign, { fetch: strict });
+    const toolCalls = [deletion('1', '/tmp/a'), deletion('2', '/tmp/b')];
+    const error = { code: 'invalid-arguments', message: 'Invalid arguments: path is too long' };
+    expect((await worker.step({ runId: 'r', toolCalls })).results).toMatchObject([{ status: 'succeeded' }, { error }]);
+    const batch = await worker.step({ runId: 's', batchMode: 'all-or-nothing', toolCalls });
+    expect(batch.results).toMatchObject([{ error: { code: 'batch-incomplete' } }, { error }]);
+    expect(bodies).toHaveLength(2);
+  });
+
   it('runs its calls side by side', async () => {
     const { worker } = setUp();
     const outcome = worker.step({ runId: 'r', toolCalls: [call('1', 'slow'), call('2', 'slow'), call('3', 'slow')] });

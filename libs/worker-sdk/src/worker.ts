@@ -9,6 +9,7 @@ import { createCountdown, createWithin, type WaitOptions } from './limits.js';
 import { silentLog, type WorkerLog } from './log.js';
 import { outcomeOf, type Session, type StepOutcome } from './outcome.js';
 import { planStep } from './plan.js';
+import { requestStep } from './request-step.js';
 import { createSessions, takeViews } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
 import { createTransport, type TransportOptions } from './transport.js';
@@ -108,7 +109,10 @@ export function createWorker(options: WorkerOptions): Worker {
     return answer(session);
   };
   const step = async (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> => {
-    const session = await request(client, asked, tools, options.agentId, limits);
+    const plan = await planStep(asked, tools, options.agentId);
+    const { state, views } = await requestStep(client, options.agentId, asked, plan, limits);
+    const session: Session = { state, views: new Map() };
+    takeViews(session, views);
     await within(limits, (signal) => sessions.settle(session, signal));
     return answer(session);
   };
@@ -157,37 +161,6 @@ export function createWorker(options: WorkerOptions): Worker {
       stopped.abort(new Error('the worker is closed'));
     },
   };
-}
-
-async function request(
-  client: Client,
-  step: Step,
-  tools: ReadonlyMap<string, GateTool>,
-  agentId: string,
-  limits: WaitOptions,
-): Promise<Session> {
-  const { runId, batchId, batchMode } = step;
-  const { requests, calls } = await planStep(step, tools, agentId);
-  const body = {
-    runId,
-    agentId,
-    ...(batchId === undefined ? {} : { batchId }),
-    ...(batchMode === undefined ? {} : { batchMode }),
-    calls: [...requests],
-  };
-  const views = requests.length === 0 ? [] : await client.requestToolCalls(body, { signal: limits.signal });
-  const callIds = new Map(views.map((view) => [view.toolCallId, view.callId]));
-  const state: RunState = {
-    version: 1,
-    runId,
-    batchMode: batchMode ?? null,
-    calls: calls.map((call) =>
-      call.local === null ? { ...call, callId: callIds.get(call.toolCallId) ?? null } : call,
-    ),
-  };
-  const session = { state, views: new Map() };
-  takeViews(session, views);
-  return session;
 }
 
 function isRequested(state: RunState): boolean {
