@@ -53,6 +53,8 @@ export function runUnder(node, args) {
   takeSignalsOnce();
   stopWithParent();
   for (const signal of stopSignals) process.on(signal, () => child.kill(signal));
+  // In a group of its own, the child would not hear that the window of the terminal has another size.
+  if (process.platform !== 'win32') process.on('SIGWINCH', () => child.kill('SIGWINCH'));
   child.on('error', (error) => {
     console.error(`countersign: cannot run ${node}: ${error.message}`);
     process.exit(1);

@@ -1,4 +1,4 @@
-import type { ApprovalView, EventView, ToolCallView } from '@countersign/contracts';
+import type { EventView, ToolCallView } from '@countersign/contracts';
 import { CliError } from '../cli-error.js';
 import { followEvents } from '../connection/event-stream.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
@@ -12,14 +12,18 @@ const catchUpMsMax = 10_000;
 /** `countersign show`: the whole story of one call, and how it stands. Takes the id of the call or of one of its approvals. */
 export async function show(invocation: Invocation, id: string): Promise<ExitCode> {
   const { client, columns, terminal } = invocation;
-  const callId = id.startsWith('apr_')
-    ? (await client.get<ApprovalView>(`/v1/approvals/${encodeURIComponent(id)}`)).callId
-    : id;
+  const callId = callOfApproval(id) ?? id;
   const call = await client.get<ToolCallView>(`/v1/tool-calls/${encodeURIComponent(callId)}`);
   const events = (await auditedEvents(client, call)) ?? (await followedEvents(client, call, terminal.interrupted));
   invocation.printJson({ call, events });
   invocation.print(...storyLines(call, events, { columns, nowMs: client.serverNow() }));
   return exitCodes.ok;
+}
+
+/** An approvalId carries the id of its call, so that whoever may not read approvals finds the call all the same. */
+function callOfApproval(id: string): string | undefined {
+  const suffix = /^apr_([a-z2-7]+)_\d+$/.exec(id)?.[1];
+  return suffix === undefined ? undefined : `tc_${suffix}`;
 }
 
 /** The events as auditors read them, whole; undefined when the token is no auditor's. */

@@ -154,7 +154,7 @@ function remedyOf(problem: Problem, { token, tokenSource }: Connection): string 
       ? 'Set COUNTERSIGN_TOKEN or give --token. On the machine of a standalone server, run this in its folder, or set COUNTERSIGN_DATA.'
       : `The token from ${tokenSource} is not one that this server knows.`;
   }
-  if (problem.code === 'forbidden') return `The token from ${tokenSource} has not the role that this needs.`;
+  if (problem.code === 'forbidden') return `The token from ${tokenSource} does not have the role that this needs.`;
   if (problem.code === 'reason-required') return 'Give one with --reason.';
   if (problem.status === 503 || problem.status === 429) return 'Try again in a moment.';
   return '';

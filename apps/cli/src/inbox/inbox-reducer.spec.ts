@@ -56,8 +56,8 @@ describe('the list', () => {
       ' 1 min     57 min     third                   billing-agent    run-42',
       '',
       'first   pending',
-      'agent     billing-agent',
-      'run       run-42',
+      'agent    billing-agent in run run-42',
+      'asked    10 min ago, deadline in 57 min (2026-11-22 10:57:00.000Z)',
     ]);
     expect(inbox.screen().at(-1)).toBe('↑↓ choose  ⏎ look  a approve  e edit  d deny  r answer  q quit');
   });

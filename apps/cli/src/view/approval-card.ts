@@ -26,41 +26,44 @@ export function approvalCard(approval: ApprovalView, options: CardOptions): Line
   const risk = approval.risk === null ? '' : `   risk ${approval.risk}`;
   return [
     ...wrapped(`${name}${risk}   ${approval.state}`, columns, approval.risk === 'high' ? 'red' : 'bold'),
-    ...factLines(approval, options),
+    ...whoAndWhen(approval, options),
     { text: '' },
     { text: 'Arguments', tone: 'bold' },
     ...argumentLines(approval.arguments, columns),
+    { text: '' },
+    ...fact('approval', printable(approval.approvalId), columns),
+    ...fact('call', printable(approval.callId), columns),
+    ...fact('digest', printable(approval.actionDigest), columns),
     ...ownWords(approval, columns),
   ];
 }
 
-function factLines(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
-  const round = approval.round > 1 ? ` (asked for the ${String(approval.round)}. time)` : '';
+/** Few lines: on a small terminal the arguments should be seen without scrolling. */
+function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
+  const round = approval.round > 1 ? `, for the ${approval.round}. time` : '';
   const facts: [string, string][] = [
-    ['agent', printable(approval.agentId)],
-    ['run', printable(approval.runId)],
-    ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}`],
-    ['deadline', deadline(approval, nowMs)],
+    ['agent', `${printable(approval.agentId)} in run ${printable(approval.runId)}`],
+    ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}, ${deadline(approval, nowMs)}`],
     ['needs', requirementWords(approval.requirement)],
     ['allowed', approval.allowedDecisions.join(' · ')],
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
-    ['approval', printable(approval.approvalId)],
-    ['call', printable(approval.callId)],
-    ['digest', printable(approval.actionDigest)],
   ];
   return facts.flatMap(([label, text]) => fact(label, text, columns));
 }
 
+/** Wide enough for the labels, narrow enough for a digest to stay on one line of 80 columns. */
+const labelColumns = 9;
+
 /** A labelled fact, its later lines under the first. */
 export function fact(label: string, text: string, columns: number): Line[] {
-  return wrapped(`${fit(label, 10)}${text}`, columns, undefined, 10);
+  return wrapped(`${fit(label, labelColumns)}${text}`, columns, undefined, labelColumns);
 }
 
-function deadline(approval: ApprovalView, nowMs: number): string {
-  if (approval.state !== 'pending')
-    return `${approval.state}${approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`}`;
-  if (approval.expiresAt === null) return 'none';
-  return `${deadlineWords(approval.expiresAt, nowMs)} (${timeWords(approval.expiresAt)})`;
+function deadline({ state, expiresAt, resolvedAt }: ApprovalView, nowMs: number): string {
+  if (state !== 'pending') return `${state}${resolvedAt === null ? '' : ` ${agoWords(resolvedAt, nowMs)}`}`;
+  if (expiresAt === null) return 'no deadline';
+  const left = deadlineWords(expiresAt, nowMs);
+  return `deadline ${left === 'over' ? 'over' : `in ${left}`} (${timeWords(expiresAt)})`;
 }
 
 /** Who must agree, in words: `2 of ops, then 1 of security; not the requester`. */

@@ -1,5 +1,5 @@
 import type { EventView, ToolCallView } from '@countersign/contracts';
-import { printable } from '../text/printable.js';
+import { printable, printableLines } from '../text/printable.js';
 import { durationWords, timeWords } from '../text/time-words.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalCard, fact } from './approval-card.js';
@@ -17,6 +17,7 @@ export function storyLines(call: ToolCallView, events: readonly EventView[], opt
     ...(call.approval?.state === 'pending' ? [] : [...heading('Arguments'), ...argumentLines(call.arguments, columns)]),
     ...changeOf(call, columns),
     ...resultLines(call, columns),
+    ...instructionLines(call, columns),
     ...heading('What happened'),
     ...timeline(events, columns),
     // The card ends with the agent's own words, and so does the story.
@@ -39,7 +40,6 @@ function headLines(call: ToolCallView, columns: number): Line[] {
     ['run', printable(call.runId)],
     ['verdict', `${verdict.outcome} by rule ${printable(verdict.ruleId)}${why}`],
     ['digest', printable(call.actionDigest)],
-    ...(call.instruction === null ? [] : [['instruction', printable(call.instruction)] satisfies [string, string]]),
   ];
   return [
     ...wrapped(`${printable(call.toolName)}   ${printable(call.state)}`, columns, 'bold'),
@@ -61,6 +61,12 @@ function resultLines(call: ToolCallView, columns: number): Line[] {
   return results.flatMap(([label, value]) =>
     value === null ? [] : [...heading(label), ...jsonLines(value, columns).map((text) => ({ text }))],
   );
+}
+
+function instructionLines({ instruction }: ToolCallView, columns: number): Line[] {
+  if (instruction === null) return [];
+  const lines = printableLines(instruction).flatMap((line) => wrapped(`│ ${line}`, columns, undefined, 2));
+  return [...heading("The approver's instruction to the agent"), ...lines];
 }
 
 function timeline(events: readonly EventView[], columns: number): Line[] {
