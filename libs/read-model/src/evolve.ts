@@ -14,14 +14,15 @@ type Change = Partial<CallProgress>;
 export function evolve(call: CallRow | undefined, event: RecordedEvent): CallRow | undefined {
   const { type, data } = toToolCallEvent(event);
   if (call === undefined) return type === 'ToolCallRequested' ? requested(data, event) : undefined;
-  const changed: CallRow = {
-    ...call,
-    ...changeOf(call, { type, data } as ToolCallEvent, event.position),
-    revision: event.revision,
-  };
-  const next: CallRow = { ...changed, state: stateOf(changed) };
-  return { ...next, dueAt: dueAtOf(next) };
+  const change = changeOf(call, { type, data } as ToolCallEvent, event.position);
+  const next: Mutable<CallRow> = { ...call, ...change, revision: event.revision };
+  next.state = stateOf(next);
+  next.dueAt = dueAtOf(next);
+  return next;
 }
+
+/** A row while it is made: the hot path of every write, so one copy an event must do. */
+type Mutable<T> = { -readonly [K in keyof T]: T[K] };
 
 function stateOf({ execution, permission }: CallProgress): ToolCallState {
   switch (execution) {

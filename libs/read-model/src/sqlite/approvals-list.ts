@@ -19,12 +19,9 @@ function filtersOf(query: ApprovalsQuery): readonly Filter[] {
   return filters;
 }
 
-/** Named, so that no guess of the planner makes a page as slow as the whole table. The narrowest first. */
-function indexFor(query: ApprovalsQuery, state: ApprovalState): string {
-  if (state !== 'pending') return 'approvals_by_state';
-  if (query.runId !== undefined) return 'pending_by_run';
-  if (query.toolName !== undefined) return 'pending_by_tool';
-  return query.agentId === undefined ? 'approvals_by_state' : 'pending_by_agent';
+/** Named, so that no guess of the planner makes a page as slow as the whole table. */
+function indexFor(state: ApprovalState): string {
+  return state === 'pending' ? 'approvals_pending' : 'approvals_ended';
 }
 
 function toApprovalOfCall(columns: Columns): ApprovalOfCall | undefined {
@@ -46,9 +43,9 @@ export function listApprovals(
   const filters = filtersOf(query);
   const statement = prepare(
     `SELECT a.seq AS approval_seq, ${rowColumns}
-     FROM approvals AS a INDEXED BY ${indexFor(query, state)}
+     FROM approvals AS a INDEXED BY ${indexFor(state)}
      CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
-     WHERE a.tenant = ? AND a.state = '${state}' AND a.seq > ? ${filters.map(([condition]) => `AND ${condition}`).join(' ')}
+     WHERE a.tenant = ? AND a.state = '${state}'${state === 'pending' ? '' : " AND a.state <> 'pending'"} AND a.seq > ? ${filters.map(([condition]) => `AND ${condition}`).join(' ')}
      ORDER BY a.seq LIMIT ?`,
   );
   const found = statement.all(tenant, after, ...filters.map(([, value]) => value), limit + 1);

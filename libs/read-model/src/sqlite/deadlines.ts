@@ -29,22 +29,22 @@ export function createDeadlines(
   /** No row of the file that is due earlier still holds: those before it have changed since. */
   let from = 0;
 
-  const inMemory = (seqs: Set<number>): Earliest | null => {
+  const inMemory = (): Earliest | null => {
     let first: Earliest | null = null;
     for (const { row } of rows.unflushed().values()) {
-      seqs.add(row.seq);
       if (row.dueAt !== null && (first === null || row.dueAt < first.dueAt)) first = { seq: row.seq, dueAt: row.dueAt };
     }
     return first;
   };
   const look = (): Earliest | null => {
-    const changed = new Set<number>();
-    const first = inMemory(changed);
-    const query = prepare('SELECT seq, due_at FROM calls WHERE due_at IS NOT NULL AND due_at >= ? ORDER BY due_at');
+    const first = inMemory();
+    const query = prepare(
+      'SELECT seq, call_id, due_at FROM calls WHERE due_at IS NOT NULL AND due_at >= ? ORDER BY due_at',
+    );
     for (const columns of query.iterate(from)) {
       const inFile = { seq: Number(columns['seq']), dueAt: Number(columns['due_at']) };
       from = inFile.dueAt;
-      if (changed.has(inFile.seq)) continue;
+      if (rows.unflushed().has(String(columns['call_id']))) continue;
       return first === null || inFile.dueAt < first.dueAt ? inFile : first;
     }
     from = Number.MAX_SAFE_INTEGER;

@@ -101,31 +101,19 @@ function findApproval(toolCall: Engine['toolCall'], tenant: string, approvalId: 
   return call === undefined || approval === undefined ? undefined : { call, approval };
 }
 
-/** When the oldest pending approval was requested. From tenant to tenant along the index, two steps each. */
+/** When the oldest pending approval was requested. From tenant to tenant along the index, one step each. */
 function oldestPendingAt(prepare: Prepare): string | null {
-  const oldest = tenantsWithApprovals(prepare)
-    .map((tenant) =>
-      prepare(
-        `SELECT seq, call_seq FROM approvals INDEXED BY approvals_by_state
-         WHERE tenant = ? AND state = 'pending' ORDER BY seq LIMIT 1`,
-      ).get(tenant),
-    )
-    .reduce(
-      (one, other) =>
-        other !== undefined && (one === undefined || Number(other['seq']) < Number(one['seq'])) ? other : one,
-      undefined,
-    );
-  return oldest === undefined ? null : requestedAtOf(prepare, oldest);
-}
-
-function tenantsWithApprovals(prepare: Prepare): readonly string[] {
-  const next = prepare('SELECT min(tenant) AS tenant FROM approvals INDEXED BY approvals_by_state WHERE tenant > ?');
-  const tenants: string[] = [];
-  for (;;) {
-    const tenant = next.get(tenants.at(-1) ?? '')?.['tenant'];
-    if (typeof tenant !== 'string') return tenants;
-    tenants.push(tenant);
+  const next = prepare(
+    `SELECT tenant, seq, call_seq FROM approvals INDEXED BY approvals_pending
+     WHERE state = 'pending' AND tenant > ? ORDER BY tenant, seq LIMIT 1`,
+  );
+  let oldest: Columns | undefined;
+  let found = next.get('');
+  while (found !== undefined) {
+    if (oldest === undefined || Number(found['seq']) < Number(oldest['seq'])) oldest = found;
+    found = next.get(String(found['tenant']));
   }
+  return oldest === undefined ? null : requestedAtOf(prepare, oldest);
 }
 
 function requestedAtOf(prepare: Prepare, approval: Columns): string | null {

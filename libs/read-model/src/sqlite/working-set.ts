@@ -7,7 +7,7 @@ import { groupsAsked } from '../voting.js';
 import { inTransaction } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
-import { rowColumns, toAsked, toCallRow, toProgress } from './stored-row.js';
+import { rowColumns, toAsked, toCallRow, toStoredProgress, toStoredRequest } from './stored-row.js';
 import { weigh } from './weigh.js';
 
 /** How far the log is folded: the last event, and the one before it. */
@@ -162,11 +162,11 @@ function writeMeta(
 
 function write(prepare: Prepare, entry: Entry, counts: Counts): Counts {
   const { row, stored } = entry;
-  const progress = toProgress(row);
+  const progress = toStoredProgress(row);
   entry.progressBytes = progress.length;
   const isOpen = isSettled(row.state) ? 0 : 1;
   if (stored === null) {
-    const request = JSON.stringify(row.request);
+    const request = toStoredRequest(row);
     entry.requestBytes = request.length;
     const { callId, tenant, runId } = row.request;
     prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?)').run(
