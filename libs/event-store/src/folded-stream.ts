@@ -3,6 +3,7 @@ import { upcast } from '@countersign/contracts';
 import type { Decider } from './decider.js';
 import type { EventStore } from './event-store.js';
 import { noStream } from './event-store.js';
+import { createLruMap } from './lru-map.js';
 
 /** A stream folded into its state. Never changed: a later one replaces it. */
 export interface FoldedStream<State> {
@@ -31,25 +32,19 @@ export interface FoldedStreams<State> {
   readonly drop: (stream: string) => void;
 }
 
-/** Folds with a decider, keeping at most `size` streams. */
+/** Folds with a decider, keeping about `size` streams. */
 export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
   store: Pick<EventStore, 'readStream'>,
   decider: Pick<Decider<State, Command, Event>, 'initialState' | 'evolve'>,
   size: number,
 ): FoldedStreams<State> {
-  const kept = new Map<string, FoldedStream<State>>();
+  const kept = createLruMap<FoldedStream<State>>(size);
 
   const keep = (stream: string, folded: FoldedStream<State>): FoldedStream<State> => {
     const current = kept.get(stream);
     // A look that took long does not replace what was learned meanwhile.
     if (current !== undefined && current.revision > folded.revision) return folded;
-    // Deleted and set again, it is the youngest in the map's order; the oldest is the first.
-    kept.delete(stream);
     kept.set(stream, folded);
-    if (kept.size > size) {
-      const [oldest] = kept.keys();
-      if (oldest !== undefined) kept.delete(oldest);
-    }
     return folded;
   };
   const fold = (known: FoldedStream<State>, event: RecordedEvent): FoldedStream<State> => {
@@ -82,6 +77,6 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
     },
     refresh,
     extend,
-    drop: (stream) => void kept.delete(stream),
+    drop: kept.delete,
   };
 }

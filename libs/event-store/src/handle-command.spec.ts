@@ -295,7 +295,7 @@ describe('folded streams', () => {
   });
 
   it('are bounded: the one not used for longest is read again', async () => {
-    const { handler, reads } = bench(createSimulatedLog(), 2);
+    const { handler, reads } = bench(createSimulatedLog(), 1);
     for (const stream of ['a', 'b', 'a', 'c', 'a', 'b']) {
       await handler.handleCommand(stream, add(stream === 'a' ? 1 : 2), meta());
     }

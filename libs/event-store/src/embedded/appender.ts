@@ -1,6 +1,7 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { AppendResult } from '../event-store.js';
 import { noStream } from '../event-store.js';
+import { createLruMap } from '../lru-map.js';
 import type { Head, LogFile, StreamEnd } from './log-file.js';
 import type { LogReader } from './log-reader.js';
 import { chainOf } from './stored-event.js';
@@ -41,28 +42,18 @@ export interface Appender {
   readonly forget: () => void;
 }
 
-const streamsKeptMax = 50_000;
+const streamsKept = 50_000;
 
 /**
  * The writer of the log. It knows where the last streams stand, so that most appends cost no query: it is the only one
  * who writes, so what it knows is true.
  */
 export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHash, start: Head): Appender {
-  const ends = new Map<string, StreamEnd>();
+  const ends = createLruMap<StreamEnd>(streamsKept);
   let [committed, written] = [start, start];
   let bytes = 0;
 
   const endOf = (stream: string): StreamEnd | undefined => ends.get(stream) ?? log.streamEnd(stream);
-
-  const remember = (stream: string, end: StreamEnd): void => {
-    ends.delete(stream);
-    ends.set(stream, end);
-    if (ends.size <= streamsKeptMax) return;
-    for (const oldest of ends.keys()) {
-      ends.delete(oldest);
-      break;
-    }
-  };
 
   const insert = (request: AppendRequest, end: StreamEnd | undefined, recordedAt: string): RecordedEvent[] => {
     const { stream, events } = request;
@@ -89,7 +80,7 @@ export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHa
       });
     }
     written = { position, chain };
-    remember(stream, { id: streamId, revision });
+    ends.set(stream, { id: streamId, revision });
     return recorded;
   };
 

@@ -12,8 +12,8 @@ export interface Checkpoints {
   readonly count: () => number;
 }
 
-/** 16 MB: a checkpoint costs two flushes, so one is due about once in ten thousand appends. */
-const walFramesMax = 4096;
+/** 8 MB. Larger, a checkpoint holds the event loop for too long; smaller, its two or three flushes count. */
+const walFramesMax = 2048;
 const retryMs = 2000;
 
 /** Checkpoints on an opened log. */

@@ -39,10 +39,13 @@ export interface LogFile {
   readonly setHead: (head: Head) => void;
   readonly head: () => Head | undefined;
   readonly streamEnd: (name: string) => StreamEnd | undefined;
-  readonly readStream: (name: string, fromRevision: number, limit: number) => readonly StoredRow[];
-  readonly readAll: (after: number, limit: number) => readonly StoredRow[];
+  /** From a revision to a revision, both included. */
+  readonly readStream: (name: string, from: number, to: number) => readonly StoredRow[];
+  /** After a position, to a position (included). */
+  readonly readAll: (after: number, to: number) => readonly StoredRow[];
   /** As `readAll`, with the chains. */
-  readonly readChained: (after: number, limit: number) => readonly StoredRow[];
+  readonly readChained: (after: number, to: number) => readonly StoredRow[];
+  readonly lastPosition: () => number;
   readonly chainAt: (position: number) => Uint8Array | undefined;
   /** The position that the indexes lead to. */
   readonly positionOf: (stream: string, revision: number) => number | undefined;
@@ -101,15 +104,18 @@ function createReads(
   const streamEnd = prepare(
     'SELECT s.id, (SELECT max(e.revision) FROM events e WHERE e.stream = s.id) FROM streams s WHERE s.name = ?',
   );
+  // Ranges, not LIMIT: SQLite compiles a statement anew each time that a bound LIMIT changes.
   const readStream = prepare(
-    `SELECT ${columns} FROM streams s JOIN events e ON e.stream = s.id WHERE s.name = ? AND e.revision >= ? ORDER BY e.revision LIMIT ?`,
+    `SELECT ${columns} FROM streams s JOIN events e ON e.stream = s.id
+     WHERE s.name = ? AND e.revision BETWEEN ? AND ? ORDER BY e.revision`,
   );
-  const readAll = prepare(
-    `SELECT ${columns} FROM events e LEFT JOIN streams s ON s.id = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`,
-  );
-  const readChained = prepare(
-    `SELECT ${columns}, e.chain FROM events e LEFT JOIN streams s ON s.id = e.stream WHERE e.position > ? ORDER BY e.position LIMIT ?`,
-  );
+  const [readAll, readChained] = [columns, `${columns}, e.chain`].map((selected) =>
+    prepare(
+      `SELECT ${selected} FROM events e LEFT JOIN streams s ON s.id = e.stream
+       WHERE e.position > ? AND e.position <= ? ORDER BY e.position`,
+    ),
+  ) as [StatementSync, StatementSync];
+  const lastPosition = prepare('SELECT max(position) FROM events');
   const chainAt = prepare('SELECT chain FROM events WHERE position = ?');
   const positionOf = prepare(
     'SELECT e.position FROM streams s JOIN events e ON e.stream = s.id WHERE s.name = ? AND e.revision = ?',
@@ -124,9 +130,10 @@ function createReads(
       const row = get(streamEnd, name) as readonly [number, number | null] | undefined;
       return row === undefined ? undefined : { id: row[0], revision: row[1] ?? noStream };
     },
-    readStream: (name, fromRevision, limit) => all(readStream, name, fromRevision, limit),
-    readAll: (after, limit) => all(readAll, after, limit),
-    readChained: (after, limit) => all(readChained, after, limit),
+    readStream: (name, from, to) => all(readStream, name, from, to),
+    readAll: (after, to) => all(readAll, after, to),
+    readChained: (after, to) => all(readChained, after, to),
+    lastPosition: () => (get(lastPosition) as readonly [number | null] | undefined)?.[0] ?? 0,
     chainAt: (position) => (get(chainAt, position) as readonly [Uint8Array] | undefined)?.[0],
     positionOf: (stream, revision) => (get(positionOf, stream, revision) as readonly [number] | undefined)?.[0],
     walFrames: () => (get(walFrames) as readonly [number, number, number] | undefined)?.[1] ?? 0,

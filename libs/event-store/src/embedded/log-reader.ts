@@ -13,14 +13,12 @@ export interface LogReader {
   readonly readAll: (after: number, limit: number) => readonly RecordedEvent[];
 }
 
-const everything = -1;
-
 /** A reader of an opened log. */
 export function createLogReader(log: LogFile, leafHash: LeafHash): LogReader {
   return {
-    readStream: (stream, fromRevision, limit = everything) =>
+    readStream: (stream, fromRevision, limit = Number.MAX_SAFE_INTEGER) =>
       reading(() =>
-        log.readStream(stream, fromRevision, limit).map((row, index) => {
+        log.readStream(stream, fromRevision, lastOf(fromRevision, limit)).map((row, index) => {
           checkLeaf(leafHash, row);
           if (row[2] !== fromRevision + index)
             throw missing(`revision ${fromRevision + index} of stream "${stream}"`, row[0]);
@@ -28,15 +26,22 @@ export function createLogReader(log: LogFile, leafHash: LeafHash): LogReader {
         }),
       ),
     readAll: (after, limit) =>
-      reading(() =>
-        log.readAll(after, limit).map((row, index) => {
+      reading(() => {
+        const events = log.readAll(after, lastOf(after + 1, limit)).map((row, index) => {
           checkLeaf(leafHash, row);
           if (row[0] !== after + 1 + index)
             throw missing(`the event at position ${after + 1 + index}`, after + 1 + index);
           return toRecordedEvent(row);
-        }),
-      ),
+        });
+        const next = after + events.length + 1;
+        if (events.length < limit && next <= log.lastPosition()) throw missing(`the event at position ${next}`, next);
+        return events;
+      }),
   };
+}
+
+function lastOf(first: number, count: number): number {
+  return Math.min(first + count - 1, Number.MAX_SAFE_INTEGER);
 }
 
 function missing(what: string, position: number): EventStoreDamagedError {

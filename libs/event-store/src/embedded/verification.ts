@@ -32,9 +32,10 @@ const restFactor = 9;
 
 /** Verification of an opened log. */
 export function createVerification(log: LogFile, leafHash: LeafHash, clock: Clock): Verification {
-  const verifySlice = (from: Head, limit: number): Head => {
+  /** Proves the events after `from`, up to a position that must be there. */
+  const verifySlice = (from: Head, to: number): Head => {
     let { position, chain } = from;
-    for (const row of log.readChained(position, limit)) {
+    for (const row of log.readChained(position, to)) {
       position += 1;
       checkRow(row, position);
       const [, , , , , , , , leaf, storedChain] = row;
@@ -42,6 +43,7 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
       if (storedChain === undefined || !isSameDigest(chain, storedChain))
         throw damage(position, 'does not continue the chain of those before it', row[1]);
     }
+    if (position < to) throw damage(position + 1, 'is missing');
     return { position, chain };
   };
   const checkRow = (row: StoredRow, position: number): void => {
@@ -62,10 +64,9 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
       reading(() => {
         const head = log.head();
         if (head === undefined) throw new EventStoreDamagedError('the head of the log is missing');
-        const end = verifySlice(chainBefore(Math.max(0, head.position - count)), count + 1);
-        if (end.position !== head.position || !isSameDigest(end.chain, head.chain)) {
-          throw damage(Math.min(end.position, head.position) + 1, `is not what the head (${head.position}) says`);
-        }
+        const end = verifySlice(chainBefore(Math.max(0, head.position - count)), head.position);
+        if (!isSameDigest(end.chain, head.chain)) throw damage(head.position, 'is not the one that the head names');
+        if (log.lastPosition() !== head.position) throw damage(head.position + 1, 'is after the head');
         return end;
       }),
     verifyAll: async ({ onProgress, signal, background }) => {
@@ -74,7 +75,7 @@ export function createVerification(log: LogFile, leafHash: LeafHash, clock: Cloc
         const total = reading(() => log.head()?.position ?? 0);
         while (at.position < total) {
           const start = clock.monotonic();
-          at = reading(() => verifySlice(at, Math.min(sliceSize, total - at.position)));
+          at = reading(() => verifySlice(at, Math.min(at.position + sliceSize, total)));
           onProgress?.(at.position, total);
           const workMs = clock.monotonic() - start;
           await (background ? sleep(clock, workMs * restFactor, signal) : nextTurn());
