@@ -1,3 +1,4 @@
+import { actionDigest } from '@countersign/contracts';
 import type { EventType, EventView, JsonObject } from '@countersign/contracts';
 import { createEmbeddedMessageBus } from '@countersign/message-bus';
 import { createMemoryLog, eventually } from '@countersign/message-bus/testing';
@@ -226,10 +227,13 @@ describe('the resolver', () => {
       ['of another run', { runId: 'run-2' }],
       ['of another tenant', { tenant: 'acme' }],
       ['of another tool', { toolName: 'deploy' }],
-      ['with another salt', { salt: '01' }],
     ])('a claim %s', async (_, changed) => {
       const state = await refusal(({ executions }) => {
-        executions.tamper = (claim) => ({ ...claim, digestInput: { ...claim.digestInput, ...changed } });
+        // A claim that is consistent in itself, so that only what it is of gives it away.
+        executions.tamper = (claim) => {
+          const digestInput = { ...claim.digestInput, ...changed };
+          return { ...claim, digestInput, actionDigest: actionDigest(digestInput, claim.arguments) };
+        };
       });
       expect(state).toMatchObject({ status: 'failed', error: { code: 'digest-mismatch' } });
     });
@@ -290,6 +294,17 @@ describe('the resolver', () => {
       expect(abandoned).toEqual([['default', callId, { attempt: 1, reason: 'broken' }]]);
     });
 
+    it('renews no more while the ledger cannot be told', async () => {
+      const opened = open();
+      const executions = { ...opened.executions, abandon: () => new Promise<never>(() => undefined) };
+      const callId = opened.add();
+      opened.behave(() => ({ status: 'unknown', message: 'broken' }));
+      await opened.start({ executions }).handle(approved(callId));
+      await opened.clock.advanceAsync(7_000);
+      opened.executions.lapse(callId);
+      expect(opened.executions.stateOf(callId)).toBe('unknown');
+    });
+
     it.each([
       ['both say so', true, true, 2],
       ['only the file says so', true, false, 1],
@@ -301,6 +316,42 @@ describe('the resolver', () => {
       await clock.advanceAsync(5_000);
       expect(runs).toHaveLength(times);
       expect(new Set(runs.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(1);
+    });
+  });
+
+  describe('killed between claim and report', () => {
+    const killed = async (idempotent: boolean) => {
+      const opened = open({ tool: { idempotent } });
+      const callId = opened.add({ idempotent });
+      // Nothing that a killed process was about to do happens any more.
+      opened.behave(() => new Promise(() => undefined));
+      opened.executions.onAsked = (question) =>
+        question.startsWith('renew') ? new Promise(() => undefined) : undefined;
+      await opened.resolver.handle(approved(callId));
+      await opened.clock.advanceAsync(7_000);
+      opened.executions.onAsked = () => undefined;
+      opened.behave(() => succeeded);
+      opened.executions.lapse(callId);
+      const next = opened.start({ resolverId: 'resolver-2' });
+      // The event comes again, since the process may not have kept its progress.
+      await next.handle(approved(callId));
+      await next.handle(event('ExecutionLapsed', callId));
+      await opened.clock.advanceAsync(0);
+      return { state: opened.executions.stateOf(callId), runs: opened.runs };
+    };
+
+    it('it never runs a tool again that may have run', async () => {
+      const { state, runs } = await killed(false);
+      expect([state, runs.length]).toEqual(['unknown', 1]);
+    });
+
+    it('it runs an idempotent one again, as the next attempt with the same key', async () => {
+      const { state, runs } = await killed(true);
+      expect(state).toMatchObject({ status: 'succeeded' });
+      expect(runs.map(({ attempt, idempotencyKey }) => [attempt, idempotencyKey])).toEqual([
+        [1, runs[0]?.callId],
+        [2, runs[0]?.callId],
+      ]);
     });
   });
 
@@ -402,7 +453,7 @@ describe('the resolver', () => {
       expect(executions.stateOf(callId)).toMatchObject({ status: 'succeeded' });
     });
 
-    it('makes sure of a claim whose answer was long in coming before anything runs', async () => {
+    it('renews a claim whose answer was long in coming before anything runs', async () => {
       const { resolver, add, executions, ran, clock } = open();
       const callId = add();
       let lost = 0;
@@ -410,8 +461,23 @@ describe('the resolver', () => {
         if (question.startsWith('claim') && (lost += 1) <= 4) throw new ExecutionsUnavailableError('answer lost');
       };
       const handling = resolver.handle(approved(callId));
-      await clock.advanceAsync(7_000);
-      executions.lapse(callId);
+      await clock.advanceAsync(20_000);
+      await handling;
+      expect(executions.asked.slice(-2)).toEqual([`renew ${callId}`, `report ${callId}`]);
+      expect([ran(), executions.stateOf(callId)]).toMatchObject([[callId], { status: 'succeeded' }]);
+    });
+
+    it('runs nothing on a claim that was lost before its answer came', async () => {
+      const { resolver, add, executions, ran, clock } = open();
+      const callId = add();
+      let lost = 0;
+      executions.onAnswered = (question) => {
+        if (question.startsWith('claim') && (lost += 1) <= 4) throw new ExecutionsUnavailableError('answer lost');
+      };
+      executions.onAsked = (question) => {
+        if (question.startsWith('renew')) executions.lapse(callId);
+      };
+      const handling = resolver.handle(approved(callId));
       await clock.advanceAsync(20_000);
       await handling;
       expect([ran(), executions.stateOf(callId)]).toEqual([[], 'unknown']);

@@ -380,6 +380,19 @@ export function messageBusContract(name: string, open: () => Promise<MessageBusH
         });
       });
 
+      it('are replayed once, although asked for twice', async () => {
+        const seen = createRecorder();
+        const id = await park();
+        seen.hold();
+        subscribe(seen);
+        expect(await harness.bus().deadLetters.replay(id)).toBe(true);
+        await eventually(() => expect(seen.running.size).toBe(1));
+        expect(await harness.bus().deadLetters.replay(id)).toBe(false);
+        seen.release();
+        await harness.publish([{ id: 'good', key: 'a' }]);
+        await eventually(() => expect(seen.ids()).toEqual(['bad', 'good']));
+      });
+
       it('that do not exist are not replayed', async () => {
         expect(await harness.bus().deadLetters.replay('4711')).toBe(false);
         expect(await harness.bus().deadLetters.show('4711')).toBeUndefined();
