@@ -9,6 +9,7 @@ export type {
 } from './executions.js';
 export { createResolver, isTransientFailure, resolverEventTypes, ResolverStoppedError } from './resolver.js';
 export type { ConsumeOptions, Resolver, ResolverOptions } from './resolver.js';
+export { ResolverModule } from './resolver.module.js';
 export { loadTools, noTools } from './tools/load-tools.js';
 export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tools/tool.js';
 export { ToolsFileError } from './tools/tools-file.js';
