@@ -1,0 +1,44 @@
+import type { Journal } from '../traffic/journal.js';
+import { acknowledgementComplaints } from './acknowledgements.js';
+import { executionComplaints } from './executions.js';
+import { byCall } from './log.js';
+import type { CallEvent, Entry } from './log.js';
+import { approvalComplaints, claimComplaints, endComplaints, logComplaints } from './rules.js';
+import type { CallHistory, Histories } from './rules.js';
+import { standingsOf } from './standing.js';
+
+/**
+ * The judge. It shares the formats with the product and nothing else: it folds, counts and digests by itself, and holds
+ * what the log says against what the clients were told and what did run. Answers what is wrong, in words.
+ */
+export function audit(entries: readonly Entry[], journal: Journal): readonly string[] {
+  const complaints: string[] = [...logComplaints(entries)];
+  const histories = historiesOf(entries, complaints);
+  for (const history of histories.values()) {
+    complaints.push(...approvalComplaints(history), ...claimComplaints(history, histories), ...endComplaints(history));
+  }
+  return [
+    ...complaints,
+    ...executionComplaints(journal.executions, histories),
+    ...acknowledgementComplaints(journal.acknowledgements, histories),
+    ...journal.surprises.map((surprise) => `a client was surprised: ${surprise}`),
+  ];
+}
+
+function historiesOf(entries: readonly Entry[], complaints: string[]): Histories {
+  const histories = new Map<string, CallHistory>();
+  for (const [callId, events] of byCall(entries)) {
+    const history = historyOf(callId, events);
+    if (typeof history === 'string') complaints.push(history);
+    else histories.set(callId, history);
+  }
+  return histories;
+}
+
+function historyOf(callId: string, events: readonly CallEvent[]): CallHistory | string {
+  try {
+    return { callId, events, standings: standingsOf(events) };
+  } catch (error) {
+    return `the history of ${callId} cannot be: ${String(error)}`;
+  }
+}

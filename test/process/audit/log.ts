@@ -1,0 +1,101 @@
+import { DatabaseSync } from 'node:sqlite';
+import { isDeepStrictEqual } from 'node:util';
+import { eventSchemas, eventViewSchema, toolCallEventSchemas } from '@countersign/contracts';
+import type { EventView, ToolCallEvent } from '@countersign/contracts';
+
+/** An event as anybody can read it out of the file, without the product's code. */
+export interface Entry {
+  readonly position: number;
+  readonly stream: string;
+  readonly revision: number;
+  readonly eventId: string;
+  readonly type: string;
+  readonly recordedAt: string;
+  readonly callId: string | null;
+  readonly runId: string | null;
+  readonly tenant: string;
+  readonly data: unknown;
+}
+
+/** An event of a tool call. */
+export type CallEvent = Entry & ToolCallEvent;
+
+/**
+ * Reads the stored file with SQLite alone; the process that owns it must have stopped. Each event must have the form that
+ * the contracts give it.
+ */
+export function readLogFile(file: string): readonly Entry[] {
+  const database = new DatabaseSync(file, { readOnly: true });
+  try {
+    const rows = database
+      .prepare(
+        'SELECT e.position, s.name AS stream, e.revision, e.event_id, e.type, e.recorded_at, e.metadata, e.data ' +
+          'FROM events e JOIN streams s ON s.id = e.stream ORDER BY e.position',
+      )
+      .all();
+    return rows.map(toEntry);
+  } finally {
+    database.close();
+  }
+}
+
+function toEntry(row: Readonly<Record<string, unknown>>): Entry {
+  const { callId, runId, tenant } = JSON.parse(String(row['metadata'])) as Pick<Entry, 'callId' | 'runId' | 'tenant'>;
+  const type = String(row['type']);
+  const schema = Object.hasOwn(eventSchemas, type) ? eventSchemas[type as keyof typeof eventSchemas] : undefined;
+  if (schema === undefined) throw new Error(`the log holds an event of the unknown type ${type}`);
+  return {
+    position: Number(row['position']),
+    stream: String(row['stream']),
+    revision: Number(row['revision']),
+    eventId: String(row['event_id']),
+    type,
+    recordedAt: String(row['recorded_at']),
+    callId,
+    runId,
+    tenant,
+    data: schema.parse(JSON.parse(String(row['data']))),
+  };
+}
+
+/** The events of each call, in order. */
+export function byCall(entries: readonly Entry[]): ReadonlyMap<string, readonly CallEvent[]> {
+  const calls = new Map<string, CallEvent[]>();
+  for (const entry of entries) {
+    if (entry.callId === null || !isCallEvent(entry)) continue;
+    const events = calls.get(entry.callId);
+    if (events === undefined) calls.set(entry.callId, [entry]);
+    else events.push(entry);
+  }
+  return calls;
+}
+
+function isCallEvent(entry: Entry): entry is CallEvent {
+  return Object.hasOwn(toolCallEventSchemas, entry.type);
+}
+
+/** What `GET /v1/audit/events` answers. */
+export function readAuditLines(text: string): readonly EventView[] {
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => eventViewSchema.parse(JSON.parse(line)));
+}
+
+/** Where the log over HTTP is not the log in the file. */
+export function differencesBetween(entries: readonly Entry[], views: readonly EventView[]): readonly string[] {
+  const complaints: string[] = [];
+  for (let index = 0; index < Math.max(entries.length, views.length); index += 1) {
+    const [entry, view] = [entries[index], views[index]];
+    if (entry === undefined || view === undefined || !isSame(entry, view)) {
+      complaints.push(
+        `event ${index + 1} is position ${entry?.position ?? 'none'} in the file and ${view?.position ?? 'none'} over HTTP, or differs`,
+      );
+    }
+  }
+  return complaints;
+}
+
+function isSame({ stream: _, ...entry }: Entry, view: EventView): boolean {
+  return isDeepStrictEqual(entry, view);
+}

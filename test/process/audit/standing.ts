@@ -1,0 +1,105 @@
+import type { EventData, JsonObject, ToolCallState } from '@countersign/contracts';
+import type { CallEvent } from './log.js';
+
+/** Where a call stands after some of its events: what the judge needs, folded without the product's code. */
+export interface Standing {
+  readonly request: EventData<'ToolCallRequested'>;
+  readonly state: ToolCallState;
+  /** What the state is when no execution hides it. */
+  readonly permission: ToolCallState;
+  /** What will run, and its digest as recorded. */
+  readonly arguments: JsonObject;
+  readonly salt: string | null;
+  readonly actionDigest: string;
+  /** What was agreed to; null while nothing was. */
+  readonly agreedDigest: string | null;
+  readonly executeBy: string | null;
+  /** The latest claim; 0 before the first. */
+  readonly attempt: number;
+  /** How often a person ordered another try. */
+  readonly retries: number;
+}
+
+/** After the first event of a call. @throws Error when that is no request. */
+export function beginning(event: CallEvent): Standing {
+  if (event.type !== 'ToolCallRequested') throw new Error(`${event.stream} begins with ${event.type}`);
+  const { arguments: args, actionDigest, salt } = event.data;
+  return {
+    request: event.data,
+    state: 'awaiting_approval',
+    permission: 'awaiting_approval',
+    arguments: args,
+    salt,
+    actionDigest,
+    agreedDigest: null,
+    executeBy: null,
+    attempt: 0,
+    retries: 0,
+  };
+}
+
+/** After one more event. */
+export function after(before: Standing, event: CallEvent): Standing {
+  switch (event.type) {
+    case 'ToolCallRequested':
+      throw new Error(`${event.stream} holds a second request`);
+    case 'ToolCallAllowed':
+      return { ...permission(before, 'allowed'), agreedDigest: before.actionDigest };
+    case 'ToolCallBlocked':
+      return permission(before, 'blocked');
+    case 'ApprovalRequested':
+      return permission(before, 'awaiting_approval');
+    case 'ApprovalResponded':
+      return responded(before, event.data);
+    case 'ApprovalExpired':
+    case 'ApprovalLapsed':
+      return permission(before, 'expired');
+    case 'ToolCallCancelled':
+      return permission(before, 'cancelled');
+    case 'ResponseWithdrawn':
+    case 'ApprovalEscalated':
+    case 'ApproversReminded':
+    case 'ExecutionClaimRenewed':
+      return before;
+    case 'ExecutionClaimed':
+      return { ...before, state: 'executing', attempt: event.data.attempt };
+    case 'ExecutionSucceeded':
+      return { ...before, state: 'succeeded' };
+    case 'ExecutionFailed':
+      return { ...before, state: 'failed' };
+    case 'ExecutionLapsed':
+      return { ...before, state: before.permission };
+    case 'ExecutionOutcomeUnknown':
+      return { ...before, state: 'unknown' };
+    case 'ExecutionReconciled':
+      return event.data.status === 'retry'
+        ? { ...before, state: before.permission, retries: before.retries + 1 }
+        : { ...before, state: event.data.status };
+  }
+}
+
+function permission(before: Standing, state: ToolCallState): Standing {
+  return { ...before, state, permission: state };
+}
+
+/** One approver is enough for every call of these tests, so a response resolves. */
+function responded(before: Standing, { decision, ...data }: EventData<'ApprovalResponded'>): Standing {
+  const edited =
+    decision.type === 'edit'
+      ? { ...before, arguments: decision.arguments, salt: decision.salt, actionDigest: data.actionDigest }
+      : before;
+  if (data.resolution === 'pending') return edited;
+  if (data.resolution === 'denied') return permission(edited, 'denied');
+  const approved = { ...permission(edited, 'approved'), agreedDigest: data.actionDigest, executeBy: data.executeBy };
+  return decision.type === 'answer' ? { ...approved, state: 'succeeded' } : approved;
+}
+
+/** Where a call stood after each of its events, by revision. */
+export function standingsOf(events: readonly CallEvent[]): readonly Standing[] {
+  const standings: Standing[] = [];
+  for (const event of events) {
+    const before = standings.at(-1);
+    standings.push(before === undefined ? beginning(event) : after(before, event));
+  }
+  return standings;
+}

@@ -1,0 +1,125 @@
+import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
+import { freePort } from './harness/free-port.js';
+import { startReadyServer, startServer } from './harness/server.js';
+import { within } from './harness/wait.js';
+
+cleanUpAfterEach();
+
+interface Refusal {
+  readonly code: number | null | undefined;
+  readonly output: string;
+  /** What the start left behind in the folder that it was given. */
+  readonly created: readonly string[];
+}
+
+/** Starts with files in the folder, and expects the process to end by itself. */
+async function refusalOf(
+  env: Readonly<Record<string, string>>,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Refusal> {
+  const folder = temporaryFolder();
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text);
+  const server = startServer({ folder, port: await freePort(), env });
+  const exit = await within(20_000, server.exited);
+  const created = readdirSync(folder).filter((name) => !Object.hasOwn(files, name));
+  return { code: exit?.code, output: server.output(), created };
+}
+
+describe('a configuration that cannot be used ends the start: every problem is named, nothing is created', () => {
+  test('variables', async () => {
+    const env = { COUNTERSIGN_PORT: 'abc', COUNTERSIGN_LOG_LEVEL: 'loud' };
+    const { code, output, created } = await refusalOf(env);
+    expect(code).toBe(1);
+    expect(output).toMatch(/COUNTERSIGN_PORT: .*port/);
+    expect(output).toMatch(/COUNTERSIGN_LOG_LEVEL: /);
+    expect(created).toEqual([]);
+  }, 30_000);
+
+  test('a port beyond the last', async () => {
+    const { code, output } = await refusalOf({ COUNTERSIGN_PORT: '70000' });
+    expect(code).toBe(1);
+    expect(output).toContain('COUNTERSIGN_PORT');
+  }, 30_000);
+
+  test('a policy file that is not there', async () => {
+    const { code, output, created } = await refusalOf({ COUNTERSIGN_POLICY: 'nowhere.yaml' });
+    expect(code).toBe(1);
+    expect(output).toContain('COUNTERSIGN_POLICY');
+    expect(output).toContain('nowhere.yaml');
+    expect(created).toEqual([]);
+  }, 30_000);
+
+  test('a policy file, with the line of each problem', async () => {
+    const policy = 'version: 1\ndefault: perhaps\nautoApprovedTools: ["get_*"]\nrequireApprovalTolls: ["x"]\n';
+    const { code, output, created } = await refusalOf({ COUNTERSIGN_POLICY: 'policy.yaml' }, { 'policy.yaml': policy });
+    expect(code).toBe(1);
+    expect(output).toMatch(/policy\.yaml:2: default/);
+    expect(output).toMatch(/policy\.yaml:4: requireApprovalTolls/);
+    expect(created).toEqual([]);
+  }, 30_000);
+
+  test('a tools file, with the place of each problem', async () => {
+    const tools = JSON.stringify({
+      tools: [
+        { name: 'a', http: { url: 'ftp://example.test/' } },
+        { name: 'b', module: './b.mjs', retries: 3 },
+        { name: 'c' },
+      ],
+    });
+    const { code, output, created } = await refusalOf({ COUNTERSIGN_TOOLS: 'tools.json' }, { 'tools.json': tools });
+    expect(code).toBe(1);
+    expect(output).toContain('tools[0].http.url');
+    expect(output).toContain('tools[1].retries');
+    expect(output).toContain('tools[2]');
+    expect(created).toEqual([]);
+  }, 30_000);
+
+  test('a module of a tool that is not there', async () => {
+    const tools = JSON.stringify({ tools: [{ name: 'b', module: './nowhere.mjs' }] });
+    const { code, output, created } = await refusalOf({ COUNTERSIGN_TOOLS: 'tools.json' }, { 'tools.json': tools });
+    expect(code).toBe(1);
+    expect(output).toContain('nowhere.mjs');
+    expect(created).toEqual([]);
+  }, 30_000);
+
+  test('a tokens file that is not there, or that names the same token twice', async () => {
+    const missing = await refusalOf({ COUNTERSIGN_TOKENS_FILE: 'nowhere.json' });
+    expect(missing.code).toBe(1);
+    expect(missing.output).toContain('nowhere.json');
+    const entry = { token: 'abcdefghijklmnopqrstuvwxyz0123456789', principal: 'a', roles: ['agent'] };
+    const text = JSON.stringify([entry, { ...entry, principal: 'b' }]);
+    const twice = await refusalOf({ COUNTERSIGN_TOKENS_FILE: 'tokens.json' }, { 'tokens.json': text });
+    expect(twice.code).toBe(1);
+    expect(twice.output).toContain('tokens.json');
+    // What is wrong with a secret is said without it.
+    expect(twice.output).not.toContain(entry.token);
+  }, 60_000);
+});
+
+describe('an address that other machines reach', () => {
+  test('is refused without a tokens file of the operator', async () => {
+    const { code, output, created } = await refusalOf({ COUNTERSIGN_HOST: '0.0.0.0' });
+    expect(code).toBe(1);
+    expect(output).toContain('COUNTERSIGN_TOKENS_FILE');
+    expect(output).toContain('0.0.0.0');
+    expect(created).toEqual([]);
+  }, 30_000);
+
+  test('is taken with one, and no token is printed', async () => {
+    const folder = temporaryFolder();
+    const token = 'a-token-of-the-operator-0123456789-abcdefgh';
+    const file = join(folder, 'operator.json');
+    writeFileSync(file, JSON.stringify([{ token, principal: 'carol', roles: ['approver'], groups: [] }]), {
+      mode: 0o600,
+    });
+    const env = { COUNTERSIGN_HOST: '0.0.0.0', COUNTERSIGN_TOKENS_FILE: file };
+    const server = await startReadyServer({ folder, port: await freePort(), env });
+    const answer = await server.http.send({ method: 'GET', path: '/v1/approvals', token });
+    expect(answer.status).toBe(200);
+    expect(server.output()).not.toContain(token);
+    expect(existsSync(join(folder, 'data', 'tokens.json'))).toBe(false);
+  }, 30_000);
+});

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach } from '@jest/globals';
+
+type Undo = () => void | Promise<void>;
+
+const undos: Undo[] = [];
+
+/** Registers what has to be undone after the test, however it ends; the last registered comes first. */
+export function onCleanup(undo: Undo): void {
+  undos.push(undo);
+}
+
+/** Undoes everything after each test of the calling spec. */
+export function cleanUpAfterEach(): void {
+  afterEach(async () => {
+    const failures: unknown[] = [];
+    for (const undo of undos.splice(0).reverse()) {
+      try {
+        await undo();
+      } catch (error) {
+        failures.push(error);
+      }
+    }
+    if (failures.length > 0) throw new AggregateError(failures, 'the test could not be cleaned up');
+  }, 60_000);
+}
+
+/** A folder that is gone after the test. */
+export function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-process-'));
+  onCleanup(() => {
+    rmSync(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 50 });
+  });
+  return folder;
+}

@@ -1,0 +1,78 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Random } from './random.js';
+import { startServer } from './server.js';
+import type { Server, ServerOptions } from './server.js';
+import { within } from './wait.js';
+
+/** Where the process was when it was killed. */
+export type Moment = 'starting' | 'serving' | `at ${string}`;
+
+export interface Killer {
+  /** Starts the process on the folder, kills it, and answers where. */
+  readonly killOnce: () => Promise<Moment>;
+  readonly counts: () => Readonly<Record<string, number>>;
+  /** How long each start took until it was ready, in ms; only of those that got there. */
+  readonly startsMs: () => readonly number[];
+}
+
+/** How far a process that is to die at a crash point may get without passing it often enough. */
+const crashWithinMs = 1500;
+
+/** Kills with SIGKILL: at random moments of starting and serving, and at each of the named crash points in turn. */
+export function createKiller(options: ServerOptions, random: Random, crashPoints: readonly string[]): Killer {
+  const counts: Record<string, number> = {};
+  const startsMs: number[] = [];
+  let turn = random.int(0, crashPoints.length - 1);
+
+  const killAtCrashPoint = async (name: string): Promise<Moment> => {
+    const passes = random.int(1, name.startsWith('append.') ? 40 : 4);
+    const env = { ...options.env, COUNTERSIGN_CRASH_AT: `${name}:${passes}` };
+    const server = startServer({ ...options, env });
+    // The append of its own start can be the one that it dies in.
+    await ready(server).catch(() => undefined);
+    const exit = await within(crashWithinMs, server.exited);
+    if (exit !== undefined) return assertKilled(server, `at ${name}`);
+    return kill(server, 'serving');
+  };
+  const killAtRandom = async (): Promise<Moment> => {
+    const server = startServer(options);
+    if (random.chance(0.12)) {
+      await sleep(random.int(0, Math.round(Math.max(200, ...startsMs.slice(-5)))));
+      return kill(server, 'starting');
+    }
+    await ready(server);
+    await sleep(random.int(20, 300));
+    return kill(server, 'serving');
+  };
+  const ready = async (server: Server): Promise<void> => {
+    const startedAt = performance.now();
+    await server.ready();
+    startsMs.push(performance.now() - startedAt);
+  };
+  return {
+    killOnce: async () => {
+      const isNamed = crashPoints.length > 0 && random.chance(0.5);
+      turn = (turn + 1) % Math.max(1, crashPoints.length);
+      const moment = isNamed ? await killAtCrashPoint(crashPoints[turn] ?? '') : await killAtRandom();
+      counts[moment] = (counts[moment] ?? 0) + 1;
+      return moment;
+    },
+    counts: () => counts,
+    startsMs: () => startsMs,
+  };
+}
+
+async function kill(server: Server, moment: Moment): Promise<Moment> {
+  server.kill('SIGKILL');
+  return assertKilled(server, moment);
+}
+
+/** A process that ended by itself, for whatever reason, is a finding and not a kill. */
+async function assertKilled(server: Server, moment: Moment): Promise<Moment> {
+  const exit = await server.exited;
+  server.http.close();
+  if (exit.signal !== 'SIGKILL') {
+    throw new Error(`the process ended ${moment} by itself (${JSON.stringify(exit)}); it printed:\n${server.output()}`);
+  }
+  return moment;
+}

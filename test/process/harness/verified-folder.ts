@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+/** What the product's verifiers say about the folder of a stopped process. */
+export interface Verified {
+  /** The hash chain of the log, from the first event on. */
+  readonly chain: { readonly status: string; readonly verified: number };
+  /** The read model against a replay. */
+  readonly views: { readonly same: boolean; readonly position: number; readonly differences: readonly unknown[] };
+  readonly head: number;
+}
+
+const run = promisify(execFile);
+
+/** Verifies log and read model of a data folder. @throws when the folder cannot be opened. */
+export async function verifyFolder(dataFolder: string): Promise<Verified> {
+  const script = join(import.meta.dirname, 'verify-folder.ts');
+  const { stdout } = await run(process.execPath, [script, dataFolder], { maxBuffer: 16 * 1024 * 1024 });
+  return JSON.parse(stdout) as Verified;
+}
+
+/** The same in words: nothing where all is well. */
+export async function folderComplaints(dataFolder: string): Promise<readonly string[]> {
+  const { chain, views, head } = await verifyFolder(dataFolder);
+  const complaints: string[] = [];
+  if (chain.status !== 'ok' || chain.verified !== head) {
+    complaints.push(`the hash chain is ${chain.status} after ${chain.verified} of ${head} events`);
+  }
+  if (!views.same) complaints.push(`the read model is not what a replay gives: ${JSON.stringify(views.differences)}`);
+  if (views.position !== head) complaints.push(`the read model stands at ${views.position}, the log at ${head}`);
+  return complaints;
+}

@@ -1,0 +1,79 @@
+import { expect, test } from '@jest/globals';
+import { cleanUpAfterEach } from './harness/cleanup.js';
+import { namedCrashPoints } from './harness/crash-points.js';
+import { createRandom, seedOfRun } from './harness/random.js';
+import { killRound } from './traffic/kill-round.js';
+import type { Round } from './traffic/kill-round.js';
+
+const killsWanted = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? '') || 200;
+/** So many kills of one log, then its audit: what went wrong is not far from where it is found. */
+const killsPerLog = 100;
+/** Most of a kill is the next start, which keeps one core busy: several logs at once use the others. */
+const logs = 2;
+const users = 8;
+const crashPoints = namedCrashPoints();
+const seed = seedOfRun();
+
+const killsPerRound = killsPerLog * logs;
+const rounds = Array.from({ length: Math.ceil(killsWanted / killsPerRound) }, (_, index) => ({
+  round: index + 1,
+  kills: Math.min(killsPerRound, killsWanted - index * killsPerRound),
+}));
+
+cleanUpAfterEach();
+
+test('the places at which the process can be told to die', () => {
+  expect(crashPoints).toEqual(
+    expect.arrayContaining([
+      'append.after-commit',
+      'append.before-answer',
+      'append.before-commit',
+      'resolver.after-claim',
+      'resolver.after-execute',
+      'resolver.before-claim',
+    ]),
+  );
+});
+
+test.each(rounds)(
+  'round $round of $kills kills: nothing acknowledged is lost, nothing runs twice or unapproved, every call ends',
+  async ({ round, kills }) => {
+    const results = await Promise.all(
+      Array.from({ length: logs }, (_, log) =>
+        killRound({
+          kills: Math.ceil(kills / logs),
+          random: createRandom(seed + round * logs + log),
+          crashPoints,
+          users,
+          prefix: `r${round}.${log + 1}`,
+        }),
+      ),
+    );
+    results.forEach(print);
+    expect(results.flatMap(({ complaints }) => complaints).slice(0, 30)).toEqual([]);
+    for (const { acknowledgements, executions } of results) {
+      expect(acknowledgements).toBeGreaterThan(kills / logs);
+      expect(executions).toBeGreaterThan(kills / logs / 4);
+    }
+    // A few kills are too few to meet each of them.
+    const moments = results.flatMap(({ killer }) => Object.keys(killer.counts()));
+    if (kills >= 100) expect(moments).toEqual(expect.arrayContaining(everyMoment));
+  },
+  killsPerRound * 6000 + 300_000,
+);
+
+const everyMoment = ['starting', 'serving', ...crashPoints.map((name) => `at ${name}`)];
+
+function print({ killer, tookMs, scenes, events, acknowledgements, executions }: Round): void {
+  const starts = [...killer.startsMs()].sort((one, other) => one - other);
+  const seconds = (ms: number): string => `${(ms / 1000).toFixed(1)} s`;
+  process.stdout.write(
+    [
+      `kills: ${JSON.stringify(killer.counts())}`,
+      `${scenes} scenes, ${events} events, ${acknowledgements} acknowledgements, ${executions} executions`,
+      `killing ${seconds(tookMs.kills)}, settling ${seconds(tookMs.settling)}, audit ${seconds(tookMs.audit)}`,
+      `start until ready, median ${Math.round(starts[starts.length >> 1] ?? 0)} ms, worst ${Math.round(starts.at(-1) ?? 0)} ms`,
+      '',
+    ].join('\n'),
+  );
+}

@@ -1,0 +1,29 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Http, HttpAnswer, HttpRequest } from '../harness/http.js';
+
+const patienceMs = 60_000;
+/** Expected of a process that is stopping or starting; any other 5xx is a fault of ours. */
+const unavailable = 503;
+
+/**
+ * Sends a request, and the same one again after a broken connection or a 5xx, as a careful client does: the answer is
+ * the first one below 500. `onFault` hears of answers that a kill does not explain.
+ */
+export async function sendPersistently(
+  http: Http,
+  request: HttpRequest,
+  onFault: (what: string) => void,
+): Promise<HttpAnswer> {
+  const giveUpAt = performance.now() + patienceMs;
+  for (let tries = 1; ; tries += 1) {
+    const answer = await http.send(request).catch(() => undefined);
+    if (answer !== undefined && answer.status < 500) return answer;
+    if (answer !== undefined && answer.status !== unavailable) {
+      onFault(`${request.method} ${request.path} answered ${answer.status}: ${answer.text.slice(0, 500)}`);
+    }
+    if (performance.now() > giveUpAt) {
+      throw new Error(`no answer to ${request.method} ${request.path} in ${patienceMs} ms and ${tries} tries`);
+    }
+    await sleep(Math.min(5 * tries, 40));
+  }
+}

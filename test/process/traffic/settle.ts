@@ -1,0 +1,70 @@
+import { isSettled } from '@countersign/contracts';
+import type { ToolCallView } from '@countersign/contracts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { readAuditLines } from '../audit/log.js';
+import type { Http } from '../harness/http.js';
+import type { Tokens } from '../harness/tokens.js';
+import { execute, SceneOver } from './scene.js';
+import type { Stage } from './scene.js';
+import { httpToolAgain, httpToolOnce, moduleTool, moduleToolWithoutApproval } from './tools.js';
+
+const ofTheService = new Set([moduleTool, moduleToolWithoutApproval, httpToolOnce, httpToolAgain]);
+/** The resolver's own lease is 60 s: a call that a kill left claimed becomes unknown after that. */
+const patienceMs = 90_000;
+
+/** The whole log as an auditor reads it. */
+export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnType<typeof readAuditLines>> {
+  const answer = await http.send({ method: 'GET', path: '/v1/audit/events', token: tokens.me, timeoutMs: 60_000 });
+  if (answer.status !== 200) throw new Error(`the audit log answered ${answer.status}: ${answer.text.slice(0, 300)}`);
+  return readAuditLines(answer.text);
+}
+
+/**
+ * What happens after the storm: workers come back for what they may run, people say what became of what nobody knows,
+ * deadlines and leases end. Answers the calls that are open nevertheless.
+ */
+export async function settle(http: Http, tokens: Tokens, stage: Stage): Promise<readonly string[]> {
+  const giveUpAt = Date.now() + patienceMs;
+  const log = await readAuditLog(http, tokens);
+  let open = [...new Set(log.flatMap(({ callId }) => callId ?? []))];
+  for (;;) {
+    const stillOpen: string[] = [];
+    for (const group of inGroups(open, 16)) {
+      const states = await Promise.all(group.map(async (callId) => [callId, await helpOn(stage, callId)] as const));
+      stillOpen.push(...states.flatMap(([callId, isOpen]) => (isOpen ? [callId] : [])));
+    }
+    open = stillOpen;
+    if (open.length === 0 || Date.now() > giveUpAt) return open;
+    await sleep(100);
+  }
+}
+
+function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
+}
+
+/** Does what can be done for a call now. Answers whether it is open. */
+async function helpOn(stage: Stage, callId: string): Promise<boolean> {
+  const reply = await stage.ledger.call(callId);
+  if (reply.status === 'refused') throw new Error(`${callId} is in the log and answers ${reply.code}`);
+  const call = reply.value;
+  if (isSettled(call.state) && call.state !== 'unknown') return false;
+  try {
+    await actOn(stage, call);
+  } catch (error) {
+    if (!(error instanceof SceneOver)) throw error;
+  }
+  return true;
+}
+
+async function actOn(stage: Stage, { callId, state, toolName }: ToolCallView): Promise<void> {
+  if (state === 'unknown') {
+    const status = stage.random.pick(['succeeded', 'failed', 'retry'] as const);
+    await stage.ledger.reconcile(callId, { status, note: 'asked the owner of the tool' });
+  }
+  // Pending approvals have short deadlines here, claims have leases, the service's own calls have the resolver.
+  if ((state === 'allowed' || state === 'approved') && !ofTheService.has(toolName)) {
+    // The members of a batch that cannot complete are refused until they are cancelled.
+    await execute(stage, callId, 'batch-incomplete', 'not-approved');
+  }
+}
