@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { EventType } from '@countersign/contracts';
 import { PoisonMessageError } from './message-bus.js';
 import type { Delivery, Message, MessageBus, SubscribeOptions } from './message-bus.js';
-import { eventually } from './testing/eventually.js';
+import { eventually as eventuallyWithin } from './testing/eventually.js';
 
 /** A message of the suite: an event in the form of the events topic, with this id, type and run. */
 export interface ContractMessage {
@@ -67,8 +67,16 @@ function inTurns(keys: readonly string[], each: number): ContractMessage[] {
   return numbers.flatMap((n) => keys.map((key) => ({ id: `${key}.${n}`, key })));
 }
 
-/** What every message bus promises, whatever carries the messages. */
-export function messageBusContract(name: string, open: () => Promise<MessageBusHarness>): void {
+/**
+ * What every message bus promises, whatever carries the messages.
+ * @param options `withinMs`: how long a delivery may take at most, a new member's joining included. Default 5,000.
+ */
+export function messageBusContract(
+  name: string,
+  open: () => Promise<MessageBusHarness>,
+  options: { readonly withinMs?: number } = {},
+): void {
+  const eventually = (check: () => void | Promise<void>): Promise<void> => eventuallyWithin(check, options.withinMs);
   describe(`the message bus: ${name}`, () => {
     let harness: MessageBusHarness;
     beforeEach(async () => {
@@ -77,13 +85,13 @@ export function messageBusContract(name: string, open: () => Promise<MessageBusH
     afterEach(async () => {
       await harness.close();
     });
-    const subscribe = (options: Pick<SubscribeOptions, 'onMessage'> & Partial<SubscribeOptions>) =>
+    const subscribe = (consumer: Pick<SubscribeOptions, 'onMessage'> & Partial<SubscribeOptions>) =>
       harness.bus().subscribe({
         group: 'resolvers',
         topics: [harness.topic],
         retryDelayMsMin: 5,
         retryDelayMsMax: 20,
-        ...options,
+        ...consumer,
       });
 
     describe('delivery', () => {
