@@ -1,0 +1,49 @@
+// A worker in a process of its own, to be killed. It keeps its state in a file and notes each run of its tool in another.
+import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createWorker, gateTool, type RunState, type StepOutcome } from '@countersign/worker-sdk';
+import { z } from 'zod';
+
+const { URL: url = '', AGENT = '', WORKER = '', FOLDER = '', IDEMPOTENT = '', GATED = '' } = process.env;
+const stateFile = join(FOLDER, 'state.json');
+const note = (line: string): void => {
+  appendFileSync(join(FOLDER, 'runs.log'), `${line}\n`);
+};
+
+const work = gateTool({
+  name: 'work',
+  inputSchema: z.strictObject({ n: z.int() }),
+  needsApproval: GATED === 'yes',
+  idempotent: IDEMPOTENT === 'yes',
+  execute: async ({ n }, { attempt, idempotencyKey }) => {
+    note(`begin ${String(n)} ${String(attempt)} ${idempotencyKey}`);
+    while (!existsSync(join(FOLDER, 'go'))) await sleep(20);
+    note(`end ${String(n)} ${String(attempt)} ${idempotencyKey}`);
+    return { n, attempt };
+  },
+});
+
+const worker = createWorker({
+  url,
+  token: AGENT,
+  resolverToken: WORKER,
+  agentId: 'agent',
+  tools: [work],
+  leaseMs: 1000,
+});
+const keep = (outcome: StepOutcome): StepOutcome => {
+  writeFileSync(stateFile, JSON.stringify(outcome.state));
+  return outcome;
+};
+
+const step = { runId: 'run-of-a-process', toolCalls: [{ toolCallId: 'c1', toolName: 'work', arguments: { n: 1 } }] };
+let outcome = existsSync(stateFile)
+  ? await worker.resume(JSON.parse(readFileSync(stateFile, 'utf8')) as RunState, { timeoutMs: 200 })
+  : keep(await worker.step(step, { timeoutMs: 200 }));
+while (outcome.stopReason !== null) {
+  note(`waiting ${outcome.stopReason}`);
+  outcome = keep(await worker.wait(outcome.state));
+}
+writeFileSync(join(FOLDER, 'results.json'), JSON.stringify(outcome.results));
+await worker.close();
