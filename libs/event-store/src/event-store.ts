@@ -19,7 +19,10 @@ export type AppendResult =
 
 /** Receives the log in order. Never called concurrently with itself; an `onEvents` that returns a promise is awaited. */
 export interface SubscriptionHandler {
-  /** At least one event, in log order, without gap or repeat. */
+  /**
+   * At least one event, in log order, without gap or repeat. On the embedded store, a handler that is done when it
+   * returns sees each commit before its writer is answered; one that returns a promise follows behind.
+   */
   readonly onEvents: (events: readonly RecordedEvent[]) => void | Promise<void>;
   /** The subscription has read all that was recorded when it looked. Called again each time it catches up after falling behind. */
   readonly onCaughtUp?: () => void;

@@ -19,7 +19,9 @@ export interface Subscriptions {
 }
 
 /** How many events are read at a time while catching up: what a slow subscriber costs in memory. */
-const pageSize = 200;
+const pageSize = 100;
+/** After so many pages other work gets a turn; fewer, and a busy log would grow faster than it is read. */
+const pagesPerTurn = 10;
 
 /** A subscriber that lives beside the log. `publish` tells whether it wants to hear of the next commit. */
 interface Subscriber {
@@ -67,7 +69,10 @@ function createSubscriber(
   const fail = (error: unknown): void => {
     if (isEnded()) return;
     end();
-    handler.onError(error);
+    // On its own: whatever it does, the append that is being published is committed, and its writer is told so.
+    queueMicrotask(() => {
+      handler.onError(error);
+    });
   };
   /** Hands events over; the promise of a handler that needs time. */
   const deliver = (events: readonly RecordedEvent[]): Promise<void> | undefined => {
@@ -75,14 +80,14 @@ function createSubscriber(
     return handler.onEvents(events) ?? undefined;
   };
   const catchUp = async (): Promise<void> => {
-    while (!isEnded()) {
+    for (let pages = 1; !isEnded(); pages += 1) {
       const page = log.readAll(position, pageSize);
       if (page.length === 0) {
         mode = 'live';
         handler.onCaughtUp?.();
         return;
       }
-      await (deliver(page) ?? nextTurn());
+      await (deliver(page) ?? (pages % pagesPerTurn === 0 ? nextTurn() : undefined));
     }
   };
   /** After a live delivery took time: live again if nothing was missed, else behind. */

@@ -53,7 +53,13 @@ export function createCheckpoints(ports: {
       setImmediate(run);
     },
     last: () => {
-      if (guard.health().status !== 'unavailable') logFile.checkpoint('TRUNCATE');
+      if (guard.health().status === 'unavailable') return;
+      try {
+        logFile.checkpoint('TRUNCATE');
+      } catch (error) {
+        // Nothing is lost: what is committed is in the write-ahead log, and is found there by the next opening.
+        log.warn({ error }, 'the write-ahead log could not be emptied');
+      }
     },
   };
 }

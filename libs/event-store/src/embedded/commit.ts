@@ -18,6 +18,7 @@ export interface CommitMeasure {
 
 /** Where measures go. */
 export interface CommitMetrics {
+  /** Called inside the commit: MUST be quick and not throw. */
   readonly onCommit: (measure: CommitMeasure) => void;
 }
 
@@ -106,6 +107,7 @@ function flush({ log, appender, guard }: CommitPorts): Extract<AppendResult, { s
     // The flush failed. The kernel may have dropped the pages and would call a second flush a success, so it is never
     // retried: what is on the disk is known only after the log was opened anew.
     guard.broken(`a write to the log failed and its outcome is unknown (${messageOf(error)}): restart the process`);
+    undo({ log, appender, guard }, error);
     return { status: 'unknown', cause: error };
   }
 }

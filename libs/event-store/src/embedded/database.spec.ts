@@ -1,9 +1,9 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSystemClock } from '@countersign/runtime';
-import { createSilentLog } from '@countersign/runtime/testing';
-import { noStream } from '../event-store.js';
+import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
+import { EventStoreUnavailableError, noStream } from '../event-store.js';
 import { sampleEvents, sampleStream } from '../sample-events.js';
 import { openDatabase } from './database.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
@@ -55,5 +55,30 @@ describe('the log file', () => {
     }
     await store.close();
     expect(() => readFileSync(join(folder, 'events.db-wal'))).toThrow('ENOENT');
+  });
+
+  it('that cannot be opened is named', async () => {
+    mkdirSync(join(folder, 'events.db'));
+    const opening = openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+    await expect(opening).rejects.toThrow(EventStoreUnavailableError);
+    await expect(opening).rejects.toThrow(`${join(folder, 'events.db')} cannot be opened`);
+  });
+
+  it('warns when it drops the torn end of a write that nobody was told of', async () => {
+    const [log, copy] = [createCollectingLog(), join(folder, 'copy')];
+    const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+    await store.append('a', noStream, sampleEvents(1));
+    await store.append('a', 0, sampleEvents(1));
+    mkdirSync(copy);
+    writeFileSync(join(copy, 'events.db'), readFileSync(join(folder, 'events.db')));
+    writeFileSync(join(copy, 'events.db-wal'), readFileSync(join(folder, 'events.db-wal')).subarray(0, -2000));
+    await store.close();
+    const torn = await openEmbeddedEventStore({ folder: copy, log, clock: createSystemClock() });
+    expect(await torn.head()).toBe(1);
+    expect(log.entries[0]).toMatchObject({
+      level: 'warn',
+      fields: { commits: 1, tornAt: expect.any(Number) as unknown },
+    });
+    await torn.close();
   });
 });

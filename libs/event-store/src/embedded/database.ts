@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
-import { EventStoreDamagedError } from '../event-store.js';
+import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
 import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
 import { scanWal } from './wal-scan.js';
 import type { WalScan } from './wal-scan.js';
@@ -49,16 +49,25 @@ export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
     throw new EventStoreDamagedError(`${file} is cut off after ${bytes} bytes: restore the folder from a backup`);
   }
   const wal = scanWal(`${file}-wal`, headPage);
-  const database = new DatabaseSync(file);
+  const database = openFile(file);
   try {
-    configure(database);
+    configure(database, file);
     if (isUnwritten(database)) create(database);
     checkSchema(database, file);
     if (bytesMax !== undefined) limitPages(database, bytesMax);
     return { database, file, wal };
   } catch (error) {
     database.close();
-    throw asDamage(error, file);
+    throw nameFailure(error, file);
+  }
+}
+
+/** @throws EventStoreUnavailableError when the file cannot be opened, for want of a right, say. */
+export function openFile(file: string): DatabaseSync {
+  try {
+    return new DatabaseSync(file);
+  } catch (error) {
+    throw new EventStoreUnavailableError(`${file} cannot be opened: ${messageOf(error)}`, { cause: error });
   }
 }
 
@@ -66,14 +75,13 @@ function sizeOf(file: string): number {
   return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
 }
 
-function configure(database: DatabaseSync): void {
+function configure(database: DatabaseSync, file: string): void {
   // FULL: a commit returns only after the write-ahead log is on the disk.
   // Checkpoints are asked for (an automatic one swallows its errors), and no page leaves the cache before its commit, so
   // that the frames of a transaction are in order of pages.
   database.exec(`
     PRAGMA page_size = 4096;
     PRAGMA auto_vacuum = NONE;
-    PRAGMA journal_mode = WAL;
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA cache_spill = OFF;
@@ -81,6 +89,8 @@ function configure(database: DatabaseSync): void {
     PRAGMA cell_size_check = ON;
     PRAGMA trusted_schema = OFF;
   `);
+  const mode = database.prepare('PRAGMA journal_mode = WAL').get()?.['journal_mode'];
+  if (mode !== 'wal') throw new EventStoreUnavailableError(`${file} cannot be used here: it needs a local file system`);
 }
 
 function limitPages(database: DatabaseSync, bytesMax: number): void {
@@ -121,8 +131,11 @@ function checkSchema(database: DatabaseSync, file: string): void {
   );
 }
 
-function asDamage(error: unknown, file: string): unknown {
-  if (!isSqliteError(error, sqliteCodes.corrupt, sqliteCodes.notADatabase, 1)) return error;
+function nameFailure(error: unknown, file: string): unknown {
+  if (!isSqliteError(error)) return error;
+  if (!isSqliteError(error, sqliteCodes.sqlError, sqliteCodes.corrupt, sqliteCodes.notADatabase)) {
+    return new EventStoreUnavailableError(`${file} cannot be opened: ${messageOf(error)}`, { cause: error });
+  }
   return new EventStoreDamagedError(
     `${file} is damaged (${messageOf(error)}): restore the folder from a backup; do not repair it by hand`,
     { cause: error },

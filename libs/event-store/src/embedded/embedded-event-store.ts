@@ -80,7 +80,12 @@ function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEve
       database.close();
       lock.release();
     });
-    options.log.info({ file, ...wal }, 'the event store is open');
+    if (wal.tornAt === undefined) options.log.info({ file, ...wal }, 'the event store is open');
+    else
+      options.log.warn(
+        { file, ...wal },
+        'the event store is open; a write that nobody was told of was torn, and is dropped',
+      );
     return store;
   } catch (error) {
     database.close();

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
 import { EventStoreUnavailableError } from '../event-store.js';
+import { openFile } from './database.js';
 import { isSqliteError, sqliteCodes } from './sqlite-errors.js';
 
 /** The exclusive right to one data folder. */
@@ -15,9 +15,10 @@ export interface FolderLock {
  * @throws EventStoreUnavailableError naming the folder and the holder.
  */
 export function lockFolder(folder: string): FolderLock {
-  mkdirSync(folder, { recursive: true });
+  // What agents ask for is nobody else's business.
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pidFile = join(folder, 'events.pid');
-  const holder = new DatabaseSync(join(folder, 'events.lock'));
+  const holder = openFile(join(folder, 'events.lock'));
   try {
     holder.exec('BEGIN EXCLUSIVE');
   } catch (error) {

@@ -1,5 +1,5 @@
 /** SQLite's primary result codes that need an answer of their own. */
-export const sqliteCodes = { busy: 5, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 } as const;
+export const sqliteCodes = { sqlError: 1, busy: 5, ioError: 10, corrupt: 11, full: 13, notADatabase: 26 } as const;
 
 /** Whether an error comes from SQLite, with one of the given primary result codes (any, when none is given). */
 export function isSqliteError(error: unknown, ...codes: readonly number[]): boolean {

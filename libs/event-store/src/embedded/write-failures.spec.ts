@@ -131,7 +131,7 @@ describe('a commit', () => {
   });
 
   it('whose flush failed has an unknown outcome, and is never flushed again', () => {
-    const { append, guard, clock, calls, published, close } = writer({ commit: [ioError] });
+    const { append, guard, clock, calls, published, reader, close } = writer({ commit: [ioError] });
     expect(append()).toEqual({ status: 'unknown', cause: ioError });
     expect(guard.health()).toMatchObject({
       status: 'unavailable',
@@ -141,6 +141,7 @@ describe('a commit', () => {
     expect(() => append()).toThrow(EventStoreUnavailableError);
     expect(calls.filter((call) => call === 'commit')).toHaveLength(1);
     expect(published).toEqual([]);
+    expect(reader.readAll(0, 10)).toEqual([]);
     close();
   });
 
