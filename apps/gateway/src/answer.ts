@@ -1,3 +1,4 @@
+import type { ErrorCode } from '@countersign/contracts';
 import type { Rejection } from '@countersign/commands';
 import { statusOf, toProblem } from '@countersign/shell';
 
@@ -8,6 +9,8 @@ export interface Answer {
   readonly body: unknown;
   /** Where the log stood when a write was done. */
   readonly position?: number;
+  /** The code of a "no". */
+  readonly code?: ErrorCode;
 }
 
 /** A read's answer. */
@@ -22,5 +25,5 @@ export function written(status: 200 | 201, body: unknown, position: number): Ans
 
 /** A "no" as an answer. */
 export function refused(rejection: Rejection): Answer {
-  return { status: statusOf(rejection.code), body: toProblem(rejection) };
+  return { status: statusOf(rejection.code), body: toProblem(rejection), code: rejection.code };
 }

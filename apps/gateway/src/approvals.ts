@@ -7,7 +7,6 @@ import type { Answer } from './answer.js';
 import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
-import { argumentsTooLarge, tooLarge } from './tool-calls.js';
 import { invalidRequest } from './validation.js';
 import { visibilityFor } from './visibility.js';
 
@@ -38,14 +37,10 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return ok(toApprovalView(row, visibilityFor(actor, row.call)));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
-      const large = editTooLarge(body);
-      if (large !== undefined) return large;
       const outcome = await commands.respond(actor, approvalId, body, commandId);
       return conclude(ports, 'RespondToApproval', outcome, () => approvalView(ports, actor, approvalId));
     },
     respondInBulk: async ({ actor, commandId }, body) => {
-      const large = editTooLarge(body);
-      if (large !== undefined) return large;
       const outcome = await commands.respondInBulk(actor, body, commandId);
       return conclude(ports, 'RespondInBulk', outcome, (results) => ({
         results: results.map((result) => toResult(ports, actor, result)),
@@ -62,11 +57,6 @@ function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: str
   const row = readModel.approval(actor.tenant, approvalId);
   if (row === undefined) throw new Error(`the read model has reached a write of ${approvalId} but does not know it`);
   return toApprovalView(row, visibilityFor(actor, row.call));
-}
-
-function editTooLarge({ decision }: { readonly decision: RespondBody['decision'] }): Answer | undefined {
-  const large = decision.type === 'edit' ? tooLarge(decision.arguments, 'decision.arguments') : [];
-  return large.length > 0 ? argumentsTooLarge(large) : undefined;
 }
 
 function toResult(ports: GatewayPorts, actor: Actor, result: BulkResult) {

@@ -55,6 +55,7 @@ const pageSize = 100;
  */
 export function createEventFeed(ports: GatewayPorts): EventFeed {
   const { readModel, clock } = ports;
+  const frameFor = createFrames(ports);
   const readers = new Set<Reader>();
   let last: { readonly from: number; readonly applied: Applied } | undefined;
   let head = readModel.checkpoint();
@@ -106,7 +107,7 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
         continue;
       }
       for (const event of await nextOf(reader)) {
-        if (wants(reader, event) && !reader.sink.write(frameFor(ports, reader.actor, event))) await drained(reader);
+        if (wants(reader, event) && !reader.sink.write(frameFor(reader.actor, event))) await drained(reader);
         if (isClosed(reader)) return;
       }
     }
@@ -166,13 +167,14 @@ function wants({ actor, selection }: Reader, { type, metadata }: RecordedEvent):
 }
 
 /** The text of an event, made once for all readers that may see the same of it. */
-const frames = new WeakMap<RecordedEvent, { whole?: string; masked?: string }>();
-
-function frameFor(ports: GatewayPorts, actor: Actor, event: RecordedEvent): string {
-  const made = frames.get(event) ?? {};
-  if (frames.get(event) === undefined) frames.set(event, made);
-  if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, toEventView(event)));
-  return (made.masked ??= frameOf(event, toMaskedEventView(event)));
+function createFrames(ports: GatewayPorts): (actor: Actor, event: RecordedEvent) => string {
+  const frames = new WeakMap<RecordedEvent, { whole?: string; masked?: string }>();
+  return (actor, event) => {
+    const made = frames.get(event) ?? {};
+    frames.set(event, made);
+    if (mayReadWhole(ports, actor, event)) return (made.whole ??= frameOf(event, toEventView(event)));
+    return (made.masked ??= frameOf(event, toMaskedEventView(event)));
+  };
 }
 
 function frameOf({ position, type }: RecordedEvent, view: unknown): string {

@@ -6,6 +6,7 @@ import type { ReadinessCheck } from '@countersign/shell';
 import type { IdempotencyStore } from './idempotency.js';
 import type { GatewayMetrics } from './metrics.js';
 import type { Tokens } from './tokens.js';
+import type { Tracing } from './tracing.js';
 
 /** What the gateway stands on. It writes through `commands` alone. */
 export interface GatewayPorts {
@@ -20,4 +21,6 @@ export interface GatewayPorts {
   readonly log: Log;
   /** Beside the event store and the projection: what else must be well before `/readyz` says so. */
   readonly checks?: readonly ReadinessCheck[];
+  /** Off by default. */
+  readonly tracing?: Tracing;
 }

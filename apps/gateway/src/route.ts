@@ -1,6 +1,7 @@
 import type { ErrorCode } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
+import type { FieldProblem } from '@countersign/shell';
 import type { z } from 'zod';
 
 /** Every role of the tenant may. */
@@ -19,6 +20,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly body?: Body;
   /** An absent body counts as `{}`. */
   readonly isBodyOptional?: boolean;
+  /** What is too large in a body, by path; asked before the body is validated. */
+  readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldProblem[];
   readonly query?: Query;
   /** What it answers with, by status; for a stream, its content type instead. */
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;

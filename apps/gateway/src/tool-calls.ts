@@ -1,5 +1,5 @@
 import { isDecided, isSettled, limits } from '@countersign/contracts';
-import type { JsonValue, RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
+import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
@@ -39,8 +39,6 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
   const { commands, readModel } = ports;
   return {
     request: async ({ actor, commandId }, body) => {
-      const large = body.calls.flatMap((call, index) => tooLarge(call.arguments, `calls.${String(index)}.arguments`));
-      if (large.length > 0) return argumentsTooLarge(large);
       const outcome = await commands.requestToolCalls(actor, body, commandId);
       return conclude(
         ports,
@@ -144,20 +142,5 @@ async function cancelRun(
       else notCancelled.push({ callId, code: outcome.rejection.code, detail: outcome.rejection.detail });
     });
     return { runId, cancelled, notCancelled };
-  });
-}
-
-/** The path, when the arguments there have more bytes than one call may have. */
-export function tooLarge(args: JsonValue, path: string): string[] {
-  return Buffer.byteLength(JSON.stringify(args)) > limits.argumentsBytesMax ? [path] : [];
-}
-
-/** The answer to arguments with more bytes than one call may have. */
-export function argumentsTooLarge(paths: readonly string[]): Answer {
-  const message = `has more than ${String(limits.argumentsBytesMax)} bytes of JSON`;
-  return refused({
-    code: 'payload-too-large',
-    detail: paths.map((path) => `${path} ${message}`).join('; '),
-    errors: paths.map((path) => ({ path, message })),
   });
 }

@@ -17,10 +17,12 @@ export interface ApiRequest extends FastifyRequest {
   actor: Actor | undefined;
   /** The body as it was sent; kept only when an idempotency key asks for its hash. */
   bodyBytes: Buffer | undefined;
+  bodyLength: number;
   /** On the monotonic clock. */
   startedAtMs: number;
-  /** The id of its route in the table; empty until the guard has looked. */
+  /** The id of its route in the table; `none` until the guard has looked. */
   routeId: string;
+  endSpan: ((status: number) => void) | undefined;
   readonly raw: IncomingMessage;
 }
 
@@ -28,6 +30,8 @@ export interface ApiRequest extends FastifyRequest {
 export interface Exchange {
   readonly ports: GatewayPorts;
   readonly gateway: Gateway;
+  /** The process is about to stop: connections are not kept. */
+  readonly isDraining: () => boolean;
 }
 
 const noBody = Buffer.alloc(0);
@@ -81,6 +85,11 @@ function bodyOf<B extends z.ZodType>(route: Route<B>, request: ApiRequest): z.ou
   if (body === undefined && route.body !== undefined && route.isBodyOptional !== true) {
     throw new ProblemError('invalid-request', 'this needs a JSON body');
   }
+  const oversize = route.oversize?.(body, request.bodyLength) ?? [];
+  if (oversize.length > 0) {
+    const detail = oversize.map(({ path, message }) => `${path} ${message}`).join('; ');
+    throw new ProblemError('payload-too-large', detail, { errors: oversize });
+  }
   return parseWith(route.body ?? nothing, body === undefined ? {} : body) as z.output<B>;
 }
 
@@ -114,12 +123,26 @@ export function positionOf(name: string, value: string | string[]): number {
 }
 
 /** Sends an answer as it is: one JSON text, no serializer in between. */
-export function send({ ports }: Exchange, request: ApiRequest, reply: FastifyReply, answer: Answer): void {
+export function send({ ports, isDraining }: Exchange, request: ApiRequest, reply: FastifyReply, answer: Answer): void {
   const { status, body, position } = answer;
   if (position !== undefined) void reply.header('countersign-position', position);
+  if (isDraining()) void reply.header('connection', 'close');
   void reply
     .code(status)
     .header('content-type', status >= 400 ? 'application/problem+json' : 'application/json')
     .send(JSON.stringify(body));
-  ports.metrics.requestAnswered(request.routeId, status, performance.now() - request.startedAtMs);
+  if (status === 403) logForbidden(ports, request, answer);
+  answered(ports, request, status);
+}
+
+/** Counts an answered request, and ends its span. */
+export function answered({ metrics }: GatewayPorts, request: ApiRequest, status: number): void {
+  // What the server refused before it looked at the request has no start.
+  if (request.startedAtMs > 0)
+    metrics.requestAnswered(request.routeId, status, performance.now() - request.startedAtMs);
+  request.endSpan?.(status);
+}
+
+function logForbidden({ log }: GatewayPorts, { actor, routeId }: ApiRequest, { code }: Answer): void {
+  log.warn({ principal: actor?.principal, tenant: actor?.tenant, route: routeId, code }, 'refused: not allowed');
 }

@@ -13,6 +13,7 @@ import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { authenticate } from './authenticate.js';
 import { parseBody } from './body.js';
+import { answered } from './exchange.js';
 import type { ApiRequest } from './exchange.js';
 import { GatewayModule } from './gateway.module.js';
 import { RolesGuard } from './roles.guard.js';
@@ -48,8 +49,7 @@ export async function createGatewayApp(ports: GatewayPorts, { host, port }: Gate
   const filter = new ProblemFilter(ports.log, {
     known: (error) => knownError(ports, error),
     onAnswered: (request, status) => {
-      const { routeId, startedAtMs } = request as ApiRequest;
-      ports.metrics.requestAnswered(routeId, status, performance.now() - startedAtMs);
+      answered(ports, request as ApiRequest, status);
     },
   });
   const server = createHttpServer({
@@ -64,7 +64,7 @@ export async function createGatewayApp(ports: GatewayPorts, { host, port }: Gate
     abortOnError: false,
   };
   const app = await NestFactory.create<NestFastifyApplication>(
-    GatewayModule.over({ ports, gateway }),
+    GatewayModule.over({ ports, gateway, isDraining: server.isDraining }),
     server.adapter,
     options,
   );
@@ -100,8 +100,10 @@ export async function createGatewayApp(ports: GatewayPorts, { host, port }: Gate
 function readRequests({ fastify }: HttpServer, ports: GatewayPorts): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyBytes', undefined);
+  fastify.decorateRequest('bodyLength', 0);
   fastify.decorateRequest('startedAtMs', 0);
-  fastify.decorateRequest('routeId', '');
+  fastify.decorateRequest('routeId', 'none');
+  fastify.decorateRequest('endSpan', undefined);
   fastify.addHook('onRequest', (received, _reply, done) => {
     const request = received as ApiRequest;
     request.startedAtMs = performance.now();
@@ -116,6 +118,7 @@ function readRequests({ fastify }: HttpServer, ports: GatewayPorts): void {
     const request = received as ApiRequest;
     let body: unknown;
     const failure = attempt(() => {
+      request.bodyLength = bytes.length;
       if (request.headers['idempotency-key'] !== undefined) request.bodyBytes = bytes as Buffer;
       body = parseBody(bytes as Buffer);
     });

@@ -1,6 +1,6 @@
 import { Controller, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { createOpenApiDocument } from '../openapi.js';
+import { createOpenApiDocument } from '../openapi/document.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
 

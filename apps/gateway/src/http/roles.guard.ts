@@ -17,7 +17,10 @@ export class RolesGuard implements CanActivate {
     const route = routeOf(context.getHandler());
     const request = context.switchToHttp().getRequest<ApiRequest>();
     const { actor } = request;
-    if (route !== undefined) request.routeId = route.id;
+    if (route !== undefined) {
+      request.routeId = route.id;
+      request.endSpan = this.#ports.tracing?.requestStarted(route.id, request.headers.traceparent);
+    }
     if (route?.roles === 'public') return true;
     if (actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
     if (route !== undefined && mayUse(route, actor)) return true;

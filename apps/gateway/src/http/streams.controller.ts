@@ -63,6 +63,8 @@ function openSink(reply: FastifyReply): EventSink {
   reply.hijack();
   // A proxy that waits for a full buffer would hold events back.
   raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+  // A broken connection is told by `close`; an error without a listener would end the process.
+  raw.on('error', () => undefined);
   return {
     write: (text) => raw.write(text),
     onDrain: (listener) => raw.once('drain', listener),

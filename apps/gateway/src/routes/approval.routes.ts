@@ -6,6 +6,7 @@ import {
 } from '@countersign/contracts';
 import { approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
+import { oversizeEdit } from '../size-limits.js';
 
 const vote = [
   'unknown-approval',
@@ -52,6 +53,7 @@ export const approvalRoutes = {
     summary: 'Answer an approval',
     roles: ['approver'],
     body: respondSchema,
+    oversize: oversizeEdit,
     answers: { 200: approvalViewSchema },
     codes: vote,
   }),
@@ -63,6 +65,7 @@ export const approvalRoutes = {
     summary: 'Give one answer to many approvals',
     roles: ['approver'],
     body: respondInBulkSchema,
+    oversize: oversizeEdit,
     answers: { 200: bulkResultsSchema },
     codes: [],
   }),

@@ -51,7 +51,7 @@ export const executionRoutes = {
     roles: ['resolver'],
     body: outcomeSchema,
     answers: { 200: toolCallViewSchema },
-    codes: ['not-found', 'stale-claim', 'already-settled'],
+    codes: ['not-found', 'stale-claim'],
   }),
   submitOutput: defineRoute({
     id: 'submitClientOutput',
@@ -62,14 +62,7 @@ export const executionRoutes = {
     roles: ['agent', 'admin'],
     body: clientOutputSchema,
     answers: { 200: toolCallViewSchema },
-    codes: [
-      'not-found',
-      'not-client-executed',
-      'not-approved',
-      'already-settled',
-      'approval-lapsed',
-      'batch-incomplete',
-    ],
+    codes: ['not-found', 'not-client-executed', 'not-approved', 'already-settled', 'approval-lapsed'],
   }),
   reconcile: defineRoute({
     id: 'reconcileExecution',

@@ -9,6 +9,7 @@ import {
 } from '@countersign/contracts';
 import { cancelledRunSchema, toolCallsSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
+import { oversizeCalls } from '../size-limits.js';
 
 /** What agents do with their calls and runs. */
 export const toolCallRoutes = {
@@ -20,6 +21,7 @@ export const toolCallRoutes = {
     summary: 'Request the calls of one model step',
     roles: ['agent'],
     body: requestToolCallsSchema,
+    oversize: oversizeCalls,
     answers: { 201: toolCallsSchema, 200: toolCallsSchema },
     codes: ['tool-call-mismatch', 'invalid-arguments'],
   }),
@@ -44,15 +46,7 @@ export const toolCallRoutes = {
     body: requestApprovalSchema,
     isBodyOptional: true,
     answers: { 201: approvalViewSchema },
-    codes: [
-      'not-found',
-      'not-requested',
-      'already-resolved',
-      'already-pending',
-      'blocked-by-policy',
-      'already-claimed',
-      'already-settled',
-    ],
+    codes: ['not-found', 'already-resolved', 'already-pending'],
   }),
   cancelToolCall: defineRoute({
     id: 'cancelToolCall',

@@ -7,7 +7,7 @@ import { toolCallDecider } from '@countersign/domain';
 import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
-import type { PolicyContent } from '@countersign/policy';
+import type { Policies } from '@countersign/policy';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
@@ -56,7 +56,7 @@ export interface World {
 
 /** What a spec may replace. */
 export interface WorldOptions {
-  readonly policies?: readonly PolicyContent[];
+  readonly policies?: Policies;
   readonly tools?: ServiceTools;
   readonly clock?: Clock;
   readonly ids?: Ids;
@@ -79,7 +79,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   });
   const commands = createCommands({
     handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
-    policies: createPolicies(options.policies ?? []),
+    policies: options.policies ?? createPolicies([]),
     tools: options.tools ?? { find: () => undefined },
     schemas: createArgumentSchemas(),
     clock,

@@ -19,6 +19,7 @@ export interface HttpServer {
   readonly fastify: FastifyInstance;
   /** From now on every new request is answered 503, and connections are not kept. */
   readonly drain: () => void;
+  readonly isDraining: () => boolean;
 }
 
 /** A whole request must be there after this long: nobody holds a connection by sending a byte a minute. */
@@ -51,6 +52,12 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.removeAllContentTypeParsers();
   let isDraining = false;
+  const sockets = new Set<Socket>();
+  fastify.server.on('connection', (socket: Socket) => {
+    if (isDraining) socket.destroy();
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   fastify.addHook('onRequest', (request, reply, done) => {
     setHeaders(reply);
     if (isDraining) {
@@ -67,7 +74,12 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
     fastify,
     drain: () => {
       isDraining = true;
+      // A connection whose last answer still said keep-alive must not hold up the end,
+      fastify.server.keepAliveTimeout = 1;
+      // nor one that was opened and never used: Node does not count it as idle.
+      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
     },
+    isDraining: () => isDraining,
   };
 }
 

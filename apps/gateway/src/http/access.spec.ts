@@ -1,0 +1,169 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { roles } from '@countersign/commands';
+import type { ApprovalView } from '@countersign/contracts';
+import { allRoutes } from '../routes.js';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+let world: World;
+let api: Api;
+let approval: ApprovalView;
+beforeAll(async () => {
+  world = await openWorld();
+  api = createApi(world);
+  approval = await api.pending({ arguments: { path: '/etc/hosts', password: 'hunter2' } }, { runId: 'run-of-default' });
+});
+afterAll(() => world.close());
+
+const people = { agent: 'agent', approver: 'ann', resolver: 'worker', auditor: 'auditor', admin: 'admin' } as const;
+/** As the contract says it, written down a second time. */
+const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
+  'POST /v1/tool-calls': ['agent'],
+  'GET /v1/tool-calls/:callId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'POST /v1/tool-calls/:callId/approvals': ['agent'],
+  'POST /v1/tool-calls/:callId/cancel': ['agent', 'admin'],
+  'GET /v1/runs/:runId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'POST /v1/runs/:runId/cancel': ['agent', 'admin'],
+  'GET /v1/approvals': ['approver', 'auditor', 'admin'],
+  'GET /v1/approvals/:approvalId': ['approver', 'auditor', 'admin'],
+  'POST /v1/approvals/:approvalId/responses': ['approver'],
+  'POST /v1/approvals/responses': ['approver'],
+  'DELETE /v1/approvals/:approvalId/responses/mine': ['approver'],
+  'POST /v1/tool-calls/:callId/claim': ['resolver'],
+  'POST /v1/tool-calls/:callId/claim/renew': ['resolver'],
+  'POST /v1/tool-calls/:callId/outcome': ['resolver'],
+  'POST /v1/tool-calls/:callId/output': ['agent', 'admin'],
+  'POST /v1/tool-calls/:callId/reconcile': ['admin'],
+  'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
+  'GET /v1/audit/events': ['auditor'],
+};
+const guarded = allRoutes.filter((route) => route.roles !== 'public');
+const matrix = guarded.flatMap(({ method, path }) => roles.map((role) => [method, path, role] as const));
+
+/** The path with the ids of what the tenant `default` has. */
+const filled = (path: string): string =>
+  path
+    .replace(':callId', approval.callId)
+    .replace(':approvalId', approval.approvalId)
+    .replace(':runId', approval.runId);
+/** Never a body that would be taken: who may not is refused before anybody reads it. */
+const sendAs = (as: string | null, method: string, path: string) => {
+  const signal = AbortSignal.timeout(500);
+  const body = method === 'POST' ? { body: { nonsense: true } } : {};
+  return api
+    .send<{ code?: string }>(method, path, { as, ...body, signal })
+    .catch(() => ({ status: 200, body: { code: 'streams' } }));
+};
+
+describe('roles', () => {
+  it('are written down for every route', () => {
+    expect(Object.keys(allowed).sort()).toEqual(guarded.map(({ method, path }) => `${method} ${path}`).sort());
+  });
+
+  it.each(matrix)('%s %s as %s', async (method, path, role) => {
+    const mayUse = allowed[`${method} ${path}`]?.includes(role) === true;
+    const { status, body } = await sendAs(people[role], method, filled(path));
+    if (mayUse) expect(status).not.toBe(403);
+    else expect([status, body.code]).toEqual([403, 'forbidden']);
+  });
+
+  it.each(guarded)('$method $path is for nobody without a role', async ({ method, path }) => {
+    expect((await sendAs('nobody', method, filled(path))).status).toBe(403);
+  });
+});
+
+describe('tokens', () => {
+  it.each(guarded)('$method $path needs one', async ({ method, path }) => {
+    const { status, body } = await sendAs(null, method, filled(path));
+    expect([status, body.code]).toEqual([401, 'unauthenticated']);
+    expect((await sendAs('stolen', method, filled(path))).status).toBe(401);
+  });
+
+  it.each([
+    ['no scheme', 'agent-token'],
+    ['another scheme', 'Basic YWdlbnQ6dG9rZW4='],
+    ['nothing after the scheme', 'Bearer '],
+    ['two tokens', 'Bearer agent-token, ann-token'],
+    ['an empty header', ''],
+  ])('%s is none', async (_what, authorization) => {
+    const { status, headers } = await api.send('GET', '/v1/runs/r', { as: null, headers: { authorization } });
+    expect([status, headers.get('www-authenticate')]).toEqual([401, 'Bearer realm="countersign"']);
+  });
+
+  it('are asked for before the body is read', async () => {
+    const { status } = await api.send('POST', '/v1/tool-calls', { as: null, raw: '{"broken' });
+    expect(status).toBe(401);
+  });
+
+  it('are refused in the log by where they were sent, and never by themselves', async () => {
+    await sendAs('stolen', 'GET', '/v1/runs/r?x=stolen-token');
+    await sendAs('ann', 'POST', '/v1/tool-calls');
+    const [unauthenticated, forbidden] = world.log.entries.slice(-2);
+    expect(unauthenticated).toMatchObject({ level: 'warn', fields: { path: '/v1/runs/r', why: 'unknown token' } });
+    expect(forbidden).toMatchObject({ level: 'warn', fields: { principal: 'ann', route: 'requestToolCalls' } });
+    expect(JSON.stringify(world.log.entries)).not.toContain('stolen-token');
+  });
+
+  it('with the scheme in another case are taken', async () => {
+    const headers = { authorization: 'bearer agent-token' };
+    expect((await api.send('GET', `/v1/runs/${approval.runId}`, { as: null, headers })).status).toBe(200);
+  });
+});
+
+describe('another tenant', () => {
+  const asOther = (method: string, path: string, body?: unknown) => api.send(method, path, { as: 'other', body });
+
+  it.each([
+    ['GET', '/v1/tool-calls/:callId', undefined],
+    ['GET', '/v1/tool-calls/:callId?waitMs=1000&until=settled', undefined],
+    ['POST', '/v1/tool-calls/:callId/approvals', {}],
+    ['POST', '/v1/tool-calls/:callId/cancel', { reason: 'x' }],
+    ['GET', '/v1/runs/:runId', undefined],
+    ['POST', '/v1/runs/:runId/cancel', { reason: 'x' }],
+    ['GET', '/v1/approvals/:approvalId', undefined],
+    ['POST', '/v1/approvals/:approvalId/responses', { decision: { type: 'approve' } }],
+    ['DELETE', '/v1/approvals/:approvalId/responses/mine', undefined],
+    ['POST', '/v1/tool-calls/:callId/claim', { resolverId: 'w' }],
+    ['POST', '/v1/tool-calls/:callId/claim/renew', { attempt: 1 }],
+    ['POST', '/v1/tool-calls/:callId/outcome', { attempt: 1, status: 'failed', error: 'x' }],
+    ['POST', '/v1/tool-calls/:callId/output', { status: 'failed', error: 'x' }],
+    ['POST', '/v1/tool-calls/:callId/reconcile', { status: 'failed', note: 'x' }],
+    ['GET', '/v1/audit/tool-calls/:callId/events', undefined],
+  ])('%s %s finds nothing', async (method, path, body) => {
+    const head = await world.store.head();
+    const { status, body: answer } = await asOther(method, filled(path), body);
+    expect(status).toBe(404);
+    expect(JSON.stringify(answer)).not.toContain('hunter2');
+    expect(await world.store.head()).toBe(head);
+  });
+
+  it('sees no approvals, whatever it filters by', async () => {
+    for (const query of ['', `?runId=${approval.runId}`, '?state=pending&limit=1000']) {
+      expect((await asOther('GET', `/v1/approvals${query}`)).body).toMatchObject({ approvals: [], nextCursor: null });
+    }
+  });
+
+  it('gets a bulk answer that knows nothing', async () => {
+    const body = { approvalIds: [approval.approvalId], decision: { type: 'approve' } };
+    const { body: answer } = await asOther('POST', '/v1/approvals/responses', body);
+    expect(answer).toMatchObject({ results: [{ status: 'rejected', problem: { code: 'unknown-approval' } }] });
+    expect(JSON.stringify(answer)).not.toContain('arguments');
+  });
+
+  it('exports an empty log', async () => {
+    expect((await asOther('GET', '/v1/audit/events')).body).toBe('');
+  });
+
+  it('may use the same run and call ids: they are other calls', async () => {
+    const calls = [{ toolCallId: 'call-1', toolName: 'other_tool', arguments: { n: 1 } }];
+    const { status, body } = await asOther('POST', '/v1/tool-calls', { runId: approval.runId, calls });
+    expect(status).toBe(201);
+    expect(JSON.stringify(body)).not.toContain(approval.callId);
+    expect((await api.send('GET', `/v1/runs/${approval.runId}`)).body).toMatchObject({
+      calls: [{ toolName: 'delete_file' }],
+    });
+  });
+});

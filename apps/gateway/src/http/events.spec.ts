@@ -1,0 +1,212 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { RecordedEvent } from '@countersign/contracts';
+import { createSystemClock } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { openDeafStream, openStream } from '../testing/event-stream.js';
+import type { Message, Stream } from '../testing/event-stream.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+/** A clock whose 15 seconds are over at once, where a spec wants heartbeats. */
+let hurryMs: number | null = null;
+const system = createSystemClock();
+const clock: Clock = {
+  ...system,
+  setTimer: (delayMs, fn) => system.setTimer(delayMs === 15_000 ? (hurryMs ?? delayMs) : delayMs, fn),
+};
+
+let world: World;
+let api: Api;
+let streams: Stream[] = [];
+beforeEach(async () => {
+  hurryMs = null;
+  world = await openWorld({ clock });
+  api = createApi(world);
+});
+afterEach(async () => {
+  for (const stream of streams) stream.close();
+  streams = [];
+  await world.close();
+});
+
+const open = async (query = '', as = 'auditor', headers = {}) => {
+  const stream = await openStream(`${world.url}/v1/events${query}`, as, headers);
+  streams.push(stream);
+  return stream;
+};
+const settle = () => new Promise((resolve) => setTimeout(resolve, 30));
+const log = (): Promise<readonly RecordedEvent[]> => world.store.readAll(0, 10_000);
+const idsOf = (messages: readonly Message[]) => messages.map(({ id }) => Number(id));
+
+describe('a stream of events', () => {
+  it('starts at the first event, goes on live, and says of each what it is', async () => {
+    const { callId } = await api.pending();
+    const stream = await open();
+    expect(stream.headers.get('content-type')).toMatch(/^text\/event-stream/);
+    await stream.until(2);
+    await api.request();
+    const messages = await stream.until(4);
+    expect(messages.map(({ event }) => event)).toEqual([
+      'ToolCallRequested',
+      'ApprovalRequested',
+      'ToolCallRequested',
+      'ToolCallAllowed',
+    ]);
+    expect(idsOf(messages)).toEqual((await log()).map(({ position }) => position));
+    expect(messages[0]?.data).toMatchObject({
+      type: 'ToolCallRequested',
+      callId,
+      tenant: 'default',
+      revision: 0,
+      position: 1,
+    });
+  });
+
+  it('from a position shows what comes after it', async () => {
+    await api.pending();
+    await api.pending();
+    const stream = await open('?after=2');
+    expect(idsOf(await stream.until(2))).toEqual([3, 4]);
+  });
+
+  it('from now shows what is live only, and a reader that loses it before the first event misses none', async () => {
+    await api.pending();
+    const stream = await open('?after=now');
+    await settle();
+    expect(stream.messages).toEqual([]);
+    stream.close();
+    await api.pending();
+    const again = await open('?after=now', 'auditor', { 'last-event-id': stream.lastId() ?? '' });
+    expect(idsOf(await again.until(2))).toEqual([3, 4]);
+  });
+
+  it('is resumed by the last id that was seen, whatever the address says', async () => {
+    await api.pending();
+    await api.pending();
+    const stream = await open('?after=0', 'auditor', { 'last-event-id': '3' });
+    expect(idsOf(await stream.until(1))).toEqual([4]);
+  });
+
+  it('may start beyond the end: then it shows what comes after that', async () => {
+    await api.pending();
+    const stream = await open('?after=4');
+    await api.pending();
+    await api.pending();
+    expect(idsOf(await stream.until(2))).toEqual([5, 6]);
+  });
+
+  it('shows one run, one call, or some types', async () => {
+    const one = await api.pending();
+    await api.pending();
+    const byCall = await open(`?callId=${one.callId}`);
+    const byRun = await open(`?runId=${one.runId}&after=1`);
+    const byType = await open('?types=ApprovalRequested,ToolCallCancelled');
+    await api.send('POST', `/v1/tool-calls/${one.callId}/cancel`, { body: { reason: 'x' } });
+    expect(idsOf(await byCall.until(3))).toEqual([1, 2, 5]);
+    expect(idsOf(await byRun.until(2))).toEqual([2, 5]);
+    expect(idsOf(await byType.until(3))).toEqual([2, 4, 5]);
+  });
+
+  it('shows the events of its own tenant alone', async () => {
+    const stream = await open('', 'other');
+    await api.pending();
+    await api.send('POST', '/v1/tool-calls', {
+      as: 'other',
+      body: { runId: 'r', calls: [{ toolCallId: 'c', toolName: 't', arguments: {} }] },
+    });
+    const messages = await stream.until(2);
+    await settle();
+    expect(messages.map(({ data }) => data.tenant)).toEqual(['other', 'other']);
+  });
+
+  it('sends a heartbeat now and then', async () => {
+    hurryMs = 20;
+    const stream = await open();
+    for (let tries = 0; tries < 100 && stream.comments.length < 3; tries += 1) await settle();
+    expect(stream.comments.slice(0, 2)).toEqual([': heartbeat', ': heartbeat']);
+  });
+
+  it('is counted while it is open', async () => {
+    const counted = async () =>
+      /^countersign_event_streams (\d+)$/m.exec((await api.send<string>('GET', '/metrics')).body)?.[1];
+    const [one, two] = [await open(), await open()];
+    expect(await counted()).toBe('2');
+    one.close();
+    two.close();
+    for (let tries = 0; tries < 100 && (await counted()) !== '0'; tries += 1) await settle();
+    expect(await counted()).toBe('0');
+  });
+});
+
+describe('sensitive values in a stream', () => {
+  it.each([
+    ['auditor', true],
+    ['agent', true],
+    ['agent2', false],
+    ['ann', false],
+    ['worker', false],
+    ['admin', false],
+  ])('are whole for %s: %s', async (as, isWhole) => {
+    const live = await open('?after=now', as);
+    await api.pending({ arguments: { password: 'hunter2' } });
+    const recorded = await open('', as);
+    for (const stream of [live, recorded]) {
+      const text = JSON.stringify(await stream.until(2));
+      expect(text.includes('hunter2')).toBe(isWhole);
+      if (!isWhole) expect(text).toContain('"salt":null');
+    }
+  });
+});
+
+describe('a reader that comes and goes while others write', () => {
+  it('sees every event once, in order', async () => {
+    const seen: number[] = [];
+    const total = 400;
+    const writing = (async () => {
+      for (let n = 0; n < total / 8; n += 1) await Promise.all(Array.from({ length: 4 }, () => api.pending()));
+    })();
+    let rounds = 0;
+    while (seen.length < total) {
+      const last = seen.at(-1);
+      const stream = await open('', 'ann', last === undefined ? {} : { 'last-event-id': String(last) });
+      await stream.until(Math.min(1 + ((rounds * 13) % 60), total - seen.length)).catch(() => undefined);
+      stream.close();
+      seen.push(...idsOf(stream.messages));
+      rounds += 1;
+    }
+    await writing;
+    expect(seen).toEqual((await log()).map(({ position }) => position));
+    expect(rounds).toBeGreaterThan(5);
+  });
+
+  it('may be one of many, each with all of it', async () => {
+    const many = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => open(n % 2 === 0 ? '' : '?after=now', n % 3 === 0 ? 'auditor' : 'ann')),
+    );
+    await Promise.all(Array.from({ length: 25 }, () => api.pending()));
+    const positions = (await log()).map(({ position }) => position);
+    for (const stream of many) expect(idsOf(await stream.until(50))).toEqual(positions);
+  });
+});
+
+it('a reader that does not read keeps nobody else waiting', async () => {
+  const port = Number(new URL(world.url).port);
+  const deaf = Array.from({ length: 5 }, () => openDeafStream(port, 'auditor', '/v1/events'));
+  const listening = await open('?types=ToolCallAllowed');
+  const blob = 'x'.repeat(100 * 1024);
+  for (let n = 0; n < 50; n += 1) await api.request({ arguments: { blob } });
+  await listening.until(50);
+  for (const socket of deaf) socket.destroy();
+});
+
+it('a stream ends when the process stops, and its reader can come back', async () => {
+  const stream = await open();
+  await api.pending();
+  await stream.until(2);
+  const before = performance.now();
+  await world.app.close();
+  await stream.ended;
+  expect(performance.now() - before).toBeLessThan(2000);
+});

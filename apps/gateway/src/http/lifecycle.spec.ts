@@ -1,0 +1,160 @@
+import { connect } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { StoreHealth } from '@countersign/event-store';
+import { createApi } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World, WorldOptions } from '../testing/world.js';
+
+let worlds: World[] = [];
+afterEach(async () => {
+  for (const world of worlds) await world.close();
+  worlds = [];
+});
+const open = async (options?: WorldOptions) => {
+  const world = await openWorld(options);
+  worlds.push(world);
+  return { world, api: createApi(world) };
+};
+const body = { runId: 'r', calls: [{ toolCallId: 'c', toolName: 't', arguments: {} }] };
+
+describe('when something is wrong inside', () => {
+  it.each([
+    ['nothing was written', new EventStoreUnavailableError('disk full: /secret/path')],
+    ['it is not known whether it was', new OutcomeUnknownError('timed out at /secret/path')],
+  ])('%s: 503, to be repeated after a second', async (_what, error) => {
+    const { world, api } = await open({
+      change: (ports) => ({ ...ports, commands: { ...ports.commands, requestToolCalls: () => Promise.reject(error) } }),
+    });
+    const reply = await api.send('POST', '/v1/tool-calls', { body, headers: { 'idempotency-key': 'k' } });
+    expect(reply).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(reply.headers.get('retry-after')).toBe('1');
+    expect(JSON.stringify(reply.body)).not.toContain('secret');
+    expect(world.log.entries.at(-1)).toMatchObject({ level: 'warn', fields: { error } });
+  });
+
+  it('anything unforeseen is a 500 that tells nothing, and the log tells all', async () => {
+    const error = new TypeError('x is not a function, at /secret/path');
+    const { world, api } = await open({
+      change: (ports) => ({ ...ports, commands: { ...ports.commands, requestToolCalls: () => Promise.reject(error) } }),
+    });
+    const reply = await api.send('POST', '/v1/tool-calls?', { body });
+    expect(reply).toMatchObject({ status: 500, body: { code: 'internal-error' } });
+    expect(JSON.stringify(reply.body)).not.toContain('secret');
+    expect(world.log.entries.at(-1)).toMatchObject({ level: 'error', fields: { error, path: '/v1/tool-calls' } });
+  });
+
+  it('readiness names what is not well', async () => {
+    let health: StoreHealth = { status: 'read-only', why: 'damaged at 17' };
+    const { api } = await open({
+      change: (ports) => ({
+        ...ports,
+        store: { ...ports.store, health: () => health, head: async () => 1_000_000 },
+        checks: [
+          { name: 'deadlines', check: () => ({ status: 'ok' }) },
+          { name: 'bus', check: () => Promise.reject(new Error('no broker')) },
+        ],
+      }),
+    });
+    const reply = await api.send('GET', '/readyz', { as: null });
+    expect(reply).toMatchObject({
+      status: 503,
+      body: {
+        code: 'unavailable',
+        checks: {
+          'event-store': { status: 'failing', why: 'read-only: damaged at 17' },
+          'read-model': { status: 'failing', why: '1000000 positions behind the log' },
+          deadlines: { status: 'ok' },
+          bus: { status: 'failing', why: 'no broker' },
+        },
+      },
+    });
+    expect(reply.headers.get('retry-after')).toBe('1');
+    health = { status: 'ok' };
+    expect((await api.send('GET', '/healthz', { as: null })).status).toBe(200);
+  });
+});
+
+describe('when it stops', () => {
+  it('requests in progress are finished, those that wait are answered, and nothing new is taken', async () => {
+    const { world, api } = await open();
+    const { callId } = await api.pending();
+    const waiting = api.send('GET', `/v1/tool-calls/${callId}?waitMs=30000`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const before = performance.now();
+    const closed = world.app.close();
+    expect(await waiting).toMatchObject({ status: 200, body: { state: 'awaiting_approval' } });
+    await closed;
+    expect(performance.now() - before).toBeLessThan(2000);
+    await expect(fetch(`${world.url}/healthz`)).rejects.toThrow('fetch failed');
+  });
+
+  it('a connection that was never used does not hold it up', async () => {
+    const { world } = await open();
+    const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+    const ended = new Promise((resolve) => socket.once('close', resolve));
+    socket.on('error', () => undefined);
+    await new Promise((resolve) => socket.once('connect', resolve));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const before = performance.now();
+    await world.app.close();
+    await ended;
+    expect(performance.now() - before).toBeLessThan(2000);
+  });
+
+  it('a slow command is waited for', async () => {
+    let release: () => void = () => undefined;
+    const { world, api } = await open({
+      change: (ports) => ({
+        ...ports,
+        commands: {
+          ...ports.commands,
+          requestToolCalls: async (...args) => {
+            await new Promise<void>((resolve) => (release = resolve));
+            return ports.commands.requestToolCalls(...args);
+          },
+        },
+      }),
+    });
+    const requesting = api.send('POST', '/v1/tool-calls', { body });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const closed = world.app.close();
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    release();
+    const { status, headers } = await requesting;
+    expect([status, headers.get('connection')]).toEqual([201, 'close']);
+    await closed;
+  });
+
+  it('a request on a kept connection is told to go elsewhere', async () => {
+    let release: () => void = () => undefined;
+    const { world } = await open({
+      change: (ports) => ({
+        ...ports,
+        commands: {
+          ...ports.commands,
+          cancelToolCall: () => new Promise(() => undefined),
+          requestToolCalls: () =>
+            new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x')))),
+        },
+      }),
+    });
+    // Two requests on one connection: the second one is read while the process drains.
+    const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
+    let received = '';
+    socket.on('data', (data) => (received += data.toString()));
+    const ended = new Promise((resolve) => socket.on('close', resolve));
+    const json = JSON.stringify(body);
+    const head = `host: x\r\nauthorization: Bearer agent-token\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`;
+    socket.write(`POST /v1/tool-calls HTTP/1.1\r\n${head}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    const closed = world.app.close();
+    socket.write(`POST /v1/tool-calls HTTP/1.1\r\n${head}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    release();
+    await ended;
+    await closed;
+    expect(received.match(/HTTP\/1.1 503/g)?.length).toBeGreaterThanOrEqual(1);
+    expect(received.toLowerCase()).toContain('connection: close');
+  });
+});

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApprovalView, ClaimView, JsonObject, ToolCallView } from '@countersign/contracts';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+let world: World;
+let api: Api;
+beforeAll(async () => {
+  world = await openWorld();
+  api = createApi(world);
+});
+afterAll(() => world.close());
+
+const secret = 'hunter2-canary';
+const args = { host: 'db', password: secret, nested: { apiKey: secret }, card: secret };
+const toolSchema = { type: 'object', properties: { card: { type: 'string', sensitive: true } } };
+const pending = () => api.pending({ arguments: args, toolSchema });
+const mask = /^\[masked sha256:[0-9a-f]{16}\]$/;
+const get = async (as: string, path: string) => JSON.stringify((await api.send('GET', path, { as })).body);
+
+describe('sensitive values', () => {
+  it.each([
+    ['agent', true],
+    ['auditor', true],
+    ['agent2', false],
+    ['ann', false],
+    ['worker', false],
+    ['admin', false],
+  ])('are whole for %s: %s', async (as, isWhole) => {
+    const { callId, runId } = await pending();
+    for (const path of [`/v1/tool-calls/${callId}`, `/v1/runs/${runId}`]) {
+      expect((await get(as, path)).includes(secret)).toBe(isWhole);
+    }
+  });
+
+  it('are masked in approvals for approvers and admins, with a hash to compare by', async () => {
+    const { approvalId, runId } = await pending();
+    for (const as of ['ann', 'admin']) {
+      expect(await get(as, `/v1/approvals?runId=${runId}`)).not.toContain(secret);
+      const { body } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as });
+      expect(body.arguments).toEqual({
+        host: 'db',
+        password: expect.stringMatching(mask),
+        nested: { apiKey: expect.stringMatching(mask) },
+        card: expect.stringMatching(mask),
+      });
+      expect(body.arguments['password']).toBe(body.arguments['card']);
+    }
+    expect(await get('auditor', `/v1/approvals/${approvalId}`)).toContain(secret);
+  });
+
+  it('are whole in the claim, which is what runs, and masked again in the outcome', async () => {
+    const { approvalId, callId } = await pending();
+    await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
+      as: 'ann',
+      body: { decision: { type: 'approve' } },
+    });
+    const claim = await api.send<ClaimView>('POST', `/v1/tool-calls/${callId}/claim`, {
+      as: 'worker',
+      body: { resolverId: 'w' },
+    });
+    expect(claim.body.arguments).toEqual(args);
+    const body = { attempt: 1, status: 'succeeded', output: { ok: true, accessToken: secret } };
+    const reported = await api.send<ToolCallView>('POST', `/v1/tool-calls/${callId}/outcome`, { as: 'worker', body });
+    expect(JSON.stringify(reported.body)).not.toContain(secret);
+    expect(reported.body.output).toEqual({ ok: true, accessToken: '[masked]' });
+    expect((await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`)).body.output).toEqual(body.output);
+  });
+
+  it('sent back masked in an edit keep what they stood for', async () => {
+    const { approvalId, callId } = await pending();
+    const { body: seen } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+    const edited: JsonObject = { ...seen.arguments, host: 'replica' };
+    const body = { decision: { type: 'edit', arguments: edited } };
+    const { body: answer, status } = await api.send<ApprovalView>('POST', `/v1/approvals/${approvalId}/responses`, {
+      as: 'ann',
+      body,
+    });
+    expect(status).toBe(200);
+    expect(JSON.stringify(answer)).not.toContain(secret);
+    const { body: call } = await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`);
+    expect(call.arguments).toEqual({ ...args, host: 'replica' });
+  });
+
+  it('are not told by a mask that somebody made up', async () => {
+    const { approvalId } = await pending();
+    const body = { decision: { type: 'edit', arguments: { ...args, host: '[masked sha256:0000000000000000]' } } };
+    const { status, body: problem } = await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
+      as: 'ann',
+      body,
+    });
+    expect([status, problem]).toMatchObject([422, { code: 'invalid-arguments', errors: [{ path: 'host' }] }]);
+  });
+
+  it('are nowhere in the log', () => {
+    expect(JSON.stringify(world.log.entries)).not.toContain(secret);
+  });
+});

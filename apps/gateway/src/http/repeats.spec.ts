@@ -1,0 +1,111 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ApprovalView, ClaimView } from '@countersign/contracts';
+import { createApi } from '../testing/api.js';
+import type { Api, Reply } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+let world: World;
+let api: Api;
+let keys = 0;
+beforeAll(async () => {
+  world = await openWorld();
+  api = createApi(world);
+});
+afterAll(() => world.close());
+
+const newKey = () => ({ 'idempotency-key': `key-${(keys += 1)}` });
+const call = (id: string) => ({ toolCallId: id, toolName: 't', arguments: {} });
+const textOf = ({ status, body }: Reply<unknown>) => `${status} ${JSON.stringify(body)}`;
+
+describe('a repeat with the same idempotency key', () => {
+  it('of a request gets the first answer again, 201 and position included', async () => {
+    const sent = { body: { runId: 'repeated', calls: [call('a')] }, headers: newKey() };
+    const first = await api.send('POST', '/v1/tool-calls', sent);
+    await api.send('POST', '/v1/runs/repeated/cancel', { body: { reason: 'x' } });
+    const head = await world.store.head();
+    const again = await api.send('POST', '/v1/tool-calls', sent);
+    expect(textOf(again)).toBe(textOf(first));
+    expect(again.headers.get('countersign-position')).toBe(first.headers.get('countersign-position'));
+    expect(await world.store.head()).toBe(head);
+  });
+
+  it('of a vote is the first answer, and without the key it is a refusal', async () => {
+    const { approvalId } = await api.pending();
+    const path = `/v1/approvals/${approvalId}/responses`;
+    const sent = { as: 'ann', body: { decision: { type: 'approve' } }, headers: newKey() };
+    const first = await api.send<ApprovalView>('POST', path, sent);
+    expect(textOf(await api.send('POST', path, sent))).toBe(textOf(first));
+    expect(await api.send('POST', path, { ...sent, headers: {} })).toMatchObject({
+      status: 409,
+      body: { code: 'already-resolved' },
+    });
+  });
+
+  it('of a refusal is that refusal, also when it would be taken now', async () => {
+    const { approvalId, callId } = await api.pending();
+    const sent = { as: 'worker', body: { resolverId: 'w' }, headers: newKey() };
+    const first = await api.send('POST', `/v1/tool-calls/${callId}/claim`, sent);
+    expect(first.status).toBe(409);
+    await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
+      as: 'ann',
+      body: { decision: { type: 'approve' } },
+    });
+    const again = await api.send('POST', `/v1/tool-calls/${callId}/claim`, sent);
+    expect([textOf(again), again.headers.get('content-type')]).toEqual([
+      textOf(first),
+      first.headers.get('content-type'),
+    ]);
+    expect((await api.send('POST', `/v1/tool-calls/${callId}/claim`, { ...sent, headers: newKey() })).status).toBe(200);
+  });
+
+  it('of a claim is the same claim, whoever else tries meanwhile', async () => {
+    const { callId } = await api.request();
+    const sent = { as: 'worker', body: { resolverId: 'w' }, headers: newKey() };
+    const path = `/v1/tool-calls/${callId}/claim`;
+    const all = await Promise.all([sent, sent, sent].map((one) => api.send<ClaimView>('POST', path, one)));
+    expect(new Set(all.map(textOf)).size).toBe(1);
+    expect(all[0]).toMatchObject({ status: 200, body: { attempt: 1 } });
+  });
+
+  it('is healed by the stream when the answer was never stored', async () => {
+    const forgetful = await openWorld({
+      change: (ports) => ({
+        ...ports,
+        idempotency: {
+          ...ports.idempotency,
+          save: () => {
+            throw new Error('killed between append and answer');
+          },
+        },
+      }),
+    });
+    const other = createApi(forgetful);
+    const { callId } = await other.request();
+    const sent = { as: 'worker', body: { resolverId: 'w' }, headers: newKey() };
+    const path = `/v1/tool-calls/${callId}/claim`;
+    expect((await other.send('POST', path, sent)).status).toBe(500);
+    const head = await forgetful.store.head();
+    // The claim is recorded; the same key is the same command, so the repeat is not turned away by its own claim.
+    await other.send('POST', path, sent);
+    expect(await forgetful.store.head()).toBe(head);
+    await forgetful.close();
+  });
+
+  it('on another path or of another principal is another request', async () => {
+    const headers = newKey();
+    const [one, two] = [await api.request(), await api.request()];
+    for (const { callId } of [one, two]) {
+      const sent = { body: { reason: 'x' }, headers };
+      expect(await api.send('POST', `/v1/tool-calls/${callId}/cancel`, sent)).toMatchObject({
+        status: 200,
+        body: { callId },
+      });
+    }
+    const body = { runId: 'of-two', calls: [call('a')] };
+    expect((await api.send('POST', '/v1/tool-calls', { body, headers })).status).toBe(201);
+    expect((await api.send('POST', '/v1/tool-calls', { as: 'agent2', body, headers })).body).not.toMatchObject({
+      code: 'idempotency-key-reused',
+    });
+  });
+});

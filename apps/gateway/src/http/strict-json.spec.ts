@@ -1,0 +1,165 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import { scanJson } from './strict-json.js';
+
+const faultsOf = (text: string) => scanJson(text, 64).faults;
+const pathsOf = (text: string) => faultsOf(text).map(({ path }) => path);
+
+describe('duplicate keys', () => {
+  it.each([
+    ['{"a":1,"a":2}', ['a']],
+    ['{"a":1,"\\u0061":2}', ['a']],
+    ['{"to":{"x":1,"y":2,"x":3}}', ['to.x']],
+    ['[0,{"a":[{"b":1,"b":1}]}]', ['1.a.0.b']],
+    ['{"":1,"":2}', ['']],
+    ['{"a":1,"b":{"a":2},"a":[{"a":1}]}', ['a']],
+  ])('%s', (text, paths) => {
+    expect(pathsOf(text)).toEqual(paths);
+  });
+
+  it('are those of one object, not of its neighbours or members', () => {
+    expect(faultsOf('{"a":{"a":{"a":[{"a":1},{"a":2}]}},"b":{"a":1}}')).toEqual([]);
+  });
+});
+
+describe('numbers', () => {
+  it.each([
+    '9007199254740991',
+    '-9007199254740991',
+    '0',
+    '-0',
+    '1.5',
+    '1.50',
+    '1e5',
+    '15E-1',
+    '6.02e23',
+    '1e300',
+    '5e-324',
+    '0.1',
+    '0.30000000000000004',
+    '123456789.125',
+    '0e999',
+    '100000000000000000000000e-20',
+  ])('%s is kept as it is', (text) => {
+    expect(faultsOf(`[${text}]`)).toEqual([]);
+  });
+
+  it.each([
+    '9007199254740992',
+    '9007199254740993',
+    '-9007199254740992',
+    '12345678901234567890',
+    '9007199254740992.0',
+    '1e20',
+    '1e400',
+    '-1e400',
+    '1e-400',
+    '0.1234567890123456789',
+    '3.14159265358979323846',
+    '0.10000000000000001',
+    '100000000000000000000000',
+  ])('%s would be changed', (text) => {
+    expect(pathsOf(`{"n":[${text}]}`)).toEqual(['n.0']);
+  });
+
+  it('inside strings are text', () => {
+    expect(faultsOf('{"n":"9007199254740993","12345678901234567890":true}')).toEqual([]);
+  });
+});
+
+describe('keys that reach a prototype', () => {
+  it.each([
+    ['{"__proto__":{"admin":true}}', '__proto__'],
+    ['{"a":{"\\u005f_proto__":1}}', 'a.__proto__'],
+    ['{"constructor":{"prototype":{"x":1}}}', 'constructor.prototype'],
+  ])('%s', (text, path) => {
+    expect(pathsOf(text)).toEqual([path]);
+  });
+
+  it('are no others: a constructor of a building is fine', () => {
+    expect(faultsOf('{"constructor":"Hinz & Sohn","prototype":{"constructor":1},"proto":1}')).toEqual([]);
+  });
+});
+
+describe('text', () => {
+  it.each([['"\\ud800"'], ['"a\\udfffb"'], ['"\\udc00\\ud800"']])('%s is a lone surrogate', (text) => {
+    expect(pathsOf(`[${text}]`)).toEqual(['0']);
+  });
+
+  it('may hold pairs, escapes, and anything in UTF-8', () => {
+    expect(faultsOf('["\\ud83d\\ude00","😀","\\\\","\\"","\\u0000","{\\"a\\":1,\\"a\\":2}"]')).toEqual([]);
+  });
+});
+
+describe('depth', () => {
+  const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`;
+
+  it('may be 64 levels', () => {
+    expect(scanJson(nested(64), 64)).toEqual({ depth: 'ok', faults: [] });
+  });
+
+  it('stops at the 65th, before a parser sees it', () => {
+    const { depth, faults } = scanJson(nested(65), 64);
+    expect(depth).toBe('too-deep');
+    expect(faults).toHaveLength(1);
+  });
+
+  it('is told in no time for a text of two million brackets', () => {
+    const before = performance.now();
+    expect(scanJson('[{"a":'.repeat(1_000_000), 64).depth).toBe('too-deep');
+    expect(performance.now() - before).toBeLessThan(1000);
+  });
+});
+
+describe('as properties', () => {
+  /** Doubles within what is passed, so that any JSON is fair. */
+  const json = fc.jsonValue({ maxDepth: 6 }).filter((value) => !JSON.stringify(value).includes('__proto__'));
+
+  it('finds nothing in what JSON.stringify wrote, unless it holds an integer beyond 2^53', () => {
+    fc.assert(
+      fc.property(json, fc.nat(3), (value, indent) => {
+        const text = JSON.stringify(value, null, indent);
+        const faults = faultsOf(text).filter(({ message }) => !message.includes('beyond'));
+        expect(faults.filter(({ message }) => !message.includes('surrogate'))).toEqual([]);
+      }),
+    );
+  });
+
+  it('finds every key that is repeated anywhere', () => {
+    fc.assert(
+      fc.property(fc.array(fc.string(), { minLength: 1, maxLength: 5 }), fc.string(), json, (around, key, value) => {
+        fc.pre(key !== '__proto__' && !around.includes('__proto__'));
+        const member = `${JSON.stringify(key)}:${JSON.stringify(value)}`;
+        const text = around.reduce(
+          (inner, name) => `{${JSON.stringify(name)}:[${inner}]}`,
+          `{${member},"between":0,${member}}`,
+        );
+        expect(faultsOf(text).some(({ message }) => message === 'is a duplicate key')).toBe(true);
+      }),
+    );
+  });
+
+  it('says that a number is kept exactly when its digits come back', () => {
+    fc.assert(
+      fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (value) => {
+        const isWhole = Number.isInteger(value) && !Number.isSafeInteger(value) && Math.abs(value) < 1e21;
+        expect(faultsOf(`[${JSON.stringify(value)}]`)).toHaveLength(isWhole ? 1 : 0);
+      }),
+    );
+  });
+
+  it('never throws and always ends, whatever the text', () => {
+    fc.assert(
+      fc.property(
+        fc.string({
+          unit: fc.constantFrom('{', '}', '[', ']', '"', ',', ':', '\\', 'u', '0', '1', 'e', '-', '.', 'a', ' '),
+          maxLength: 60,
+        }),
+        (text) => {
+          expect(() => scanJson(text, 64)).not.toThrow();
+        },
+      ),
+      { numRuns: 1000 },
+    );
+  });
+});

@@ -1,0 +1,116 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { ToolCallView } from '@countersign/contracts';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+let world: World;
+let api: Api;
+beforeAll(async () => {
+  world = await openWorld();
+  api = createApi(world);
+});
+afterAll(() => world.close());
+
+const waiters = async () => {
+  const { body } = await api.send<string>('GET', '/metrics', { as: null });
+  return Number(/^countersign_long_polls (\d+)$/m.exec(body)?.[1]);
+};
+const untilWaiting = async (count: number) => {
+  for (let tries = 0; tries < 200 && (await waiters()) !== count; tries += 1) {
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
+  expect(await waiters()).toBe(count);
+};
+const wait = (callId: string, query: string, signal?: AbortSignal) =>
+  api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}?${query}`, signal === undefined ? {} : { signal });
+const respond = (approvalId: string, type: string) =>
+  api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body: { decision: { type } } });
+
+describe('a reader that waits', () => {
+  it('is answered at once when the state is there', async () => {
+    const { callId } = await api.request();
+    const { body } = await wait(callId, 'waitMs=30000&until=decided');
+    expect(body.state).toBe('allowed');
+  });
+
+  it('is woken within 50 ms of the answer', async () => {
+    const { approvalId, callId } = await api.pending();
+    let answeredAt = 0;
+    const waiting = wait(callId, 'waitMs=30000&until=decided').then((reply) => ({ reply, at: performance.now() }));
+    await untilWaiting(1);
+    await respond(approvalId, 'approve').then(() => (answeredAt = performance.now()));
+    const { reply, at } = await waiting;
+    expect(reply.body.state).toBe('approved');
+    expect(at - answeredAt).toBeLessThan(50);
+  });
+
+  it('for settled is not woken by decided', async () => {
+    const { approvalId, callId } = await api.pending();
+    let isAnswered = false;
+    const waiting = wait(callId, 'waitMs=30000&until=settled').finally(() => (isAnswered = true));
+    await untilWaiting(1);
+    await respond(approvalId, 'approve');
+    await api.send('POST', `/v1/tool-calls/${callId}/claim`, { as: 'worker', body: { resolverId: 'w' } });
+    expect(isAnswered).toBe(false);
+    const body = { attempt: 1, status: 'succeeded', output: 1 };
+    await api.send('POST', `/v1/tool-calls/${callId}/outcome`, { as: 'worker', body });
+    expect((await waiting).body.state).toBe('succeeded');
+  });
+
+  it('gets the current state when the time is over', async () => {
+    const { callId } = await api.pending();
+    const before = performance.now();
+    const { body } = await wait(callId, 'waitMs=60');
+    expect(body.state).toBe('awaiting_approval');
+    expect(performance.now() - before).toBeGreaterThanOrEqual(55);
+  });
+
+  it('that goes away is forgotten', async () => {
+    const { callId } = await api.pending();
+    const leaving = new AbortController();
+    const waiting = wait(callId, 'waitMs=30000', leaving.signal).catch(() => undefined);
+    await untilWaiting(1);
+    leaving.abort();
+    await waiting;
+    await untilWaiting(0);
+  });
+
+  it('may be one of many: one answer wakes them all', async () => {
+    const { approvalId, callId } = await api.pending();
+    const waiting = Array.from({ length: 50 }, () => wait(callId, 'waitMs=30000&until=decided'));
+    await untilWaiting(50);
+    await respond(approvalId, 'deny');
+    expect(new Set((await Promise.all(waiting)).map(({ body }) => body.state))).toEqual(new Set(['denied']));
+    await untilWaiting(0);
+  });
+});
+
+describe('a reader that names a position', () => {
+  it('is answered from a view that has reached it', async () => {
+    const { approvalId, callId } = await api.pending();
+    const { headers } = await respond(approvalId, 'approve');
+    const position = headers.get('countersign-position') ?? '';
+    const { status, body } = await api.send('GET', `/v1/tool-calls/${callId}`, {
+      headers: { 'countersign-position': position },
+    });
+    expect([status, body]).toMatchObject([200, { state: 'approved' }]);
+  });
+
+  it('waits for it, for two seconds at most', async () => {
+    const { callId } = await api.request();
+    const position = String((await world.store.head()) + 1);
+    const waiting = api.send('GET', `/v1/tool-calls/${callId}`, { headers: { 'countersign-position': position } });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await api.request();
+    expect((await waiting).status).toBe(200);
+
+    const far = { 'countersign-position': String((await world.store.head()) + 1000) };
+    const before = performance.now();
+    const late = await api.send('GET', '/v1/approvals', { as: 'ann', headers: far });
+    expect(late).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect(late.headers.get('retry-after')).toBe('1');
+    expect(performance.now() - before).toBeLessThan(3000);
+  });
+});

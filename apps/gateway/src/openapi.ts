@@ -1,4 +1,0 @@
-/** The OpenAPI document. */
-export function createOpenApiDocument(): Record<string, unknown> {
-  return { openapi: '3.1.0' };
-}

@@ -1,0 +1,126 @@
+import { eventViewSchema } from '@countersign/contracts';
+import type { z } from 'zod';
+import type { Route } from '../route.js';
+import { allRoutes } from '../routes.js';
+import { responsesOf } from './responses.js';
+import { createSchemaBook } from './schemas.js';
+import type { JsonSchema, SchemaBook } from './schemas.js';
+
+/** The OpenAPI document of the API. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: JsonSchema;
+  readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
+  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> } & JsonSchema;
+  readonly [member: string]: unknown;
+}
+
+const tags = {
+  'Tool calls': 'Requested by agents, read by everybody of the tenant.',
+  Runs: 'All calls of one agent run.',
+  Approvals: 'Questions put to people, and their answers.',
+  Execution: 'By remote workers, or by the client itself.',
+  'Events and audit': 'The log: live, and for auditors.',
+  Operations: 'For whoever runs the process.',
+} as const;
+
+/**
+ * The OpenAPI 3.1 document, made of the very route table and schemas that the server runs on.
+ * @example
+ * const { paths } = createOpenApiDocument();
+ */
+export function createOpenApiDocument(): OpenApiDocument {
+  const book = createSchemaBook();
+  const paths: Record<string, Record<string, JsonSchema>> = {};
+  for (const route of allRoutes) {
+    const path = route.path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book) };
+  }
+  // What the data of a stream is; no response has it as its JSON.
+  book.use(eventViewSchema, 'output');
+  return {
+    openapi: '3.1.0',
+    info: {
+      title: 'Countersign',
+      version: '1.0.0',
+      description: 'The approval ledger for AI agents. Every error is a problem document with a stable `code`.',
+      license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
+    },
+    servers: [{ url: '/' }],
+    tags: Object.entries(tags).map(([name, description]) => ({ name, description })),
+    security: [{ bearer: [] }],
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      headers: sharedHeaders,
+      schemas: book.components(),
+    },
+  };
+}
+
+const sharedHeaders = {
+  Position: {
+    description: 'Where the log stood. Sent back with a GET, the answer shows at least this.',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
+} as const;
+
+function operationOf(route: Route, book: SchemaBook): JsonSchema {
+  return {
+    operationId: route.id,
+    tags: [route.tag],
+    summary: route.summary,
+    ...(route.roles === 'public' ? { security: [] } : { description: `Role: ${route.roles.join(' or ')}.` }),
+    parameters: [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)],
+    ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, route, book) }),
+    responses: responsesOf(route, book),
+  };
+}
+
+function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaBook): JsonSchema {
+  return {
+    required: route.isBodyOptional !== true,
+    content: { 'application/json': { schema: book.use(body, 'input') } },
+  };
+}
+
+function pathParameters({ path }: Route): JsonSchema[] {
+  return [...path.matchAll(/:([A-Za-z]+)/g)].map(([, name]) => ({
+    name,
+    in: 'path',
+    required: true,
+    schema: { type: 'string' },
+  }));
+}
+
+function queryParameters({ query }: Route, book: SchemaBook): JsonSchema[] {
+  const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
+  // As they come out: a number is sent as its digits in any case.
+  return Object.entries(shape).map(([name, schema]) => ({
+    name,
+    in: 'query',
+    required: false,
+    schema: book.use(schema, 'output'),
+  }));
+}
+
+function headerParameters({ roles, method, stream }: Route): JsonSchema[] {
+  const header = (name: string, description: string, schema: JsonSchema): JsonSchema => ({
+    name,
+    in: 'header',
+    required: false,
+    description,
+    schema,
+  });
+  if (roles === 'public') return [];
+  if (method === 'POST') {
+    const description = 'The same key and body get the first answer again, for 24 hours.';
+    return [header('Idempotency-Key', description, { type: 'string', minLength: 1, maxLength: 255 })];
+  }
+  if (stream === 'text/event-stream') {
+    return [header('Last-Event-ID', 'The position to resume after.', { type: 'integer', minimum: 0 })];
+  }
+  if (method !== 'GET' || stream !== undefined) return [];
+  return [header('Countersign-Position', 'Answer from a view that has reached it.', { type: 'integer', minimum: 0 })];
+}

@@ -1,0 +1,93 @@
+import type { ErrorCode } from '@countersign/contracts';
+import { problemSchema } from '@countersign/contracts';
+import { statusOf } from '@countersign/shell';
+import type { Route } from '../route.js';
+import type { JsonSchema, SchemaBook } from './schemas.js';
+
+/** The codes that a route can answer with: its own, and those that reading, proving and repeating a request bring. */
+export function codesOf(route: Route): readonly ErrorCode[] {
+  if (route.roles === 'public') return ['internal-error', ...route.codes];
+  return [
+    'invalid-request',
+    'unauthenticated',
+    'forbidden',
+    ...(route.body === undefined ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
+    ...(route.method === 'POST' ? (['idempotency-key-reused'] as const) : []),
+    ...route.codes,
+    'internal-error',
+    'unavailable',
+  ];
+}
+
+/** The responses of a route, by status. */
+export function responsesOf(route: Route, book: SchemaBook): Record<string, JsonSchema> {
+  return { ...successes(route, book), ...problems(route, book) };
+}
+
+const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Recorded' };
+
+function successes(route: Route, book: SchemaBook): Record<string, JsonSchema> {
+  if (route.stream !== undefined) {
+    const schema = route.stream === 'application/json' ? { type: 'object' } : { type: 'string' };
+    return { 200: { description: streamWords[route.stream], content: { [route.stream]: { schema } } } };
+  }
+  const isWrite = route.method !== 'GET';
+  const headers = isWrite ? { headers: { 'Countersign-Position': { $ref: '#/components/headers/Position' } } } : {};
+  return Object.fromEntries(
+    Object.entries(route.answers ?? {}).map(([status, schema]) => [
+      status,
+      {
+        description: successWords[status] ?? 'Done',
+        ...headers,
+        content: { 'application/json': { schema: book.use(schema, 'output') } },
+      },
+    ]),
+  );
+}
+
+const streamWords = {
+  'text/event-stream':
+    'Server-sent events: `id` is the position in the log, `event` the type, `data` an Event as JSON. Comments are heartbeats.',
+  'application/x-ndjson': 'One Event as JSON on each line.',
+  'application/json': 'An OpenAPI 3.1 document.',
+  'text/plain': "Prometheus' text format.",
+} as const;
+
+function problems(route: Route, book: SchemaBook): Record<string, JsonSchema> {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of codesOf(route)) {
+    const status = statusOf(code);
+    byStatus.set(status, [...new Set([...(byStatus.get(status) ?? []), code])]);
+  }
+  return Object.fromEntries(
+    [...byStatus].map(([status, codes]) => [
+      String(status),
+      {
+        description: codes.map((code) => `\`${code}\``).join(', '),
+        ...headersOf(status),
+        content: { 'application/problem+json': { schema: problemWith(codes, book) } },
+      },
+    ]),
+  );
+}
+
+function headersOf(status: number): JsonSchema {
+  if (status === 401) return { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } };
+  if (status === 503) return { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } };
+  return {};
+}
+
+/** The winning response, which `already-resolved` carries beside what every problem has. */
+const winner = {
+  resolution: { type: 'string' },
+  respondedBy: { type: ['string', 'null'] },
+  respondedAt: { type: ['string', 'null'] },
+  via: { type: ['string', 'null'] },
+} as const;
+
+function problemWith(codes: readonly ErrorCode[], book: SchemaBook): JsonSchema {
+  return {
+    ...book.use(problemSchema, 'output'),
+    properties: { code: { enum: codes }, ...(codes.includes('already-resolved') ? winner : {}) },
+  };
+}
