@@ -105,7 +105,7 @@ export const floors = [
 export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing'], node: 'any' };
 
 /** What may be imported of another app. */
-export const appFactories = '^create[A-Z]';
+export const appFactories = '^(create|load)[A-Z]';
 
 /** Specs, contract suites and the second entrance that exports them: not production code. */
 export const testFiles = '\\.(spec|contract)\\.ts$|/src/testing\\.ts$|/src/testing/';

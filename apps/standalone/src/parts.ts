@@ -13,7 +13,7 @@ import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
-import { loadTools, noTools } from '@countersign/resolver';
+import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { StandaloneConfig } from './config.js';
@@ -94,5 +94,5 @@ function readPolicy(file: string | null): PolicyContent | null {
 }
 
 async function readTools(file: string | null): Promise<ToolSet> {
-  return file === null ? noTools : loadTools(file, process.env);
+  return file === null ? { tools: [], find: () => undefined } : loadTools(file, process.env);
 }
