@@ -39,7 +39,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     executions: createExecutions(ports),
     events,
     audit: createAudit(ports),
-    idempotency: createIdempotency({ store: ports.idempotency, clock: ports.clock }),
+    idempotency: createIdempotency({ store: ports.idempotency, clock: ports.clock, log: ports.log }),
     checks: [storeCheck(ports), projectionCheck(ports), ...(ports.checks ?? [])],
     metricsText: () => ports.metrics.registry.metrics(),
     close: () => {

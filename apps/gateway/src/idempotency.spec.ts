@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createVirtualClock } from '@countersign/runtime/testing';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { Answer } from './answer.js';
 import { createIdempotency } from './idempotency.js';
@@ -10,6 +10,7 @@ import { createIdempotencyStore } from './sqlite/idempotency-store.js';
 import { actorOf } from './testing/world.js';
 
 const clock = createVirtualClock();
+const log = createSilentLog();
 let folder = '';
 let store: IdempotencyStore;
 let idempotency: Idempotency;
@@ -18,7 +19,7 @@ let commandIds: string[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-idempotency-'));
   store = createIdempotencyStore(join(folder, 'idempotency.db'));
-  idempotency = createIdempotency({ store, clock });
+  idempotency = createIdempotency({ store, clock, log });
   commandIds = [];
 });
 afterEach(() => {
@@ -47,11 +48,21 @@ describe('a repeated key', () => {
     expect(commandIds).toHaveLength(1);
   });
 
+  it('was answered although the answer could not be kept, and is asked of the log', async () => {
+    const save = (): never => {
+      throw new Error('database or disk is full');
+    };
+    const full = createIdempotency({ store: { ...store, save }, clock, log });
+    expect(await full.answer(keyed(), answers(first))).toEqual(first);
+    expect(await full.answer(keyed(), answers(second))).toEqual(second);
+    expect(commandIds[0]).toBe(commandIds[1]);
+  });
+
   it('gets it after a restart too', async () => {
     await idempotency.answer(keyed(), answers(first));
     store.close();
     store = createIdempotencyStore(join(folder, 'idempotency.db'));
-    const again = createIdempotency({ store, clock });
+    const again = createIdempotency({ store, clock, log });
     expect(await again.answer(keyed(), answers(second))).toEqual(first);
   });
 

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Actor } from '@countersign/commands';
 import { uuidV5 } from '@countersign/runtime';
-import type { Clock } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
 import { refused } from './answer.js';
 import type { Answer } from './answer.js';
 
@@ -39,6 +39,13 @@ export interface Idempotency {
   readonly answer: (request: KeyedRequest, run: (commandId: string) => Promise<Answer>) => Promise<Answer>;
 }
 
+/** What keyed requests stand on. */
+export interface IdempotencyPorts {
+  readonly store: IdempotencyStore;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
 const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
 const keptMs = 24 * 60 * 60 * 1000;
 const purgeEveryMs = 10 * 60 * 1000;
@@ -47,7 +54,7 @@ const purgeEveryMs = 10 * 60 * 1000;
  * Idempotency keys over a store. A crash between an append and the storing of its answer is healed by the stream: the
  * repeat carries the same command id, and the write side recognises it.
  */
-export function createIdempotency({ store, clock }: { store: IdempotencyStore; clock: Clock }): Idempotency {
+export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idempotency {
   const running = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Answer> }>();
   let purgedAtMs = 0;
 
@@ -66,8 +73,13 @@ export function createIdempotency({ store, clock }: { store: IdempotencyStore; c
     const answer = await run(uuidV5(namespace, `${scope}:${bodyHash}`));
     if (!isDecided(answer.status)) return answer;
     const { status, body, position = null } = answer;
-    store.save(scope, { bodyHash, status, body: JSON.stringify(body), position, storedAtMs: clock.now() });
-    purgeNowAndThen();
+    try {
+      store.save(scope, { bodyHash, status, body: JSON.stringify(body), position, storedAtMs: clock.now() });
+      purgeNowAndThen();
+    } catch (error) {
+      // The disk may be full. What was asked for is done and recorded: not to say so would be worse than to forget it.
+      log.warn({ error }, 'an answer could not be kept; a repeat of its request is recognised by the log alone');
+    }
     return answer;
   };
 
