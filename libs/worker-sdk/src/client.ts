@@ -88,8 +88,9 @@ export interface Client {
  * A typed client of the HTTP API.
  *
  * @example
- * const client = createClient({ url: 'http://127.0.0.1:7400', token });
- * const { approvals } = await client.listApprovals({ state: 'pending' });
+ * const client = createClient({ url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '' });
+ *
+ * for await (const event of client.events({ types: ['ApprovalRequested'] })) {
  */
 export function createClient(options: ClientOptions): Client {
   return clientOver(createTransport(options), options.token);

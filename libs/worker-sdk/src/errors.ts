@@ -21,10 +21,10 @@ export interface CountersignErrorDetails {
  *
  * @example
  * try {
- *   await client.respond(approvalId, { decision: { type: 'approve' } });
+ *   await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', actionDigest });
  * } catch (error) {
- *   if (error instanceof CountersignError && error.code === 'already-resolved') console.log(error.problem?.['respondedBy']);
- *   else throw error;
+ *   const isLate = error instanceof CountersignError && ['already-resolved', 'expired'].includes(error.code);
+ *   if (!isLate) throw error;
  * }
  */
 export class CountersignError extends Error {

@@ -110,7 +110,7 @@ export interface GateTool {
  *   name: 'delete_file',
  *   description: 'Deletes a file',
  *   inputSchema: z.strictObject({ path: z.string() }),
- *   needsApproval: ({ path }) => !path.startsWith('/workspace/'),
+ *   needsApproval: ({ path }) => !/^\/workspace\/[\w-]+\.txt$/.test(path),
  *   approvalPrompt: ({ path }) => `Delete ${path}?`,
  *   execute: async ({ path }) => {
  *     await unlink(path);

@@ -50,7 +50,14 @@ export interface Worker {
    * executes what gets approved meanwhile. A server that goes away is waited for.
    */
   readonly wait: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
-  /** `step`, then `wait` until every call has its result, or only client-executed calls are left, or the time is over. */
+  /**
+   * `step`, then `wait` until every call has its result, or only client-executed calls are left, or the time is over.
+   *
+   * @example
+   * for (const result of outcome.results) {
+   *   console.log(result.toolName, result.status, result.message ?? result.output);
+   * }
+   */
   readonly run: (step: Step, options?: RunOptions) => Promise<StepOutcome>;
   /** As `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, as the ledger has them. */
   readonly restore: (runId: string, options?: WaitOptions & { readonly batchId?: string }) => Promise<StepOutcome>;
@@ -73,9 +80,13 @@ const attemptsDefault = 9;
  * A worker over a set of tools.
  *
  * @example
- * const worker = createWorker({ url: 'http://127.0.0.1:7400', token, resolverToken, agentId: 'ops-agent', tools: [deleteFile] });
- * const outcome = await worker.run({ runId: 'run-42', toolCalls });
- * for (const result of outcome.results) console.log(result.toolName, result.status, result.output ?? result.message);
+ * const worker = createWorker({
+ *   url: 'http://127.0.0.1:7400',
+ *   token: process.env['AGENT_TOKEN'] ?? '',
+ *   resolverToken: process.env['WORKER_TOKEN'] ?? '',
+ *   agentId: 'agent',
+ *   tools: [deleteFile],
+ * });
  */
 export function createWorker(options: WorkerOptions): Worker {
   const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });

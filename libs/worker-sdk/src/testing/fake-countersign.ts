@@ -34,11 +34,9 @@ export interface FakeCountersign {
 
 /**
  * @example
- * const countersign = createFakeCountersign();
- * const worker = createWorker({ url: 'http://fake.test', token: 'any', agentId: 'a', tools, fetch: countersign.fetch });
- * const paused = await worker.step({ runId: 'r', toolCalls });
- * countersign.deny('call_1', { reason: 'not today' });
- * const { results } = await worker.wait(paused.state);
+ * const { state } = await worker.step({ runId: 'run-1', toolCalls });
+ * countersign.deny('call_1', { reason: 'not yet' });
+ * const { results } = await worker.wait(state);
  */
 export function createFakeCountersign(): FakeCountersign {
   const calls = new Map<string, FakeCall>();
