@@ -44,9 +44,12 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
     await readModel.reached(asked.position);
     const callId = asked.value.callIds[0] ?? '';
     const row = readModel.toolCall('default', callId);
-    if (row === undefined || toToolCallView(row, 'masked').state !== 'awaiting_approval') throw new Error('not pending');
+    if (row === undefined || toToolCallView(row, 'masked').state !== 'awaiting_approval')
+      throw new Error('not pending');
     const approvalId = `apr_${callId.slice(3)}_1`;
-    await done(await commands.respond(me, approvalId, { decision: { type: 'approve' }, reason: 'seen with ops' }, ids.uuid()));
+    await done(
+      await commands.respond(me, approvalId, { decision: { type: 'approve' }, reason: 'seen with ops' }, ids.uuid()),
+    );
     await done(await commands.claim(worker, callId, { resolverId: 'bench' }, ids.uuid()));
     const outcome = { attempt: 1, status: 'succeeded', output: { deleted: true } } as const;
     await done(await commands.reportExecution(worker, callId, outcome, ids.uuid()));

@@ -6,6 +6,8 @@ import { comparedCycles } from './cycles.ts';
 import { comparedInProcess } from './in-process.ts';
 import { fillPending, idleCost, listLatency } from './pending.ts';
 import { measureRebuild } from './rebuild.ts';
+import { checkCounts } from './gate.ts';
+import type { Count } from './gate.ts';
 import { describeMachine, figure, table } from './report.ts';
 import { startFloor, startProduct } from './subjects.ts';
 
@@ -13,16 +15,18 @@ const { values: options } = parseArgs({
   options: {
     smoke: { type: 'boolean', default: false },
     out: { type: 'string', default: join(import.meta.dirname, '..', '.cache', 'bench.json') },
+    gate: { type: 'boolean', default: false },
     help: { type: 'boolean', default: false },
   },
 });
 
 if (options.help) {
-  console.log(`npm run bench [-- --smoke] [-- --out FILE]
+  console.log(`npm run bench [-- --smoke] [-- --gate] [-- --out FILE]
 
 One approval cycle = request durable and visible, approve, tool executed once, outcome durable: four HTTP calls.
 The floor is the same four durable steps with group commit, zod and SHA-256 over fastify, without product logic.
-Prints a table and writes every figure to FILE (default .cache/bench.json).`);
+Prints a table and writes every figure to FILE (default .cache/bench.json). With --gate it fails when a count that noise
+does not move is over its limit: flushes, bytes and calls per cycle, wake-ups while idle. Times are never gated.`);
   process.exit(0);
 }
 
@@ -32,8 +36,14 @@ const progress = (what: string): void => {
   process.stderr.write(`bench: ${what} …\n`);
 };
 
-const results: Record<string, unknown> = { ...describeMachine(), measuredAt: new Date().toISOString(), smoke: options.smoke };
+const results: Record<string, unknown> = {
+  ...describeMachine(),
+  measuredAt: new Date().toISOString(),
+  smoke: options.smoke,
+};
 const rows: string[][] = [];
+/** Counts that do not depend on how fast the machine is, with the most that they may be. */
+const counts: Count[] = [];
 const add = (name: string, product: number, floor: number, wanted: string): void => {
   rows.push([name, figure(product), figure(floor), Number.isFinite(floor) ? figure(product / floor) : '', wanted]);
 };
@@ -48,12 +58,38 @@ for (const inFlight of [1, 64, 512]) {
   const both = await comparedCycles(product, floor, { inFlight, seconds, rounds });
   results[`http-${String(inFlight)}`] = both;
   const at = `${String(inFlight)} in flight`;
-  add(`cycles/s, ${at}`, both.product.cyclesPerSecond, both.floor.cyclesPerSecond, { 1: '', 64: '≥ 0.55', 512: '≥ 0.6' }[inFlight] ?? '');
+  add(
+    `cycles/s, ${at}`,
+    both.product.cyclesPerSecond,
+    both.floor.cyclesPerSecond,
+    { 1: '', 64: '≥ 0.55', 512: '≥ 0.6' }[inFlight] ?? '',
+  );
   add(`p50 ms, ${at}`, both.product.p50Ms, both.floor.p50Ms, inFlight === 1 ? '≤ 1.5' : '');
   add(`p99 ms, ${at}`, both.product.p99Ms, both.floor.p99Ms, '');
   add(`CPU ms per cycle, ${at}`, both.product.cpuMsPerCycle, both.floor.cpuMsPerCycle, '≤ 1.7');
-  add(`flushes per cycle, ${at}`, both.product.flushesPerCycle, both.floor.flushesPerCycle, { 1: '4 steps: ≤ 4', 64: '', 512: '≤ 0.05' }[inFlight] ?? '');
+  add(
+    `flushes per cycle, ${at}`,
+    both.product.flushesPerCycle,
+    both.floor.flushesPerCycle,
+    { 1: '4 steps: ≤ 4', 64: '', 512: '≤ 0.05' }[inFlight] ?? '',
+  );
   add(`bytes written per cycle, ${at}`, both.product.writtenBytesPerCycle, both.floor.writtenBytesPerCycle, '');
+  if (inFlight !== 64)
+    counts.push({
+      name: `flushes per cycle, ${at}`,
+      value: both.product.flushesPerCycle,
+      most: inFlight === 1 ? 4 : 0.05,
+    });
+  counts.push({
+    name: `bytes written per cycle, ${at}`,
+    value: both.product.writtenBytesPerCycle,
+    most: inFlight === 1 ? 160_000 : 48_000,
+  });
+  counts.push({
+    name: `read and write calls per cycle, ${at}`,
+    value: both.product.systemCallsPerCycle,
+    most: inFlight === 1 ? 80 : 32,
+  });
   add(`read and write calls per cycle, ${at}`, both.product.systemCallsPerCycle, both.floor.systemCallsPerCycle, '');
 }
 await product.stop();
@@ -75,7 +111,14 @@ const idle = await idleCost(waiting, options.smoke ? 1 : 5);
 await waiting.stop();
 results['list'] = { few, many, listedFew, listedMany };
 results['idle'] = { pending: many, ...idle };
-rows.push([`list 100 of ${figure(many)} pending, p99 ms`, figure(listedMany.p99Ms), figure(listedFew.p99Ms), figure(listedMany.p99Ms / listedFew.p99Ms), `≤ 10; ≤ 1.2 × that of ${figure(few)}`]);
+counts.push({ name: 'wake-ups per second while only people are waited for', value: idle.callsPerSecond, most: 20 });
+rows.push([
+  `list 100 of ${figure(many)} pending, p99 ms`,
+  figure(listedMany.p99Ms),
+  figure(listedFew.p99Ms),
+  figure(listedMany.p99Ms / listedFew.p99Ms),
+  `≤ 10; ≤ 1.2 × that of ${figure(few)}`,
+]);
 rows.push([`server RSS MB with ${figure(many)} pending`, figure(listedMany.rssMb), '', '', '≤ 250']);
 rows.push(['idle with them: CPU ms per s', figure(idle.cpuMsPerSecond), '', '', '']);
 rows.push(['idle with them: wake-ups per s', figure(idle.callsPerSecond), '', '', '']);
@@ -90,3 +133,4 @@ console.log(`\n${table(['', 'Countersign', 'floor', 'ratio', 'wanted'], rows)}`)
 mkdirSync(dirname(options.out), { recursive: true });
 writeFileSync(options.out, `${JSON.stringify(results, null, 2)}\n`);
 process.stderr.write(`bench: every figure is in ${options.out}\n`);
+if (options.gate) checkCounts(counts);

@@ -35,7 +35,10 @@ export async function fillPending(product: Product, from: number, total: number)
 }
 
 /** How long a page of 100 pending approvals takes: pages taken one after another through the whole list. */
-export async function listLatency(product: Product, seconds: number): Promise<{ p50Ms: number; p99Ms: number; rssMb: number }> {
+export async function listLatency(
+  product: Product,
+  seconds: number,
+): Promise<{ p50Ms: number; p99Ms: number; rssMb: number }> {
   const connection = await openConnection(product.port);
   const authorization = `authorization: Bearer ${product.tokens['me'] ?? ''}\r\n`;
   let cursor = '';
@@ -54,7 +57,10 @@ export async function listLatency(product: Product, seconds: number): Promise<{ 
 }
 
 /** The system calls and CPU that a server uses in a second in which nobody asks it anything. */
-export async function idleCost(product: Product, seconds: number): Promise<{ cpuMsPerSecond: number; callsPerSecond: number }> {
+export async function idleCost(
+  product: Product,
+  seconds: number,
+): Promise<{ cpuMsPerSecond: number; callsPerSecond: number }> {
   const before = usageOf(product.pid);
   const switchesBefore = voluntarySwitches(product.pid);
   await new Promise((resolve) => setTimeout(resolve, seconds * 1000));

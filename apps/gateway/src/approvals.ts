@@ -8,7 +8,7 @@ import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
-import { visibilityFor } from './visibility.js';
+import { approvalVisibilityFor } from './visibility.js';
 
 /** The questions put to people: list, read, answer, take back. */
 export interface Approvals {
@@ -28,13 +28,13 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       if (page.status === 'invalid-cursor') {
         throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page' }]);
       }
-      const approvals = page.rows.map((row) => toApprovalView(row, visibilityFor(actor, row.call)));
+      const approvals = page.rows.map((row) => toApprovalView(row, approvalVisibilityFor(actor, row.call)));
       return ok({ approvals, nextCursor: page.nextCursor, position: page.position });
     },
     get: (actor, approvalId) => {
       const row = readModel.approval(actor.tenant, approvalId);
       if (row === undefined) return refused({ code: 'unknown-approval', detail: `there is no approval ${approvalId}` });
-      return ok(toApprovalView(row, visibilityFor(actor, row.call)));
+      return ok(toApprovalView(row, approvalVisibilityFor(actor, row.call)));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
       const outcome = await commands.respond(actor, approvalId, body, commandId);
@@ -56,13 +56,13 @@ export function createApprovals(ports: GatewayPorts): Approvals {
 function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: string): ApprovalView {
   const row = readModel.approval(actor.tenant, approvalId);
   if (row === undefined) throw new Error(`the read model has reached a write of ${approvalId} but does not know it`);
-  return toApprovalView(row, visibilityFor(actor, row.call));
+  return toApprovalView(row, approvalVisibilityFor(actor, row.call));
 }
 
 function toResult(ports: GatewayPorts, actor: Actor, result: BulkResult) {
   const { approvalId, status } = result;
   const row = ports.readModel.approval(actor.tenant, approvalId);
-  const approval = row === undefined ? {} : { approval: toApprovalView(row, visibilityFor(actor, row.call)) };
+  const approval = row === undefined ? {} : { approval: toApprovalView(row, approvalVisibilityFor(actor, row.call)) };
   if (result.status === 'rejected') return { approvalId, status, ...approval, problem: toProblem(result.rejection) };
   return { approvalId, status, ...approval };
 }

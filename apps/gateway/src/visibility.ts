@@ -9,6 +9,15 @@ export function visibilityFor(actor: Actor, call: CallRow): Visibility {
 }
 
 /**
+ * What of an approval: masked for whoever may decide it, also when they are an auditor, since a card is shown where others
+ * look over one's shoulder; the audit reads show it whole.
+ */
+export function approvalVisibilityFor(actor: Actor, call: CallRow): Visibility {
+  const isOwn = call.request.requestedBy === actor.principal;
+  return actor.roles.has('approver') && !isOwn ? 'masked' : visibilityFor(actor, call);
+}
+
+/**
  * Waits until every read shows a position of the log; undefined when it does already.
  * @throws ProblemError `unavailable` when it does not within `msMax`.
  */
