@@ -50,10 +50,10 @@ describe('the list', () => {
     const inbox = play();
     expect(inbox.screen().slice(0, 9)).toEqual([
       ' Countersign   3 waiting                                  http://127.0.0.1:7400',
-      ' AGE       DEADLINE   TOOL                    AGENT            RUN',
-      ' 10 min    57 min     first                   billing-agent    run-42',
-      ' 5 min     57 min     second                  billing-agent    run-42',
-      ' 1 min     57 min     third                   billing-agent    run-42',
+      '  AGE       DEADLINE   TOOL                   AGENT            RUN',
+      '▸ 10 min    57 min     first                  billing-agent    run-42',
+      '  5 min     57 min     second                 billing-agent    run-42',
+      '  1 min     57 min     third                  billing-agent    run-42',
       '',
       'first   pending',
       'agent    billing-agent in run run-42',

@@ -81,10 +81,10 @@ function listBody(state: InboxState, selected: ApprovalView | undefined, size: S
   const listRows = Math.max(1, Math.min(state.approvals.length, Math.max(3, Math.floor((rows - 2) / 2)), rows - 2));
   const top = Math.max(0, Math.min(place - Math.floor(listRows / 2), state.approvals.length - listRows));
   const entries = state.approvals.slice(top, top + listRows).map((approval): Line => {
-    const text = row(approval, size);
+    const text = row(approval, approval === selected, size);
     return approval === selected ? { text, tone: 'inverse' } : { text };
   });
-  const titles: Line = { text: columnsText([' AGE', 'DEADLINE', 'TOOL', 'AGENT', 'RUN'], size.columns), tone: 'dim' };
+  const titles: Line = { text: columnsText(['  AGE', 'DEADLINE', 'TOOL', 'AGENT', 'RUN'], size.columns), tone: 'dim' };
   const left = rows - entries.length - 2;
   return { lines: [titles, ...entries, { text: '' }, ...preview(selected, size, left)], scrollMax: 0, page: listRows };
 }
@@ -99,8 +99,9 @@ function preview(approval: ApprovalView, size: ScreenSize, rows: number): Line[]
   ];
 }
 
-function row(approval: ApprovalView, { columns, nowMs }: ScreenSize): string {
-  const mark = approval.risk === 'high' ? '!' : ' ';
+/** Without colours the chosen one is seen by its mark. */
+function row(approval: ApprovalView, isSelected: boolean, { columns, nowMs }: ScreenSize): string {
+  const mark = `${isSelected ? '▸' : ' '}${approval.risk === 'high' ? '!' : ' '}`;
   const cells = [`${mark}${ageWords(approval.requestedAt, nowMs)}`, deadlineWords(approval.expiresAt, nowMs)];
   const names = [approval.toolName, approval.agentId, approval.runId].map((name) =>
     printable(name, { charactersMax: 200 }),
@@ -108,10 +109,10 @@ function row(approval: ApprovalView, { columns, nowMs }: ScreenSize): string {
   return columnsText([...cells, ...names], columns);
 }
 
-const narrow = [11, 11];
+const narrow = [12, 11];
 
 function columnsText(cells: readonly string[], columns: number): string {
-  const rest = Math.max(9, columns - 22);
+  const rest = Math.max(9, columns - 23);
   const widths = [...narrow, Math.floor(rest * 0.42), Math.floor(rest * 0.3)];
   const parts = cells.map((cell, index) => {
     const width = widths[index];

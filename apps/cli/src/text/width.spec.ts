@@ -34,6 +34,12 @@ describe('wrap', () => {
     expect(wrap('abcdefghijklmnopqrst', 12, 2)).toEqual(['abcdefghijkl', '  mnopqrst']);
   });
 
+  it('takes its time in proportion to the line', () => {
+    const startedAt = performance.now();
+    expect(wrap('数x '.repeat(100_000), 80, 2).length).toBeGreaterThan(5000);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+
   it('loses nothing, ends, and keeps to the columns', () => {
     fc.assert(
       fc.property(

@@ -6,9 +6,15 @@ const wide =
 
 /** How many columns a printable text without styling takes. */
 export function widthOf(text: string): number {
+  if (isPlain(text)) return text.length;
   let width = 0;
   for (const character of text) width += columnsOf(character);
   return width;
+}
+
+/** ASCII alone: as wide as it is long. */
+function isPlain(text: string): boolean {
+  return /^[ -~]*$/.test(text);
 }
 
 function columnsOf(character: string): number {
@@ -39,19 +45,38 @@ function head(text: string, columns: number): string {
   return out;
 }
 
-/** Breaks a line at spaces where it can, anywhere where it must. Later lines start with `hanging` spaces. Nothing is lost. */
+/**
+ * Breaks a line at spaces where it can, anywhere where it must. Later lines start with `hanging` spaces. Nothing is lost.
+ * Takes time in proportion to the line: arguments may be one line of 256 KiB.
+ */
 export function wrap(line: string, columns: number, hanging = 0): string[] {
-  const lines: string[] = [];
+  if (isPlain(line) && line.length <= columns) return [line];
   const indent = ' '.repeat(Math.min(hanging, Math.max(0, columns - 10)));
-  let rest = line;
-  while (widthOf(rest) > columns) {
-    const part = head(rest, Math.max(1, columns));
-    const first = part === '' ? codePointsOf(rest).slice(0, 1).join('') : part;
-    const space = first.lastIndexOf(' ');
-    const isWord = space > indent.length && space > first.length / 2;
-    const taken = isWord ? first.slice(0, space) : first;
-    lines.push(taken);
-    rest = indent + rest.slice(taken.length + (isWord ? 1 : 0));
+  const characters = codePointsOf(line);
+  const lines: string[] = [];
+  let start = 0;
+  while (start < characters.length || lines.length === 0) {
+    const room = lines.length === 0 ? columns : columns - indent.length;
+    const { end, next } = breakAt(characters, start, room);
+    lines.push((lines.length === 0 ? '' : indent) + characters.slice(start, end).join(''));
+    start = next;
   }
-  return [...lines, rest];
+  return lines;
+}
+
+/** Where the line that begins at `start` ends, and where the next one begins: behind the space that was broken at. */
+function breakAt(characters: readonly string[], start: number, room: number): { end: number; next: number } {
+  let width = 0;
+  let space = -1;
+  for (let index = start; index < characters.length; index += 1) {
+    const character = characters[index] ?? '';
+    width += columnsOf(character);
+    if (width > room) {
+      const end = Math.max(index, start + 1);
+      // A short stump before a long word would waste the line.
+      return space > start + (end - start) / 2 ? { end: space, next: space + 1 } : { end, next: end };
+    }
+    if (character === ' ') space = index;
+  }
+  return { end: characters.length, next: characters.length };
 }

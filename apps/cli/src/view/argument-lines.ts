@@ -12,11 +12,18 @@ import { textBlocksOf, textChangesOf } from './text-blocks.js';
  * The arguments of a call as an approver reads them: the JSON, and below it every text of several lines as lines. All of
  * it: nothing is left out or cut.
  */
-export function argumentLines(args: JsonObject, columns: number): Line[] {
+export function argumentLines(args: JsonObject, columns: number): readonly Line[] {
+  const before = drawn.get(args);
+  if (before?.columns === columns) return before.lines;
   const { blocks, standIns } = textBlocksOf(args);
   const json = jsonLines(args, columns, (pointer) => standIns.get(pointer));
-  return [...json.map((text) => ({ text })), ...blockLines(blocks, columns)];
+  const lines = [...json.map((text) => ({ text })), ...blockLines(blocks, columns)];
+  drawn.set(args, { columns, lines });
+  return lines;
 }
+
+/** The inbox draws a card anew every second; arguments of 256 KiB would make each key wait for that. */
+const drawn = new WeakMap<JsonObject, { readonly columns: number; readonly lines: readonly Line[] }>();
 
 /** The change from one JSON value to another as a unified diff, long texts line by line; empty when they are equal. */
 export function changeLines(before: JsonValue, after: JsonValue, columns: number): Line[] {
