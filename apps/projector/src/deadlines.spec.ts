@@ -122,6 +122,26 @@ describe('deadlines', () => {
     await deadlines.stop();
   });
 
+  it('are looked up again after a pause when the view cannot answer, as on a full disk', async () => {
+    const { clock, index, deadlines, fired, log, start } = setUp();
+    const { due } = index.port;
+    let isFull = true;
+    index.port.due = (atMs, limit) => {
+      if (isFull) throw new Error('database or disk is full');
+      return due(atMs, limit);
+    };
+    deadlines.start();
+    index.set('a', start + 100);
+    await clock.advanceAsync(3500);
+    expect(fired).toEqual([]);
+    expect(log.entries.length).toBeGreaterThanOrEqual(3);
+    expect(log.entries.length).toBeLessThanOrEqual(4);
+    isFull = false;
+    await clock.advanceAsync(1000);
+    expect(fired.map(({ callId }) => callId)).toEqual(['a']);
+    await deadlines.stop();
+  });
+
   it('that the stream does not confirm, or that cannot be written, are tried again after a pause, and stop nobody', async () => {
     const tries: string[] = [];
     const answers: Record<string, () => Promise<number | null>> = {

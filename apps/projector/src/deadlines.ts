@@ -54,12 +54,18 @@ export function createDeadlines({ readModel, fireDue, clock, log, onFired }: Dea
       return;
     }
     status = 'sweeping';
-    sweeping = sweep().finally(() => {
-      if (status === 'stopped') return;
-      status = 'idle';
-      if (deferred.size > 0) waitThenArm();
-      else arm();
-    });
+    sweeping = sweep()
+      .catch((error: unknown) => {
+        // The view writes before it answers, which a full disk prevents; nothing else must end with it.
+        log.warn({ error }, 'the deadlines could not be looked up; it is tried again');
+        return 'failed' as const;
+      })
+      .then((outcome) => {
+        if (status === 'stopped') return;
+        status = 'idle';
+        if (outcome === 'failed' || deferred.size > 0) waitThenArm();
+        else arm();
+      });
   };
 
   const waitThenArm = (): void => {
