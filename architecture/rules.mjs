@@ -82,7 +82,8 @@ function vendorRules() {
     return {
       name: `vendor-${bare(vendor).replace(/^@/, '').replace('/', '-')}`,
       comment: `${vendor} is used in its adapter's folder alone; elsewhere use the port.`,
-      from: { path: `^(libs|apps|examples)/`, pathNot: homes },
+      // What Node itself brings, an example may use like anybody else's program.
+      from: { path: vendor.startsWith('node:') ? '^(libs|apps)/' : '^(libs|apps|examples)/', pathNot: homes },
       to: { path: vendor.startsWith('node:') ? corePath([bare(vendor)]) : npmPath([vendor]) },
     };
   });
@@ -142,8 +143,8 @@ const generalRules = [
   },
   {
     name: 'no-own-index',
-    comment: 'The index is for others. Inside, import the file that has it.',
-    from: { path: '^(libs|apps)/([^/]+)/' },
+    comment: 'The index is for others, its examples among them. Inside, import the file that has it.',
+    from: { path: '^(libs|apps)/([^/]+)/(?!examples/)' },
     to: { path: '^$1/$2/src/index\\.ts$' },
   },
   {
