@@ -199,6 +199,19 @@ describe('commands on one stream', () => {
     });
   });
 
+  it('are not refused on a state that another process has changed since', async () => {
+    const log = createSimulatedLog();
+    const [one, two] = [bench(log), bench(log)];
+    await one.handler.handleCommand('a', add(1), meta());
+    await two.handler.handleCommand('a', add(1), meta());
+    const onlyAfterTwo = (state: Count) =>
+      state.value < 2 ? ({ status: 'refused', refusal: tooMany } as const) : add(1, 'third')();
+    expect(await one.handler.handleCommand('a', onlyAfterTwo, meta())).toMatchObject({
+      status: 'accepted',
+      revision: 2,
+    });
+  });
+
   it('are all recorded, each once, when several processes write at once', async () => {
     const log = createSimulatedLog();
     const handlers = [1, 2, 3].map((seed) => {

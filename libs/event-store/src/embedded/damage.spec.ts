@@ -178,6 +178,17 @@ describe('a damaged log', () => {
     expect(tryLog()).toEqual({ status: 'refused' });
   });
 
+  it('is not taken for a new one when its table of contents is gone', async () => {
+    put(image.main, image.wal);
+    await (await openEmbeddedEventStore(options())).close();
+    const main = readFileSync(mainFile());
+    // The number of cells on page 1, behind the 100 bytes of the file's header.
+    main.writeUInt16BE(0, 103);
+    put(main, Buffer.alloc(0));
+    expect(tryLog()).toEqual({ status: 'refused' });
+    expect(readFileSync(mainFile())).toEqual(main);
+  });
+
   it('is refused with the file, the place and what to do, and the folder is free again', async () => {
     put(image.main, flipped(image.wal, (image.walLengths[0] ?? 0) - 10));
     const opening = openEmbeddedEventStore(options());

@@ -3,13 +3,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecordedEvent } from '@countersign/contracts';
 import { createSystemClock } from '@countersign/runtime';
-import { createSilentLog } from '@countersign/runtime/testing';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { expectCommitted } from '../event-store.contract.js';
+import type { AppendResult } from '../event-store.js';
 import { noStream } from '../event-store.js';
 import { sampleEvent, sampleEvents, sampleStream } from '../sample-events.js';
+import type { AppendRequest } from './appender.js';
 import type { CommitMeasure } from './commit.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
 import type { EmbeddedEventStore } from './embedded-event-store.js';
+import { createGroupCommit } from './group-commit.js';
 
 let folder: string;
 let store: EmbeddedEventStore;
@@ -125,6 +128,64 @@ describe('a group commit', () => {
       });
     });
     expect(seen).toEqual(Array.from({ length: 601 }, (_, index) => index + 1));
+  });
+});
+
+describe('gathering', () => {
+  const turn = (): Promise<void> => new Promise((resolve) => void setImmediate(resolve));
+
+  /** A group commit that notes the sizes of its groups, on a clock that the test moves. */
+  function gathering() {
+    const sizes: number[] = [];
+    const clock = createVirtualClock();
+    const commit = (group: readonly AppendRequest[]): readonly AppendResult[] => {
+      sizes.push(group.length);
+      return group.map(() => ({ status: 'conflict', actualRevision: 0 }));
+    };
+    const { append } = createGroupCommit({ commit, afterCommit: () => undefined, monotonic: clock.monotonic });
+    const arrive = (count: number): void => {
+      for (let each = 0; each < count; each += 1) void append({ stream: 'a', expectedRevision: 0, events: [] });
+    };
+    return { sizes, clock, arrive };
+  }
+
+  it('after a small group takes what one turn brings', async () => {
+    const { sizes, arrive } = gathering();
+    for (let round = 0; round < 3; round += 1) {
+      arrive(2);
+      await turn();
+    }
+    expect(sizes).toEqual([2, 2, 2]);
+  });
+
+  it('after a large group waits for further turns, until one brings nothing', async () => {
+    const { sizes, arrive } = gathering();
+    arrive(20);
+    await turn();
+    for (const count of [10, 10, 10, 0, 0]) {
+      arrive(count);
+      await turn();
+    }
+    expect(sizes).toEqual([20, 30]);
+  });
+
+  it('ends after a millisecond, whatever comes', async () => {
+    const { sizes, clock, arrive } = gathering();
+    arrive(20);
+    await turn();
+    for (let round = 0; round < 8; round += 1) {
+      arrive(10);
+      clock.advance(0.4);
+      await turn();
+    }
+    expect(sizes[1]).toBeLessThanOrEqual(40);
+  });
+
+  it('ends with a full group; the rest is the next one', async () => {
+    const { sizes, arrive } = gathering();
+    arrive(1200);
+    for (let round = 0; round < 4; round += 1) await turn();
+    expect(sizes).toEqual([512, 512, 176]);
   });
 });
 

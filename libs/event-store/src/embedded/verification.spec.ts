@@ -166,6 +166,17 @@ describe('verification', () => {
     await store.close();
   });
 
+  it('is not needed to notice that an event is missing where it is read', async () => {
+    await fill(5100);
+    tamper('DELETE FROM events WHERE position = 51 OR position BETWEEN 101 AND 200');
+    const store = await open();
+    await expect(store.readAll(49, 5)).rejects.toThrow('the event at position 51 is missing');
+    await expect(store.readAll(100, 50)).rejects.toThrow('the event at position 101 is missing');
+    await expect(store.readStream('stream-25')).rejects.toThrow('revision 0 of stream "stream-25" is missing');
+    expect(await store.verify()).toMatchObject({ status: 'damaged', error: { position: 51 } });
+    await store.close();
+  });
+
   it('ends a subscription that meets a damaged event, before that event', async () => {
     await fill(5100);
     tamper("UPDATE events SET type = 'ToolCallAllowed' WHERE position = 151");
