@@ -5,7 +5,7 @@ import type { Applied } from '@countersign/read-model';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { describe, expect, it } from '@jest/globals';
 import { createEventFeed } from './event-feed.js';
-import type { EventSink } from './event-feed.js';
+import type { EventSink } from './event-reader.js';
 import type { GatewayPorts } from './ports.js';
 import { actorOf } from './testing/world.js';
 

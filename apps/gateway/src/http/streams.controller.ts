@@ -2,7 +2,7 @@ import { Readable } from 'node:stream';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { eventTypes } from '@countersign/contracts';
 import type { FastifyReply } from 'fastify';
-import type { EventSink } from '../event-feed.js';
+import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { Endpoint } from './endpoint.js';

@@ -1,0 +1,73 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { statusOf } from '@countersign/shell';
+import { allRoutes } from '../routes.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+import { createOpenApiDocument } from './document.js';
+
+const document = createOpenApiDocument();
+
+describe('the OpenAPI document', () => {
+  let world: World;
+  beforeAll(async () => {
+    world = await openWorld();
+  });
+  afterAll(() => world.close());
+
+  it('is what the server serves', async () => {
+    expect(await (await fetch(`${world.url}/openapi.json`)).json()).toEqual(document);
+  });
+
+  it.each(allRoutes)('$method $path is served, and described under its id', async ({ method, path, id, codes }) => {
+    const answer = await fetch(`${world.url}${path}`, { method });
+    expect([404, 405]).not.toContain(answer.status);
+    await answer.body?.cancel();
+    const operation = document.paths[path.replaceAll(/:([A-Za-z]+)/g, '{$1}')]?.[method.toLowerCase()];
+    expect(operation).toMatchObject({ operationId: id });
+    const responses = operation?.['responses'] as Record<string, unknown>;
+    for (const code of codes) expect(JSON.stringify(responses[String(statusOf(code))])).toContain(`"${code}"`);
+  });
+
+  it('refers to nothing that it does not have', () => {
+    const references = JSON.stringify(document).matchAll(/"#\/components\/(schemas|headers)\/([A-Za-z]+)"/g);
+    const components = document.components as unknown as Record<string, Record<string, unknown>>;
+    for (const [, kind = '', name = ''] of references) expect(components[kind]).toHaveProperty(name);
+  });
+
+  it('knows the things of the contract by name', () => {
+    expect(Object.keys(document.components.schemas)).toEqual(
+      expect.arrayContaining([
+        'Approval',
+        'Claim',
+        'Event',
+        'Problem',
+        'RequestToolCalls',
+        'Respond',
+        'Run',
+        'ToolCall',
+      ]),
+    );
+  });
+
+  it('lets nobody send what the server refuses: unknown members are not allowed in any body', () => {
+    const { schemas } = document.components;
+    for (const name of [
+      'RequestToolCalls',
+      'RequestApproval',
+      'Respond',
+      'RespondInBulk',
+      'Cancel',
+      'ClaimExecution',
+    ]) {
+      expect(schemas[name]).toMatchObject({ additionalProperties: false });
+    }
+  });
+
+  it('names query and path parameters, and the headers that a client may send', () => {
+    const text = JSON.stringify(document.paths['/v1/tool-calls/{callId}']);
+    for (const name of ['callId', 'waitMs', 'until', 'Countersign-Position'])
+      expect(text).toContain(`"name":"${name}"`);
+    expect(JSON.stringify(document.paths['/v1/tool-calls'])).toContain('Idempotency-Key');
+    expect(JSON.stringify(document.paths['/v1/events'])).toContain('Last-Event-ID');
+  });
+});
