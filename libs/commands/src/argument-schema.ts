@@ -49,6 +49,8 @@ function tryCompile(schema: JsonObject): ValidateFunction | string {
   const ajv = new Ajv2020({
     allErrors: true,
     strict: false,
+    // What it would print about a stranger's schema belongs in no log; what matters is in the answer.
+    logger: false,
     validateFormats: true,
     addUsedSchema: false,
     code: { regExp },

@@ -193,6 +193,14 @@ describe('requesting tool calls', () => {
     expect(await store.head()).toBe(0);
   });
 
+  it('names what is wrong with every call, not only with the first', async () => {
+    const toolSchema: JsonObject = { type: 'object', required: ['path'] };
+    const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'get_x', arguments: {}, toolSchema }));
+    const outcome = await commands.requestToolCalls(agent, { runId: 'r', calls }, commandId());
+    const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
+    expect(paths).toEqual(['calls.0.arguments', 'calls.1.arguments']);
+  });
+
   it('does not hang on a pattern that makes backtracking engines hang', async () => {
     const toolSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     const call = { toolCallId: 'c', toolName: 'get_x', arguments: { a: `${'a'.repeat(50_000)}!` }, toolSchema };

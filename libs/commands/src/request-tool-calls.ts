@@ -49,9 +49,9 @@ export async function requestToolCalls(
 ): Promise<Outcome<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
   if (!speaksFor(actor, agentId)) return rejected('forbidden', `this token may not speak for the agent "${agentId}"`);
-  const errors = body.calls.flatMap((call, index) => checkCall(ports, actor.tenant, call, `calls.${String(index)}`));
-  const [error] = errors;
-  if (error !== undefined) return { status: 'rejected', rejection: error };
+  const found = body.calls.flatMap((call, index) => checkCall(ports, actor.tenant, call, `calls.${String(index)}`));
+  const rejection = together(found);
+  if (rejection !== undefined) return { status: 'rejected', rejection };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
   const states = await Promise.all(
@@ -63,6 +63,13 @@ export async function requestToolCalls(
   const mismatch = plans.find((plan, index) => !sameAction(plan, states[index]));
   if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
   return record(ports, actor, plans, commandId);
+}
+
+/** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
+function together(found: readonly Rejection[]): Rejection | undefined {
+  const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
+  const same = found.filter(({ code }) => code === first?.code);
+  return first === undefined || same.length === 1 ? first : { ...first, errors: same.flatMap(({ errors = [] }) => errors) };
 }
 
 function mismatchDetail(toolCallId: string): string {
