@@ -14,7 +14,7 @@ export function toEventView(event: RecordedEvent): EventView {
     tenant: event.metadata.tenant,
     revision: event.revision,
     recordedAt: event.recordedAt,
-    data: event.data as JsonObject,
+    data: event.data,
   };
 }
 
@@ -37,7 +37,7 @@ function maskedData(event: RecordedEvent): JsonObject {
     case 'ExecutionFailed':
       return maskByName(event.data as JsonObject);
     default:
-      return event.data as JsonObject;
+      return event.data;
   }
 }
 

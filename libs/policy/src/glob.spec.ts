@@ -22,10 +22,14 @@ describe('matchesGlob', () => {
   it('agrees with the regular expression that means the same', () => {
     const part = fc.constantFrom('a', 'b', '*', '?');
     fc.assert(
-      fc.property(fc.array(part, { maxLength: 8 }), fc.array(fc.constantFrom('a', 'b'), { maxLength: 8 }), (glob, name) => {
-        const pattern = new RegExp(`^${glob.join('').replaceAll('*', '.*').replaceAll('?', '.')}$`);
-        expect(matchesGlob(glob.join(''), name.join(''))).toBe(pattern.test(name.join('')));
-      }),
+      fc.property(
+        fc.array(part, { maxLength: 8 }),
+        fc.array(fc.constantFrom('a', 'b'), { maxLength: 8 }),
+        (glob, name) => {
+          const pattern = new RegExp(`^${glob.join('').replaceAll('*', '.*').replaceAll('?', '.')}$`);
+          expect(matchesGlob(glob.join(''), name.join(''))).toBe(pattern.test(name.join('')));
+        },
+      ),
     );
   });
 

@@ -72,14 +72,19 @@ surprise: true
     ]);
   });
 
-  it.each(['approvers', 'quotas', 'rules'])('refuses %s, which this version does not enforce, rather than pass it over', (key) => {
-    expect(problemsOf('p.yaml', `version: 1\n${key}: []`)).toEqual([
-      `p.yaml:2: ${key}: is not supported by this version of Countersign`,
-    ]);
-  });
+  it.each(['approvers', 'quotas', 'rules'])(
+    'refuses %s, which this version does not enforce, rather than pass it over',
+    (key) => {
+      expect(problemsOf('p.yaml', `version: 1\n${key}: []`)).toEqual([
+        `p.yaml:2: ${key}: is not supported by this version of Countersign`,
+      ]);
+    },
+  );
 
   it('refuses an allow-list beside default: allow', () => {
-    expect(problemsOf('p.yaml', 'version: 1\nautoApprovedTools: [a]\ndefault: allow')[0]).toContain('p.yaml:3: default: must not');
+    expect(problemsOf('p.yaml', 'version: 1\nautoApprovedTools: [a]\ndefault: allow')[0]).toContain(
+      'p.yaml:3: default: must not',
+    );
   });
 
   it('refuses a key that is given twice', () => {

@@ -22,7 +22,8 @@ const notYet = z
   .unknown()
   .optional()
   .superRefine((value, context) => {
-    if (value !== undefined) context.addIssue({ code: 'custom', message: 'is not supported by this version of Countersign' });
+    if (value !== undefined)
+      context.addIssue({ code: 'custom', message: 'is not supported by this version of Countersign' });
   });
 
 /** The policy file, version 1: the keys that this version understands. */

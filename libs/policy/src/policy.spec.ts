@@ -50,7 +50,10 @@ describe('the policy', () => {
   it('requires approval for requireApprovalTools before it looks at autoApprovedTools', () => {
     const both = policy('requireApprovalTools: ["delete_*"]\nautoApprovedTools: ["delete_file", "get_*"]');
     expect(judge(both).verdict).toMatchObject({ outcome: 'require', ruleId: 'requireApprovalTools' });
-    expect(judge(both, { toolName: 'get_file' }).verdict).toMatchObject({ outcome: 'allow', ruleId: 'autoApprovedTools' });
+    expect(judge(both, { toolName: 'get_file' }).verdict).toMatchObject({
+      outcome: 'allow',
+      ruleId: 'autoApprovedTools',
+    });
     expect(judge(both, { toolName: 'other' }).verdict).toMatchObject({ outcome: 'require', ruleId: 'default' });
   });
 
@@ -77,7 +80,11 @@ describe('the policy', () => {
   });
 
   it('judges every call of a step', () => {
-    expect(policy('').judge([call(), call({ needsApproval: true })]).map((one) => one.verdict.outcome)).toEqual(['allow', 'require']);
+    expect(
+      policy('')
+        .judge([call(), call({ needsApproval: true })])
+        .map((one) => one.verdict.outcome),
+    ).toEqual(['allow', 'require']);
   });
 });
 
