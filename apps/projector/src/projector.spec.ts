@@ -14,17 +14,23 @@ let folder: string;
 let store: EmbeddedEventStore;
 let readModel: ReadModel;
 const log = createSilentLog();
+const clock = createVirtualClock();
 
 const activation = (n: number): NewEvent => ({
   eventId: `00000000-0000-5000-8000-${String(n).padStart(12, '0')}`,
   type: 'PolicyActivated',
-  data: { policyVersion: `sha256:${'0'.repeat(64)}`, content: {}, activatedBy: 'me', activatedAt: '2030-01-01T00:00:00.000Z' },
+  data: {
+    policyVersion: `sha256:${'0'.repeat(64)}`,
+    content: {},
+    activatedBy: 'me',
+    activatedAt: '2030-01-01T00:00:00.000Z',
+  },
   metadata: { tenant: 'default', callId: null, runId: null, schemaVersion: 1, commandId: `c${String(n)}` },
 });
 
 beforeEach(async () => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-projector-'));
-  store = await openEmbeddedEventStore({ folder, clock: createVirtualClock(), log });
+  store = await openEmbeddedEventStore({ folder, clock, log });
   readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
 });
 
@@ -37,7 +43,7 @@ afterEach(async () => {
 describe('the projector', () => {
   it('is ready once it has caught up, and shows a write before the write is answered', async () => {
     await store.append('policy-a', noStream, [activation(1)]);
-    const projector = createProjector({ store, readModel, log });
+    const projector = createProjector({ store, readModel, clock, log });
     expect(projector.health()).toEqual({ status: 'starting' });
     await projector.start();
     expect(projector.health()).toEqual({ status: 'ok' });
@@ -48,8 +54,39 @@ describe('the projector', () => {
     expect(readModel.checkpoint()).toBeLessThan(await store.head());
   });
 
+  it('goes on in memory while its file cannot be written, as on a full disk, says so, and is well afterwards', async () => {
+    let isFull = false;
+    const flush = (): void => {
+      if (isFull) throw new Error('database or disk is full');
+      readModel.flush();
+    };
+    const apply: ReadModel['apply'] = (events) => {
+      readModel.apply(events);
+      flush();
+    };
+    const projector = createProjector({ store, readModel: { ...readModel, apply, flush }, clock, log });
+    await projector.start();
+    isFull = true;
+    await store.append('policy-a', noStream, [activation(1)]);
+    await clock.advanceAsync(0);
+    expect(projector.health()).toEqual({ status: 'failed', why: 'database or disk is full' });
+    for (const n of [2, 3]) {
+      const written = store.append('policy-a', n - 2, [activation(n)]);
+      await clock.advanceAsync(600);
+      expect((await written).status).toBe('committed');
+      await readModel.reached(await store.head());
+      expect(projector.health()).toMatchObject({ status: 'failed' });
+    }
+    isFull = false;
+    await clock.advanceAsync(600);
+    expect(projector.health()).toEqual({ status: 'ok' });
+    await store.append('policy-a', 2, [activation(4)]);
+    expect(readModel.checkpoint()).toBe(await store.head());
+    await projector.stop();
+  });
+
   it('says that it failed, and why, when an event cannot be folded', async () => {
-    const projector = createProjector({ store, readModel, log });
+    const projector = createProjector({ store, readModel, clock, log });
     await projector.start();
     const newer = activation(1);
     await store.append('policy-a', noStream, [{ ...newer, metadata: { ...newer.metadata, schemaVersion: 99 } }]);

@@ -1,11 +1,12 @@
 import type { EventStore, Subscription } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
-import type { Log } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
 
 /** What the projector stands on. */
 export interface ProjectorPorts {
   readonly store: EventStore;
   readonly readModel: ReadModel;
+  readonly clock: Clock;
   readonly log: Log;
 }
 
@@ -13,7 +14,7 @@ export interface ProjectorPorts {
 export type ProjectorHealth =
   | { readonly status: 'starting' }
   | { readonly status: 'ok' }
-  /** It stopped, and says why: reads would grow stale, so the process must not call itself ready. */
+  /** It cannot follow or keep what it folded, says why, and tries again; until then the process must not call itself ready. */
   | { readonly status: 'failed'; readonly why: string };
 
 /** Keeps the read model at the head of the log. */
@@ -24,30 +25,79 @@ export interface Projector {
   readonly health: () => ProjectorHealth;
 }
 
-/** A projector that folds the log, from the read model's own checkpoint on. */
-export function createProjector({ store, readModel, log }: ProjectorPorts): Projector {
+const retryMs = 500;
+
+/**
+ * A projector that folds the log, from the read model's own checkpoint on. When the file of the views cannot be written,
+ * as on a full disk, it goes on from what is folded in memory, and is well again once the file is.
+ */
+export function createProjector({ store, readModel, clock, log }: ProjectorPorts): Projector {
   let health: ProjectorHealth = { status: 'starting' };
   let subscription: Subscription | undefined;
+  let following: 'no' | 'yes' | 'stopped' = 'no';
+  let isKept = true;
+  let cancelTimer: () => void = () => undefined;
 
-  const start = (): Promise<void> =>
-    new Promise((resolve, reject) => {
-      const from = readModel.checkpoint();
-      subscription = store.subscribe(from, {
-        onEvents: (events) => {
-          readModel.apply(events);
-        },
-        onCaughtUp: () => {
-          if (health.status === 'starting') log.debug({ from, to: readModel.checkpoint() }, 'read model caught up');
-          health = { status: 'ok' };
-          resolve();
-        },
-        onError: (error) => {
-          health = { status: 'failed', why: error instanceof Error ? error.message : String(error) };
-          log.error({ error, checkpoint: readModel.checkpoint() }, 'the read model cannot follow the log');
-          reject(error instanceof Error ? error : new Error(String(error)));
-        },
-      });
+  const failed = (error: unknown): void => {
+    health = { status: 'failed', why: error instanceof Error ? error.message : String(error) };
+    log.error({ error, checkpoint: readModel.checkpoint() }, 'the read model cannot follow the log');
+  };
+
+  const follow = (onCaughtUp: () => void, onError: (error: unknown) => void): void => {
+    const from = readModel.checkpoint();
+    following = 'yes';
+    subscription = store.subscribe(from, {
+      onEvents: (events) => {
+        readModel.apply(events);
+      },
+      onCaughtUp: () => {
+        if (health.status === 'starting') log.debug({ from, to: readModel.checkpoint() }, 'read model caught up');
+        if (isKept) health = { status: 'ok' };
+        onCaughtUp();
+      },
+      onError: (error) => {
+        if (following === 'stopped') return;
+        following = 'no';
+        failed(error);
+        onError(error);
+      },
     });
+  };
 
-  return { start, stop: async () => subscription?.stop(), health: () => health };
+  const mendLater = (): void => {
+    if (following !== 'stopped') cancelTimer = clock.setTimer(retryMs, mend);
+  };
+  const mend = (): void => {
+    try {
+      readModel.flush();
+      isKept = true;
+    } catch (error) {
+      isKept = false;
+      failed(error);
+      mendLater();
+    }
+    if (following === 'no') follow(() => undefined, isKept ? mendLater : () => undefined);
+    else if (isKept) health = { status: 'ok' };
+  };
+
+  return {
+    start: () =>
+      new Promise((resolve, reject) => {
+        let isStarted = false;
+        const started = (): void => {
+          isStarted = true;
+          resolve();
+        };
+        follow(started, (error) => {
+          if (isStarted) mendLater();
+          else reject(error instanceof Error ? error : new Error(String(error)));
+        });
+      }),
+    stop: async () => {
+      following = 'stopped';
+      cancelTimer();
+      await subscription?.stop();
+    },
+    health: () => health,
+  };
 }

@@ -59,7 +59,7 @@ export async function openParts(
   const store = await openEmbeddedEventStore({ folder: config.dataFolder, clock, log, ...(metrics && { metrics }) });
   try {
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log });
-    const projector = createProjector({ store, readModel, log });
+    const projector = createProjector({ store, readModel, clock, log });
     await projector.start();
     const active = createPolicy(policy ?? builtInPolicyContent('default'));
     await recordPolicy(store, active, { isBuiltIn: policy === null, activatedAt: new Date(clock.now()).toISOString() });
