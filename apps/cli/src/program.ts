@@ -6,21 +6,14 @@ import { addAnswerCommands } from './commands/answer-options.js';
 import { addLookCommands } from './commands/look-options.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes, exitCodesHelp } from './exit-codes.js';
-import type { GlobalOptions, Invocation } from './invocation.js';
+import type { GlobalOptions } from './invocation.js';
+import type { Runner } from './runner.js';
 import type { Terminal } from './terminal.js';
 import { columnsOf } from './terminal.js';
 import { printable, safeJson } from './text/printable.js';
 import { createStyle, wantsColor } from './text/style.js';
 import { paint, wrapped } from './view/line.js';
 import { problemWords } from './view/problem-words.js';
-
-/** How a command is run; its exit code is kept. */
-export interface Runner {
-  /** With an invocation made from the options of the command line. */
-  readonly asking: (command: Command, work: (invocation: Invocation) => Promise<ExitCode>) => Promise<void>;
-  /** Without a server to ask. */
-  readonly alone: (work: () => Promise<ExitCode>) => Promise<void>;
-}
 
 /** The command line, from its arguments (without `node` and the script) to the exit code. Never rejects. */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {

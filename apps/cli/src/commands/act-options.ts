@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import type { Runner } from '../program.js';
+import type { Runner } from '../runner.js';
 
 /** The commands that change more than one answer: cancel, reconcile, start. */
 export function addActCommands(program: Command, runner: Runner): void {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Runner } from '../program.js';
+import type { Runner } from '../runner.js';
 import type { RespondOptions } from './respond.js';
 
 const exact = 'The id is written exactly, as `countersign list` shows it.';

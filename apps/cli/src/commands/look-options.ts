@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import { InvalidArgumentError } from 'commander';
-import type { Runner } from '../program.js';
+import type { Runner } from '../runner.js';
 import type { ApprovalFilters } from './list.js';
 import type { TailOptions } from './tail.js';
 
