@@ -17,21 +17,10 @@ function earliest(stored: string | null, other = Infinity): number | null {
  * reminder of it, the end of the right to run an approved call that nobody claimed, the end of a lease. Null: nothing.
  */
 export function dueAtOf(call: CallRow): number | null {
-  switch (call.execution) {
-    case 'claimed':
-      return earliest(call.claim?.leaseUntil ?? null);
-    case 'none': {
-      // Claimed in time, a call stays claimable after its claim is released: only `none` lapses.
-      if (call.permission === 'approved') return earliest(call.executeBy);
-      const approval = currentApproval(call);
-      return approval === undefined || approval.resolution !== null
-        ? null
-        : earliest(approval.expiresAt, nextReminder(approval));
-    }
-    case 'released':
-    case 'succeeded':
-    case 'failed':
-    case 'unknown':
-      return null;
-  }
+  if (call.execution === 'claimed') return earliest(call.claim?.leaseUntil ?? null);
+  // Claimed in time, a call stays claimable after its claim is released: only one that nobody claimed lapses.
+  if (call.state === 'approved') return call.execution === 'none' ? earliest(call.executeBy) : null;
+  const approval = currentApproval(call);
+  if (approval === undefined || approval.resolution !== null) return null;
+  return earliest(approval.expiresAt, nextReminder(approval));
 }

@@ -143,7 +143,7 @@ function executionChange(call: CallRow, event: ExecutionEvent): Change {
     }
     case 'ExecutionClaimRenewed':
       return call.execution === 'claimed' && call.claim !== null
-        ? { claim: { ...call.claim, leaseUntil: event.data.leaseUntil } }
+        ? executed('claimed', null, { claim: { ...call.claim, leaseUntil: event.data.leaseUntil } })
         : {};
     case 'ExecutionSucceeded':
       return executed('succeeded', event.data.reportedAt, { output: event.data.output });

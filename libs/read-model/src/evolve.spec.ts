@@ -1,0 +1,335 @@
+import type { EventData, ToolCallEventType, ToolCallView } from '@countersign/contracts';
+import { toolCallEventTypes, toolCallViewSchema } from '@countersign/contracts';
+import type { CallRow } from './call-row.js';
+import { evolve } from './evolve.js';
+import { createTestLog, digestOf, minute, minuteMs, requirement, stage } from './testing/test-log.js';
+import { toToolCallView } from './views.js';
+import { groupsAsked } from './voting.js';
+
+type Step = { [T in ToolCallEventType]: readonly [T, Partial<EventData<T>>?] }[ToolCallEventType];
+
+function rowAfter(...steps: readonly Step[]): CallRow {
+  const log = createTestLog();
+  const call = log.call('call_1');
+  for (const [type, change] of steps) call.record(type, change);
+  const row = log.events.reduce<CallRow | undefined>(evolve, undefined);
+  if (row === undefined) throw new Error('nothing was requested');
+  return row;
+}
+
+function viewAfter(...steps: readonly Step[]): ToolCallView {
+  return toolCallViewSchema.parse(toToolCallView(rowAfter(...steps), 'whole'));
+}
+
+const requested = ['ToolCallRequested'] as const;
+const asked = [requested, ['ApprovalRequested']] as const satisfies Step[];
+const approved = [...asked, ['ApprovalResponded']] as const satisfies Step[];
+const claimed = [...approved, ['ExecutionClaimed']] as const satisfies Step[];
+const ofTwo = { requirement: requirement({ stages: [stage({ approve: 2 })] }) };
+const edit: EventData<'ApprovalResponded'>['decision'] = {
+  type: 'edit',
+  arguments: { amount: 50 },
+  sensitive: [],
+  salt: '01',
+  verdict: { outcome: 'require', ruleId: 'refunds', policyVersion: digestOf('f'), automatic: false, why: [] },
+  requirement: null,
+};
+
+describe('the state of a call', () => {
+  it.each<[ToolCallView['state'], readonly Step[]]>([
+    ['allowed', [requested, ['ToolCallAllowed']]],
+    ['blocked', [requested, ['ToolCallBlocked']]],
+    ['awaiting_approval', asked],
+    ['awaiting_approval', [...asked, ['ApprovalResponded', { resolution: 'pending', executeBy: null }]]],
+    ['approved', approved],
+    ['denied', [...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }]]],
+    ['expired', [...asked, ['ApprovalExpired']]],
+    ['expired', [...approved, ['ApprovalLapsed']]],
+    ['cancelled', [...asked, ['ToolCallCancelled']]],
+    ['executing', claimed],
+    ['executing', [...claimed, ['ExecutionClaimRenewed']]],
+    ['succeeded', [...claimed, ['ExecutionSucceeded']]],
+    ['failed', [...claimed, ['ExecutionFailed']]],
+    ['unknown', [...claimed, ['ExecutionOutcomeUnknown']]],
+    ['approved', [...claimed, ['ExecutionLapsed']]],
+    ['allowed', [requested, ['ToolCallAllowed'], ['ExecutionClaimed'], ['ExecutionLapsed']]],
+    ['succeeded', [...claimed, ['ExecutionOutcomeUnknown'], ['ExecutionReconciled']]],
+    ['failed', [...claimed, ['ExecutionOutcomeUnknown'], ['ExecutionReconciled', { status: 'failed' }]]],
+    ['approved', [...claimed, ['ExecutionOutcomeUnknown'], ['ExecutionReconciled', { status: 'retry' }]]],
+    ['succeeded', [...claimed, ['ExecutionOutcomeUnknown'], ['ExecutionSucceeded']]],
+    ['awaiting_approval', [...asked, ['ApprovalExpired'], ['ApprovalRequested', { round: 2 }]]],
+  ])('is %s', (state, steps) => {
+    expect(viewAfter(...steps).state).toBe(state);
+  });
+
+  it('counts every event of the stream', () => {
+    expect(rowAfter(...claimed, ['ExecutionSucceeded']).revision).toBe(4);
+  });
+});
+
+describe('the result of a call', () => {
+  it('is the output of its execution', () => {
+    const view = viewAfter(...claimed, ['ExecutionSucceeded']);
+    expect(view).toMatchObject({ output: { refundId: 'r1' }, error: null, settledAt: minute(9) });
+  });
+
+  it('is the answer that a person gave in place of the run, which cannot be claimed any more', () => {
+    const row = rowAfter(...asked, [
+      'ApprovalResponded',
+      { decision: { type: 'answer', output: 'no need' }, executeBy: null },
+    ]);
+    const view = toToolCallView(row, 'whole');
+    expect(view).toMatchObject({ state: 'succeeded', output: 'no need', settledAt: minute(5) });
+    expect(view.approval).toMatchObject({ state: 'approved', resolution: 'approved', resolvedAt: minute(5) });
+    expect(row.dueAt).toBeNull();
+  });
+
+  it('is the answer that a second person agreed to', () => {
+    const view = viewAfter(
+      requested,
+      ['ApprovalRequested', ofTwo],
+      ['ApprovalResponded', { decision: { type: 'answer', output: { x: 1 } }, resolution: 'pending', executeBy: null }],
+      ['ApprovalResponded', { respondedBy: 'bob', executeBy: null }],
+    );
+    expect(view).toMatchObject({ state: 'succeeded', output: { x: 1 } });
+  });
+
+  it('is a run again when nobody stands behind the answer any more', () => {
+    const view = viewAfter(
+      requested,
+      ['ApprovalRequested', ofTwo],
+      ['ApprovalResponded', { decision: { type: 'answer', output: 1 }, resolution: 'pending', executeBy: null }],
+      ['ResponseWithdrawn'],
+      ['ApprovalResponded', { respondedBy: 'bob', resolution: 'pending', executeBy: null }],
+      ['ApprovalResponded', { respondedBy: 'carol' }],
+    );
+    expect(view).toMatchObject({ state: 'approved', output: null });
+    expect(view.approval?.responses.map(({ respondedBy }) => respondedBy)).toEqual(['bob', 'carol']);
+  });
+
+  it.each<[string, unknown, readonly Step[]]>([
+    [
+      'denied',
+      'too much',
+      [...asked, ['ApprovalResponded', { decision: { type: 'deny' }, reason: 'too much', resolution: 'denied' }]],
+    ],
+    ['denied', 'User denied', [...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }]]],
+    ['blocked', 'never', [requested, ['ToolCallBlocked']]],
+    ['expired', 'Nobody answered in time', [...asked, ['ApprovalExpired']]],
+    ['expired', 'Approved, but not executed in time', [...approved, ['ApprovalLapsed']]],
+    ['cancelled', 'run stopped', [...asked, ['ToolCallCancelled']]],
+    ['unknown', 'the lease ended without a report', [...claimed, ['ExecutionOutcomeUnknown']]],
+  ])('says why a call is %s: %s', (code, message, steps) => {
+    const view = viewAfter(...steps);
+    expect(view.error).toEqual({ code, message });
+    expect(view.settledAt).not.toBeNull();
+  });
+
+  it('forgets an outcome that a later event corrects', () => {
+    const view = viewAfter(...claimed, ['ExecutionOutcomeUnknown'], ['ExecutionReconciled', { status: 'retry' }]);
+    expect(view).toMatchObject({ error: null, output: null, settledAt: null });
+  });
+
+  it('is what the person found who reconciled it', () => {
+    const view = viewAfter(...claimed, ['ExecutionOutcomeUnknown'], ['ExecutionReconciled', { status: 'failed' }]);
+    expect(view).toMatchObject({ error: { code: 'reconciled', message: 'seen in the ledger' }, settledAt: minute(90) });
+  });
+});
+
+describe('an edit', () => {
+  const edited = ['ApprovalResponded', { decision: edit, actionDigest: digestOf('b') }] as const;
+
+  it('replaces what will run, and keeps what was asked', () => {
+    const view = viewAfter(...asked, edited);
+    expect(view).toMatchObject({
+      state: 'approved',
+      arguments: { amount: 50 },
+      actionDigest: digestOf('b'),
+      originalArguments: { amount: 100 },
+    });
+    expect(view.approval).toMatchObject({ arguments: { amount: 50 }, actionDigest: digestOf('b') });
+  });
+
+  it('is the only reason for originalArguments', () => {
+    expect(viewAfter(...approved)).not.toHaveProperty('originalArguments');
+  });
+
+  it('is what the others are asked about while the approval is still pending', () => {
+    const pending = { resolution: 'pending', executeBy: null } as const;
+    const row = rowAfter(
+      requested,
+      ['ApprovalRequested', ofTwo],
+      ['ApprovalResponded', { respondedBy: 'bob', ...pending }],
+      ['ApprovalResponded', { ...edited[1], ...pending }],
+    );
+    const view = toToolCallView(row, 'whole');
+    expect(view.approval).toMatchObject({ state: 'pending', arguments: { amount: 50 }, actionDigest: digestOf('b') });
+    // Bob agreed to other arguments: shown, but void.
+    expect(view.approval?.responses).toHaveLength(2);
+    expect(row.approvals[0]?.responses.map(({ status }) => status)).toEqual(['void', 'counted']);
+  });
+
+  it('stays the question of a further round, and each round keeps its own', () => {
+    const view = viewAfter(
+      ...asked,
+      ['ApprovalResponded', { ...edited[1], resolution: 'pending', executeBy: null }],
+      ['ApprovalExpired'],
+      ['ApprovalRequested', { round: 2, approvalId: 'second', actionDigest: digestOf('b') }],
+    );
+    expect(view.approval).toMatchObject({ round: 2, arguments: { amount: 50 }, responses: [] });
+    expect(view.settledAt).toBeNull();
+  });
+
+  it('can raise the requirement', () => {
+    const demanded = requirement({ stages: [stage({ approve: 2, groups: ['security'] })], risk: 'high' });
+    const view = viewAfter(...asked, [
+      'ApprovalResponded',
+      {
+        decision: { ...edit, requirement: demanded },
+        actionDigest: digestOf('b'),
+        resolution: 'pending',
+        executeBy: null,
+      },
+    ]);
+    expect(view.approval).toMatchObject({ requirement: demanded, risk: 'high' });
+  });
+});
+
+describe('who is asked', () => {
+  const twoStages = {
+    requirement: requirement({
+      stages: [stage({ groups: ['ops'] }), stage({ mode: 'all-of', groups: ['legal', 'security'] })],
+    }),
+  };
+  const vote = (respondedBy: string, groups: string[]): Step => [
+    'ApprovalResponded',
+    { respondedBy, groups, resolution: 'pending', executeBy: null },
+  ];
+  const askedAfter = (...steps: Step[]): unknown => {
+    const [approval] = rowAfter(requested, ['ApprovalRequested', twoStages], ...steps).approvals;
+    return approval && groupsAsked(approval);
+  };
+
+  it('are the groups of the first stage that is not satisfied', () => {
+    expect(askedAfter()).toEqual(['ops']);
+    expect(askedAfter(vote('alice', ['ops']))).toEqual(['legal', 'security']);
+  });
+
+  it('are those of the last stage when all are satisfied', () => {
+    expect(askedAfter(vote('alice', ['ops']), vote('bob', ['legal']), vote('carol', ['security']))).toEqual([
+      'legal',
+      'security',
+    ]);
+  });
+
+  it('does not count one person for two groups', () => {
+    const row = rowAfter(
+      requested,
+      [
+        'ApprovalRequested',
+        {
+          requirement: requirement({
+            stages: [stage({ mode: 'all-of', groups: ['legal', 'security'] }), stage({ groups: ['ceo'] })],
+          }),
+        },
+      ],
+      vote('bob', ['legal', 'security']),
+    );
+    expect(row.approvals[0] && groupsAsked(row.approvals[0])).toEqual(['legal', 'security']);
+  });
+
+  it('goes back when a vote is withdrawn, whatever the case of the name', () => {
+    expect(askedAfter(vote('alice', ['ops']), ['ResponseWithdrawn', { withdrawnBy: ' Alice' }])).toEqual(['ops']);
+  });
+
+  it('counts a delegate and the person they stand for once', () => {
+    const row = rowAfter(
+      requested,
+      [
+        'ApprovalRequested',
+        { requirement: requirement({ stages: [stage({ approve: 2, groups: ['ops'] }), stage({ groups: ['ceo'] })] }) },
+      ],
+      vote('bob', ['ops']),
+      [
+        'ApprovalResponded',
+        { respondedBy: 'alice', onBehalfOf: 'Bob', groups: ['ops'], resolution: 'pending', executeBy: null },
+      ],
+    );
+    expect(row.approvals[0]?.responses.map(({ status }) => status)).toEqual(['void', 'counted']);
+  });
+
+  it('includes whom the current stage was escalated to, who may stand in for any of its groups', () => {
+    const escalated: Step = ['ApprovalEscalated', { to: ['managers'] }];
+    expect(askedAfter(escalated)).toEqual(['ops', 'managers']);
+    expect(askedAfter(vote('alice', ['ops']), escalated)).toEqual(['legal', 'security', 'managers']);
+    expect(askedAfter(vote('alice', ['ops']), escalated, vote('bob', ['managers']), vote('carol', ['legal']))).toEqual([
+      'legal',
+      'security',
+      'managers',
+    ]);
+  });
+
+  it('is anybody where a stage names no group', () => {
+    expect(rowAfter(...asked).approvals.map(groupsAsked)).toEqual([null]);
+  });
+});
+
+describe('the next deadline', () => {
+  const reminded = { requirement: requirement({ remindersMs: [20 * 60_000, 10 * 60_000] }) };
+
+  it.each<[string, number | null, readonly Step[]]>([
+    ['the expiry of a pending approval', 60, asked],
+    ['the first reminder, whatever their order', 10, [requested, ['ApprovalRequested', reminded]]],
+    ['the next reminder', 20, [requested, ['ApprovalRequested', reminded], ['ApproversReminded']]],
+    [
+      'the expiry after the last reminder',
+      60,
+      [requested, ['ApprovalRequested', reminded], ['ApproversReminded', { nth: 2 }]],
+    ],
+    ['the new expiry after an escalation', 80, [...asked, ['ApprovalEscalated']]],
+    ['none when held open', null, [...asked, ['ApprovalEscalated', { expiresAt: null, to: [] }]]],
+    ['none when it never expires', null, [requested, ['ApprovalRequested', { expiresAt: null }]]],
+    ['executeBy once approved', 65, approved],
+    ['none for a right to run without end', null, [...asked, ['ApprovalResponded', { executeBy: null }]]],
+    ['none when allowed', null, [requested, ['ToolCallAllowed']]],
+    ['the end of the lease', 9, claimed],
+    ['the end of the renewed lease', 12, [...claimed, ['ExecutionClaimRenewed']]],
+    ['none after a released claim', null, [...claimed, ['ExecutionLapsed']]],
+    ['none when settled', null, [...claimed, ['ExecutionSucceeded']]],
+    [
+      'none after a denial',
+      null,
+      [...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }]],
+    ],
+    ['none before there is a verdict', null, [requested]],
+  ])('is %s', (_, minutes, steps) => {
+    expect(rowAfter(...steps).dueAt).toBe(minutes === null ? null : minuteMs(minutes));
+  });
+});
+
+describe('events that nobody can have made', () => {
+  it('leave no row before the request', () => {
+    const log = createTestLog();
+    log.call('call_1').record('ExecutionSucceeded');
+    expect(log.events.reduce<CallRow | undefined>(evolve, undefined)).toBeUndefined();
+  });
+
+  it.each(toolCallEventTypes)('%s never throws, and the first resolution stays', (type) => {
+    const row = rowAfter(...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }], [
+      type,
+    ] as Step);
+    expect(row.approvals[0]?.resolution).toEqual({ state: 'denied', at: minute(5) });
+  });
+
+  it('a renewal without a claim changes nothing', () => {
+    expect(rowAfter(...approved, ['ExecutionClaimRenewed'])).toMatchObject({ state: 'approved', claim: null });
+  });
+
+  it('a reader between request and verdict sees a call that may not run', () => {
+    expect(viewAfter(requested)).toMatchObject({
+      state: 'awaiting_approval',
+      verdict: { outcome: 'require' },
+      approval: null,
+    });
+  });
+});

@@ -1,0 +1,200 @@
+import type { ApprovalsPage, ApprovalsQuery, ReadModel } from '../read-model.js';
+import { applyAll, opened } from '../testing/opened.js';
+import { scratchFolder } from '../testing/scratch-folder.js';
+import { createTestLog, requirement, stage } from '../testing/test-log.js';
+import type { TestLog } from '../testing/test-log.js';
+
+const path = scratchFolder();
+
+interface Wanted {
+  readonly runId?: string;
+  readonly toolName?: string;
+  readonly agentId?: string;
+  readonly groups?: string[] | null;
+}
+
+function ask(
+  log: TestLog,
+  name: string,
+  { runId = 'run-1', toolName = 'refund', agentId = 'agent', groups = null }: Wanted = {},
+) {
+  const call = log.call(name, { runId });
+  call.record('ToolCallRequested', { toolName, agentId });
+  call.record('ApprovalRequested', { requirement: requirement({ stages: [stage({ groups })] }) });
+  return call;
+}
+
+function page(model: ReadModel, query: ApprovalsQuery): Extract<ApprovalsPage, { status: 'page' }> {
+  const answer = model.listApprovals('default', query);
+  if (answer.status !== 'page') throw new Error(answer.status);
+  return answer;
+}
+
+function names(model: ReadModel, query: ApprovalsQuery): string[] {
+  return page(model, query).rows.map(({ call, approval }) => `${call.request.toolCallId}/${String(approval.round)}`);
+}
+
+describe('the list of approvals', () => {
+  it('is of the pending ones, oldest first, when no state is asked', async () => {
+    const log = createTestLog();
+    const [first] = ['a', 'b', 'c'].map((name) => ask(log, name));
+    first?.record('ApprovalResponded');
+    const model = await opened(path('m.db'), log);
+    expect(names(model, {})).toEqual(['b/1', 'c/1']);
+    model.close();
+  });
+
+  it('finds each state', async () => {
+    const log = createTestLog();
+    ask(log, 'pending');
+    ask(log, 'approved').record('ApprovalResponded');
+    ask(log, 'denied').record('ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' });
+    ask(log, 'expired').record('ApprovalExpired');
+    ask(log, 'cancelled').record('ToolCallCancelled');
+    const model = await opened(path('m.db'), log);
+    for (const state of ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const) {
+      expect(names(model, { state })).toEqual([`${state}/1`]);
+    }
+    model.close();
+  });
+
+  it('shows every round of a call in the state in which it ended', async () => {
+    const log = createTestLog();
+    const call = ask(log, 'a');
+    call.record('ApprovalExpired');
+    call.record('ApprovalRequested', { round: 2, approvalId: call.approvalId(2) });
+    const model = await opened(path('m.db'), log);
+    expect(names(model, { state: 'expired' })).toEqual(['a/1']);
+    expect(names(model, {})).toEqual(['a/2']);
+    model.close();
+  });
+
+  it('filters by tool, run and agent together', async () => {
+    const log = createTestLog();
+    ask(log, 'a');
+    ask(log, 'b', { toolName: 'drop' });
+    ask(log, 'c', { agentId: 'other' });
+    ask(log, 'd', { runId: 'run-2' });
+    ask(log, 'e', { runId: 'run-2', toolName: 'drop' });
+    const model = await opened(path('m.db'), log);
+    expect(names(model, { toolName: 'drop' })).toEqual(['b/1', 'e/1']);
+    expect(names(model, { agentId: 'other' })).toEqual(['c/1']);
+    expect(names(model, { runId: 'run-2' })).toEqual(['d/1', 'e/1']);
+    expect(names(model, { runId: 'run-2', toolName: 'drop', agentId: 'agent' })).toEqual(['e/1']);
+    expect(names(model, { toolName: 'drop', agentId: 'other' })).toEqual([]);
+    model.close();
+  });
+
+  it('filters by group: those that it may answer now, and those open to anybody', async () => {
+    const log = createTestLog();
+    ask(log, 'anybody');
+    ask(log, 'ops', { groups: ['ops', 'on|call'] });
+    ask(log, 'legal', { groups: ['legal'] });
+    const model = await opened(path('m.db'), log);
+    expect(names(model, { group: 'ops' })).toEqual(['anybody/1', 'ops/1']);
+    expect(names(model, { group: 'on|call' })).toEqual(['anybody/1', 'ops/1']);
+    expect(names(model, { group: 'legal' })).toEqual(['anybody/1', 'legal/1']);
+    // Parts and joints of names are no names.
+    for (const group of ['op', 'call', '|', 'ops|on|call', '%']) expect(names(model, { group })).toEqual(['anybody/1']);
+    model.close();
+  });
+
+  it('follows the stages and escalations of an approval', async () => {
+    const log = createTestLog();
+    const call = log.call('a');
+    call.record('ToolCallRequested');
+    const stages = [stage({ groups: ['ops'] }), stage({ groups: ['legal'] })];
+    call.record('ApprovalRequested', { requirement: requirement({ stages }) });
+    const model = await opened(path('m.db'), log);
+    const who = () => ['ops', 'legal', 'managers'].filter((group) => names(model, { group }).length > 0);
+    expect(who()).toEqual(['ops']);
+    call.record('ApprovalResponded', { resolution: 'pending', executeBy: null });
+    applyAll(model, log);
+    expect(who()).toEqual(['legal']);
+    call.record('ApprovalEscalated');
+    applyAll(model, log);
+    expect(who()).toEqual(['legal', 'managers']);
+    model.close();
+  });
+});
+
+describe('paging', () => {
+  async function walk(
+    model: ReadModel,
+    query: ApprovalsQuery,
+    between: () => void = () => undefined,
+  ): Promise<string[]> {
+    const found: string[] = [];
+    let cursor: string | undefined;
+    for (;;) {
+      const { rows, nextCursor } = page(model, { ...query, cursor });
+      found.push(...rows.map(({ call }) => call.request.toolCallId));
+      between();
+      await Promise.resolve();
+      if (nextCursor === null) return found;
+      cursor = nextCursor;
+    }
+  }
+
+  it('visits each of 10,000 once, in order', async () => {
+    const log = createTestLog();
+    const all = Array.from({ length: 10_000 }, (_, n) => `call_${String(n)}`);
+    for (const name of all) ask(log, name);
+    const model = await opened(path('m.db'), log);
+    expect(await walk(model, { limit: 100 })).toEqual(all);
+    expect(await walk(model, { limit: 999, toolName: 'refund' })).toEqual(all);
+    model.close();
+  });
+
+  it('neither repeats nor skips while others come and go', async () => {
+    const log = createTestLog();
+    const calls = Array.from({ length: 20 }, (_, n) => ask(log, `old_${String(n)}`));
+    const model = await opened(path('m.db'), log);
+    let turn = 0;
+    const found = await walk(model, { limit: 4 }, () => {
+      // One already shown is resolved and one is added, between any two pages.
+      calls[turn]?.record('ApprovalResponded');
+      if (turn < 5) ask(log, `new_${String(turn)}`);
+      turn += 1;
+      applyAll(model, log);
+    });
+    const old = calls.map((_, n) => `old_${String(n)}`);
+    expect(found).toEqual([...old, 'new_0', 'new_1', 'new_2', 'new_3', 'new_4']);
+    model.close();
+  });
+
+  it('ends with null exactly when nothing follows', async () => {
+    const log = createTestLog();
+    for (const name of ['a', 'b', 'c', 'd']) ask(log, name);
+    const model = await opened(path('m.db'), log);
+    const first = page(model, { limit: 2 });
+    const second = page(model, { limit: 2, cursor: first.nextCursor ?? undefined });
+    expect(first.nextCursor).not.toBeNull();
+    expect(second).toMatchObject({ nextCursor: null, position: 8 });
+    expect(second.rows).toHaveLength(2);
+    expect(page(model, { limit: 4 }).nextCursor).toBeNull();
+    model.close();
+  });
+
+  it('answers 100 when no limit is given', async () => {
+    const log = createTestLog();
+    for (let n = 0; n < 101; n += 1) ask(log, `call_${String(n)}`);
+    const model = await opened(path('m.db'), log);
+    expect(page(model, {}).rows).toHaveLength(100);
+    model.close();
+  });
+
+  it.each([
+    '',
+    'x',
+    'MS4',
+    Buffer.from('2.1').toString('base64url'),
+    Buffer.from('1.01').toString('base64url'),
+    'MS4x ',
+    'MS4x=',
+  ])('refuses the cursor %j, which it never gave', async (cursor) => {
+    const model = await opened(path('m.db'), createTestLog());
+    expect(model.listApprovals('default', { cursor })).toEqual({ status: 'invalid-cursor' });
+    model.close();
+  });
+});

@@ -1,0 +1,161 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import type { RecordedEvent } from '@countersign/contracts';
+import { approvalStates, isSettled } from '@countersign/contracts';
+import { createSilentLog } from '@countersign/runtime/testing';
+import type { CallRow } from '../call-row.js';
+import { evolve } from '../evolve.js';
+import type { ApprovalOfCall, ApprovalsQuery, ReadModel } from '../read-model.js';
+import { arbitraryLog, groupSizes, inGroups } from '../testing/arbitrary-log.js';
+import { opened, tight } from '../testing/opened.js';
+import { createTestLog, minuteMs } from '../testing/test-log.js';
+import { groupsAsked } from '../voting.js';
+import { verifyReadModel } from './verify.js';
+
+async function inScratch(work: (file: string) => Promise<void>): Promise<void> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-properties-'));
+  try {
+    await work(join(folder, 'm.db'));
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+/** The whole model in one map: what every query must answer, in the plainest way. */
+function replay(events: readonly RecordedEvent[]): CallRow[] {
+  const rows = new Map<string, CallRow>();
+  for (const event of events) {
+    if (event.metadata.callId === null) continue;
+    const row = evolve(rows.get(event.stream), event);
+    if (row !== undefined) rows.set(event.stream, row);
+  }
+  return [...rows.values()].sort((one, other) => one.seq - other.seq);
+}
+
+/** As the file gives it back: without what JSON leaves out. */
+function asStored<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}
+
+function approvalsOf(rows: readonly CallRow[], tenant: string, query: ApprovalsQuery): ApprovalOfCall[] {
+  const { state = 'pending', toolName, runId, agentId, group } = query;
+  return rows
+    .flatMap((call) => call.approvals.map((approval) => ({ call, approval })))
+    .filter(({ call: { request }, approval }) => {
+      const asked = groupsAsked(approval);
+      return (
+        request.tenant === tenant &&
+        (approval.resolution?.state ?? 'pending') === state &&
+        request.toolName === (toolName ?? request.toolName) &&
+        request.runId === (runId ?? request.runId) &&
+        request.agentId === (agentId ?? request.agentId) &&
+        (group === undefined || asked === null || asked.includes(group))
+      );
+    })
+    .sort((one, other) => one.approval.seq - other.approval.seq);
+}
+
+function allPages(model: ReadModel, tenant: string, query: ApprovalsQuery): ApprovalOfCall[] {
+  const found: ApprovalOfCall[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = model.listApprovals(tenant, { ...query, limit: 2, cursor });
+    if (page.status !== 'page') throw new Error(page.status);
+    found.push(...page.rows);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return found;
+}
+
+const queries: readonly ApprovalsQuery[] = [
+  ...approvalStates.map((state) => ({ state })),
+  { toolName: 'tool_1' },
+  { runId: 'run-1', state: 'expired' },
+  { agentId: 'billing-agent', group: 'ops' },
+  { group: 'managers' },
+];
+
+function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
+  const rows = replay(events);
+  const dueAts = rows.flatMap(({ dueAt }) => dueAt ?? []);
+  expect(model.nextDueAt()).toBe(dueAts.length === 0 ? null : Math.min(...dueAts));
+  for (const row of rows)
+    expect(asStored(model.toolCall(row.request.tenant, row.request.callId))).toEqual(asStored(row));
+  for (const tenant of ['default', 'other']) {
+    for (const query of queries)
+      expect(asStored(allPages(model, tenant, query))).toEqual(asStored(approvalsOf(rows, tenant, query)));
+    const inRun = rows.filter(({ request }) => request.tenant === tenant && request.runId === 'run-0');
+    expect(asStored(model.run(tenant, 'run-0'))).toEqual(asStored(inRun));
+    expect(asStored(model.openCalls(tenant, 'run-0'))).toEqual(
+      asStored(inRun.filter(({ state }) => !isSettled(state))),
+    );
+  }
+  const dueSoon = dueAts.filter((dueAt) => dueAt <= minuteMs(20)).sort((one, other) => one - other);
+  expect(model.due(minuteMs(20), 100).map(({ dueAt }) => dueAt)).toEqual(dueSoon);
+  const pending = rows.flatMap(({ approvals }) => approvals.filter(({ resolution }) => resolution === null));
+  expect(model.stats()).toMatchObject({
+    calls: rows.length,
+    approvals: rows.flatMap(({ approvals }) => approvals).length,
+    pendingApprovals: pending.length,
+    oldestPendingAt:
+      pending.length === 0 ? null : pending.reduce((one, other) => (other.seq < one.seq ? other : one)).requestedAt,
+  });
+}
+
+describe('whatever the log says, in whatever groups it comes', () => {
+  it('every query answers as a plain replay does, at any moment', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryLog, groupSizes, (log, sizes) =>
+        inScratch(async (file) => {
+          const model = await opened(file, createTestLog(), { bounds: tight });
+          const groups = inGroups(log.events, sizes);
+          groups.forEach((group, index) => {
+            model.apply(group);
+            const last = group.at(-1)?.position ?? 0;
+            const soFar = log.events.filter(({ position }) => position <= last);
+            // Deadlines after every group: they are kept, not looked up.
+            const dueAts = replay(soFar).flatMap(({ dueAt }) => dueAt ?? []);
+            expect(model.nextDueAt()).toBe(dueAts.length === 0 ? null : Math.min(...dueAts));
+            if (index % 5 === 4) expectSame(model, soFar);
+          });
+          expectSame(model, log.events);
+          model.close();
+        }),
+      ),
+      { numRuns: 60 },
+    );
+  }, 120_000);
+
+  it('the live file is the one that a rebuild gives', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryLog, groupSizes, (log, sizes) =>
+        inScratch(async (file) => {
+          const model = await opened(file, createTestLog(), { bounds: tight });
+          for (const group of inGroups(log.events, sizes)) model.apply(group);
+          model.close();
+          const answer = await verifyReadModel({ file, source: log.source, log: createSilentLog() });
+          expect(answer).toMatchObject({ same: true, differences: [] });
+        }),
+      ),
+      { numRuns: 60 },
+    );
+  }, 120_000);
+
+  it('a kill at any moment loses nothing that the log has', async () => {
+    await fc.assert(
+      fc.asyncProperty(arbitraryLog, groupSizes, fc.nat(60), (log, sizes, killedAfter) =>
+        inScratch(async (file) => {
+          const killed = await opened(file, createTestLog(), { bounds: tight });
+          for (const group of inGroups(log.events.slice(0, killedAfter), sizes)) killed.apply(group);
+          // Never closed: the file has what was flushed, and the next process begins there.
+          const model = await opened(file, log, { bounds: tight });
+          expectSame(model, log.events);
+          model.close();
+        }),
+      ),
+      { numRuns: 40 },
+    );
+  }, 120_000);
+});

@@ -1,0 +1,17 @@
+import { createSilentLog } from '@countersign/runtime/testing';
+import { openReadModel } from '../sqlite/sqlite-read-model.js';
+import type { FileReadModel, ReadModelOptions } from '../sqlite/sqlite-read-model.js';
+import type { TestLog } from './test-log.js';
+
+/** Memory for so little that every path to the file is taken. */
+export const tight = { recentRows: 2, recentBytes: 4096, unflushedEvents: 3, unflushedBytes: 65_536 };
+
+/** A read model over a test log, caught up. */
+export function opened(file: string, log: TestLog, options: Partial<ReadModelOptions> = {}): Promise<FileReadModel> {
+  return openReadModel({ file, source: log.source, log: createSilentLog(), ...options });
+}
+
+/** Applies what the log has and the model lacks. */
+export function applyAll(model: FileReadModel, log: TestLog): void {
+  model.apply(log.events);
+}

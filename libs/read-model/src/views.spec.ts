@@ -1,0 +1,152 @@
+import { approvalViewSchema, runViewSchema, toolCallViewSchema } from '@countersign/contracts';
+import type { CallRow } from './call-row.js';
+import { evolve } from './evolve.js';
+import { createTestLog, digestOf, verdict } from './testing/test-log.js';
+import type { TestCall } from './testing/test-log.js';
+import { toApprovalView, toRunView, toToolCallView } from './views.js';
+
+function rowsOf(...scripts: ((call: TestCall) => void)[]): CallRow[] {
+  const log = createTestLog();
+  scripts.forEach((script, index) => {
+    script(log.call(`call_${String(index + 1)}`));
+  });
+  const rows = new Map<string, CallRow>();
+  for (const event of log.events) {
+    const row = evolve(rows.get(event.stream), event);
+    if (row !== undefined) rows.set(event.stream, row);
+  }
+  return [...rows.values()];
+}
+
+const secret = 'hunter2';
+
+function secretive(call: TestCall): void {
+  call.record('ToolCallRequested', { arguments: { user: 'bob', password: secret }, sensitive: ['/password'] });
+  call.record('ApprovalRequested');
+  call.record('ApprovalResponded', {
+    decision: {
+      type: 'edit',
+      arguments: { user: 'eve', password: `${secret}!` },
+      sensitive: ['/password'],
+      salt: '01',
+      verdict,
+      requirement: null,
+    },
+    actionDigest: digestOf('b'),
+  });
+  call.record('ExecutionClaimed');
+  call.record('ExecutionSucceeded', { output: { id: 7, session: { access_token: `${secret}?` } } });
+}
+
+describe('a whole view', () => {
+  it('shows everything', () => {
+    const [row] = rowsOf(secretive);
+    const view = row && toToolCallView(row, 'whole');
+    expect(toolCallViewSchema.parse(view)).toMatchObject({
+      arguments: { password: 'hunter2!' },
+      originalArguments: { password: 'hunter2' },
+      output: { session: { access_token: 'hunter2?' } },
+      approval: { responses: [{ decision: { type: 'edit', arguments: { password: 'hunter2!' } } }] },
+    });
+  });
+});
+
+describe('a masked view', () => {
+  it('shows no secret anywhere, and the rest as it is', () => {
+    const [row] = rowsOf(secretive);
+    const view = row && toToolCallView(row, 'masked');
+    expect(JSON.stringify(view)).not.toContain(secret);
+    expect(toolCallViewSchema.parse(view)).toMatchObject({
+      arguments: { user: 'eve', password: expect.stringMatching(/^\[masked sha256:[0-9a-f]{16}\]$/) as string },
+      originalArguments: { user: 'bob' },
+      output: { id: 7, session: { access_token: '[masked]' } },
+    });
+  });
+
+  it('masks an answer and an error by the names in them', () => {
+    const rows = rowsOf(
+      (call) => {
+        call.record('ToolCallRequested');
+        call.record('ApprovalRequested');
+        call.record('ApprovalResponded', { decision: { type: 'answer', output: { apiKey: secret } } });
+      },
+      (call) => {
+        call.record('ToolCallRequested');
+        call.record('ToolCallAllowed');
+        call.record('ExecutionClaimed');
+        call.record('ExecutionFailed', { error: { authorization: secret, status: 401 } });
+      },
+    );
+    const views = rows.map((row) => toToolCallView(row, 'masked'));
+    expect(JSON.stringify(views)).not.toContain(secret);
+    expect(views[0]?.approval?.responses[0]?.decision).toEqual({ type: 'answer', output: { apiKey: '[masked]' } });
+    expect(views[1]?.error).toEqual({ authorization: '[masked]', status: 401 });
+  });
+
+  it('of an approval masks as that of its call does', () => {
+    const [call] = rowsOf(secretive);
+    const approval = call?.approvals[0];
+    const view = call && approval && toApprovalView({ call, approval }, 'masked');
+    expect(approvalViewSchema.parse(view).arguments).toEqual(call && toToolCallView(call, 'masked').arguments);
+    expect(JSON.stringify(view)).not.toContain(secret);
+  });
+});
+
+describe('every view', () => {
+  it('names every key, with null where there is nothing', () => {
+    const rows = rowsOf(
+      (call) => {
+        call.record('ToolCallRequested', { batchId: null });
+        call.record('ToolCallAllowed');
+      },
+      (call) => {
+        call.record('ToolCallRequested');
+        call.record('ApprovalRequested', { reason: null, description: null, expiresAt: null });
+      },
+    );
+    const [allowed, pending] = rows.map((row) => toToolCallView(row, 'masked'));
+    const keys = Object.keys(toolCallViewSchema.shape).filter((key) => key !== 'originalArguments');
+    expect(Object.keys(allowed ?? {}).sort()).toEqual(keys.sort());
+    expect(allowed).toMatchObject({
+      batchId: null,
+      approval: null,
+      output: null,
+      error: null,
+      instruction: null,
+      settledAt: null,
+    });
+    expect(Object.keys(pending?.approval ?? {}).sort()).toEqual(Object.keys(approvalViewSchema.shape).sort());
+    expect(pending?.approval).toMatchObject({ reason: null, expiresAt: null, resolution: null, resolvedAt: null });
+  });
+});
+
+describe('the view of a run', () => {
+  const rows = rowsOf(
+    (call) => {
+      call.record('ToolCallRequested', { arguments: { token: secret }, sensitive: ['/token'], requestedBy: 'agent-1' });
+      call.record('ApprovalRequested');
+    },
+    (call) => {
+      call.record('ToolCallRequested', { arguments: { token: secret }, sensitive: ['/token'], requestedBy: 'agent-2' });
+      call.record('ToolCallAllowed');
+    },
+  );
+
+  it('stops for approval while something is pending', () => {
+    const view = runViewSchema.parse(toRunView('run-1', rows, () => 'whole'));
+    expect(view).toMatchObject({ runId: 'run-1', stopReason: 'awaiting_approval', hasPendingApprovals: true });
+    expect(view.pendingApprovals).toHaveLength(1);
+    expect(view.calls.map(({ toolCallId }) => toolCallId)).toEqual(['call_1', 'call_2']);
+  });
+
+  it('does not stop when nothing is', () => {
+    const view = toRunView('run-1', rows.slice(1), () => 'whole');
+    expect(view).toMatchObject({ stopReason: null, hasPendingApprovals: false, pendingApprovals: [] });
+  });
+
+  it('shows each call as its reader may see it', () => {
+    const view = toRunView('run-1', rows, ({ request }) => (request.requestedBy === 'agent-2' ? 'whole' : 'masked'));
+    expect(view.calls.map((call) => call.arguments['token'] === secret)).toEqual([false, true]);
+    expect(JSON.stringify(view.pendingApprovals)).not.toContain(secret);
+  });
+});
