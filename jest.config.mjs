@@ -11,6 +11,7 @@ const swc = {
 
 const fromSource = {
   '^@countersign/([^/]+)$': ['<rootDir>/libs/$1/src/index.ts', '<rootDir>/apps/$1/src/index.ts'],
+  '^@countersign/([^/]+)/eventstoredb$': '<rootDir>/libs/$1/src/eventstoredb/index.ts',
   '^@countersign/([^/]+)/testing$': ['<rootDir>/libs/$1/src/testing.ts', '<rootDir>/apps/$1/src/testing.ts'],
 };
 

@@ -22,6 +22,7 @@ const files = ['fs', 'os', 'path', 'process'];
  * npm       packages of others, in production code
  * node      modules of Node, without `node:`; 'any' for no limit
  * adapters  folder in `src` → the vendor clients that may be imported there and nowhere else
+ * entrances folders in `src` whose `index.ts` is an entrance of its own, so that only its users load the vendor's client
  * pure      reads no clock, draws no chance, and says no by returning a value
  * edge      files of a pure unit that read what a person wrote, once, and may refuse it by throwing
  */
@@ -47,6 +48,7 @@ export const floors = [
     npm: [],
     node: [...harmless, ...files],
     adapters: { embedded: ['node:sqlite'], eventstoredb: ['@eventstore/db-client'] },
+    entrances: ['eventstoredb'],
   },
   {
     unit: 'libs/message-bus',

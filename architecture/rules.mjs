@@ -89,7 +89,21 @@ function vendorRules() {
   });
 }
 
-const entrances = ['/src/index\\.ts$'];
+const entrances = [
+  '/src/index\\.ts$',
+  ...floors.flatMap(({ unit, entrances: folders = [] }) =>
+    folders.map((folder) => `^${unit}/src/${folder}/index\\.ts$`),
+  ),
+];
+/** Who enters a package by its index must not load the clients behind its other entrances. */
+const apart = floors.flatMap(({ unit, adapters = {}, entrances: folders = [] }) =>
+  folders.map((folder) => ({
+    name: `${nameOf(unit)}-index-without-${folder}`,
+    comment: `${unit} gives ${folder} by an entrance of its own, so that its client is loaded by whoever uses it and nobody else.`,
+    from: { path: `^${unit}/src/index\\.ts$` },
+    to: { path: npmPath(adapters[folder]), reachable: true },
+  })),
+);
 const insideOfAPackage = '^(libs|apps)/[^/]+/(src|dist|bin)/';
 
 const generalRules = [
@@ -155,14 +169,14 @@ const generalRules = [
   },
 ];
 
-export const forbidden = [...generalRules, ...floors.flatMap(rulesOf), ...vendorRules()].map((rule) => ({
+export const forbidden = [...generalRules, ...floors.flatMap(rulesOf), ...vendorRules(), ...apart].map((rule) => ({
   severity: 'error',
   ...rule,
 }));
 
 export const cruiseOptions = {
   doNotFollow: { path: ['(^|/)node_modules/'] },
-  exclude: { path: ['/dist/', '^coverage/'] },
+  exclude: { path: ['^(libs|apps)/[^/]+/dist/', '^coverage/'] },
   tsPreCompilationDeps: true,
   combinedDependencies: true,
   moduleSystems: ['es6', 'cjs'],

@@ -1,3 +1,3 @@
-// breaks: no-unresolvable, vendor-eventstore-db-client
+// breaks: vendor-eventstore-db-client
 import * as it from '@eventstore/db-client';
 export const used = it;

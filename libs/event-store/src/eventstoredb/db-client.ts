@@ -1,0 +1,98 @@
+import { BACKWARDS, EventStoreDBClient, FORWARDS, jsonEvent, streamNameFilter } from '@eventstore/db-client';
+import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
+import type { ClientEvent, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
+import { createStreamSubscription } from './stream-subscription.js';
+
+/** Skipped events between two checkpoints, in windows of 32: the client's default calls back after every window. */
+const checkpointInterval = 100;
+/** How many events wait in a subscription's buffer before the server is held back. */
+const bufferedEvents = 64;
+
+/** The client `@eventstore/db-client` 6.2.1: EventStoreDB, and KurrentDB by its older protocol. */
+export const connectDbClient: ConnectClient = (url) => {
+  const client = EventStoreDBClient.connectionString(url);
+  // Appends go by `Append`, one call each, with a deadline that works. By `BatchAppend`, the client's own choice, an
+  // append hangs for ever when the server hangs, half-closes the shared stream, or sends an error without details; one
+  // client's error rejects another's appends; a failed look-up of the server's features is cached for good; and the
+  // deadline is a moment of this machine's clock, so that a clock 10 s late fails every append.
+  Reflect.set(client, 'supports', () => Promise.resolve(false));
+  return {
+    append: async (stream, expectedRevision, events, deadlineMs) => {
+      const result = await client.appendToStream(
+        stream,
+        events.map(({ id, type, data, metadata }) => jsonEvent({ id, type, data, metadata })),
+        { expectedRevision, deadline: deadlineMs, requiresLeader: true },
+      );
+      // Only with `throwOnAppendFailure=false` in the connection string.
+      if (!result.success) throw conflictAt(result.nextExpectedRevision);
+      return result.nextExpectedRevision;
+    },
+    readStream: (stream, fromRevision, count, signal) =>
+      collect(client.readStream(stream, { fromRevision, maxCount: count, requiresLeader: true }), signal),
+    readAll: (fromPosition, direction, count, signal) => {
+      const options = { fromPosition, maxCount: count, requiresLeader: true };
+      const way = direction === 'forwards' ? FORWARDS : BACKWARDS;
+      return collect(client.readAll({ ...options, direction: way }), signal);
+    },
+    subscribeToAll: (after, prefixes) => subscribe(client, after, prefixes),
+    dispose: () => dispose(client),
+  };
+};
+
+/** The vendor's error, without its constructor. */
+function conflictAt(revision: bigint): Error {
+  const fields = { type: 'wrong-expected-version', actualVersion: revision < 0n ? 'no_stream' : revision };
+  return Object.assign(new Error('wrong expected version'), fields);
+}
+
+async function collect(read: StreamingRead<ResolvedEvent>, signal: AbortSignal): Promise<readonly ClientEvent[]> {
+  const cancel = (): void => {
+    read.cancel().catch(() => undefined);
+  };
+  // An error that nobody listens to ends the process, and one may come after the read is over.
+  read.on('error', () => undefined);
+  signal.addEventListener('abort', cancel, { once: true });
+  try {
+    const events: ClientEvent[] = [];
+    for await (const resolved of read) {
+      const event = toEvent(resolved);
+      if (event !== undefined) events.push(event);
+    }
+    return events;
+  } finally {
+    signal.removeEventListener('abort', cancel);
+  }
+}
+
+function subscribe(
+  client: EventStoreDBClient,
+  after: ClientPosition | 'start',
+  prefixes: readonly string[],
+): ReturnType<EventStoreClient['subscribeToAll']> {
+  const subscription = createStreamSubscription(() => {
+    const filter = streamNameFilter({
+      prefixes: [...prefixes],
+      checkpointInterval,
+      // Never throws: here that would end the process.
+      checkpointReached: async (_, position) => {
+        subscription.checkpointReached(position);
+      },
+    });
+    const stream = client.subscribeToAll({ fromPosition: after, filter }, { highWaterMark: bufferedEvents });
+    return { stream, toEvent: (read) => toEvent(read as ResolvedEvent), cancel: () => stream.unsubscribe() };
+  });
+  return subscription;
+}
+
+function toEvent({ event }: ResolvedEvent): ClientEvent | undefined {
+  if (event === undefined) return undefined;
+  const { id, type, streamId, revision, data, metadata, created, position } = event;
+  return { id, type, streamId, revision, data, metadata, created, position };
+}
+
+async function dispose(client: EventStoreDBClient): Promise<void> {
+  await client.dispose();
+  // `dispose` ends the calls and leaves the connection open, which keeps the process alive.
+  const getChannel = Reflect.get(client, 'getChannel') as () => Promise<{ readonly close: () => void }>;
+  (await getChannel()).close();
+}

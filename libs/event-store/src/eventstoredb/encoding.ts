@@ -1,0 +1,71 @@
+import type { EventMetadata, NewEvent, RecordedEvent } from '@countersign/contracts';
+import { EventStoreDamagedError } from '../event-store.js';
+import type { ClientEvent, ClientNewEvent } from './client.js';
+
+/** What cannot be read back must not be written: the client takes in messages of 17 MiB, the server sends up to 16. */
+const eventBytesMax = 8 * 1024 * 1024;
+const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * An event as it goes over the wire. It is serialised here, before the client has it: a value that JSON does not know
+ * would make the client's promise hang and kill the process.
+ * @throws TypeError, RangeError: a mistake in the caller.
+ */
+export function toClientEvent({ eventId, type, data, metadata }: NewEvent): ClientNewEvent {
+  if (!uuid.test(eventId)) throw new RangeError(`an event's id is a UUID in small letters, not "${eventId}"`);
+  const [text, metadataText] = [JSON.stringify(data), JSON.stringify(metadata)];
+  if (Buffer.byteLength(text) > eventBytesMax) throw new RangeError(`an event has at most ${eventBytesMax} bytes`);
+  return {
+    id: eventId,
+    type,
+    data: JSON.parse(text) as Record<string, unknown>,
+    metadata: new TextEncoder().encode(metadataText),
+  };
+}
+
+/** The event, when it is one of ours: other applications may use the same store, and names like ours. */
+export function fromClientEvent(event: ClientEvent, prefixes: readonly string[]): RecordedEvent | undefined {
+  if (!prefixes.some((prefix) => event.streamId.startsWith(prefix)) || !isOurs(event.metadata)) return undefined;
+  const { id, type, data, metadata, streamId, revision, created } = event;
+  const position = positionOf(event);
+  if (!isObject(data)) {
+    throw new EventStoreDamagedError('the data of an event are not JSON', { stream: streamId, position });
+  }
+  return {
+    eventId: id,
+    type,
+    data,
+    metadata,
+    stream: streamId,
+    revision: toNumber(revision),
+    position,
+    recordedAt: created.toISOString(),
+  } as unknown as RecordedEvent;
+}
+
+/** The event's place in the whole log. */
+export function positionOf(event: ClientEvent): number {
+  if (event.position === undefined)
+    throw new Error('the server does not tell positions: it needs version 22.6 or later');
+  return toNumber(event.position.commit);
+}
+
+/** A number of the server's 64 bits. @throws RangeError beyond 2^53, where a JavaScript number would be another one. */
+export function toNumber(value: bigint): number {
+  const number = Number(value);
+  if (!Number.isSafeInteger(number)) throw new RangeError(`${value} is too large a position`);
+  return number;
+}
+
+function isOurs(metadata: unknown): metadata is EventMetadata {
+  return (
+    isObject(metadata) &&
+    typeof metadata['tenant'] === 'string' &&
+    typeof metadata['commandId'] === 'string' &&
+    typeof metadata['schemaVersion'] === 'number'
+  );
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !ArrayBuffer.isView(value);
+}

@@ -1,0 +1,69 @@
+import { describe, expect, it } from '@jest/globals';
+import { NoAnswerError, verdictOf } from './errors.js';
+
+const typed = (type: string, message = ''): Error => Object.assign(new Error(message), { type });
+const coded = (code: number | string, message = ''): Error => Object.assign(new Error(message), { code });
+
+const unknown = { kind: 'unknown', timedOut: false };
+const timedOut = { kind: 'unknown', timedOut: true };
+const turnedAway = { kind: 'not-written', transient: true };
+const refused = { kind: 'not-written', transient: false };
+
+describe('what an error of the client means', () => {
+  it.each<[string, unknown, object]>([
+    ['our own deadline', new NoAnswerError('no answer'), timedOut],
+    ['another leader', typed('not-leader'), turnedAway],
+    ['access denied', typed('access-denied'), refused],
+    ['an append that is too large', typed('maximum-append-size-exceeded'), { kind: 'too-large' }],
+    [
+      'an event that is too large, unknown to the client',
+      typed('unknown', 'Could not recognize MaximumAppendEventSizeExceeded'),
+      { kind: 'too-large' },
+    ],
+    [
+      'a message that is too large for gRPC',
+      coded(8, '8 RESOURCE_EXHAUSTED: Received message larger than max'),
+      { kind: 'too-large' },
+    ],
+    ['no such stream', typed('stream-not-found'), { kind: 'stream-not-found' }],
+    ['a deleted stream', typed('stream-deleted'), { kind: 'stream-deleted' }],
+    ["the server's own timeout", typed('timeout'), unknown],
+    ['the deadline on the wire', typed('deadline-exceeded'), timedOut],
+    ['a cancelled call', typed('cancelled'), unknown],
+    ['a server that went away', typed('unavailable', '14 UNAVAILABLE: Connection dropped'), unknown],
+    [
+      'a server that is not there',
+      typed('unavailable', '14 UNAVAILABLE: No connection established. Last error: connect ECONNREFUSED'),
+      turnedAway,
+    ],
+    [
+      'a name that does not resolve',
+      typed('unavailable', '14 UNAVAILABLE: Name resolution failed for target dns:nowhere'),
+      turnedAway,
+    ],
+    ['a busy server', typed('unavailable', '14 UNAVAILABLE: Server Is Busy'), turnedAway],
+    ['a busy server, unknown to the client', typed('unknown', 'Could not recognize Server Is Busy'), turnedAway],
+    ['a server that starts', typed('unknown', 'Could not recognize Server Is Not Ready'), turnedAway],
+    ['something else unknown to the client', typed('unknown', 'Could not recognize Bad Request'), unknown],
+    ['no cluster', new Error('Failed to discover after 10 attempts.'), turnedAway],
+    ['a raw refusal', coded('ECONNREFUSED'), turnedAway],
+    ['a raw deadline', coded(4), timedOut],
+    ['a raw lack of rights', coded(7), refused],
+    ['a raw lack of identity', coded(16), refused],
+    ['a raw failure inside the server', coded(13), unknown],
+    ['a mistake in the client', new TypeError('undefined is not iterable'), unknown],
+    ['no error at all', 'text', unknown],
+    ['nothing', undefined, unknown],
+  ])('%s', (_, error, verdict) => {
+    expect(verdictOf(error)).toEqual(verdict);
+  });
+
+  it.each([
+    [5n, 5],
+    ['no_stream', -1],
+    [undefined, -1],
+  ])('a conflict with a stream at %s', (actualVersion, actualRevision) => {
+    const error = Object.assign(typed('wrong-expected-version'), { actualVersion });
+    expect(verdictOf(error)).toEqual({ kind: 'conflict', actualRevision });
+  });
+});

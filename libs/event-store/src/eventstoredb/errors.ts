@@ -1,0 +1,76 @@
+import { noStream } from '../event-store.js';
+
+/** What a failed call means for its caller. */
+export type Verdict =
+  /** Another writer was first; or this append was, once before. */
+  | { readonly kind: 'conflict'; readonly actualRevision: number }
+  /** Certainly nothing was written. `transient`: the next try may go to the right server, or find it ready. */
+  | { readonly kind: 'not-written'; readonly transient: boolean }
+  | { readonly kind: 'too-large' }
+  | { readonly kind: 'stream-not-found' }
+  | { readonly kind: 'stream-deleted' }
+  /** It may be written or not: everything that is not known to mean something else. */
+  | { readonly kind: 'unknown'; readonly timedOut: boolean };
+
+/** Our own deadline passed: the client did not settle its promise. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+}
+
+const unknown = { kind: 'unknown', timedOut: false } as const;
+const timedOut = { kind: 'unknown', timedOut: true } as const;
+const turnedAway = { kind: 'not-written', transient: true } as const;
+const refused = { kind: 'not-written', transient: false } as const;
+
+/** By the vendor's `type`, where it gives one. `unavailable` and `unknown` say too little: the text decides (below). */
+const byType: Readonly<Record<string, Verdict>> = {
+  // Refused before the write; the client goes to the leader next time, and does not repeat the call itself.
+  'not-leader': turnedAway,
+  'access-denied': refused,
+  'maximum-append-size-exceeded': { kind: 'too-large' },
+  'stream-not-found': { kind: 'stream-not-found' },
+  'no-stream': { kind: 'stream-not-found' },
+  'stream-deleted': { kind: 'stream-deleted' },
+  // The server gave up waiting for its own write, which may still succeed.
+  timeout: unknown,
+  'deadline-exceeded': timedOut,
+  cancelled: unknown,
+};
+
+/** By the text: the client has no type for these, or one that covers too much. The first that matches counts. */
+const byText: readonly (readonly [RegExp, Verdict])[] = [
+  [/No connection established|Name resolution failed|ECONNREFUSED|Failed to discover/i, turnedAway],
+  // The server took the request off its queue without handling it.
+  [/Server Is (Busy|Not Ready)/i, turnedAway],
+  [/MaximumAppend(Event)?SizeExceeded|Maximum Append (Event )?Size|message larger than max/i, { kind: 'too-large' }],
+];
+
+/** By gRPC's own status code, for errors that reach us raw. */
+const byCode: Readonly<Record<string, Verdict>> = {
+  4: timedOut,
+  7: refused,
+  16: refused,
+  ECONNREFUSED: turnedAway,
+};
+
+/** What an error of the client means. What is not recognised is of unknown outcome: repeating it is always safe. */
+export function verdictOf(error: unknown): Verdict {
+  if (error instanceof NoAnswerError) return timedOut;
+  if (typeof error !== 'object' || error === null) return unknown;
+  const { type, code, message } = error as Readonly<Record<'type' | 'code' | 'message', unknown>>;
+  if (type === 'wrong-expected-version') return conflict(error);
+  return byType[textOf(type)] ?? byWords(textOf(message)) ?? byCode[textOf(code)] ?? unknown;
+}
+
+function byWords(message: string): Verdict | undefined {
+  return byText.find(([pattern]) => pattern.test(message))?.[1];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
+}
+
+function conflict(error: object): Verdict {
+  const { actualVersion } = error as { readonly actualVersion?: unknown };
+  return { kind: 'conflict', actualRevision: typeof actualVersion === 'bigint' ? Number(actualVersion) : noStream };
+}

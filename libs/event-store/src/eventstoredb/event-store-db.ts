@@ -1,0 +1,86 @@
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import { createSystemIds } from '@countersign/runtime';
+import type { EventStore } from '../event-store.js';
+import { EventStoreUnavailableError } from '../event-store.js';
+import { createAppends } from './appends.js';
+import type { ConnectClient } from './client.js';
+import { createConnection } from './connection.js';
+import type { EventStoreDbTimeouts } from './connection.js';
+import { withoutSecrets } from './connection-string.js';
+import { connectDbClient } from './db-client.js';
+import { createReads } from './reads.js';
+import { createSubscription } from './subscription.js';
+
+/** What an event store over EventStoreDB needs. */
+export interface EventStoreDbOptions {
+  /** `esdb://…` or `esdb+discover://…`; user and password are URL-encoded in it. */
+  readonly url: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Chance for the backoff; default: the system's. */
+  readonly ids?: Ids;
+  readonly timeouts?: EventStoreDbTimeouts;
+  /** How streams of ours begin; events of others are passed over. */
+  readonly streamPrefixes?: readonly string[];
+  /** No answer although the client was replaced, again and again: end the process, so that a new one starts. */
+  readonly onWedged?: (why: string) => void;
+  /** The vendor's client; default `@eventstore/db-client`. */
+  readonly connect?: ConnectClient;
+}
+
+/** The streams of Countersign. */
+export const streamPrefixes = ['toolCall-', 'policy-', 'refusals-', 'delivery-'] as const;
+
+const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_000 };
+
+/**
+ * The event store over EventStoreDB or KurrentDB. It opens without waiting for the server: `health` says when it answers.
+ *
+ * Every call ends within its timeout, whatever server and client do: an append as `unknown`, a read as
+ * EventStoreUnavailableError. Have one of these in a process.
+ * @throws RangeError when the connection string is not usable.
+ * @example const store = openEventStoreDb({ url: 'esdb://127.0.0.1:2113?tls=false', log, clock });
+ */
+export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
+  const { url, clock, ids = createSystemIds(), connect = connectDbClient } = options;
+  const server = withoutSecrets(url);
+  const log = options.log.child({ eventStore: server });
+  const timeouts = { ...defaults, ...options.timeouts };
+  const prefixes = options.streamPrefixes ?? streamPrefixes;
+  const connection = createConnection({
+    connect: () => connected(connect, url, server),
+    clock,
+    log,
+    probeMs: timeouts.probeMs,
+    probeTimeoutMs: timeouts.readMs,
+    probe: (client, signal) => client.readAll('end', 'backwards', 1, signal),
+    onWedged: (why) => {
+      log.error({ why }, 'the event store does not answer, and new clients did not help');
+      options.onWedged?.(why);
+    },
+  });
+  const ports = { connection, clock, ids, log, prefixes, ...timeouts };
+  const reads = createReads(ports);
+  log.info({}, 'the event store is opened');
+  return {
+    append: createAppends({ ...ports, reads }),
+    readStream: (stream, fromRevision = 0) => reads.readStream(stream, fromRevision),
+    readAll: reads.readAll,
+    subscribe: (after, handler) => {
+      if (connection.closing.aborted) throw new EventStoreUnavailableError('the event store is closed');
+      return createSubscription({ ...ports, reads }, after, handler);
+    },
+    head: reads.head,
+    health: connection.health,
+    close: connection.close,
+  };
+}
+
+function connected(connect: ConnectClient, url: string, server: string): ReturnType<ConnectClient> {
+  try {
+    return connect(url);
+  } catch {
+    // The client's own error repeats the connection string, password and all.
+    throw new RangeError(`the connection string of the event store (${server}) is not usable`);
+  }
+}

@@ -1,0 +1,16 @@
+// The entrance `@countersign/event-store/eventstoredb`: apart from the library's own, so that only who uses the server
+// loads its client.
+export { openEventStoreDb, streamPrefixes } from './event-store-db.js';
+export type { EventStoreDbOptions } from './event-store-db.js';
+export type { EventStoreDbTimeouts } from './connection.js';
+export { createStreamSubscription } from './stream-subscription.js';
+export type { ObjectStream, StreamSubscription, StreamSubscriptionParts } from './stream-subscription.js';
+export type {
+  ClientEvent,
+  ClientItem,
+  ClientNewEvent,
+  ClientPosition,
+  ClientSubscription,
+  ConnectClient,
+  EventStoreClient,
+} from './client.js';

@@ -1,0 +1,31 @@
+import type { Clock, Ids } from '@countersign/runtime';
+import { sleep } from '@countersign/runtime';
+import { backoffMs } from '../append-until-known.js';
+import { verdictOf } from './errors.js';
+import type { Verdict } from './errors.js';
+
+const triesMax = 3;
+/** Steps of the backoff: a server that has just restarted is back within the third. */
+const backoffStep = 3;
+
+/** What trying again needs. */
+export interface RetryPorts {
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** Tries again, some times, what failed in a way that `isTransient` says may pass. */
+export async function withRetries<T>(
+  { clock, ids }: RetryPorts,
+  isTransient: (verdict: Verdict) => boolean,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await work();
+    } catch (error) {
+      if (attempt === triesMax || !isTransient(verdictOf(error))) throw error;
+      await sleep(clock, backoffMs(ids, attempt + backoffStep));
+    }
+  }
+}

@@ -1,0 +1,217 @@
+import type { RecordedEvent } from '@countersign/contracts';
+import type { Clock, Log } from '@countersign/runtime';
+import { sleep } from '@countersign/runtime';
+import { backoffMs } from '../append-until-known.js';
+import { EventStoreUnavailableError } from '../event-store.js';
+import type { Subscription, SubscriptionHandler } from '../event-store.js';
+import type { ClientItem, ClientPosition, ClientSubscription } from './client.js';
+import { fromClientEvent } from './encoding.js';
+import { startAt } from './reads.js';
+import type { ReadPorts, Reads } from './reads.js';
+
+/** What subscribing needs. */
+export interface SubscribePorts extends ReadPorts {
+  readonly reads: Reads;
+  readonly log: Log;
+  /** How long nothing may arrive before the end of the log is compared with what was seen. */
+  readonly silenceMs: number;
+}
+
+const batchMax = 200;
+/** After falling behind, how long nothing must arrive before it is worth asking whether all has been read. */
+const settleMs = 100;
+const backoffFactorMax = 10;
+
+/**
+ * The log after a position, for ever: the client's subscription ends at every restart and does not come back, so this one
+ * begins a new one after the last event delivered.
+ */
+export function createSubscription(ports: SubscribePorts, after: number, handler: SubscriptionHandler): Subscription {
+  const { clock, ids, log } = ports;
+  const stopping = new AbortController();
+  const ended = AbortSignal.any([stopping.signal, ports.connection.closing]);
+  const follower = createFollower(ports, after, handler, ended);
+  const run = async (): Promise<void> => {
+    for (let attempt = 1; ; attempt += 1) {
+      const position = follower.position();
+      const cause = await follower.follow();
+      if (ended.aborted) return;
+      if (follower.position() !== position) attempt = 1;
+      log[attempt === 1 ? 'warn' : 'debug']({ cause, position: follower.position() }, 'the subscription is resumed');
+      await sleep(clock, backoffMs(ids, attempt) * Math.min(backoffFactorMax, attempt), ended);
+    }
+  };
+  const running = run().catch((error: unknown) => {
+    if (ended.aborted) return;
+    stopping.abort();
+    handler.onError(error);
+  });
+  return {
+    stop: async () => {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+interface Follower {
+  readonly position: () => number;
+  /** Follows until the subscription breaks, and answers why. @throws what is not cured by subscribing again. */
+  readonly follow: () => Promise<unknown>;
+}
+
+function createFollower(
+  ports: SubscribePorts,
+  after: number,
+  handler: SubscriptionHandler,
+  ended: AbortSignal,
+): Follower {
+  const { connection, prefixes, clock, silenceMs } = ports;
+  const delivery = createDelivery(prefixes, after, handler, ended);
+
+  const read = async (source: ClientSubscription, over: AbortSignal): Promise<unknown> => {
+    let [waitMs, quietSince] = [settleMs, clock.monotonic()];
+    while (!over.aborted) {
+      const { items, cause } = taken(source);
+      if (items === undefined) return cause;
+      if (items.length > 0) {
+        await delivery.handOver(items, source);
+        [waitMs, quietSince] = [delivery.isBehind() ? settleMs : silenceMs, clock.monotonic()];
+      } else if (!(await arrival(clock, source, waitMs, over))) {
+        // Nothing comes: has all been read, or did the subscription die without a word?
+        const end = await headOf(ports);
+        if (end !== undefined && delivery.position() >= end) {
+          delivery.caughtUp();
+          [waitMs, quietSince] = [silenceMs, clock.monotonic()];
+        } else if (clock.monotonic() - quietSince >= silenceMs) {
+          return 'recorded events did not come';
+        } else waitMs = Math.min(silenceMs, waitMs * 2);
+      }
+    }
+    return 'the client was replaced';
+  };
+  return {
+    position: delivery.position,
+    follow: async () => {
+      const { client, replaced } = connection.current();
+      const end = await headOf(ports);
+      if (end === undefined) return 'the event store cannot be read';
+      // The server would begin at once with what is recorded next, and the gap would go unnoticed.
+      if (end < delivery.position()) throw new RangeError(rewoundMessage(delivery.position(), end));
+      const source = client.subscribeToAll(delivery.begin(), prefixes);
+      try {
+        return await read(source, AbortSignal.any([ended, replaced]));
+      } finally {
+        source.stop();
+      }
+    },
+  };
+}
+
+interface Delivery {
+  readonly position: () => number;
+  readonly isBehind: () => boolean;
+  /** Where to subscribe from; counts as having fallen behind. */
+  readonly begin: () => ClientPosition | 'start';
+  readonly handOver: (items: readonly ClientItem[], source: ClientSubscription) => Promise<void>;
+  readonly caughtUp: () => void;
+}
+
+/** Hands events to the handler, each once, in order, one batch after the other. */
+function createDelivery(
+  prefixes: readonly string[],
+  after: number,
+  handler: SubscriptionHandler,
+  ended: AbortSignal,
+): Delivery {
+  let position = after;
+  /** Further than `position` when the server has looked through others' events. */
+  let resumeAt = startAt(after);
+  let isBehind = true;
+
+  const deliver = async (events: readonly RecordedEvent[], source: ClientSubscription): Promise<void> => {
+    if (events.length === 0 || ended.aborted) return;
+    position = events.at(-1)?.position ?? position;
+    resumeAt = startAt(position);
+    const work = handler.onEvents(events);
+    if (work === undefined) return;
+    await work;
+    if (source.hasMore()) isBehind = true;
+  };
+  const caughtUp = (): void => {
+    if (!isBehind || ended.aborted) return;
+    isBehind = false;
+    handler.onCaughtUp?.();
+  };
+  return {
+    position: () => position,
+    isBehind: () => isBehind,
+    begin: () => {
+      isBehind = true;
+      return resumeAt;
+    },
+    caughtUp,
+    handOver: async (items, source) => {
+      let events: RecordedEvent[] = [];
+      for (const item of items) {
+        if (item.kind === 'event') {
+          const event = fromClientEvent(item.event, prefixes);
+          if (event !== undefined && event.position > position) events.push(event);
+          continue;
+        }
+        await deliver(events, source);
+        events = [];
+        if (item.kind === 'caught-up') caughtUp();
+        else resumeAt = item.position;
+      }
+      await deliver(events, source);
+    },
+  };
+}
+
+type Taken =
+  | { readonly items: readonly ClientItem[]; readonly cause?: never }
+  | { readonly items?: never; readonly cause: unknown };
+
+function taken(source: ClientSubscription): Taken {
+  try {
+    return { items: source.take(batchMax) };
+  } catch (cause) {
+    return { cause };
+  }
+}
+
+/** The end of the log, when it can be told. */
+async function headOf({ reads }: SubscribePorts): Promise<number | undefined> {
+  try {
+    return await reads.head();
+  } catch (error) {
+    if (error instanceof EventStoreUnavailableError) return undefined;
+    throw error;
+  }
+}
+
+/** True when something arrived, false when nothing did for that long. */
+function arrival(clock: Clock, source: ClientSubscription, waitMs: number, over: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const done = (hasArrived: boolean): void => {
+      cancelTimer();
+      cancelWish();
+      over.removeEventListener('abort', end);
+      resolve(hasArrived);
+    };
+    const end = (): void => {
+      done(true);
+    };
+    over.addEventListener('abort', end, { once: true });
+    const cancelTimer = clock.setTimer(waitMs, () => {
+      done(false);
+    });
+    let cancelWish = (): void => undefined;
+    cancelWish = source.onArrival(end);
+  });
+}
+
+function rewoundMessage(position: number, end: number): string {
+  return `position ${position} is after the end of the log (${end}): the log was put back to an older state`;
+}

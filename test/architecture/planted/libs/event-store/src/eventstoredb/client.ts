@@ -1,0 +1,3 @@
+// breaks: nothing
+import * as it from '@eventstore/db-client';
+export const client = it;

@@ -1,0 +1,21 @@
+import type { FaultSwitch } from './faults.ts';
+import type { ServerLog } from './log.ts';
+
+/** A subscription that is open on the server. */
+export interface LiveSubscription {
+  /** Something was written. */
+  readonly wake: () => void;
+  /** Ends it as a server does that sheds a slow reader. */
+  readonly drop: () => void;
+}
+
+/** What the services share. */
+export interface ServerContext {
+  readonly log: ServerLog;
+  readonly faults: FaultSwitch;
+  /** Every call in order, `Service/Method`. */
+  readonly calls: string[];
+  readonly subscriptions: Set<LiveSubscription>;
+  /** The server's wall clock. */
+  readonly now: () => number;
+}

@@ -1,0 +1,135 @@
+import { Server, ServerCredentials, status } from '@grpc/grpc-js';
+import type { sendUnaryData } from '@grpc/grpc-js';
+import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
+import gossip from '@eventstore/db-client/generated/gossip_pb.js';
+import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
+import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
+import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
+import { append, batchAppend } from './appends.ts';
+import type { LiveSubscription, ServerContext } from './context.ts';
+import { createFaultSwitch } from './faults.ts';
+import type { Faults } from './faults.ts';
+import { openServerLog } from './log.ts';
+import type { ServerLog } from './log.ts';
+import { uuid } from './messages.ts';
+import { read } from './reads.ts';
+import { failure } from './status-errors.ts';
+
+/** How to start a server. */
+export interface TestServerOptions {
+  /** Default: any free one. */
+  readonly port?: number;
+  /** Where its log is kept; default: in memory. */
+  readonly folder?: string;
+  /** A log that outlives the server, as a file outlives its process. */
+  readonly log?: ServerLog;
+}
+
+/** A server that speaks the protocol of EventStoreDB: tests only. */
+export interface TestServer {
+  readonly port: number;
+  readonly url: string;
+  readonly log: ServerLog;
+  /** Every call so far, `Service/Method`. */
+  readonly calls: string[];
+  readonly setFaults: (faults: Faults) => void;
+  /** Cancels every open subscription; answers how many. */
+  readonly dropSubscriptions: () => number;
+  /** Ends every connection at once, as a kill does. A log that was passed in stays open. */
+  readonly stop: () => void;
+}
+
+/** Starts a server on 127.0.0.1. */
+export async function startTestServer(options: TestServerOptions = {}): Promise<TestServer> {
+  const log = options.log ?? openServerLog(options.folder);
+  const faults = createFaultSwitch();
+  const context: ServerContext = {
+    log,
+    faults,
+    calls: [],
+    subscriptions: new Set<LiveSubscription>(),
+    now: () => Date.now() + (faults.current().clockAheadMs ?? 0),
+  };
+  let isStopped = false;
+  const server = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 });
+  const port = await listen(server, options.port ?? 0, () => addServices(server, context, () => port));
+  return {
+    port,
+    url: `esdb://127.0.0.1:${port}?tls=false`,
+    log,
+    calls: context.calls,
+    setFaults: faults.set,
+    dropSubscriptions: () => {
+      const open = [...context.subscriptions];
+      for (const subscription of open) subscription.drop();
+      return open.length;
+    },
+    stop: () => {
+      if (isStopped) return;
+      isStopped = true;
+      server.forceShutdown();
+      if (options.log === undefined) log.close();
+    },
+  };
+}
+
+function listen(server: Server, port: number, addAll: () => void): Promise<number> {
+  addAll();
+  return new Promise((resolve, reject) => {
+    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) => {
+      if (error === null) resolve(bound);
+      else reject(error);
+    });
+  });
+}
+
+function addServices(server: Server, context: ServerContext, port: () => number): void {
+  const streams = { append: append(context), batchAppend: batchAppend(context), read: read(context) };
+  server.addService(streamsGrpc.StreamsService, streams);
+  server.addService(featuresGrpc.ServerFeaturesService, {
+    getSupportedMethods: (_call: unknown, answer: sendUnaryData<SupportedMethods>) => {
+      context.calls.push('ServerFeatures/GetSupportedMethods');
+      const fault = context.faults.take('features');
+      if (fault === 'hang') return;
+      if (fault === undefined) answer(null, supportedMethods());
+      else answer(failure(fault === 'internal' ? status.INTERNAL : status.UNIMPLEMENTED, fault));
+    },
+  });
+  server.addService(gossipGrpc.GossipService, {
+    read: (_call: unknown, answer: sendUnaryData<ClusterInfo>) => {
+      context.calls.push('Gossip/Read');
+      const fault = context.faults.take('gossip');
+      if (fault === 'unavailable') answer(failure(status.UNAVAILABLE, 'no gossip'));
+      else if (fault === undefined) answer(null, clusterOf(port()));
+    },
+  });
+}
+
+function supportedMethods(): SupportedMethods {
+  const answer = new features.SupportedMethods();
+  answer.setEventStoreServerVersion('24.10.0');
+  for (const name of ['Append', 'BatchAppend', 'Read']) {
+    const method = new features.SupportedMethod();
+    method.setServiceName('event_store.client.streams.Streams');
+    method.setMethodName(name);
+    answer.addMethods(method);
+  }
+  return answer;
+}
+
+function clusterOf(port: number): ClusterInfo {
+  const member = new gossip.MemberInfo();
+  member.setInstanceId(uuid('00000000-0000-4000-8000-000000000001'));
+  member.setTimeStamp(String(Date.now()));
+  member.setState(gossip.MemberInfo.VNodeState.LEADER);
+  member.setIsAlive(true);
+  const endpoint = new gossip.EndPoint();
+  endpoint.setAddress('127.0.0.1');
+  endpoint.setPort(port);
+  member.setHttpEndPoint(endpoint);
+  const cluster = new gossip.ClusterInfo();
+  cluster.addMembers(member);
+  return cluster;
+}

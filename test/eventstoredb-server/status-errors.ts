@@ -1,0 +1,55 @@
+import { Metadata, status } from '@grpc/grpc-js';
+import type { ServiceError } from '@grpc/grpc-js';
+import type { AppendFault, Faults, ReadFault } from './faults.ts';
+
+/** The status of a failed call: a gRPC code, the text, and in the trailers what the vendor's client goes by. */
+export function failure(code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError {
+  const metadata = new Metadata();
+  for (const [key, value] of Object.entries(trailers)) metadata.set(key, value);
+  return Object.assign(new Error(details), { name: 'ServiceError', code, details, metadata });
+}
+
+/** The failures that the server itself reports, as it words them. */
+export function failureOf(fault: AppendFault | ReadFault | undefined, faults: Faults): ServiceError | undefined {
+  switch (fault) {
+    case 'not-leader': {
+      const { host, port } = faults.leader ?? { host: '127.0.0.1', port: 1 };
+      return failure(status.NOT_FOUND, `Leader info available (${host}:${port})`, {
+        exception: 'not-leader',
+        'leader-endpoint-host': host,
+        'leader-endpoint-port': String(port),
+      });
+    }
+    case 'timeout':
+      return failure(status.ABORTED, 'Operation timed out');
+    case 'busy':
+      return failure(status.UNAVAILABLE, 'Server Is Busy');
+    case 'not-ready':
+      return failure(status.UNAVAILABLE, 'Server Is Not Ready');
+    case 'access-denied':
+      return failure(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+    case 'stream-deleted':
+      return failure(status.FAILED_PRECONDITION, 'Event stream is deleted.', {
+        exception: 'stream-deleted',
+        'stream-name': 'gone',
+      });
+    case 'internal':
+      return failure(status.INTERNAL, 'Unexpected error');
+    case 'cancelled':
+      return failure(status.CANCELLED, 'the server cancelled it');
+    case 'unavailable':
+    case 'cut':
+    case 'write-then-cut':
+      return failure(status.UNAVAILABLE, 'Connection dropped');
+    default:
+      return undefined;
+  }
+}
+
+/** An append that is larger than the server takes. */
+export function tooLarge(maxBytes: number): ServiceError {
+  return failure(status.INVALID_ARGUMENT, `Maximum Append Size of ${maxBytes} Exceeded.`, {
+    exception: 'maximum-append-size-exceeded',
+    'maximum-append-size': String(maxBytes),
+  });
+}

@@ -1,0 +1,88 @@
+import { describe, expect, it } from '@jest/globals';
+import { noStream } from '@countersign/event-store';
+import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { createSystemClock } from '@countersign/runtime';
+import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
+import { cleanUpAfterEach, openReadyStore, openStore, startServer, until } from './harness.js';
+
+cleanUpAfterEach();
+
+describe('the connection', () => {
+  it('replaces a client that gets no answer three times, and its subscriptions go on', async () => {
+    const server = await startServer();
+    const { store, log } = await openReadyStore(server.url, { timeouts: { appendMs: 50 } });
+    const seen: number[] = [];
+    const subscription = store.subscribe(0, {
+      onEvents: (events) => void seen.push(...events.map(({ position }) => position)),
+      onError: () => undefined,
+    });
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    server.setFaults({ append: 'hang', times: 3 });
+    for (let count = 0; count < 3; count += 1) {
+      expect((await store.append(sampleStream(), noStream, sampleEvents(1))).status).toBe('unknown');
+    }
+    expect(log.entries.some(({ message }) => message.includes('is replaced'))).toBe(true);
+    const [stream, events] = [sampleStream(), sampleEvents(1)];
+    await until(
+      () => server.calls.filter((call) => call.endsWith('subscription')).length === 2,
+      'the new subscription',
+    );
+    while ((await store.append(stream, noStream, events)).status !== 'committed');
+    expect(store.health()).toEqual({ status: 'ok' });
+    await until(() => seen.length === 2, 'both events');
+    await subscription.stop();
+  });
+
+  it('says that the process should end when new clients do not help either', async () => {
+    const server = await startServer();
+    const wedged: string[] = [];
+    const { store, log } = await openReadyStore(server.url, {
+      timeouts: { appendMs: 20, readMs: 20 },
+      onWedged: (why) => wedged.push(why),
+    });
+    server.setFaults({ append: 'hang', read: 'hang' });
+    for (let count = 0; count < 12; count += 1) await store.append(sampleStream(), noStream, sampleEvents(1));
+    expect(wedged).toEqual([expect.stringContaining('3 new clients')]);
+    expect(store.health()).toMatchObject({ status: 'unavailable' });
+    expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(1);
+  });
+
+  it('is not ready before the server has answered, and notices by itself when it does and when it stops', async () => {
+    const server = await startServer();
+    server.stop();
+    const { store } = openStore(server.url, { timeouts: { probeMs: 50 } });
+    expect(store.health()).toMatchObject({ status: 'unavailable', why: expect.stringContaining('not answered yet') });
+    await until(() => JSON.stringify(store.health()).includes('established'), 'the refusal');
+    const again = await startServer({ port: server.port });
+    await until(() => store.health().status === 'ok', 'the answer');
+    again.stop();
+    await until(() => store.health().status === 'unavailable', 'the silence');
+  });
+
+  it('writes neither user nor password to its log', async () => {
+    const server = await startServer();
+    const url = `esdb://admin:ch%40ngeit@127.0.0.1:${server.port}?tls=false`;
+    const { log } = await openReadyStore(url);
+    const lines = JSON.stringify(log.entries);
+    expect(lines).toContain(`esdb://127.0.0.1:${server.port}`);
+    expect(lines).not.toMatch(/admin|ngeit/);
+  });
+
+  it.each(['http://admin:secret@127.0.0.1:2113', 'esdb://admin:secret@127.0.0.1:2113:1'])(
+    'refuses a connection string that the client does not take, and does not repeat it: %s',
+    (url) => {
+      const open = () => openEventStoreDb({ url, log: createCollectingLog(), clock: createSystemClock() });
+      expect(open).toThrow(RangeError);
+      expect(open).not.toThrow(/secret/);
+    },
+  );
+
+  it('subscribes to nothing once it is closed, and closes without a connection', async () => {
+    const url = 'esdb://127.0.0.1:1?tls=false';
+    const store = openEventStoreDb({ url, log: createSilentLog(), clock: createSystemClock() });
+    await store.close();
+    await store.close();
+    expect(() => store.subscribe(0, { onEvents: () => undefined, onError: () => undefined })).toThrow('closed');
+  });
+});

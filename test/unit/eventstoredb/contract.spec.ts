@@ -1,0 +1,26 @@
+import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { eventStoreContract } from '@countersign/event-store/testing';
+import { openedOn } from '../../eventstoredb-server/opened-on.ts';
+import { startTestServer } from '../../eventstoredb-server/server.ts';
+
+const realServer = process.env['EVENTSTOREDB_URL'];
+
+eventStoreContract({
+  name: 'EventStoreDB',
+  open: async () => {
+    const server = await startTestServer();
+    return openedOn((options) => openEventStoreDb({ ...options, url: server.url }), server.stop);
+  },
+});
+
+// `npm run test:eventstoredb`. Nobody else may write to that server meanwhile.
+if (realServer !== undefined && realServer !== '') {
+  eventStoreContract({
+    name: 'the server at EVENTSTOREDB_URL',
+    open: () =>
+      openedOn(
+        (options) => openEventStoreDb({ ...options, url: realServer }),
+        () => undefined,
+      ),
+  });
+}

@@ -1,0 +1,72 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { afterEach } from '@jest/globals';
+import type { EventStore } from '@countersign/event-store';
+import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
+import { createSystemClock } from '@countersign/runtime';
+import { createCollectingLog } from '@countersign/runtime/testing';
+import type { CollectingLog } from '@countersign/runtime/testing';
+import { startTestServer } from '../../eventstoredb-server/server.ts';
+import type { TestServer, TestServerOptions } from '../../eventstoredb-server/server.ts';
+
+const undos: (() => void | Promise<void>)[] = [];
+
+/** Undoes after each test, last first, what `start…` and `open…` have opened. */
+export function cleanUpAfterEach(): void {
+  afterEach(async () => {
+    for (const undo of undos.splice(0).reverse()) await undo();
+  });
+}
+
+/** A server that is gone after the test. */
+export async function startServer(options?: TestServerOptions): Promise<TestServer> {
+  const server = await startTestServer(options);
+  undos.push(server.stop);
+  return server;
+}
+
+/** Registers something to be undone after the test. */
+export function onCleanUp(undo: () => void | Promise<void>): void {
+  undos.push(undo);
+}
+
+/** A store under test, and what it logged. */
+export interface OpenedStore {
+  readonly store: EventStore;
+  readonly log: CollectingLog;
+}
+
+/** Opens a store with short timeouts; it asks after the server once, when it opens. */
+export function openStore(url: string, options: Partial<EventStoreDbOptions> = {}): OpenedStore {
+  const log = createCollectingLog();
+  const timeouts = { appendMs: 500, readMs: 500, probeMs: 60_000, ...options.timeouts };
+  const store = openEventStoreDb({ clock: createSystemClock(), ...options, url, log, timeouts });
+  undos.push(store.close);
+  return { store, log };
+}
+
+/** The same, and it has answered. */
+export async function openReadyStore(url: string, options?: Partial<EventStoreDbOptions>): Promise<OpenedStore> {
+  const opened = openStore(url, options);
+  // The first call of a process loads and connects: it may take longer than these short timeouts.
+  for (let tries = 0; tries < 20 && opened.store.health().status !== 'ok'; tries += 1) {
+    await opened.store.head().catch(() => undefined);
+  }
+  return opened;
+}
+
+/** Waits for something to become true. */
+export async function until(condition: () => boolean, what: string): Promise<void> {
+  const deadline = performance.now() + 10_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error(`waited too long for ${what}`);
+    await delay(2);
+  }
+}
+
+/** How long the work took, in ms, and what came of it. */
+export async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly tookMs: number }> {
+  const startedAt = performance.now();
+  const value = await work();
+  return { value, tookMs: performance.now() - startedAt };
+}

@@ -1,0 +1,219 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import type { EventStore } from '@countersign/event-store';
+import { EventStoreDamagedError, noStream } from '@countersign/event-store';
+import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { openServerLog } from '../../eventstoredb-server/log.ts';
+import { metadataLikeOurs, writeForeign } from './foreign-events.js';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+
+cleanUpAfterEach();
+
+interface Watch {
+  readonly seen: number[];
+  readonly errors: unknown[];
+  caughtUp: number;
+}
+
+/** Subscribes until the end of the test. */
+function watch(store: EventStore, after = 0, onEvents?: () => Promise<void>): Watch {
+  const watched: Watch = { seen: [], errors: [], caughtUp: 0 };
+  const subscription = store.subscribe(after, {
+    onEvents: (events) => {
+      watched.seen.push(...events.map(({ position }) => position));
+      return onEvents?.();
+    },
+    onCaughtUp: () => {
+      watched.caughtUp += 1;
+    },
+    onError: (error) => watched.errors.push(error),
+  });
+  onCleanUp(subscription.stop);
+  return watched;
+}
+
+const positionsOf = async (store: EventStore): Promise<readonly number[]> =>
+  (await store.readAll(0, 10_000)).map(({ position }) => position);
+
+describe('a subscription', () => {
+  it('goes on after the server has dropped it, without gap or repeat', async () => {
+    const server = await startServer();
+    const { store, log } = await openReadyStore(server.url);
+    const watched = watch(store);
+    for (let round = 1; round <= 4; round += 1) {
+      const [stream, events] = [sampleStream(), sampleEvents(3)];
+      await store.append(stream, noStream, events);
+      await until(() => watched.seen.length === round * 3 && watched.caughtUp === round, 'the events of the round');
+      expect(server.dropSubscriptions()).toBe(1);
+      await until(() => watched.caughtUp > round, 'catching up again');
+    }
+    expect(watched.seen).toEqual(await positionsOf(store));
+    expect(log.entries.some(({ message }) => message.includes('resumed'))).toBe(true);
+  });
+
+  it('goes on over restarts of the server under load', async () => {
+    const kept = openServerLog();
+    onCleanUp(kept.close);
+    let server = await startServer({ log: kept });
+    const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 2000, readMs: 2000 } });
+    const watched = watch(store);
+    const over = new AbortController();
+    const appending = (async () => {
+      while (!over.signal.aborted) {
+        await store.append(sampleStream(), noStream, sampleEvents(2)).catch(() => delay(10));
+      }
+    })();
+    for (let restart = 0; restart < 4; restart += 1) {
+      await delay(80);
+      server.stop();
+      server = await startServer({ port: server.port, log: kept });
+    }
+    await delay(80);
+    over.abort();
+    await appending;
+    await store.append(sampleStream(), noStream, sampleEvents(1)).catch(() => undefined);
+    const last = kept.readAll(Number.MAX_SAFE_INTEGER, 'backwards', 1)[0]?.position;
+    await until(() => watched.seen.at(-1) === last, 'the last event');
+    expect(watched.seen).toEqual(await positionsOf(store));
+    expect(watched.errors).toEqual([]);
+  });
+
+  it('is tried again while the server refuses it', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    server.setFaults({ subscriptions: 'refused', times: 3 });
+    const watched = watch(store);
+    await until(() => watched.seen.length === 1, 'the event');
+  });
+
+  it('is tried again when it was confirmed and then brings nothing', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url, { timeouts: { silenceMs: 150 } });
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    server.setFaults({ subscriptions: 'silent', times: 1 });
+    const watched = watch(store);
+    await until(() => watched.seen.length === 1 && watched.caughtUp === 1, 'the event');
+  });
+
+  it('stays while there is nothing to bring', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url, { timeouts: { silenceMs: 30 } });
+    const watched = watch(store);
+    await until(() => watched.caughtUp === 1, 'catching up');
+    await delay(200);
+    expect(server.calls.filter((call) => call.endsWith('subscription'))).toHaveLength(1);
+    expect(watched.caughtUp).toBe(1);
+  });
+
+  it('says that it has caught up to a server that does not', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(2));
+    server.setFaults({ subscriptions: 'without-caught-up' });
+    const watched = watch(store);
+    await until(() => watched.caughtUp === 1, 'catching up');
+    expect(watched.seen).toHaveLength(2);
+  });
+
+  it('waits while the store cannot be read, and for ever', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    server.setFaults({ read: 'unavailable' });
+    const watched = watch(store);
+    await delay(200);
+    server.setFaults({});
+    await until(() => watched.seen.length === 1, 'the event');
+    expect(watched.errors).toEqual([]);
+  });
+
+  it('refuses a position after the end of the log', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    const watched = watch(store, (await store.head()) + 1000);
+    await until(() => watched.errors.length > 0, 'the error');
+    expect(watched.errors).toEqual([expect.any(RangeError)]);
+  });
+
+  it('ends when the log is put back to an older state meanwhile', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(5));
+    const watched = watch(store);
+    await until(() => watched.caughtUp === 1, 'catching up');
+    server.log.rewind(0);
+    server.dropSubscriptions();
+    await until(() => watched.errors.length > 0, 'the error');
+    expect(watched.errors).toEqual([expect.any(RangeError)]);
+  });
+
+  it('passes over the events of others, and does not look at them again', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(1));
+    writeForeign(server, 'policy-somebody-else', { metadata: 'not JSON' });
+    for (let count = 0; count < 3300; count += 1) writeForeign(server, 'orders-1');
+    const watched = watch(store);
+    await until(() => watched.caughtUp === 1, 'catching up');
+    let readFrom = 0;
+    const readAll = server.log.readAll.bind(server.log);
+    Object.assign(server.log, {
+      readAll: (...args: Parameters<typeof readAll>) => {
+        if (args[1] === 'forwards') readFrom = Math.max(readFrom, args[0]);
+        return readAll(...args);
+      },
+    });
+    server.dropSubscriptions();
+    await until(() => watched.caughtUp === 2, 'catching up again');
+    expect(readFrom).toBeGreaterThan(0);
+    expect(watched.seen).toHaveLength(1);
+    expect(watched.errors).toEqual([]);
+  });
+
+  it('ends when an event of ours cannot be read', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    const position = writeForeign(server, sampleStream(), { data: 'not JSON', metadata: metadataLikeOurs });
+    const watched = watch(store);
+    await until(() => watched.errors.length > 0, 'the error');
+    expect(watched.errors[0]).toBeInstanceOf(EventStoreDamagedError);
+    expect(watched.errors[0]).toMatchObject({ position });
+  });
+
+  it('holds the server back while its handler is slow', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url, { timeouts: { readMs: 10_000, appendMs: 10_000 } });
+    const large = 'x'.repeat(50_000);
+    for (let count = 0; count < 30; count += 1) {
+      await store.append(
+        sampleStream(),
+        noStream,
+        Array.from({ length: 10 }, () => sampleEvent(large)),
+      );
+    }
+    const end = await store.head();
+    let sentUpTo = 0;
+    const readAll = server.log.readAll.bind(server.log);
+    Object.assign(server.log, {
+      readAll: (...args: Parameters<typeof readAll>) => {
+        if (args[1] === 'forwards') sentUpTo = Math.max(sentUpTo, args[0]);
+        return readAll(...args);
+      },
+    });
+    let [isHeld, release] = [true, (): void => undefined];
+    onCleanUp(() => release());
+    const watched = watch(store, 0, async () => {
+      if (isHeld) await new Promise<void>((resolve) => (release = resolve));
+    });
+    await until(() => watched.seen.length > 0, 'the first batch');
+    await delay(200);
+    // 15 MB: what the buffers on the way do not take stays where it is.
+    expect(sentUpTo).toBeLessThan(end / 2);
+    isHeld = false;
+    release();
+    await until(() => watched.seen.length === 300, 'all of them');
+    await until(() => watched.caughtUp >= 1, 'catching up');
+  });
+});
