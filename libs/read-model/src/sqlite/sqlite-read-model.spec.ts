@@ -5,7 +5,7 @@ import { UnreadableEventError } from '@countersign/contracts';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { applyAll, opened, tight } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
-import { createTestLog, minute } from '../testing/test-log.js';
+import { createTestLog, minute, verdict } from '../testing/test-log.js';
 import type { TestLog } from '../testing/test-log.js';
 
 const path = scratchFolder();
@@ -141,14 +141,61 @@ describe('the file', () => {
     const log = createTestLog();
     const one = await opened(path('m.db'), log);
     const two = await opened(path('m.db'), log);
-    recordPending(log);
+    log.activatePolicy();
     applyAll(one, log);
     one.flush();
     applyAll(two, log);
     expect(() => {
       two.flush();
-    }).toThrow(/another process writes this read model|UNIQUE/);
+    }).toThrow('another process writes this read model');
     one.close();
+  });
+
+  it.each([
+    ['many events', { unflushedEvents: 4, unflushedBytes: 1_000_000 }, 'x'],
+    ['few large ones', { unflushedEvents: 1_000, unflushedBytes: 10_000 }, 'x'.repeat(5_000)],
+  ])('is written after %s, so that memory stays bounded', async (_, bounds, text) => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), createTestLog(), { bounds });
+    const other = new DatabaseSync(path('m.db'));
+    const written = () => other.prepare('SELECT position FROM meta').get()?.['position'];
+    for (const name of ['a', 'b', 'c']) log.call(name).record('ToolCallRequested', { arguments: { text: [text] } });
+    model.apply(log.events.slice(0, 1));
+    expect(written()).toBe(0);
+    log.call('d').record('ToolCallRequested');
+    model.apply(log.events);
+    expect(written()).toBeGreaterThan(0);
+    other.close();
+    model.close();
+  });
+
+  it.each([
+    ['an answer', 'ApprovalResponded', { decision: { type: 'answer', output: 'x'.repeat(9_000) } }],
+    [
+      'an edit',
+      'ApprovalResponded',
+      {
+        decision: {
+          type: 'edit',
+          arguments: { text: 'x'.repeat(9_000) },
+          sensitive: [],
+          salt: null,
+          verdict,
+          requirement: null,
+        },
+      },
+    ],
+    ['an output', 'ExecutionSucceeded', { output: { text: 'x'.repeat(9_000) } }],
+    ['an error', 'ExecutionFailed', { error: 'x'.repeat(9_000) }],
+  ] as const)('is written after %s that is large', async (_, type, change) => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), createTestLog(), { bounds: { unflushedBytes: 9_000 } });
+    const other = new DatabaseSync(path('m.db'));
+    recordPending(log).record(type, change);
+    applyAll(model, log);
+    expect(other.prepare('SELECT position FROM meta').get()).toEqual({ position: 3 });
+    other.close();
+    model.close();
   });
 });
 
