@@ -42,7 +42,7 @@ const tables = `
  */
 const settings = `
   PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192;
-  PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -16384; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000;
+  PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000;
 `;
 
 /** Where a rebuilt file waits, complete, for the next opening. */
@@ -68,6 +68,11 @@ const codesOfDamage: ReadonlySet<number> = new Set([1, 11, 26]);
 
 function isDamage(error: unknown): boolean {
   return error instanceof Error && 'errcode' in error && codesOfDamage.has(Number(error.errcode) & 0xff);
+}
+
+/** SQLITE_FULL: nothing is wrong with the file, it only cannot grow now. */
+export function isDiskFull(error: unknown): boolean {
+  return (error as { readonly errcode?: unknown } | null)?.errcode === 13;
 }
 
 function create(file: string): DatabaseSync {

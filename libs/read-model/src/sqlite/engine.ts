@@ -5,7 +5,7 @@ import type { Log } from '@countersign/runtime';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
 import { listApprovals } from './approvals-list.js';
-import { createStatements, openDatabase } from './database.js';
+import { createStatements, isDiskFull, openDatabase } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
@@ -35,46 +35,53 @@ export function openEngine(file: string, log: Log, bounds: Bounds): Engine {
     rows.flush();
     deadlines.flushed();
   };
-  /** For what only the file can answer. */
-  const flushed = (): Prepare => {
-    flush();
-    return prepare;
+  /** For what only the file can answer. On a full disk it answers as if it had been written. */
+  const fromFile = <T>(read: () => T): T => {
+    try {
+      flush();
+    } catch (error) {
+      if (isDiskFull(error)) return rows.asIfFlushed(read);
+      throw error;
+    }
+    return read();
   };
   const toolCall = (tenant: string, callId: string): CallRow | undefined => {
     const row = rows.find(callId);
     return row?.request.tenant === tenant ? row : undefined;
   };
   const runRows = (condition: string, tenant: string, runId: string): readonly CallRow[] =>
-    flushed()(
-      `SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ? ${condition} ORDER BY calls.seq`,
-    )
-      .all(tenant, runId)
-      .map(toCallRow);
+    fromFile(() =>
+      prepare(
+        `SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ? ${condition} ORDER BY calls.seq`,
+      )
+        .all(tenant, runId)
+        .map(toCallRow),
+    );
 
   return {
     checkpoint: rows.checkpoint,
     apply: (events, changed) => {
+      let failure: { readonly error: unknown } | undefined;
       for (const event of events) {
         const row = rows.fold(event);
         if (row !== undefined) {
           changed.add(row.request.callId);
           deadlines.changed(row);
         }
-        if (rows.isFull()) flush();
+        if (failure === undefined && rows.isFull()) failure = attempt(flush);
       }
+      // What can be folded is folded first: it can be read, and the file can be written another time.
+      if (failure !== undefined) throw failure.error;
     },
     toolCall,
     approval: (tenant, approvalId) => findApproval(toolCall, tenant, approvalId),
     run: (tenant, runId) => runRows('', tenant, runId),
     openCalls: (tenant, runId) => runRows('AND is_open = 1', tenant, runId),
-    listApprovals: (tenant, query) => listApprovals(flushed(), tenant, query, rows.checkpoint().position),
-    due: (atMs, limit) => {
-      flush();
-      return deadlines.due(atMs, limit);
-    },
+    listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
+    due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
     stats: () => {
-      const oldest = oldestPendingAt(flushed());
+      const oldest = fromFile(() => oldestPendingAt(prepare));
       const { calls, approvals, pending } = rows.counts();
       return {
         checkpoint: rows.checkpoint().position,
@@ -91,6 +98,16 @@ export function openEngine(file: string, log: Log, bounds: Bounds): Engine {
       db.close();
     },
   };
+}
+
+/** What the work threw, if it did. */
+function attempt(work: () => void): { readonly error: unknown } | undefined {
+  try {
+    work();
+    return undefined;
+  } catch (error) {
+    return { error };
+  }
 }
 
 /** An approval's id carries that of its call, so no index of approvals is needed. */

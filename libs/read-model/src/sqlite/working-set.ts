@@ -51,6 +51,8 @@ export interface WorkingSet {
   readonly isFull: () => boolean;
   /** Writes the changed rows and the checkpoint in one transaction; when it fails, all of it is still to be written. */
   readonly flush: () => void;
+  /** Reads the file as `flush` would leave it, and leaves it as it is: for a disk that is full. */
+  readonly asIfFlushed: <T>(read: () => T) => T;
   readonly find: (callId: string) => CallRow | undefined;
   /** The rows that differ from the file. */
   readonly unflushed: () => ReadonlyMap<string, { readonly row: CallRow }>;
@@ -124,6 +126,16 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
         recent.put(callId, entry);
       }
       dirty.clear();
+    },
+    asIfFlushed: (read) => {
+      db.exec('BEGIN IMMEDIATE');
+      try {
+        let after = counts;
+        for (const entry of dirty.values()) after = write(prepare, entry, after);
+        return read();
+      } finally {
+        if (db.isTransaction) db.exec('ROLLBACK');
+      }
     },
     find: (callId) => {
       const entry = entryOf(callId);
