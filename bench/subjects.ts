@@ -70,12 +70,15 @@ export async function startFloor(): Promise<Subject> {
   };
 }
 
+/** As in package.json's `start`. */
+const memoryLimits = ['--max-old-space-size=768', '--max-semi-space-size=16'];
+
 /** Starts Countersign standalone, as built, in a process of its own on an empty folder. */
 export async function startProduct(
   folder = mkdtempSync(join(tmpdir(), 'countersign-bench-')),
 ): Promise<Subject & { readonly tokens: Readonly<Record<string, string>> }> {
   const bin = join(import.meta.dirname, '..', 'apps', 'cli', 'bin', 'countersign.js');
-  const child = spawn(process.execPath, [bin, 'start', 'standalone'], {
+  const child = spawn(process.execPath, [...memoryLimits, bin, 'start', 'standalone'], {
     env: { ...process.env, COUNTERSIGN_DATA: folder, COUNTERSIGN_PORT: '0', COUNTERSIGN_LOG_LEVEL: 'warn' },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -14,5 +14,6 @@ if (isRecent()) {
   process.argv = [process.execPath, bin, ...args];
   await import(pathToFileURL(bin).href);
 } else {
-  runUnder(recentNode(), [bin, ...args]);
+  // With the limits of package.json's script: left to itself, V8 takes memory by what the machine has, not by what is used.
+  runUnder(recentNode(), [...process.execArgv, bin, ...args]);
 }

@@ -28,7 +28,7 @@ export interface OutsideWorld {
 }
 
 /** How many folded streams are kept: calls in the middle of their life, some kilobytes each. */
-const cacheSize = 4096;
+const cacheSize = 1024;
 
 /** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
 export interface Parts {

@@ -85,7 +85,7 @@ function configure(database: DatabaseSync, file: string): void {
     PRAGMA synchronous = FULL;
     PRAGMA wal_autocheckpoint = 0;
     PRAGMA cache_spill = OFF;
-    PRAGMA cache_size = -65536;
+    PRAGMA cache_size = -8192;
     PRAGMA cell_size_check = ON;
     PRAGMA trusted_schema = OFF;
   `);

@@ -34,9 +34,9 @@ export interface Bounds {
 }
 
 export const defaultBounds: Bounds = {
-  recentRows: 4096,
-  recentBytes: 16 * 1024 * 1024,
-  unflushedEvents: 256,
+  recentRows: 1024,
+  recentBytes: 8 * 1024 * 1024,
+  unflushedEvents: 1024,
   unflushedBytes: 4 * 1024 * 1024,
 };
 
