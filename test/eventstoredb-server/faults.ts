@@ -31,8 +31,8 @@ export interface Faults {
   readonly read?: ReadFault;
   readonly features?: 'hang' | 'internal' | 'unimplemented';
   readonly gossip?: 'hang' | 'unavailable';
-  /** Of new subscriptions: refused; confirmed and then silent; or never told that they have caught up. */
-  readonly subscriptions?: 'refused' | 'silent' | 'without-caught-up';
+  /** Of new subscriptions: refused; confirmed and then silent; never told that they have caught up; begun too early. */
+  readonly subscriptions?: 'refused' | 'silent' | 'without-caught-up' | 'from-the-start';
   /** How many calls the faults above befall, all of them by default. */
   readonly times?: number;
   readonly latencyMs?: number;

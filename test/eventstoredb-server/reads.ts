@@ -87,6 +87,7 @@ function subscribeToAll(context: ServerContext, call: ReadCall, options: ReadReq
   const all = options.getAll();
   // Reads begin at their position, subscriptions after it.
   let next = all?.hasPosition() === true ? Number(all.getPosition()?.getCommitPosition()) + 1 : 0;
+  if (fault === 'from-the-start') next = 0;
   if (all?.hasEnd() === true) next = (context.log.readAll(last, 'backwards', 1)[0]?.position ?? 0) + 1;
   let [skipped, isBlocked, hasCaughtUp] = [0, false, fault === 'without-caught-up'];
 

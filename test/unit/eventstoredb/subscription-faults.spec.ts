@@ -96,6 +96,17 @@ describe('a subscription', () => {
     await until(() => watched.seen.length === 1 && watched.caughtUp === 1, 'the event');
   });
 
+  it('hands on nothing twice, whatever the server repeats', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url);
+    await store.append(sampleStream(), noStream, sampleEvents(3));
+    server.setFaults({ subscriptions: 'from-the-start' });
+    const [first] = await positionsOf(store);
+    const watched = watch(store, first);
+    await until(() => watched.caughtUp === 1, 'catching up');
+    expect(watched.seen).toEqual((await positionsOf(store)).slice(1));
+  });
+
   it('stays while there is nothing to bring', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url, { timeouts: { silenceMs: 30 } });
@@ -157,17 +168,19 @@ describe('a subscription', () => {
     for (let count = 0; count < 3300; count += 1) writeForeign(server, 'orders-1');
     const watched = watch(store);
     await until(() => watched.caughtUp === 1, 'catching up');
-    let readFrom = 0;
+    const firstForwards: number[] = [];
     const readAll = server.log.readAll.bind(server.log);
     Object.assign(server.log, {
       readAll: (...args: Parameters<typeof readAll>) => {
-        if (args[1] === 'forwards') readFrom = Math.max(readFrom, args[0]);
+        if (args[1] === 'forwards') firstForwards.push(args[0]);
         return readAll(...args);
       },
     });
     server.dropSubscriptions();
     await until(() => watched.caughtUp === 2, 'catching up again');
-    expect(readFrom).toBeGreaterThan(0);
+    // Where the server began to look: beyond most of what it has looked through before.
+    const end = server.log.readAll(Number.MAX_SAFE_INTEGER, 'backwards', 1)[0]?.position ?? 0;
+    expect(firstForwards[0]).toBeGreaterThan(end / 2);
     expect(watched.seen).toHaveLength(1);
     expect(watched.errors).toEqual([]);
   });
