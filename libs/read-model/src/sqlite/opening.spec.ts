@@ -1,4 +1,4 @@
-import { copyFileSync, readFileSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
+import { readFileSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { LogRewoundError } from '../read-model.js';
@@ -109,21 +109,5 @@ describe('a file that cannot be trusted', () => {
 
   it('is not taken for damaged when it only cannot be opened', async () => {
     await expect(opened(path('no/such/folder/m.db'), createTestLog())).rejects.toThrow('unable to open');
-  });
-});
-
-describe('a file that is gone', () => {
-  it('is built again, and a WAL that outlived it is not taken for its own', async () => {
-    const file = path('m.db');
-    const model = await opened(file, logOf(5));
-    model.flush();
-    copyFileSync(`${file}-wal`, path('outlived'));
-    model.close();
-    rmSync(file);
-    copyFileSync(path('outlived'), `${file}-wal`);
-    const other = await opened(file, logOf(2, 'run-2'));
-    expect(other.run('default', 'run-1')).toEqual([]);
-    expect(other.stats().calls).toBe(2);
-    other.close();
   });
 });

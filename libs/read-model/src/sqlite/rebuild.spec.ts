@@ -46,6 +46,21 @@ describe('a rebuild of a file that nobody has open', () => {
     model.close();
   });
 
+  it('is not mixed with what the WAL of the old file, of a killed process, still had', async () => {
+    const recorded = createTestLog();
+    recordCalls(recorded, 10);
+    const killed = await opened(path('m.db'), recorded);
+    killed.flush();
+    tamper(path('m.db'), "UPDATE requests SET request = replace(request, '100', '900')");
+    expect(existsSync(path('m.db-wal'))).toBe(true);
+    await rebuildReadModel({ file: path('m.db'), source: recorded.source, log });
+    const model = await opened(path('m.db'), recorded);
+    expect(model.run('default', 'run-1').map(({ request }) => request.arguments)).toEqual(
+      Array(10).fill({ amount: 100 }),
+    );
+    model.close();
+  });
+
   it('that fails leaves the old file in place', async () => {
     const recorded = createTestLog();
     recordCalls(recorded, 2);
