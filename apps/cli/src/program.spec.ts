@@ -5,23 +5,34 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli } from './program.js';
 import { knownToken, problem, startContractServer } from './testing/contract-server.js';
 import type { ContractServer } from './testing/contract-server.js';
-import type { FakeTerminalOptions } from './testing/fake-terminal.js';
+import type { FakeTerminal, FakeTerminalOptions } from './testing/fake-terminal.js';
 import { createFakeTerminal, until } from './testing/fake-terminal.js';
 import { approvalOf, callOf, eventOf } from './testing/fixtures.js';
 
 let server: ContractServer;
+/** Interrupted after each test, also after one that failed. */
+const terminals: FakeTerminal[] = [];
 beforeEach(async () => {
   server = await startContractServer();
 });
-afterEach(() => server.close());
+afterEach(async () => {
+  for (const terminal of terminals.splice(0)) terminal.interrupt();
+  await server.close();
+});
 
 const pending = approvalOf();
 const { approvalId, callId } = pending;
 
+function newTerminal(options: FakeTerminalOptions): FakeTerminal {
+  const terminal = createFakeTerminal(options);
+  terminals.push(terminal);
+  return terminal;
+}
+
 /** Runs a command against the contract server as the person whom it knows. */
 async function run(args: readonly string[], options: FakeTerminalOptions = {}) {
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken, ...options.env };
-  const terminal = createFakeTerminal({ ...options, env });
+  const terminal = newTerminal({ ...options, env });
   const code = await runCli(args, terminal);
   return { code, out: terminal.out(), err: terminal.err() };
 }
@@ -346,7 +357,7 @@ describe('looking', () => {
 
   it('tail shows events until Ctrl-C', async () => {
     server.events.push(eventOf(pending, 'ToolCallRequested', 1), eventOf(pending, 'ApprovalRequested', 2));
-    const terminal = createFakeTerminal({ env: { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken } });
+    const terminal = newTerminal({ env: { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken } });
     const ended = runCli(
       ['tail', '--after', '1', '--call', callId, '--types', 'ApprovalRequested,ApprovalExpired'],
       terminal,

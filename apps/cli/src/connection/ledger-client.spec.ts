@@ -9,10 +9,16 @@ import { followEvents } from './event-stream.js';
 import { createLedgerClient } from './ledger-client.js';
 
 let server: ContractServer;
+let abort: AbortController;
 beforeEach(async () => {
+  abort = new AbortController();
   server = await startContractServer();
 });
-afterEach(() => server.close());
+afterEach(async () => {
+  // Also of a test that failed: nobody goes on following a server that is gone.
+  abort.abort();
+  await server.close();
+});
 
 const clientOf = (url = server.url, token: string | undefined = knownToken) =>
   createLedgerClient({ url, token, tokenSource: 'a test' }, () => Date.now());
@@ -132,7 +138,6 @@ describe('following events', () => {
   const approval = approvalOf();
 
   it('goes on after a lost connection without gap or repeat', async () => {
-    const abort = new AbortController();
     const seen: number[] = [];
     const lost: boolean[] = [];
     const following = (async () => {
@@ -161,7 +166,6 @@ describe('following events', () => {
 
   it('from now on misses nothing when the connection is lost before the first event', async () => {
     server.record(eventOf(approval, 'ApprovalRequested', 1));
-    const abort = new AbortController();
     const seen: number[] = [];
     const following = (async () => {
       for await (const event of followEvents(clientOf(), { after: 'now', signal: abort.signal }))
@@ -179,7 +183,7 @@ describe('following events', () => {
 
   it('ends with the refusal when the token is no longer good', async () => {
     const following = (async () => {
-      for await (const _event of followEvents(clientOf(), { after: 0, signal: new AbortController().signal })) {
+      for await (const _event of followEvents(clientOf(), { after: 0, signal: abort.signal })) {
         server.intercept = () => problem(401, 'unauthenticated', 'who are you?');
         server.dropStreams();
       }
@@ -191,7 +195,7 @@ describe('following events', () => {
   it('does not start without a server', async () => {
     const events = followEvents(clientOf(`http://127.0.0.1:${String(await freePort())}`), {
       after: 0,
-      signal: new AbortController().signal,
+      signal: abort.signal,
     });
     await expect(events.next()).rejects.toMatchObject({ exitCode: 3 });
   });

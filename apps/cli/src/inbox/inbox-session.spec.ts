@@ -5,14 +5,20 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { runCli } from '../program.js';
 import { knownToken, problem, startContractServer } from '../testing/contract-server.js';
 import type { ContractServer } from '../testing/contract-server.js';
+import type { FakeTerminal } from '../testing/fake-terminal.js';
 import { createFakeTerminal, until } from '../testing/fake-terminal.js';
 import { approvalOf, eventOf } from '../testing/fixtures.js';
 
 let server: ContractServer;
+/** Left after each test, also after one that failed. */
+const terminals: FakeTerminal[] = [];
 beforeEach(async () => {
   server = await startContractServer();
 });
-afterEach(() => server.close());
+afterEach(async () => {
+  for (const terminal of terminals.splice(0)) terminal.interrupt();
+  await server.close();
+});
 
 const first = approvalOf({ approvalId: 'apr_1', toolName: 'first_tool' });
 const second = approvalOf({ approvalId: 'apr_2', toolName: 'second_tool', requestedAt: '2026-11-22T09:58:00.000Z' });
@@ -20,6 +26,7 @@ const second = approvalOf({ approvalId: 'apr_2', toolName: 'second_tool', reques
 /** An inbox on a fake terminal; `sees` waits until the screen shows a text. */
 function openInbox(args: readonly string[] = [], env: Readonly<Record<string, string>> = {}) {
   const terminal = createFakeTerminal({ isTty: true, env: { NO_COLOR: '1', ...env } });
+  terminals.push(terminal);
   const ended = runCli(['inbox', '--url', server.url, '--token', knownToken, ...args], terminal);
   const sees = (text: string) => until(() => terminal.screen().includes(text), terminal.screen);
   const press = async (...keys: readonly string[]) => {
