@@ -86,8 +86,10 @@ describe('a body that another parser would read otherwise', () => {
     ['an overlong slash', [0xc0, 0xaf]],
     ['UTF-16', [0xff, 0xfe, 0x7b, 0x00]],
   ])('no UTF-8: %s', async (_what, bytes) => {
+    // Decoded leniently, all but the last would be a request that can be taken.
+    const [before = '', after = ''] = text('{"s":"|"}').split('|');
     const { status, body } = await post(
-      Uint8Array.from(Buffer.concat([Buffer.from('"'), Buffer.from(bytes), Buffer.from('"')])),
+      Uint8Array.from(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)])),
     );
     expect([status, body.code]).toEqual([400, 'invalid-request']);
   });

@@ -51,6 +51,16 @@ describe('sensitive values', () => {
     expect(await get('auditor', `/v1/approvals/${approvalId}`)).toContain(secret);
   });
 
+  it('are masked in the approvals of a person who may decide, auditor or not; the call and the audit show them', async () => {
+    const { approvalId, callId, runId } = await pending();
+    for (const path of [`/v1/approvals/${approvalId}`, `/v1/approvals?runId=${runId}`]) {
+      expect(await get('me', path)).not.toContain(secret);
+    }
+    for (const path of [`/v1/tool-calls/${callId}`, `/v1/audit/tool-calls/${callId}/events`]) {
+      expect(await get('me', path)).toContain(secret);
+    }
+  });
+
   it('are whole in the claim, which is what runs, and masked again in the outcome', async () => {
     const { approvalId, callId } = await pending();
     await api.send('POST', `/v1/approvals/${approvalId}/responses`, {

@@ -220,6 +220,26 @@ describe('cancelling', () => {
   });
 });
 
+it('a call that somebody else cancels at the same moment counts as cancelled with its run', async () => {
+  const raced = await openWorld({
+    change: (ports) => ({
+      ...ports,
+      commands: {
+        ...ports.commands,
+        cancelToolCall: async (...args) => {
+          await ports.commands.cancelToolCall(...args);
+          return ports.commands.cancelToolCall(args[0], args[1], args[2], `${args[4]}-late`);
+        },
+      },
+    }),
+  });
+  const other = createApi(raced);
+  const { runId, callId } = await other.request();
+  const { body } = await other.send('POST', `/v1/runs/${runId}/cancel`, { body: { reason: 'stop' } });
+  expect(body).toEqual({ runId, cancelled: [callId], notCancelled: [] });
+  await raced.close();
+});
+
 it('an unknown outcome is reconciled by an admin', async () => {
   const { callId } = await api.request();
   const claimBody = { resolverId: 'w', leaseMs: 1 };

@@ -114,3 +114,14 @@ describe('a reader that names a position', () => {
     expect(performance.now() - before).toBeLessThan(3000);
   });
 });
+
+it('a write is answered when every read shows it, also while the views are late', async () => {
+  const late = await openWorld({ projectionMs: 60 });
+  const other = createApi(late);
+  const { approvalId, callId } = await other.pending();
+  const sent = { as: 'ann', body: { decision: { type: 'approve' } } };
+  const answered = await other.send('POST', `/v1/approvals/${approvalId}/responses`, sent);
+  expect(answered).toMatchObject({ status: 200, body: { state: 'approved' } });
+  expect((await other.send('GET', `/v1/tool-calls/${callId}`)).body).toMatchObject({ state: 'approved' });
+  await late.close();
+});

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { createArgumentSchemas, createCommands } from '@countersign/commands';
 import type { Actor, Commands, ServiceTools } from '@countersign/commands';
 import { toolCallDecider } from '@countersign/domain';
@@ -32,6 +33,7 @@ export const tokenEntries: readonly TokenEntry[] = [
   { token: 'worker2-token', principal: 'worker-2', roles: ['resolver'] },
   { token: 'auditor-token', principal: 'auditor', roles: ['auditor'] },
   { token: 'admin-token', principal: 'admin', roles: ['admin'] },
+  { token: 'me-token', principal: 'me', roles: ['approver', 'auditor', 'admin'] },
   { token: 'nobody-token', principal: 'nobody', roles: [] },
   {
     token: 'other-token',
@@ -61,6 +63,8 @@ export interface WorldOptions {
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly folder?: string;
+  /** How long the read model takes to apply what was recorded; by default no time at all. */
+  readonly projectionMs?: number;
   readonly change?: (ports: GatewayPorts) => GatewayPorts;
 }
 
@@ -74,7 +78,10 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const store = await openEmbeddedEventStore({ folder, clock, log, metrics: { onCommit: metrics.storeCommitted } });
   const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
   const projection = store.subscribe(readModel.checkpoint(), {
-    onEvents: readModel.apply,
+    onEvents: async (events) => {
+      if (options.projectionMs !== undefined) await delay(options.projectionMs);
+      readModel.apply(events);
+    },
     onError: (error) => log.error({ error }, 'the projection broke off'),
   });
   const commands = createCommands({
