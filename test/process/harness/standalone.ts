@@ -38,9 +38,11 @@ export interface Installation {
   readonly stopAndRead: () => Promise<readonly Entry[]>;
 }
 
-/** Installs and starts Countersign on a temporary folder and a free port. */
-export async function install(env: Readonly<Record<string, string>> = {}): Promise<Installation> {
-  const folder = temporaryFolder();
+/** Installs and starts Countersign on a folder, by default a temporary one, and a free port. */
+export async function install(
+  env: Readonly<Record<string, string>> = {},
+  folder: string = temporaryFolder(),
+): Promise<Installation> {
   const dataFolder = join(folder, 'data');
   const port = await freePort();
   let server = await startReadyServer({ folder, port, env });

@@ -57,12 +57,19 @@ async function helpOn(stage: Stage, callId: string): Promise<boolean> {
   return true;
 }
 
-async function actOn(stage: Stage, { callId, state, toolName }: ToolCallView): Promise<void> {
+/** A deadline that is not worth waiting for. */
+const farMs = 20_000;
+
+async function actOn(stage: Stage, { callId, state, toolName, approval }: ToolCallView): Promise<void> {
   if (state === 'unknown') {
     const status = stage.random.pick(['succeeded', 'failed', 'retry'] as const);
     await stage.ledger.reconcile(callId, { status, note: 'asked the owner of the tool' });
   }
-  // Pending approvals have short deadlines here, claims have leases, the service's own calls have the resolver.
+  // A scene that broke off, as when a restart took longer than a lease, leaves questions behind.
+  if (state === 'awaiting_approval' && approval !== null && Date.parse(approval.expiresAt ?? '') > Date.now() + farMs) {
+    await stage.ledger.respond(approval.approvalId, { decision: { type: 'deny' } });
+  }
+  // Claims have leases, and the service's own calls have the resolver.
   if ((state === 'allowed' || state === 'approved') && !ofTheService.has(toolName)) {
     // The members of a batch that cannot complete are refused until they are cancelled.
     await execute(stage, callId, 'batch-incomplete', 'not-approved');
