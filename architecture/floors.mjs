@@ -106,8 +106,8 @@ export const floors = [
 /** Beside what the code they test may use. */
 export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing'], node: 'any' };
 
-/** What may be imported of another app. */
-export const appFactories = '^(create|load)[A-Z]';
+/** What may be imported of another app: what makes its parts, and the errors that they throw. */
+export const appFactories = '^(create|load|open|read)[A-Z]|Error$';
 
 /** Specs, contract suites and the second entrance that exports them: not production code. */
 export const testFiles = '\\.(spec|contract)\\.ts$|/src/testing\\.ts$|/src/testing/';

@@ -20,20 +20,30 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
     const log = createLog({ level: config.logLevel, fields: { process: 'standalone' } });
     standalone = await startStandalone(config, { clock: createSystemClock(), ids: createSystemIds(), log });
   } catch (error) {
-    console.error(`countersign: cannot start: ${reasonOf(error)}`);
+    complain(`countersign: cannot start: ${reasonOf(error)}`);
     process.exitCode = 1;
     return;
   }
-  console.log(greeting(config, standalone, performance.now() - startedAt));
+  say(greeting(config, standalone, performance.now() - startedAt));
   await stopSignal();
-  console.log('countersign: stopping …');
+  say('countersign: stopping …');
   const overdue = setTimeout(() => {
-    console.error(`countersign: not stopped after ${String(stopWithinMs / 1000)} s; ending now. Nothing acknowledged is lost.`);
+    complain(
+      `countersign: not stopped after ${String(stopWithinMs / 1000)} s; ending now. Nothing acknowledged is lost.`,
+    );
     process.exit(1);
   }, stopWithinMs);
   await standalone.stop();
   clearTimeout(overdue);
-  console.log('countersign: stopped');
+  say('countersign: stopped');
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string): void {
+  process.stderr.write(`${text}\n`);
 }
 
 function stopSignal(): Promise<void> {

@@ -8,12 +8,7 @@ import {
 } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import { recordedSalt } from '@countersign/domain';
-import type {
-  Judgement as DomainJudgement,
-  RequestToolCall,
-  ToolCallProposal,
-  ToolCallState,
-} from '@countersign/domain';
+import type { Judgement as DomainJudgement, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
@@ -69,7 +64,9 @@ export async function requestToolCalls(
 function together(found: readonly Rejection[]): Rejection | undefined {
   const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
   const same = found.filter(({ code }) => code === first?.code);
-  return first === undefined || same.length === 1 ? first : { ...first, errors: same.flatMap(({ errors = [] }) => errors) };
+  return first === undefined || same.length === 1
+    ? first
+    : { ...first, errors: same.flatMap(({ errors = [] }) => errors) };
 }
 
 function mismatchDetail(toolCallId: string): string {
@@ -164,16 +161,19 @@ function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'b
 /** What is recorded of a call beside its identity. Of the service's own tools the operator's file says it, not the agent. */
 function factsOf(call: RequestedCall, tool: ServiceTool | undefined) {
   const { reason = null, description = null, clientExecuted = false, labels = {} } = call;
+  const { needsApproval = false, toolSchema = null, idempotent = false } = call;
   const presented = { reason, description, clientExecuted, labels };
-  const needsApproval = call.needsApproval ?? false;
-  if (tool === undefined) {
-    const { toolSchema = null, idempotent = false } = call;
-    return { ...presented, toolSchema, needsApproval, idempotent };
-  }
+  return { ...presented, ...withToolsFile({ needsApproval, toolSchema, idempotent }, tool) };
+}
+
+function withToolsFile(
+  said: Pick<ToolCallProposal, 'needsApproval' | 'toolSchema' | 'idempotent'>,
+  tool?: ServiceTool,
+) {
+  if (tool === undefined) return said;
   return {
-    ...presented,
-    toolSchema: tool.inputSchema ?? call.toolSchema ?? null,
-    needsApproval: needsApproval || tool.needsApproval,
+    needsApproval: said.needsApproval || tool.needsApproval,
+    toolSchema: tool.inputSchema ?? said.toolSchema,
     idempotent: tool.idempotent,
   };
 }
@@ -191,17 +191,17 @@ async function record(
   const judgements = ports.policies.of(actor.tenant).judge(plans.map((plan) => plan.policyCall));
   const at = ports.clock.now();
   const handled = await Promise.all(
-    plans.map((plan, index) => {
+    plans.flatMap((plan, index) => {
       const judgement = judgements[index];
-      return judgement === undefined || plan.recorded ? undefined : recordOne(ports, plan, judgement, commandId, at);
+      return judgement === undefined || plan.recorded ? [] : [recordOne(ports, plan, judgement, commandId, at)];
     }),
   );
   let position = 0;
   let isNew = false;
   for (const one of handled) {
-    if (one?.status === 'refused') return { status: 'rejected', rejection: toRejection(one.refusal) };
-    position = Math.max(position, one?.position ?? 0);
-    isNew ||= one !== undefined && one.events.length > 0;
+    if (one.status === 'refused') return { status: 'rejected', rejection: toRejection(one.refusal) };
+    position = Math.max(position, one.position);
+    isNew ||= one.events.length > 0;
   }
   const positions = await Promise.all(closable(plans).map((callId) => closeBatch(ports, actor.tenant, callId)));
   return {

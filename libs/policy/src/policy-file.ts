@@ -78,23 +78,22 @@ const hourMs = 3_600_000;
 
 /** The content of a validated policy file. */
 export function toPolicyContent(file: z.output<typeof policyFileSchema>, source: JsonObject): PolicyContent {
-  const { autoApprovedTools, requireApprovalTools = [], defaults = {} } = file;
-  const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = defaults;
+  const { autoApprovedTools, requireApprovalTools = [] } = file;
   return {
     tenant: file.tenant,
     default: file.default ?? (autoApprovedTools === undefined ? 'allow' : 'require'),
     autoApprovedTools: autoApprovedTools ?? [],
     requireApprovalTools,
-    defaults: {
-      expiresInMs: expiresIn,
-      executeByMs: executeBy,
-      onTimeout,
-      fourEyes,
-      allowedDecisions: defaults.allowedDecisions ?? decisionTypes,
-    },
+    defaults: toDefaults(file.defaults ?? {}),
     source,
     version: jcsDigest(source),
   };
+}
+
+function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defaults']>): PolicyContent['defaults'] {
+  const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = written;
+  const allowedDecisions = written.allowedDecisions ?? decisionTypes;
+  return { expiresInMs: expiresIn, executeByMs: executeBy, onTimeout, fourEyes, allowedDecisions };
 }
 
 /** The policy of a tenant without a file: what the worker flags needs one approver, everything else is allowed, and recorded. */
