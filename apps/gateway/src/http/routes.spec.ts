@@ -226,9 +226,9 @@ it('a call that somebody else cancels at the same moment counts as cancelled wit
       ...ports,
       commands: {
         ...ports.commands,
-        cancelToolCall: async (...args) => {
-          await ports.commands.cancelToolCall(...args);
-          return ports.commands.cancelToolCall(args[0], args[1], args[2], `${args[4]}-late`);
+        cancelToolCall: async (actor, callId, reason, commandId) => {
+          await ports.commands.cancelToolCall(actor, callId, reason, commandId);
+          return ports.commands.cancelToolCall(actor, callId, reason, `${commandId}-late`);
         },
       },
     }),
