@@ -1,4 +1,4 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
 import type { Log } from '@countersign/runtime';
@@ -45,6 +45,15 @@ const settings = `
   PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000;
 `;
 
+/**
+ * For a file that is built beside and thrown away when anything goes wrong: no journal at all, so each page is written
+ * once. `seal` makes it durable.
+ */
+const scratchSettings = `
+  PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;
+  PRAGMA temp_store = MEMORY;
+`;
+
 /** Where a rebuilt file waits, complete, for the next opening. */
 export function rebuiltFile(file: string): string {
   return `${file}.rebuilt`;
@@ -75,9 +84,9 @@ export function isDiskFull(error: unknown): boolean {
   return (error as { readonly errcode?: unknown } | null)?.errcode === 13;
 }
 
-function create(file: string): DatabaseSync {
+function create(file: string, how = settings): DatabaseSync {
   const db = new DatabaseSync(file);
-  db.exec(settings);
+  db.exec(how);
   db.exec(`BEGIN IMMEDIATE; ${tables} COMMIT;`);
   return db;
 }
@@ -104,7 +113,7 @@ function openExisting(file: string): DatabaseSync | string {
 
 /** Opens a read model's file. One that is damaged or of another version is thrown away: the log has everything. */
 export function openDatabase(file: string, log: Log): DatabaseSync {
-  if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model takes the place of the old one');
+  if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model is taken over');
   if (!existsSync(file)) {
     discard(file);
     return create(file);
@@ -114,6 +123,22 @@ export function openDatabase(file: string, log: Log): DatabaseSync {
   log.warn({ file, reason: opened }, 'the read model is thrown away and rebuilt from the log');
   discard(file);
   return create(file);
+}
+
+/** An empty database to build in, whatever was left there. */
+export function createScratchDatabase(file: string): DatabaseSync {
+  discard(file);
+  return create(file, scratchSettings);
+}
+
+/** Makes a closed file durable: before anything older is given up for it. */
+export function seal(file: string): void {
+  const descriptor = openSync(file, 'r+');
+  try {
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
 }
 
 /** Prepares each statement once. */

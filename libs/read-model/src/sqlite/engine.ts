@@ -1,11 +1,10 @@
-import type { StatementSync } from 'node:sqlite';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseApprovalId } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
-import type { Log } from '@countersign/runtime';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
 import { listApprovals } from './approvals-list.js';
-import { createStatements, isDiskFull, openDatabase } from './database.js';
+import { createStatements, isDiskFull } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
@@ -24,9 +23,8 @@ export interface Engine extends Pick<
 
 type Prepare = (sql: string) => StatementSync;
 
-/** Opens the file, or makes it. */
-export function openEngine(file: string, log: Log, bounds: Bounds): Engine {
-  const db = openDatabase(file, log);
+/** Everything over an opened database, which it closes in the end. */
+export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
   const prepare = createStatements(db);
   const rows = createWorkingSet(db, prepare, bounds);
   const deadlines = createDeadlines(prepare, rows);
@@ -80,17 +78,18 @@ export function openEngine(file: string, log: Log, bounds: Bounds): Engine {
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
-    stats: () => {
-      const oldest = fromFile(() => oldestPendingAt(prepare));
-      const { calls, approvals, pending } = rows.counts();
-      return {
-        checkpoint: rows.checkpoint().position,
-        calls,
-        approvals,
-        pendingApprovals: pending,
-        oldestPendingAt: oldest,
-      };
-    },
+    stats: () =>
+      fromFile(() => {
+        const { calls, approvals, pending } = rows.counts();
+        const oldest = oldestPendingAt(prepare);
+        return {
+          checkpoint: rows.checkpoint().position,
+          calls,
+          approvals,
+          pendingApprovals: pending,
+          oldestPendingAt: oldest,
+        };
+      }),
     flush,
     close: () => {
       if (!db.isOpen) return;

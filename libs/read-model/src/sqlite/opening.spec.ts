@@ -59,8 +59,8 @@ describe('a file that cannot be trusted', () => {
     const model = await opened(file, logOf(200), { log: lines });
     expect(model.stats()).toMatchObject({ calls: 200, pendingApprovals: 200 });
     model.close();
-    expect(lines.entries).toMatchObject([
-      { level: 'warn', fields: { reason: expect.stringMatching(reason) as string } },
+    expect(lines.entries.filter(({ level }) => level === 'warn')).toMatchObject([
+      { fields: { reason: expect.stringMatching(reason) as string } },
     ]);
   }
 

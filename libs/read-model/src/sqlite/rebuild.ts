@@ -3,10 +3,10 @@ import type { Log } from '@countersign/runtime';
 import type { LogSource } from '../read-model.js';
 import { catchUp, fresh } from './catch-up.js';
 import type { OnProgress, Target } from './catch-up.js';
-import { discard, rebuiltFile } from './database.js';
-import { openEngine } from './engine.js';
+import { createScratchDatabase, discard, rebuiltFile, seal } from './database.js';
+import { createEngine } from './engine.js';
 import type { Engine } from './engine.js';
-import { defaultBounds } from './working-set.js';
+import type { Bounds } from './working-set.js';
 
 /** What is rebuilt, and from where. */
 export interface RebuildOptions {
@@ -33,10 +33,23 @@ export function asTarget(engine: Engine): Target {
   };
 }
 
-/** Opens an empty read model in a file of its own, whatever was left there. */
-export function openScratch(file: string, log: Log): Engine {
-  discard(file);
-  return openEngine(file, log, defaultBounds);
+/** Whole pages of the log in one transaction: nobody waits for any of them. */
+const scratchBounds: Bounds = {
+  recentRows: 4096,
+  recentBytes: 16 * 1024 * 1024,
+  unflushedEvents: 5000,
+  unflushedBytes: 16 * 1024 * 1024,
+};
+
+/** An empty read model in a file of its own, to be thrown away unless `seal` is reached. */
+export function openScratch(file: string): Engine {
+  return createEngine(createScratchDatabase(file), scratchBounds);
+}
+
+/** Hands a complete scratch file over to the next opening of `file`. */
+export function handOver(scratch: string, file: string): void {
+  seal(scratch);
+  renameSync(scratch, rebuiltFile(file));
 }
 
 /**
@@ -45,12 +58,13 @@ export function openScratch(file: string, log: Log): Engine {
  */
 export async function rebuildReadModel({ file, source, log, onProgress }: RebuildOptions): Promise<RebuildReport> {
   const beside = `${file}.rebuild`;
-  const engine = openScratch(beside, log);
+  const engine = openScratch(beside);
   try {
     const events = await catchUp(asTarget(engine), source, await source.head(), onProgress);
     const { position } = engine.checkpoint();
     engine.close();
-    renameSync(beside, rebuiltFile(file));
+    handOver(beside, file);
+    log.info({ file, events, position }, 'the read model is built from the log');
     return { events, position };
   } finally {
     engine.close();

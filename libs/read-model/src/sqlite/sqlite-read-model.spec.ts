@@ -123,6 +123,33 @@ describe('the file', () => {
     model.close();
   });
 
+  it('on a full disk answers every query all the same, and is written when there is room', async () => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), log);
+    const call = recordPending(log);
+    model.apply(log.events);
+    let isFull = true;
+    jest.spyOn(DatabaseSync.prototype, 'exec').mockImplementation(function (this: DatabaseSync, sql) {
+      if (sql === 'COMMIT' && isFull) throw Object.assign(new Error('database or disk is full'), { errcode: 13 });
+      this.prepare(sql).run();
+    });
+    expect(() => {
+      model.flush();
+    }).toThrow('disk is full');
+    expect(model.listApprovals('default', {})).toMatchObject({
+      rows: [{ call: { request: { callId: call.callId } } }],
+    });
+    expect(model.run('default', 'run-1')).toHaveLength(1);
+    expect(model.due(Date.parse(minute(60)), 10)).toHaveLength(1);
+    expect(model.stats()).toMatchObject({ calls: 1, pendingApprovals: 1, oldestPendingAt: minute(0) });
+    isFull = false;
+    model.flush();
+    const other = new DatabaseSync(path('m.db'));
+    expect(other.prepare('SELECT position FROM meta').get()).toEqual({ position: 2 });
+    other.close();
+    model.close();
+  });
+
   it('is read back as it was left, with what was not flushed taken from the log', async () => {
     const log = createTestLog();
     const call = recordPending(log);

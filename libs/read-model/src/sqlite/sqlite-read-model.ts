@@ -1,14 +1,13 @@
-import { renameSync } from 'node:fs';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { LogSource, ReadModel } from '../read-model.js';
 import { createAppliedFeed } from './applied-feed.js';
 import { assertContinues, catchUp, fresh } from './catch-up.js';
 import type { OnProgress } from './catch-up.js';
-import { discard, rebuiltFile } from './database.js';
-import { openEngine } from './engine.js';
+import { discard, openDatabase } from './database.js';
+import { createEngine } from './engine.js';
 import type { Engine } from './engine.js';
-import { asTarget, openScratch } from './rebuild.js';
+import { asTarget, handOver, openScratch, rebuildReadModel } from './rebuild.js';
 import type { RebuildReport } from './rebuild.js';
 import { defaultBounds } from './working-set.js';
 import type { Bounds } from './working-set.js';
@@ -36,9 +35,9 @@ export interface FileReadModel extends ReadModel {
  */
 export async function openReadModel(options: ReadModelOptions): Promise<FileReadModel> {
   const { source, onProgress } = options;
-  const engine = openEngine(options.file, options.log, { ...defaultBounds, ...options.bounds });
+  const head = await source.head();
+  const engine = await openWithRows(options, head);
   try {
-    const head = await source.head();
     await assertContinues(source, engine.checkpoint(), head);
     await catchUp(asTarget(engine), source, head, onProgress);
     return createReadModel(engine, options);
@@ -46,6 +45,19 @@ export async function openReadModel(options: ReadModelOptions): Promise<FileRead
     engine.close();
     throw error;
   }
+}
+
+function openFile({ file, log, bounds }: ReadModelOptions): Engine {
+  return createEngine(openDatabase(file, log), { ...defaultBounds, ...bounds });
+}
+
+/** An empty file, new or thrown away, is built beside: several times as fast as in place. */
+async function openWithRows(options: ReadModelOptions, head: number): Promise<Engine> {
+  const engine = openFile(options);
+  if (head === 0 || engine.checkpoint().position > 0) return engine;
+  engine.close();
+  await rebuildReadModel(options);
+  return openFile(options);
 }
 
 function createReadModel(opened: Engine, options: ReadModelOptions): FileReadModel {
@@ -92,9 +104,9 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
       engine.close();
     },
     rebuild: async (onProgress) => {
-      const { file, source, log } = options;
+      const { file, source } = options;
       const beside = `${file}.rebuild`;
-      const shadow = openScratch(beside, log);
+      const shadow = openScratch(beside);
       try {
         // Never past the live model: what it has not applied yet, its listeners have still to be told.
         let events = await catchUp(asTarget(shadow), source, engine.checkpoint().position, onProgress);
@@ -104,8 +116,8 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
         const { position } = shadow.checkpoint();
         shadow.close();
         engine.close();
-        renameSync(beside, rebuiltFile(file));
-        engine = openEngine(file, log, { ...defaultBounds, ...options.bounds });
+        handOver(beside, file);
+        engine = openFile(options);
         return { events: events + missed.length, position };
       } finally {
         missed = undefined;

@@ -38,7 +38,7 @@ const compared = ['meta', 'calls', 'requests', 'approvals'];
  * as it was at one moment, what its process has not flushed yet left out.
  * @throws LogRewoundError when the log ends before the checkpoint.
  */
-export async function verifyReadModel({ file, source, log, onProgress }: RebuildOptions): Promise<Verification> {
+export async function verifyReadModel({ file, source, onProgress }: RebuildOptions): Promise<Verification> {
   const scratch = `${file}.verify-${String(process.pid)}`;
   const live = new DatabaseSync(file, { readOnly: true });
   try {
@@ -48,7 +48,7 @@ export async function verifyReadModel({ file, source, log, onProgress }: Rebuild
     if (version !== schemaVersion)
       throw new Error(`${file} has schema version ${String(version)}, not ${String(schemaVersion)}`);
     const position = Number(live.prepare('SELECT position FROM meta').get()?.['position']);
-    const engine = openScratch(scratch, log);
+    const engine = openScratch(scratch);
     let events: number;
     try {
       events = await catchUp(asTarget(engine), source, position, onProgress);

@@ -128,12 +128,13 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       dirty.clear();
     },
     asIfFlushed: (read) => {
+      const before = counts;
       db.exec('BEGIN IMMEDIATE');
       try {
-        let after = counts;
-        for (const entry of dirty.values()) after = write(prepare, entry, after);
+        for (const entry of dirty.values()) counts = write(prepare, entry, counts);
         return read();
       } finally {
+        counts = before;
         if (db.isTransaction) db.exec('ROLLBACK');
       }
     },
