@@ -1,30 +1,16 @@
-import type { EventData, ToolCallEventType, ToolCallView } from '@countersign/contracts';
+import type { EventData, ToolCallView } from '@countersign/contracts';
 import { toolCallEventTypes, toolCallViewSchema } from '@countersign/contracts';
 import type { CallRow } from './call-row.js';
 import { evolve } from './evolve.js';
-import { createTestLog, digestOf, minute, minuteMs, requirement, stage } from './testing/test-log.js';
+import { approved, asked, claimed, requested, rowAfter } from './testing/row-after.js';
+import type { Step } from './testing/row-after.js';
+import { createTestLog, digestOf, minute, requirement, stage } from './testing/test-log.js';
 import { toToolCallView } from './views.js';
-import { groupsAsked } from './voting.js';
-
-type Step = { [T in ToolCallEventType]: readonly [T, Partial<EventData<T>>?] }[ToolCallEventType];
-
-function rowAfter(...steps: readonly Step[]): CallRow {
-  const log = createTestLog();
-  const call = log.call('call_1');
-  for (const [type, change] of steps) call.record(type, change);
-  const row = log.events.reduce<CallRow | undefined>(evolve, undefined);
-  if (row === undefined) throw new Error('nothing was requested');
-  return row;
-}
 
 function viewAfter(...steps: readonly Step[]): ToolCallView {
   return toolCallViewSchema.parse(toToolCallView(rowAfter(...steps), 'whole'));
 }
 
-const requested = ['ToolCallRequested'] as const;
-const asked = [requested, ['ApprovalRequested']] as const satisfies Step[];
-const approved = [...asked, ['ApprovalResponded']] as const satisfies Step[];
-const claimed = [...approved, ['ExecutionClaimed']] as const satisfies Step[];
 const ofTwo = { requirement: requirement({ stages: [stage({ approve: 2 })] }) };
 const edit: EventData<'ApprovalResponded'>['decision'] = {
   type: 'edit',
@@ -192,118 +178,6 @@ describe('an edit', () => {
       },
     ]);
     expect(view.approval).toMatchObject({ requirement: demanded, risk: 'high' });
-  });
-});
-
-describe('who is asked', () => {
-  const twoStages = {
-    requirement: requirement({
-      stages: [stage({ groups: ['ops'] }), stage({ mode: 'all-of', groups: ['legal', 'security'] })],
-    }),
-  };
-  const vote = (respondedBy: string, groups: string[]): Step => [
-    'ApprovalResponded',
-    { respondedBy, groups, resolution: 'pending', executeBy: null },
-  ];
-  const askedAfter = (...steps: Step[]): unknown => {
-    const [approval] = rowAfter(requested, ['ApprovalRequested', twoStages], ...steps).approvals;
-    return approval && groupsAsked(approval);
-  };
-
-  it('are the groups of the first stage that is not satisfied', () => {
-    expect(askedAfter()).toEqual(['ops']);
-    expect(askedAfter(vote('alice', ['ops']))).toEqual(['legal', 'security']);
-  });
-
-  it('are those of the last stage when all are satisfied', () => {
-    expect(askedAfter(vote('alice', ['ops']), vote('bob', ['legal']), vote('carol', ['security']))).toEqual([
-      'legal',
-      'security',
-    ]);
-  });
-
-  it('does not count one person for two groups', () => {
-    const row = rowAfter(
-      requested,
-      [
-        'ApprovalRequested',
-        {
-          requirement: requirement({
-            stages: [stage({ mode: 'all-of', groups: ['legal', 'security'] }), stage({ groups: ['ceo'] })],
-          }),
-        },
-      ],
-      vote('bob', ['legal', 'security']),
-    );
-    expect(row.approvals[0] && groupsAsked(row.approvals[0])).toEqual(['legal', 'security']);
-  });
-
-  it('goes back when a vote is withdrawn, whatever the case of the name', () => {
-    expect(askedAfter(vote('alice', ['ops']), ['ResponseWithdrawn', { withdrawnBy: ' Alice' }])).toEqual(['ops']);
-  });
-
-  it('counts a delegate and the person they stand for once', () => {
-    const row = rowAfter(
-      requested,
-      [
-        'ApprovalRequested',
-        { requirement: requirement({ stages: [stage({ approve: 2, groups: ['ops'] }), stage({ groups: ['ceo'] })] }) },
-      ],
-      vote('bob', ['ops']),
-      [
-        'ApprovalResponded',
-        { respondedBy: 'alice', onBehalfOf: 'Bob', groups: ['ops'], resolution: 'pending', executeBy: null },
-      ],
-    );
-    expect(row.approvals[0]?.responses.map(({ status }) => status)).toEqual(['void', 'counted']);
-  });
-
-  it('includes whom the current stage was escalated to, who may stand in for any of its groups', () => {
-    const escalated: Step = ['ApprovalEscalated', { to: ['managers'] }];
-    expect(askedAfter(escalated)).toEqual(['ops', 'managers']);
-    expect(askedAfter(vote('alice', ['ops']), escalated)).toEqual(['legal', 'security', 'managers']);
-    expect(askedAfter(vote('alice', ['ops']), escalated, vote('bob', ['managers']), vote('carol', ['legal']))).toEqual([
-      'legal',
-      'security',
-      'managers',
-    ]);
-  });
-
-  it('is anybody where a stage names no group', () => {
-    expect(rowAfter(...asked).approvals.map(groupsAsked)).toEqual([null]);
-  });
-});
-
-describe('the next deadline', () => {
-  const reminded = { requirement: requirement({ remindersMs: [20 * 60_000, 10 * 60_000] }) };
-
-  it.each<[string, number | null, readonly Step[]]>([
-    ['the expiry of a pending approval', 60, asked],
-    ['the first reminder, whatever their order', 10, [requested, ['ApprovalRequested', reminded]]],
-    ['the next reminder', 20, [requested, ['ApprovalRequested', reminded], ['ApproversReminded']]],
-    [
-      'the expiry after the last reminder',
-      60,
-      [requested, ['ApprovalRequested', reminded], ['ApproversReminded', { nth: 2 }]],
-    ],
-    ['the new expiry after an escalation', 80, [...asked, ['ApprovalEscalated']]],
-    ['none when held open', null, [...asked, ['ApprovalEscalated', { expiresAt: null, to: [] }]]],
-    ['none when it never expires', null, [requested, ['ApprovalRequested', { expiresAt: null }]]],
-    ['executeBy once approved', 65, approved],
-    ['none for a right to run without end', null, [...asked, ['ApprovalResponded', { executeBy: null }]]],
-    ['none when allowed', null, [requested, ['ToolCallAllowed']]],
-    ['the end of the lease', 9, claimed],
-    ['the end of the renewed lease', 12, [...claimed, ['ExecutionClaimRenewed']]],
-    ['none after a released claim', null, [...claimed, ['ExecutionLapsed']]],
-    ['none when settled', null, [...claimed, ['ExecutionSucceeded']]],
-    [
-      'none after a denial',
-      null,
-      [...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }]],
-    ],
-    ['none before there is a verdict', null, [requested]],
-  ])('is %s', (_, minutes, steps) => {
-    expect(rowAfter(...steps).dueAt).toBe(minutes === null ? null : minuteMs(minutes));
   });
 });
 
