@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Http, HttpAnswer, HttpRequest } from '../harness/http.js';
 
-const patienceMs = 60_000;
+/** A busy machine may be killed several times before it gets to a request. */
+const patienceMs = 180_000;
 /** Expected of a process that is stopping or starting; any other 5xx is a fault of ours. */
 const unavailable = 503;
 
