@@ -132,7 +132,7 @@ describe('the file', () => {
         decision: {
           type: 'edit',
           arguments: { text: 'x'.repeat(9_000) },
-          sensitive: [],
+          sensitive: [] as string[],
           salt: null,
           verdict,
           requirement: null,
