@@ -9,8 +9,19 @@ export interface Ids {
 
 /** Ids from the system's cryptographic generator. */
 export function createSystemIds(): Ids {
-  return { uuid: () => randomUUID(), randomBytes: (count) => randomBytes(count) };
+  let pool = Buffer.alloc(0);
+  const draw = (count: number): Uint8Array => {
+    // A call to the generator costs more than the bytes. Each is handed out once: a used up pool is left to its readers.
+    if (count > poolBytes) return randomBytes(count);
+    if (count > pool.length) pool = randomBytes(poolBytes);
+    const drawn = pool.subarray(0, count);
+    pool = pool.subarray(count);
+    return drawn;
+  };
+  return { uuid: () => randomUUID(), randomBytes: draw };
 }
+
+const poolBytes = 1024;
 
 /** 16 bytes in the text form of a UUID of the given version (RFC 9562). */
 export function formatUuid(bytes: Uint8Array, version: number): string {
@@ -21,13 +32,25 @@ export function formatUuid(bytes: Uint8Array, version: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
+/** One buffer for all names, so that an id costs one call of the hash and no copies. */
+let scratch = Buffer.alloc(1024);
+let [scratchNamespace, namespaceBytes] = ['', 0];
+
 /**
  * The UUID (version 5) of a name in a namespace: the same name always has the same id, so that what is repeated is
  * recognised.
  * @param namespace a UUID.
  */
 export function uuidV5(namespace: string, name: string): string {
-  const prefix = Buffer.from(namespace.replaceAll('-', ''), 'hex');
-  const digest = hash('sha1', Buffer.concat([prefix, Buffer.from(name)]), 'buffer');
-  return formatUuid(digest, 5);
+  // A UTF-16 unit takes at most 3 bytes in UTF-8.
+  const bytesMax = 16 + name.length * 3;
+  if (bytesMax > scratch.length) [scratch, scratchNamespace] = [Buffer.alloc(bytesMax), ''];
+  if (namespace !== scratchNamespace) {
+    namespaceBytes = scratch.write(namespace.replaceAll('-', ''), 'hex');
+    scratchNamespace = namespace;
+  }
+  const end = namespaceBytes + scratch.write(name, namespaceBytes);
+  const hex = hash('sha1', scratch.subarray(0, end), 'hex');
+  const variant = ((parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

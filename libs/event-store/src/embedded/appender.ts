@@ -53,12 +53,18 @@ export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHa
   let [committed, written] = [start, start];
   let bytes = 0;
 
-  const endOf = (stream: string): StreamEnd | undefined => ends.get(stream) ?? log.streamEnd(stream);
+  /** A stream that its first append takes for new most often is: inserting its name asks and answers in one. */
+  const endOf = ({ stream, expectedRevision }: AppendRequest): StreamEnd | undefined => {
+    const known = ends.get(stream);
+    if (known !== undefined) return known;
+    const id = expectedRevision === noStream ? log.insertStream(stream) : undefined;
+    return id === undefined ? log.streamEnd(stream) : { id, revision: noStream };
+  };
 
-  const insert = (request: AppendRequest, end: StreamEnd | undefined, recordedAt: string): RecordedEvent[] => {
+  const insert = (request: AppendRequest, end: StreamEnd, recordedAt: string): RecordedEvent[] => {
     const { stream, events } = request;
-    const streamId = end?.id ?? log.insertStream(stream);
-    let [{ position, chain }, revision] = [written, end?.revision ?? noStream];
+    const streamId = end.id;
+    let [{ position, chain }, revision] = [written, end.revision];
     const recorded: RecordedEvent[] = [];
     for (const { event, metadata, data } of events) {
       position += 1;
@@ -93,9 +99,9 @@ export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHa
   };
 
   const judge = (request: AppendRequest, recordedAt: string, recorded: RecordedEvent[]): AppendResult => {
-    const end = endOf(request.stream);
+    const end = endOf(request);
     const actualRevision = end?.revision ?? noStream;
-    if (request.expectedRevision === actualRevision) {
+    if (end !== undefined && request.expectedRevision === actualRevision) {
       const events = insert(request, end, recordedAt);
       recorded.push(...events);
       return toCommitted(events);

@@ -34,7 +34,8 @@ export interface LogFile {
   readonly commit: () => void;
   /** Does nothing when SQLite has rolled back by itself. */
   readonly rollback: () => void;
-  readonly insertStream: (name: string) => number;
+  /** Undefined: there is one of that name. */
+  readonly insertStream: (name: string) => number | undefined;
   readonly insertEvent: (row: NewRow) => void;
   readonly setHead: (head: Head) => void;
   readonly head: () => Head | undefined;
@@ -66,7 +67,7 @@ export function createLogFile(database: DatabaseSync): LogFile {
     return statement;
   };
   const [begin, commit] = [prepare('BEGIN IMMEDIATE'), prepare('COMMIT')];
-  const insertStream = prepare('INSERT INTO streams (name) VALUES (?)');
+  const insertStream = prepare('INSERT INTO streams (name) VALUES (?) ON CONFLICT (name) DO NOTHING');
   const insertEvent = prepare('INSERT INTO events VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)');
   const setHead = prepare('UPDATE head SET position = ?, chain = ? WHERE id = 1');
   return {
@@ -75,7 +76,10 @@ export function createLogFile(database: DatabaseSync): LogFile {
     rollback: () => {
       if (database.isTransaction) database.exec('ROLLBACK');
     },
-    insertStream: (name) => Number(insertStream.run(name).lastInsertRowid),
+    insertStream: (name) => {
+      const { changes, lastInsertRowid } = insertStream.run(name);
+      return changes === 1 ? Number(lastInsertRowid) : undefined;
+    },
     insertEvent: (row) =>
       void insertEvent.run(
         row.position,

@@ -69,11 +69,12 @@ function putInteger(into: Buffer, value: number, at: number): void {
  * first event) and the 32 bytes of this event's leaf. An event that is altered, removed, inserted or moved breaks it.
  */
 export function chainOf(previous: Uint8Array, leaf: Uint8Array): Uint8Array {
-  const both = Buffer.allocUnsafe(64);
-  both.set(previous, 0);
-  both.set(leaf, 32);
-  return hash('sha256', both, 'buffer');
+  chained.set(previous, 0);
+  chained.set(leaf, 32);
+  return hash('sha256', chained, 'buffer');
 }
+
+const chained = Buffer.alloc(64);
 
 /** Whether two digests are the same bytes. */
 export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
