@@ -25,12 +25,15 @@ export async function onCall(
   const { tenant, callId, commandId } = target;
   if (!isCallId(callId)) return noSuchCall(callId);
   let rejection: Rejection | undefined;
-  const toCommand = async (state: ToolCallState): Promise<CommandOrRefusal<ToolCallCommand>> => {
-    const call = callOf(state, tenant);
-    const built = call === undefined ? noSuchCall(callId) : await build(call, ports.clock.now());
+  const toAnswer = (built: Built): CommandOrRefusal<ToolCallCommand> => {
     if (!('rejection' in built)) return { status: 'command', command: built };
     rejection = built.rejection;
     return notDecided;
+  };
+  const toCommand = (state: ToolCallState) => {
+    const call = callOf(state, tenant);
+    const built = call === undefined ? noSuchCall(callId) : build(call, ports.clock.now());
+    return built instanceof Promise ? built.then(toAnswer) : toAnswer(built);
   };
   const handled = await ports.handler.handleCommand(toolCallStream(callId), toCommand, { tenant, callId, commandId });
   if (handled.status === 'accepted') {

@@ -22,33 +22,32 @@ export function backoffMs(ids: Ids, attempt: number): number {
 }
 
 /**
- * Appends, and repeats with the same ids and the same expected revision while the outcome is unknown: the store
- * recognises what it has written.
+ * Repeats an append whose outcome is unknown, with the same ids and the same expected revision, until it is known: the
+ * store recognises what it has written.
+ * @param cause why the outcome of the first try is unknown.
  * @throws OutcomeUnknownError when it stays unknown.
- * @throws EventStoreUnavailableError when certainly nothing was written.
  */
 export async function appendUntilKnown(
   ports: { readonly store: Pick<EventStore, 'append'>; readonly clock: Clock; readonly ids: Ids },
   stream: string,
   expectedRevision: number,
   events: readonly NewEvent[],
+  cause: unknown,
 ): Promise<Exclude<AppendResult, { status: 'unknown' }>> {
   const { store, clock, ids } = ports;
-  const first = await store.append(stream, expectedRevision, events);
-  if (first.status !== 'unknown') return first;
-  let cause = first.cause;
+  let latest = cause;
   for (let attempt = 1; attempt < triesMax; attempt += 1) {
     await sleep(clock, backoffMs(ids, attempt));
     try {
       const result = await store.append(stream, expectedRevision, events);
       if (result.status !== 'unknown') return result;
-      cause = result.cause;
+      latest = result.cause;
     } catch (error) {
       // Nothing was written by this try: that says nothing about the first one.
-      cause = error;
+      latest = error;
     }
   }
   throw new OutcomeUnknownError('it is not known whether the command was recorded; repeating the request is safe', {
-    cause,
+    cause: latest,
   });
 }

@@ -17,10 +17,16 @@ export interface FoldedStream<State> {
   readonly commandIds: readonly string[];
 }
 
+/** A stream, and whether it was read just now. */
+export interface Look<State> {
+  readonly folded: FoldedStream<State>;
+  readonly isFresh: boolean;
+}
+
 /** Folds streams and keeps the ones used last. */
 export interface FoldedStreams<State> {
-  /** What is kept of a stream, perhaps behind the store; a stream that is not kept is read. */
-  readonly get: (stream: string) => Promise<{ readonly folded: FoldedStream<State>; readonly isFresh: boolean }>;
+  /** What is kept of a stream, perhaps behind the store and at once; a stream that is not kept is read. */
+  readonly get: (stream: string) => Look<State> | Promise<Look<State>>;
   /** A stream as it is in the store now, read on from what is known of it. */
   readonly refresh: (stream: string, known?: FoldedStream<State>) => Promise<FoldedStream<State>>;
   /** Folds events that follow, and keeps the result. */
@@ -70,10 +76,11 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
   });
   const refresh = async (stream: string, known = nothing()): Promise<FoldedStream<State>> =>
     extend(stream, known, await store.readStream(stream, known.revision + 1));
+  const read = async (stream: string): Promise<Look<State>> => ({ folded: await refresh(stream), isFresh: true });
   return {
-    get: async (stream) => {
+    get: (stream) => {
       const folded = kept.get(stream);
-      return folded === undefined ? { folded: await refresh(stream), isFresh: true } : { folded, isFresh: false };
+      return folded === undefined ? read(stream) : { folded, isFresh: false };
     },
     refresh,
     extend,

@@ -85,9 +85,11 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
   const inTurn = createKeyedQueue();
 
   const handleCommand: CommandHandler<State, Command>['handleCommand'] = async (stream, toCommand, meta) => {
-    let { folded, isFresh } = await streams.get(stream);
+    const looked = streams.get(stream);
+    let { folded, isFresh } = looked instanceof Promise ? await looked : looked;
     for (let conflicts = 0; conflicts <= conflictsMax;) {
-      const answer = await decide(decider, toCommand, folded, meta);
+      const decided = decide(decider, toCommand, folded, meta);
+      const answer = decided instanceof Promise ? await decided : decided;
       if (answer.status === 'append') {
         const written = await append(stream, folded, toEvents(stream, folded, answer.events, meta));
         if (written !== undefined) return written;
@@ -117,7 +119,12 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
     events: readonly NewEvent[],
   ): Promise<CommandResult<State> | undefined> => {
     try {
-      const result = await appendUntilKnown({ store, clock, ids }, stream, folded.revision, events);
+      const { revision: expected } = folded;
+      const first = await store.append(stream, expected, events);
+      const result =
+        first.status === 'unknown'
+          ? await appendUntilKnown({ store, clock, ids }, stream, expected, events, first.cause)
+          : first;
       if (result.status === 'conflict') return undefined;
       const { state } = streams.extend(stream, folded, result.events);
       const { revision, position } = result;
@@ -138,22 +145,27 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
 
-async function decide<State, Command, Event extends LedgerEvent>(
+/** A promise only when `toCommand` needs one: most commands are decided within one turn. */
+function decide<State, Command, Event extends LedgerEvent>(
   decider: Decider<State, Command, Event>,
   toCommand: ToCommand<State, Command>,
   folded: FoldedStream<State>,
   meta: CommandMeta,
-): Promise<Answer<State, Event>> {
+): Answer<State, Event> | Promise<Answer<State, Event>> {
   const { state, revision, position } = folded;
-  const nothingNew = { status: 'accepted', state, revision, position, events: [] } as const;
-  if (folded.commandIds.includes(meta.commandId)) return { ...nothingNew, repeated: true };
-  const built = await toCommand(state);
-  if (built.status === 'refused') return { ...built, state, revision };
-  const decision = decider.decide(built.command, state);
-  if (decision.status === 'refused') return { ...decision, state, revision };
-  return decision.events.length === 0
-    ? { ...nothingNew, repeated: false }
-    : { status: 'append', events: decision.events };
+  if (folded.commandIds.includes(meta.commandId)) {
+    return { status: 'accepted', state, revision, position, events: [], repeated: true };
+  }
+  const answer = (built: CommandOrRefusal<Command>): Answer<State, Event> => {
+    if (built.status === 'refused') return { ...built, state, revision };
+    const decision = decider.decide(built.command, state);
+    if (decision.status === 'refused') return { ...decision, state, revision };
+    return decision.events.length === 0
+      ? { status: 'accepted', state, revision, position, events: [], repeated: false }
+      : { status: 'append', events: decision.events };
+  };
+  const built = toCommand(state);
+  return built instanceof Promise ? built.then(answer) : answer(built);
 }
 
 function toEvents<State>(
