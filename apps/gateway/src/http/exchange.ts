@@ -129,7 +129,8 @@ export function send({ ports, isDraining }: Exchange, request: ApiRequest, reply
   if (isDraining()) void reply.header('connection', 'close');
   void reply
     .code(status)
-    .header('content-type', status >= 400 ? 'application/problem+json' : 'application/json')
+    // Without the charset fastify would add it, each time anew.
+    .header('content-type', `application/${status >= 400 ? 'problem+json' : 'json'}; charset=utf-8`)
     .send(JSON.stringify(body));
   if (status === 403) logForbidden(ports, request, answer);
   answered(ports, request, status);
