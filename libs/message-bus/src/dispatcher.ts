@@ -39,6 +39,8 @@ export class Dispatcher {
   readonly #waitingForIdle: (() => void)[] = [];
   #inFlight = 0;
   #running = 0;
+  /** As the signal says; asked for each event of the log. */
+  #isStopping = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
@@ -52,7 +54,7 @@ export class Dispatcher {
   }
 
   get stopping(): boolean {
-    return this.#abort.signal.aborted;
+    return this.#isStopping;
   }
 
   /**
@@ -73,6 +75,7 @@ export class Dispatcher {
 
   /** Starts no more handlers and waits for the running ones. */
   async stop(): Promise<void> {
+    this.#isStopping = true;
     this.#abort.abort();
     for (const cancel of this.#cancelRetries) cancel();
     this.#cancelRetries.clear();
