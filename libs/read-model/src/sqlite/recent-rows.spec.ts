@@ -22,8 +22,8 @@ describe('the rows used last', () => {
     rows.put('a', entry(4));
     rows.put('b', entry(6));
     expect(rows.get('a')).toBeDefined();
-    rows.remove('a');
-    rows.remove('a');
+    expect(rows.take('a')).toBeDefined();
+    expect(rows.take('a')).toBeUndefined();
     rows.put('c', entry(4));
     expect(rows.get('b')).toBeDefined();
     rows.put('d', entry(1));

@@ -14,7 +14,8 @@ export interface Entry {
 export interface RecentRows {
   readonly get: (callId: string) => Entry | undefined;
   readonly put: (callId: string, entry: Entry) => void;
-  readonly remove: (callId: string) => void;
+  /** Answers a row and keeps it no longer. */
+  readonly take: (callId: string) => Entry | undefined;
 }
 
 /** Least recently used out first; `countMax` rows and `bytesMax` bytes of JSON. */
@@ -22,11 +23,12 @@ export function createRecentRows(countMax: number, bytesMax: number): RecentRows
   // A Map keeps the order of insertion: the first key is the one not used for the longest time.
   const entries = new Map<string, Entry>();
   let bytes = 0;
-  const remove = (callId: string): void => {
+  const take = (callId: string): Entry | undefined => {
     const entry = entries.get(callId);
-    if (entry === undefined) return;
+    if (entry === undefined) return undefined;
     bytes -= entry.requestBytes + entry.progressBytes;
     entries.delete(callId);
+    return entry;
   };
   return {
     get: (callId) => {
@@ -37,14 +39,14 @@ export function createRecentRows(countMax: number, bytesMax: number): RecentRows
       return entry;
     },
     put: (callId, entry) => {
-      remove(callId);
+      take(callId);
       entries.set(callId, entry);
       bytes += entry.requestBytes + entry.progressBytes;
       for (const oldest of entries.keys()) {
         if (entries.size <= countMax && bytes <= bytesMax) break;
-        remove(oldest);
+        take(oldest);
       }
     },
-    remove,
+    take,
   };
 }

@@ -82,11 +82,10 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
     const { request, progress } = found;
     return { row, stored: row.approvals, requestBytes: String(request).length, progressBytes: String(progress).length };
   };
-  const entryOf = (callId: string): Entry | undefined => dirty.get(callId) ?? recent.get(callId) ?? load(callId);
 
   const foldCall = (callId: string, event: RecordedEvent): CallRow | undefined => {
     // The first event of a stream has nothing to be looked for.
-    const entry = event.revision === 0 ? undefined : entryOf(callId);
+    const entry = event.revision === 0 ? undefined : (dirty.get(callId) ?? recent.take(callId) ?? load(callId));
     const row = evolve(entry?.row, event);
     if (row === undefined) return undefined;
     pendingBytes += weigh(event);
@@ -94,7 +93,6 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       dirty.set(callId, { row, stored: null, requestBytes: 0, progressBytes: 0 });
       return row;
     }
-    recent.remove(callId);
     entry.row = row;
     dirty.set(callId, entry);
     return row;
@@ -139,8 +137,10 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       }
     },
     find: (callId) => {
-      const entry = entryOf(callId);
-      if (entry !== undefined && !dirty.has(callId)) recent.put(callId, entry);
+      const kept = dirty.get(callId) ?? recent.get(callId);
+      if (kept !== undefined) return kept.row;
+      const entry = load(callId);
+      if (entry !== undefined) recent.put(callId, entry);
       return entry?.row;
     },
     unflushed: () => dirty,
