@@ -9,9 +9,11 @@ COPY package.json package-lock.json .npmrc ./
 COPY libs libs
 COPY apps apps
 COPY tsconfig.json tsconfig.base.json tsconfig.app.json ./
-# The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
-RUN npm ci --omit=optional --include=dev
+# With the optional packages: the bundler's native part is one of them.
+RUN npm ci --include=dev
 RUN node node_modules/typescript/bin/tsc -b
+RUN npm run build --workspace apps/inbox
+# The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
 RUN npm prune --omit=dev --omit=optional && find libs apps -name src -type d -prune -exec rm -rf {} +
 
 FROM node:24-slim
@@ -22,7 +24,8 @@ ENV NODE_ENV=production \
     COUNTERSIGN_TOKENS_FILE=/etc/countersign/tokens.json
 WORKDIR /app
 COPY --from=build --chown=root:root /app /app
-RUN mkdir /data && chown node:node /data
+# What is mounted over these takes their owner.
+RUN mkdir -p /data /etc/countersign/tokens && chown node:node /data /etc/countersign/tokens
 USER node
 VOLUME /data
 EXPOSE 7400

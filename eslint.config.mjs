@@ -20,9 +20,15 @@ export default tseslint.config(
     },
   },
   {
-    files: ['**/*.ts'],
+    files: ['**/*.ts', '**/*.tsx'],
     extends: [tseslint.configs.strictTypeChecked],
-    languageOptions: { parserOptions: { project: ['tsconfig.check.json'], tsconfigRootDir: import.meta.dirname } },
+    languageOptions: {
+      // The inbox runs in browsers: another program, with the DOM in place of Node.
+      parserOptions: {
+        project: ['tsconfig.check.json', 'apps/inbox/tsconfig.json'],
+        tsconfigRootDir: import.meta.dirname,
+      },
+    },
     rules: {
       '@typescript-eslint/consistent-type-imports': ['error', { fixStyle: 'inline-type-imports' }],
       '@typescript-eslint/explicit-module-boundary-types': 'error',

@@ -12,6 +12,7 @@ const swc = {
 const fromSource = {
   '^@countersign/([^/]+)$': ['<rootDir>/libs/$1/src/index.ts', '<rootDir>/apps/$1/src/index.ts'],
   '^@countersign/([^/]+)/eventstoredb$': '<rootDir>/libs/$1/src/eventstoredb/index.ts',
+  '^@countersign/([^/]+)/kafka$': '<rootDir>/libs/$1/src/kafka/index.ts',
   '^@countersign/([^/]+)/testing$': ['<rootDir>/libs/$1/src/testing.ts', '<rootDir>/apps/$1/src/testing.ts'],
 };
 
@@ -29,12 +30,22 @@ const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   restoreMocks: true,
 });
 
+const onceMore = { setupFilesAfterEnv: ['<rootDir>/test/retry.mjs'] };
+
 export default {
   projects: [
     project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
     project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
+    project('sim', ['<rootDir>/test/simulation/**/*.spec.ts'], fromSource),
+    {
+      ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource),
+      globalSetup: '<rootDir>/test/kafka-broker/suite-start.mjs',
+      globalTeardown: '<rootDir>/test/kafka-broker/suite-stop.mjs',
+      ...onceMore,
+    },
     // No mapping: these run what was built, as users do.
-    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [] },
+    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [], ...onceMore },
+    { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), modulePathIgnorePatterns: [], ...onceMore },
   ],
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',
@@ -46,6 +57,9 @@ export default {
     '!**/*.contract.ts',
     '!**/testing.ts',
     '!**/main.ts',
+    // What runs in a browser, and against a real broker, is run by suites of its own.
+    '!apps/inbox/**',
+    '!libs/*/src/kafka/**',
   ],
   coverageThreshold: {
     global: { lines: 85 },

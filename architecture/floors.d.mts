@@ -7,5 +7,6 @@ export interface Floor {
   adapters?: Record<string, string[]>;
   pure?: boolean;
   edge?: string;
+  bundled?: boolean;
 }
 export const floors: Floor[];

@@ -23,6 +23,7 @@ const files = ['fs', 'os', 'path', 'process'];
  * node      modules of Node, without `node:`; 'any' for no limit
  * adapters  folder in `src` → the vendor clients that may be imported there and nowhere else
  * entrances folders in `src` whose `index.ts` is an entrance of its own, so that only its users load the vendor's client
+ * bundled   built into files that need no package when they run
  * pure      reads no clock, draws no chance, and says no by returning a value
  * edge      files of a pure unit that read what a person wrote, once, and may refuse it by throwing
  */
@@ -57,6 +58,7 @@ export const floors = [
     npm: [],
     node: [...harmless, ...files],
     adapters: { embedded: ['node:sqlite'], kafka: ['kafkajs'] },
+    entrances: ['kafka'],
   },
   {
     unit: 'libs/read-model',
@@ -70,9 +72,14 @@ export const floors = [
     unit: 'libs/channels',
     floor: 2,
     ours: ['contracts', 'runtime'],
-    npm: ['zod'],
-    node: [...harmless, ...files],
-    adapters: { email: ['nodemailer'] },
+    npm: ['zod', 'yaml', 'ipaddr.js'],
+    node: [...harmless, ...files, 'http', 'https', 'net', 'dns'],
+    adapters: {
+      email: ['nodemailer'],
+      slack: ['@slack/web-api'],
+      telegram: ['grammy'],
+      webhook: ['standardwebhooks'],
+    },
   },
   {
     unit: 'libs/commands',
@@ -81,7 +88,32 @@ export const floors = [
     npm: ['zod', 'ajv', 'ajv-formats', 're2-wasm'],
     node: harmless,
   },
-  { unit: 'libs/worker-sdk', floor: 3, ours: ['contracts'], npm: ['zod'], node: ['crypto'] },
+  {
+    unit: 'libs/worker-sdk',
+    floor: 3,
+    ours: ['contracts'],
+    npm: ['zod'],
+    node: ['crypto'],
+    // Loaded when a worker is given `kafka`: an optional peer of whoever installs the package.
+    adapters: { kafka: ['kafkajs'] },
+  },
+  // Runs in browsers: it knows the API by its types, and its libraries are bundled.
+  {
+    unit: 'apps/inbox',
+    floor: 4,
+    ours: ['types:contracts'],
+    npm: [
+      '@cfworker/json-schema',
+      '@codemirror',
+      '@lezer/highlight',
+      '@tanstack/react-virtual',
+      'radix-ui',
+      'react',
+      'react-dom',
+    ],
+    node: [],
+    bundled: true,
+  },
   { unit: 'apps/shell', floor: 4, ours: 'libs', npm: 'declared', node: 'any' },
   {
     unit: 'apps/gateway',
@@ -99,12 +131,13 @@ export const floors = [
     npm: 'declared',
     node: 'any',
   })),
+  { unit: 'apps/cluster', floor: 5, ours: 'everything', npm: 'declared', node: 'any' },
   { unit: 'apps/standalone', floor: 5, ours: 'everything', npm: 'declared', node: 'any' },
   { unit: 'apps/cli', floor: 5, ours: 'everything', npm: 'declared', node: 'any' },
 ];
 
 /** Beside what the code they test may use. */
-export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing'], node: 'any' };
+export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing', '@slack/bolt'], node: 'any' };
 
 /** What may be imported of another app: what makes its parts, and the errors that they throw. */
 export const appFactories = '^(create|load|open|read)[A-Z]|Error$';

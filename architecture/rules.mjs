@@ -74,6 +74,8 @@ function rulesOf({ unit, ours, npm, node, adapters = {} }) {
 
 function vendorRules() {
   return vendors.map((vendor) => {
+    // A receiver of webhooks is somebody else's program: it shows what a customer uses.
+    const receiver = '^examples/webhook-receiver\\.mjs$';
     const homes = floors.flatMap(({ unit, adapters = {} }) =>
       Object.entries(adapters)
         .filter(([, clients]) => clients.includes(vendor))
@@ -83,7 +85,10 @@ function vendorRules() {
       name: `vendor-${bare(vendor).replace(/^@/, '').replace('/', '-')}`,
       comment: `${vendor} is used in its adapter's folder alone; elsewhere use the port.`,
       // What Node itself brings, an example may use like anybody else's program.
-      from: { path: vendor.startsWith('node:') ? '^(libs|apps)/' : '^(libs|apps|examples)/', pathNot: homes },
+      from: {
+        path: vendor.startsWith('node:') ? '^(libs|apps)/' : '^(libs|apps|examples)/',
+        pathNot: [...homes, receiver],
+      },
       to: { path: vendor.startsWith('node:') ? corePath([bare(vendor)]) : npmPath([vendor]) },
     };
   });
@@ -104,6 +109,8 @@ const apart = floors.flatMap(({ unit, adapters = {}, entrances: folders = [] }) 
     to: { path: npmPath(adapters[folder]), reachable: true },
   })),
 );
+/** What is built into one file needs nothing installed when it runs. */
+const bundled = floors.filter((floor) => floor.bundled).map(({ unit }) => `^${unit}/`);
 const insideOfAPackage = '^(libs|apps)/[^/]+/(src|dist|bin)/';
 
 const generalRules = [
@@ -128,7 +135,7 @@ const generalRules = [
   {
     name: 'no-development-package',
     comment: 'A devDependency is not there in production.',
-    from: { path: '^(libs|apps)/', pathNot: testFiles },
+    from: { path: '^(libs|apps)/', pathNot: [testFiles, ...bundled] },
     to: { dependencyTypes: ['npm-dev'], dependencyTypesNot: ['type-only'] },
   },
   {

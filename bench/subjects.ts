@@ -71,7 +71,7 @@ export async function startFloor(): Promise<Subject> {
 }
 
 /** As in package.json's `start`. */
-const memoryLimits = ['--max-old-space-size=768', '--max-semi-space-size=8'];
+const memoryLimits = ['--max-old-space-size=768', '--max-semi-space-size=16'];
 
 /** Starts Countersign standalone, as built, in a process of its own on an empty folder. */
 export async function startProduct(

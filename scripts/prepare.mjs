@@ -29,13 +29,32 @@ export async function ensureBuilt({ always = false } = {}) {
   if (
     !always &&
     read(buildStamp) === before &&
-    workspaces().every((folder) => existsSync(join(folder, 'dist', 'index.js')))
+    workspaces().every((folder) => existsSync(join(folder, 'dist', folder === inbox ? 'index.html' : 'index.js')))
   )
     return;
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
-  await withProgress('Building', () => run(recentNode(), [tsc, '-b', '--pretty', 'false']));
+  await withProgress('Building', async () => {
+    await run(recentNode(), [tsc, '-b', '--pretty', 'false']);
+    await buildInbox();
+  });
   mkdirSync(dirname(buildStamp), { recursive: true });
   writeFileSync(buildStamp, before);
+}
+
+const inbox = join(root, 'apps', 'inbox');
+const inboxStamp = join(root, '.cache', 'inbox-stamp');
+
+/** Bundles the web inbox, unless nothing that goes into it changed. */
+async function buildInbox() {
+  const before = stateOfInbox();
+  if (read(inboxStamp) === before && existsSync(join(inbox, 'dist', 'index.html'))) return;
+  const [tsc, vite] = [join('typescript', 'bin', 'tsc'), join('vite', 'bin', 'vite.js')].map((path) =>
+    join(root, 'node_modules', path),
+  );
+  await run(recentNode(), [tsc, '-p', inbox, '--pretty', 'false']);
+  await run(recentNode(), [vite, 'build', '--logLevel', 'warn'], { cwd: inbox });
+  mkdirSync(dirname(inboxStamp), { recursive: true });
+  writeFileSync(inboxStamp, before);
 }
 
 /** The Node that everything of ours runs under. */
@@ -70,18 +89,32 @@ function workspaces() {
 
 /** One hash over name, size and time of every file that the compiler reads. */
 function stateOfSources() {
+  const perFolder = workspaces().flatMap((folder) => [
+    join(folder, 'package.json'),
+    join(folder, 'tsconfig.json'),
+    ...sources(join(folder, 'src')),
+  ]);
+  const inRoot = ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'];
+  return stateOf([...inRoot.map((name) => join(root, name)), ...perFolder, ...inboxFiles()]);
+}
+
+/** The same for the inbox, and for what it knows the API by. */
+function stateOfInbox() {
+  const others = [join(root, 'package-lock.json'), join(inbox, 'tsconfig.json'), join(inbox, 'package.json')];
+  return stateOf([...others, ...inboxFiles(), ...sources(join(inbox, 'src')), ...sources(contracts)]);
+}
+
+const contracts = join(root, 'libs', 'contracts', 'src');
+
+function inboxFiles() {
+  return [join(inbox, 'index.html'), join(inbox, 'vite.config.mjs'), ...sources(join(inbox, 'public'))];
+}
+
+function stateOf(files) {
   const hash = createHash('sha256');
-  const note = (file) => {
+  for (const file of files) {
     const { mtimeMs, size } = statSync(file);
     hash.update(`${relative(root, file)} ${size} ${mtimeMs}\n`);
-  };
-  ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'].forEach((name) =>
-    note(join(root, name)),
-  );
-  for (const folder of workspaces()) {
-    note(join(folder, 'package.json'));
-    note(join(folder, 'tsconfig.json'));
-    sources(join(folder, 'src')).forEach(note);
   }
   return hash.digest('hex');
 }

@@ -31,7 +31,7 @@ export function refusedError(problem: Problem, remedy = ''): CliError {
 
 /** An error of ours, in the form of a problem document without a status. */
 export function localError(
-  kind: 'usage' | 'unreachable' | 'unexpected' | 'forbidden' | 'refused' | 'notReady',
+  kind: 'usage' | 'unreachable' | 'unexpected' | 'forbidden' | 'refused' | 'notFound' | 'notReady',
   code: string,
   detail: string,
   remedy = '',

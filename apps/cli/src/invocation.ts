@@ -18,14 +18,13 @@ export interface GlobalOptions {
   readonly color?: boolean;
 }
 
-/** One run of one command: its options, and the only ways to speak to the person and to the server. */
-export interface Invocation {
+/** One run of one command: its options, and the only ways to speak to the person. */
+export interface Output {
   readonly terminal: Terminal;
   readonly json: boolean;
   /** The width to write for. */
   readonly columns: number;
   readonly style: Style;
-  readonly client: LedgerClient;
   /** Prints lines for people on stdout; with `--json` nothing. */
   readonly print: (...lines: readonly Line[]) => void;
   /** Prints one JSON document, on one line, on stdout; without `--json` nothing. */
@@ -34,19 +33,28 @@ export interface Invocation {
   readonly note: (text: string) => void;
 }
 
-/** What a command runs with. */
+/** A run of a command that asks the server. */
+export interface Invocation extends Output {
+  readonly client: LedgerClient;
+}
+
+/** What a command runs with that asks the server. */
 export function createInvocation(options: GlobalOptions, terminal: Terminal): Invocation {
-  const { stdout, stderr, env, now } = terminal;
+  const client = createLedgerClient(findConnection(options, terminal.env), terminal.now);
+  return { ...createOutput(options, terminal), client };
+}
+
+/** What a command runs with that asks no server. */
+export function createOutput(options: GlobalOptions, terminal: Terminal): Output {
+  const { stdout, stderr, env } = terminal;
   const json = options.json === true;
   const columns = columnsOf(stdout);
   const style = createStyle(wantsColor(env, stdout.isTTY, options.color !== false));
-  const client = createLedgerClient(findConnection(options, env), now);
   return {
     terminal,
     json,
     columns,
     style,
-    client,
     print: (...lines) => {
       if (!json) for (const line of lines) stdout.write(`${paint(line, style)}\n`);
     },

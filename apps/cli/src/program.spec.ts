@@ -103,7 +103,6 @@ describe('a command line that cannot be understood', () => {
     [['cancel', 'tc_1', '--run', 'r']],
     [['reconcile', 'tc_1', '--note', 'x']],
     [['start', 'everything']],
-    [['start', 'gateway']],
     [['list', '--url', 'nonsense']],
   ])('%j ends with 2 and changes nothing', async (args) => {
     const { code, out, err } = await run(args);

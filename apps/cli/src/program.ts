@@ -4,6 +4,7 @@ import { type CliError, toCliError, usageError } from './cli-error.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
 import { addLookCommands } from './commands/look-options.js';
+import { addOperateCommands } from './commands/operate-options.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes, exitCodesHelp } from './exit-codes.js';
 import type { GlobalOptions } from './invocation.js';
@@ -22,6 +23,10 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
     asking: async (command, work) => {
       const { createInvocation } = await import('./invocation.js');
       exitCode = await work(createInvocation(command.optsWithGlobals<GlobalOptions>(), terminal));
+    },
+    operating: async (command, work) => {
+      const { createOutput } = await import('./invocation.js');
+      exitCode = await work(createOutput(command.optsWithGlobals<GlobalOptions>(), terminal));
     },
     alone: async (work) => {
       exitCode = await work();
@@ -60,6 +65,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addAnswerCommands(program, runner);
   addLookCommands(program, runner);
   addActCommands(program, runner);
+  addOperateCommands(program, runner);
   return program;
 }
 
@@ -68,6 +74,9 @@ function versionOfPackage(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
+/** Commands that have commands of their own. */
+const commandGroups = ['topics', 'dead-letters', 'projector', 'channels'];
+
 /** Help and version are no errors; what commander could not parse is told in our words and with our exit code. */
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {
   if (error.exitCode === 0) return exitCodes.ok;
@@ -75,7 +84,7 @@ function commanderExit(error: CommanderError, args: readonly string[], terminal:
   const detail = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
   const command = args.find((arg) => !arg.startsWith('-'));
   const hint =
-    command === undefined || error.code === 'commander.unknownCommand'
+    command === undefined || (error.code === 'commander.unknownCommand' && !commandGroups.includes(command))
       ? 'countersign --help'
       : `countersign ${command} --help`;
   return complain(usageError(detail, `See \`${hint}\`.`), args, terminal);

@@ -2,24 +2,68 @@ import { usageError } from './cli-error.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes } from './exit-codes.js';
 
-/** What `countersign start` can be told to start. */
+/** What `countersign start` can be told to start: everything in one process, or one role of a cluster. */
 export const roles = ['standalone', 'gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
+
+type StartedRole = (typeof roles)[number];
+
+/** How a process is started. */
+export interface StartOptions {
+  /** Print the effective configuration instead. */
+  readonly printConfig?: boolean;
+}
 
 /**
  * `countersign start [role]`. Only here the server's code is loaded, so that every other command starts fast.
  * Resolves when the server has stopped.
  */
-export async function startCommand(role: string): Promise<ExitCode> {
-  if (!(roles as readonly string[]).includes(role)) {
-    throw usageError(`There is no process "${role}".`, `Known are: ${roles.join(', ')}.`);
+export async function startCommand(role: string, { printConfig = false }: StartOptions = {}): Promise<ExitCode> {
+  if (!isRole(role)) throw usageError(`There is no process "${role}".`, `Known are: ${roles.join(', ')}.`);
+  if (role === 'standalone') {
+    const standalone = await import('@countersign/standalone');
+    if (printConfig) standalone.printConfig();
+    else await standalone.main();
+    return exitCodes.ok;
   }
-  if (role !== 'standalone') {
-    throw usageError(
-      `"${role}" is not part of this release yet.`,
-      'Run everything in one process: `countersign start`.',
-    );
-  }
-  const { main } = await import('@countersign/standalone');
-  await main();
+  const cluster = await import('@countersign/cluster');
+  if (printConfig) cluster.printConfig(role);
+  else await cluster.main(role);
   return exitCodes.ok;
 }
+
+/** `countersign tokens create <file>`: the tokens that several gateways share. */
+export async function createTokensCommand(file: string, say: (text: string) => void): Promise<ExitCode> {
+  const { createTokens } = await import('@countersign/cluster');
+  const isNew = createTokens(file);
+  say(
+    `${file} ${isNew ? 'made, readable by its owner alone: agent, me, worker' : 'is there already: left as it is'}\n`,
+  );
+  return exitCodes.ok;
+}
+
+function isRole(role: string): role is StartedRole {
+  return (roles as readonly string[]).includes(role);
+}
+
+/** The end of `countersign start --help`. */
+export const startHelp = `
+The roles:
+  standalone  everything in one process, its log in a folder: needs Node alone
+  gateway     the API and the inbox: needs EventStoreDB
+  ledger      takes requests off Kafka: needs both, as do all that follow
+  relay       publishes on Kafka what was recorded
+  projector   records deadlines
+  resolver    executes the tools of COUNTERSIGN_TOOLS
+  notifier    tells people
+
+A role is configured by its environment: --print-config shows what it takes,
+and every mistake at once. What a role misses it waits for; /readyz says what.
+
+Examples:
+  countersign start
+  COUNTERSIGN_PORT=8080 COUNTERSIGN_DATA=/var/lib/countersign countersign start
+  COUNTERSIGN_EVENTSTORE_URL=esdb://store:2113 \\
+    COUNTERSIGN_TOKENS_FILE=tokens.json countersign start gateway
+  COUNTERSIGN_EVENTSTORE_URL=esdb://store:2113 \\
+    COUNTERSIGN_KAFKA_BROKERS=kafka:9092 countersign start relay
+  countersign start ledger --print-config`;

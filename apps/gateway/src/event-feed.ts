@@ -3,6 +3,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
 import type { EventReader, EventSink, News } from './event-reader.js';
+import { readEventsOfCall } from './events-of-call.js';
 import type { GatewayPorts } from './ports.js';
 
 /** Which events a reader wants, after which position. */
@@ -56,7 +57,12 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
     open: (actor, selection, sink) => {
       const position = selection.after === 'now' ? news.head : selection.after;
       const frameOf = (event: RecordedEvent) => (wants(actor, selection, event) ? frameFor(actor, event) : null);
-      const reader = createEventReader({ store, news, sink, position, frameOf, monotonic: clock.monotonic });
+      const { callId } = selection;
+      const readWanted = callId === undefined ? undefined : () => readEventsOfCall(store, callId);
+      const reader = createEventReader({
+        ...{ store, news, sink, position, frameOf, readWanted },
+        monotonic: clock.monotonic,
+      });
       readers.set(reader, sink);
       if (readers.size === 1) cancelBeat = clock.setTimer(heartbeatMs, beat);
       sink.onClose(() => {

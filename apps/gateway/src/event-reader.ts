@@ -27,6 +27,11 @@ export interface EventReaderOptions {
   readonly sink: EventSink;
   /** The last event that it has seen. */
   readonly position: number;
+  /**
+   * Everything recorded that this reader can want, at least up to `news.head`, in order: so that it need not look through
+   * the whole log for it. Undefined: it does look.
+   */
+  readonly readWanted?: (() => Promise<readonly RecordedEvent[]>) | undefined;
   /** The text of an event, or null when this reader does not want it. */
   readonly frameOf: (event: RecordedEvent) => string | null;
   readonly monotonic: () => number;
@@ -44,15 +49,18 @@ export interface EventReader {
 }
 
 const pageSize = 100;
+/** Tells a reader that it has all that was recorded when it came; what follows is live. Other readers pass over comments. */
+const caughtUp = ': caught up\n\n';
 
 /**
  * A reader that is up to date shares the events that were just applied with all others; one that is behind, or whose
- * socket is full, holds nothing but its position and reads pages of the store when its turn comes.
+ * socket is full, holds nothing but its position and reads the store when its turn comes.
  */
 export function createEventReader(options: EventReaderOptions): EventReader {
   const { news, sink, monotonic } = options;
   let { position } = options;
   let isClosed = false;
+  let hasCaughtUp = false;
   let fullSince: number | null = null;
   let resume: () => void = () => undefined;
 
@@ -62,6 +70,11 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     if (last !== undefined && seen >= last.from) {
       position = head;
       return last.applied.events.filter((event) => event.position > seen);
+    }
+    if (options.readWanted !== undefined) {
+      const wanted = await options.readWanted();
+      position = head;
+      return wanted.filter((event) => event.position > seen && event.position <= head);
     }
     const page = await options.store.readAll(seen, pageSize);
     // Many pages may hold nothing for this reader: others get their turn in between.
@@ -90,7 +103,10 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     run: async () => {
       while (!closed()) {
         if (position >= news.head) {
-          await untilResumed();
+          if (!hasCaughtUp) {
+            hasCaughtUp = true;
+            await write(caughtUp);
+          } else await untilResumed();
           continue;
         }
         for (const event of await nextEvents()) {

@@ -59,17 +59,25 @@ function storeCheck({ store }: GatewayPorts): ReadinessCheck {
   };
 }
 
-/** How far the views may be behind a log that is being written to. */
-const lagMax = 10_000;
+/** How long the views may lack an event that was recorded. */
+const behindMsMax = 10_000;
 
-function projectionCheck({ store, readModel }: GatewayPorts): ReadinessCheck {
+/**
+ * Whether the views keep up. In time, not in positions: what a position is differs from store to store, a count in one
+ * and bytes in another. It knows only what it saw when it was asked, so it says no one interval of asking later at most.
+ */
+function projectionCheck({ store, readModel, clock }: GatewayPorts): ReadinessCheck {
+  let missed: { readonly position: number; readonly sinceMs: number } | undefined;
   return {
     name: 'read-model',
     check: async () => {
-      const behind = (await store.head()) - readModel.checkpoint();
-      return behind <= lagMax
-        ? { status: 'ok' }
-        : { status: 'failing', why: `${String(behind)} positions behind the log` };
+      const head = await store.head();
+      const checkpoint = readModel.checkpoint();
+      if (missed !== undefined && checkpoint >= missed.position) missed = undefined;
+      if (head > checkpoint) missed ??= { position: head, sinceMs: clock.monotonic() };
+      const behindMs = missed === undefined ? 0 : clock.monotonic() - missed.sinceMs;
+      if (behindMs <= behindMsMax) return { status: 'ok' };
+      return { status: 'failing', why: `behind the log for ${String(Math.round(behindMs / 1000))} s` };
     },
   };
 }

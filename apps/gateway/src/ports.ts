@@ -1,12 +1,14 @@
+import type { ChannelsConfig } from '@countersign/channels';
 import type { Commands } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import type { ReadinessCheck } from '@countersign/shell';
+import type { ReadinessCheck, Tracing } from '@countersign/shell';
 import type { IdempotencyStore } from './idempotency.js';
+import type { Oidc } from './inbox/oidc.js';
+import type { Sessions } from './inbox/sessions.js';
 import type { GatewayMetrics } from './metrics.js';
 import type { Tokens } from './tokens.js';
-import type { Tracing } from './tracing.js';
 
 /** What the gateway stands on. It writes through `commands` alone. */
 export interface GatewayPorts {
@@ -21,6 +23,12 @@ export interface GatewayPorts {
   readonly log: Log;
   /** Beside the event store and the projection: what else must be well before `/readyz` says so. */
   readonly checks?: readonly ReadinessCheck[];
+  /** Of people at the web inbox; without them nobody signs in there. */
+  readonly sessions?: Sessions;
+  /** The provider that proves people and programs beside the tokens. */
+  readonly oidc?: Oidc | undefined;
+  /** The channels whose answers come back here; by default none. */
+  readonly channels?: ChannelsConfig | undefined;
   /** Off by default. */
-  readonly tracing?: Tracing;
+  readonly tracing?: Pick<Tracing, 'requestStarted'> | undefined;
 }

@@ -37,6 +37,11 @@ export function defineRoute<Body extends z.ZodType, Query extends z.ZodObject>(
   return route;
 }
 
+/** The path of a route as OpenAPI and tracers write it. */
+export function templateOf({ path }: Route): string {
+  return path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+}
+
 /** Whether the actor has a role that the route asks for. */
 export function mayUse(route: Route, actor: Actor): boolean {
   return route.roles !== 'public' && route.roles.some((role) => actor.roles.has(role));

@@ -73,6 +73,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   });
   return {
     actorOf: (token, via) => tokens.actorOf(token, via),
+    actorOfHash: (tokenSha256) => tokens.actorOfHash(tokenSha256),
     reload,
     close: () => {
       unwatchFile(path);

@@ -1,4 +1,4 @@
-import { hash, timingSafeEqual } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { externalIdSchema } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
@@ -30,7 +30,7 @@ const tokenEntrySchema = z
 const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, context) => {
   const seen = new Map<string, number>();
   entries.forEach((entry, index) => {
-    const digest = digestOf(entry).toString('hex');
+    const digest = digestOf(entry);
     const first = seen.get(digest);
     if (first === undefined) seen.set(digest, index);
     else context.addIssue({ code: 'custom', path: [index, 'token'], message: `is the token of entry ${first}` });
@@ -42,15 +42,17 @@ export type TokenEntry = z.input<typeof tokenEntrySchema>;
 
 /** Who a token speaks for, as each channel's actor. */
 interface Holder {
-  readonly digest: Buffer;
   readonly api: Actor;
   readonly cli: Actor;
+  readonly inbox: Actor;
 }
 
 /** Proves who sends a request. */
 export interface Tokens {
   /** The actor of a bearer token; undefined: nobody's. `via` is the channel that the request came through. */
   readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
+  /** The actor at the inbox of the token with this SHA-256 (hex): whom a session stands for that was opened with it. */
+  readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
 }
 
 /** What is wrong with the tokens: every problem with its index and path, and no token. */
@@ -80,21 +82,19 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
       parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message })),
     );
   }
-  const holders = new Map(parsed.data.map((entry) => [digestOf(entry).toString('hex'), toHolder(entry)]));
+  const holders = new Map(parsed.data.map((entry) => [digestOf(entry), toHolder(entry)]));
   return {
     actorOf: (token, via) => {
-      // What is looked up is a hash, of which a caller cannot choose even the first byte; the comparison takes the same time anyway.
-      const digest = hash('sha256', token, 'buffer');
-      const holder = holders.get(digest.toString('hex'));
-      return holder !== undefined && timingSafeEqual(holder.digest, digest) ? holder[via] : undefined;
+      // How long the look-up takes tells of a hash, of which a caller cannot choose even the first byte, and never of a token.
+      return holders.get(hash('sha256', token))?.[via];
     },
+    actorOfHash: (tokenSha256) => holders.get(tokenSha256)?.inbox,
   };
 }
 
-function digestOf(entry: Pick<z.output<typeof tokenEntrySchema>, 'token' | 'tokenSha256'>): Buffer {
-  return entry.token === undefined
-    ? Buffer.from(entry.tokenSha256 ?? '', 'hex')
-    : hash('sha256', entry.token, 'buffer');
+/** Lower-case hex, as the look-up makes it. */
+function digestOf(entry: Pick<z.output<typeof tokenEntrySchema>, 'token' | 'tokenSha256'>): string {
+  return entry.token === undefined ? (entry.tokenSha256 ?? '').toLowerCase() : hash('sha256', entry.token);
 }
 
 function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
@@ -106,5 +106,6 @@ function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
     agentIds: entry.agentIds ?? null,
     assurance: 'medium' as const,
   };
-  return { digest: digestOf(entry), api: { ...actor, via: 'api' }, cli: { ...actor, via: 'cli' } };
+  const as = (via: 'api' | 'cli' | 'inbox'): Actor => ({ ...actor, via });
+  return { api: as('api'), cli: as('cli'), inbox: as('inbox') };
 }

@@ -3,9 +3,14 @@ import { ProblemError } from '@countersign/shell';
 import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 
-/** Who sees the values of sensitive fields: the principal that requested the call, and auditors. */
+/**
+ * Who sees the values of sensitive fields: the principal that requested the call, and auditors. At the inbox an auditor who
+ * also approves sees what approvers see, since its pages are shown where others look over one's shoulder.
+ */
 export function visibilityFor(actor: Actor, call: CallRow): Visibility {
-  return call.request.requestedBy === actor.principal || actor.roles.has('auditor') ? 'whole' : 'masked';
+  const isAtInbox = actor.via === 'inbox' && actor.roles.has('approver');
+  const seesAll = actor.roles.has('auditor') && !isAtInbox;
+  return call.request.requestedBy === actor.principal || seesAll ? 'whole' : 'masked';
 }
 
 /**

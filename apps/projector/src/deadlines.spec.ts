@@ -142,6 +142,23 @@ describe('deadlines', () => {
     await deadlines.stop();
   });
 
+  it('are looked up again after a pause when the view cannot even say which comes next', async () => {
+    const { clock, index, deadlines, fired, log, start } = setUp();
+    const { nextDueAt } = index.port;
+    index.port.nextDueAt = () => {
+      throw new Error('disk full');
+    };
+    expect(() => {
+      deadlines.start();
+      index.set('a', start + 1000);
+    }).not.toThrow();
+    expect(log.entries).toContainEqual(expect.objectContaining({ level: 'warn' }));
+    index.port.nextDueAt = nextDueAt;
+    await clock.advanceAsync(2000);
+    expect(fired.map(({ callId }) => callId)).toEqual(['a']);
+    await deadlines.stop();
+  });
+
   it('that the stream does not confirm, or that cannot be written, are tried again after a pause, and stop nobody', async () => {
     const tries: string[] = [];
     const answers: Record<string, () => Promise<number | null>> = {

@@ -38,13 +38,25 @@ export function createDeadlines({ readModel, fireDue, clock, log, onFired }: Dea
 
   const arm = (): void => {
     if (status !== 'idle' && status !== 'waiting') return;
-    const next = readModel.nextDueAt();
+    const next = lookUp();
+    if (next === undefined) return;
     // Somebody else's deadline moved: the timer that is set is still the right one.
     if (status === 'waiting' && next === armedFor) return;
     cancelTimer();
     armedFor = next;
     status = next === null ? 'idle' : 'waiting';
     if (next !== null) cancelTimer = clock.setTimer(Math.min(Math.max(0, next - clock.now()), recheckMsMax), onTimer);
+  };
+
+  /** The earliest deadline; undefined when it cannot be told now. The view writes before it answers, which a full disk prevents. */
+  const lookUp = (): number | null | undefined => {
+    try {
+      return readModel.nextDueAt();
+    } catch (error) {
+      log.warn({ error }, 'the next deadline could not be looked up; it is tried again');
+      waitThenArm();
+      return undefined;
+    }
   };
 
   const onTimer = (): void => {
@@ -56,7 +68,7 @@ export function createDeadlines({ readModel, fireDue, clock, log, onFired }: Dea
     status = 'sweeping';
     sweeping = sweep()
       .catch((error: unknown) => {
-        // The view writes before it answers, which a full disk prevents; nothing else must end with it.
+        // As above; nothing else must end with it.
         log.warn({ error }, 'the deadlines could not be looked up; it is tried again');
         return 'failed' as const;
       })
@@ -69,6 +81,7 @@ export function createDeadlines({ readModel, fireDue, clock, log, onFired }: Dea
   };
 
   const waitThenArm = (): void => {
+    cancelTimer();
     status = 'waiting';
     armedFor = 0;
     cancelTimer = clock.setTimer(retryMs, onTimer);

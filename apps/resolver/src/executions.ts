@@ -12,6 +12,8 @@ export interface ExecutableCall {
   readonly idempotent: boolean;
   /** The callIds of the other members of its all-or-nothing batch: they become claimable together. Else empty. */
   readonly siblings: readonly string[];
+  /** The approvalIds of its approvals that were granted, whatever became of the call after that. */
+  readonly granted: readonly string[];
 }
 
 export interface ClaimRequest {

@@ -1,3 +1,4 @@
+export { createExecutions } from './commands-executions.js';
 export { ExecutionsUnavailableError } from './executions.js';
 export type {
   ClaimAnswer,
@@ -7,8 +8,12 @@ export type {
   Executions,
   ReportedOutcome,
 } from './executions.js';
+export { createResolverMetrics } from './metrics.js';
+export type { ResolverMetrics } from './metrics.js';
 export { createResolver, isTransientFailure, resolverEventTypes, ResolverStoppedError } from './resolver.js';
 export type { ConsumeOptions, Resolver, ResolverOptions } from './resolver.js';
+export { createResolverApp } from './resolver-app.js';
+export type { ResolverApp, ResolverAppOptions } from './resolver-app.js';
 export { ResolverModule } from './resolver.module.js';
 export { loadTools, noTools } from './tools/load-tools.js';
 export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tools/tool.js';

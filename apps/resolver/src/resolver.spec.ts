@@ -4,13 +4,15 @@ import { createEmbeddedMessageBus } from '@countersign/message-bus';
 import { createMemoryLog, eventually } from '@countersign/message-bus/testing';
 import { createSystemClock } from '@countersign/runtime';
 import { createCollectingLog, createRandom, createSeededIds, createVirtualClock } from '@countersign/runtime/testing';
+import { Registry } from 'prom-client';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ExecutionsUnavailableError } from './executions.js';
+import { createResolverMetrics } from './metrics.js';
 import { createResolver, isTransientFailure, ResolverStoppedError } from './resolver.js';
 import type { ResolverOptions } from './resolver.js';
-import { createMemoryExecutions, memoryRunId } from './testing/memory-executions.js';
+import { createMemoryExecutions, memoryApprovalId, memoryRunId } from './testing/memory-executions.js';
 import type { Tool, ToolOutcome, ToolRun } from './tools/tool.js';
 
 function event(type: EventType, callId: string | null, data: JsonObject = {}, tenant = 'default'): EventView {
@@ -19,7 +21,8 @@ function event(type: EventType, callId: string | null, data: JsonObject = {}, te
 }
 
 const allowed = (callId: string): EventView => event('ToolCallAllowed', callId);
-const approved = (callId: string): EventView => event('ApprovalResponded', callId, { resolution: 'approved' });
+const approved = (callId: string): EventView =>
+  event('ApprovalResponded', callId, { resolution: 'approved', approvalId: memoryApprovalId });
 const succeeded: ToolOutcome = { status: 'succeeded', output: 'done' };
 
 /** A resolver over a ledger in memory, on virtual time, with one tool that a test steers. */
@@ -196,11 +199,22 @@ describe('the resolver', () => {
     });
 
     it('what the ledger does not know as approved, whatever an event says', async () => {
-      const { resolver, executions, add, ran } = open();
+      const registry = new Registry();
+      const { resolver, executions, add, ran, log } = open({ metrics: createResolverMetrics(registry) });
       const callId = add({}, 'pending');
       await resolver.handle(approved(callId));
       await resolver.handle(approved('tc_forged'));
       expect([ran(), executions.asked]).toEqual([[], [`find ${callId}`, 'find tc_forged']]);
+      expect(log.entries.filter(({ message }) => message.includes('the log does not know'))).toHaveLength(2);
+      expect(await registry.metrics()).toContain('countersign_resolver_forged_total{type="ApprovalResponded"} 2');
+    });
+
+    it('an approval twice, and takes the repeat of an event for no forgery', async () => {
+      const { resolver, add, ran, log } = open();
+      const callId = add();
+      await resolver.handle(approved(callId));
+      await resolver.handle(approved(callId));
+      expect([ran().length, log.entries.filter(({ level }) => level === 'error')]).toEqual([1, []]);
     });
   });
 
@@ -651,7 +665,7 @@ describe('the resolver', () => {
       await second.resolver.stop();
     });
 
-    it('consumes nothing without tools, and parks what is no event', async () => {
+    it('consumes nothing without tools', async () => {
       const opened = open();
       const source = createMemoryLog();
       const [clock, log] = [createSystemClock(), opened.log];
@@ -659,9 +673,6 @@ describe('the resolver', () => {
       const without = opened.start({ tools: { tools: [], find: () => undefined } });
       expect(without.consume(bus, { topic })).toBeUndefined();
       expect(source.subscriptions()).toBe(0);
-      opened.resolver.consume(bus, { topic });
-      source.append({ id: 'x', type: 'ToolCallAllowed', runId: 'r', callId: 'tc_1', data: [] });
-      await eventually(async () => expect(await bus.deadLetters.list()).toMatchObject([{ code: 'malformed' }]));
       await bus.close();
     });
   });

@@ -9,6 +9,7 @@ import { execute } from './execution.js';
 import type { ClaimedCall } from './execution.js';
 import { ExecutionsUnavailableError } from './executions.js';
 import type { ExecutableCall, Executions } from './executions.js';
+import type { ResolverMetrics } from './metrics.js';
 import { askPatiently } from './patience.js';
 import { Slots } from './slots.js';
 import type { ToolSet } from './tools/tool.js';
@@ -27,6 +28,7 @@ export interface ResolverOptions {
   readonly leaseMs?: number;
   /** How long `stop` waits for running tools. Default 20,000. */
   readonly drainMs?: number;
+  readonly metrics?: ResolverMetrics;
 }
 
 /** Executes the calls of the service's own tools. */
@@ -83,6 +85,14 @@ function mayBeClaimable({ type, data }: EventView): boolean {
   }
 }
 
+/**
+ * Attack: whoever may write to the events topic says that a person has approved. What the relay published is in the log
+ * before it is on the topic, so what the log does not know is nobody's copy.
+ */
+function isContradicted({ type, data }: EventView, call: ExecutableCall | undefined): boolean {
+  return type === 'ApprovalResponded' && call?.granted.some((approvalId) => approvalId === data['approvalId']) !== true;
+}
+
 class CallResolver implements Resolver {
   readonly #options: ResolverOptions;
   readonly #slots: Slots;
@@ -100,6 +110,7 @@ class CallResolver implements Resolver {
     if (callId === null || !mayBeClaimable(event) || !this.#serves(tenant)) return;
     const signal = given === undefined ? this.#stopping.signal : AbortSignal.any([given, this.#stopping.signal]);
     const call = await this.#find(tenant, callId, signal);
+    this.#tellForgery(event, call);
     if (call === undefined) return;
     if ((await this.#resolve({ tenant, callId, call }, signal)) === 'batch-incomplete') return;
     // The last yes of an all-or-nothing batch frees the others, whose own events were in vain; also when this member is
@@ -140,6 +151,15 @@ class CallResolver implements Resolver {
 
   #serves(tenant: string): boolean {
     return this.#options.tools.tools.some((tool) => tool.tenant === tenant);
+  }
+
+  /** Nothing runs because of it: the claim asks the log. Somebody must hear of it all the same. */
+  #tellForgery(event: EventView, call: ExecutableCall | undefined): void {
+    if (!isContradicted(event, call)) return;
+    const { log, metrics } = this.#options;
+    const { eventId, type, callId } = event;
+    metrics?.forged(type);
+    log.error({ eventId, type, callId }, 'an approval that the log does not know stands on the events topic');
   }
 
   #find(tenant: string, callId: string, signal: AbortSignal): Promise<ExecutableCall | undefined> {

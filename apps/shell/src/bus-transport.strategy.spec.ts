@@ -57,6 +57,19 @@ class Handlers {
 }
 
 @Controller()
+class Everything {
+  @EventPattern('ApprovalResponded')
+  responded(@Payload() event: EventView): unknown {
+    return see('responded', event);
+  }
+
+  @EventPattern('*')
+  other(@Payload() event: EventView): unknown {
+    return see('other', event);
+  }
+}
+
+@Controller()
 class WithoutFilter {
   @EventPattern('ApprovalResponded')
   responded(@Payload() event: EventView): unknown {
@@ -119,6 +132,14 @@ describe('the bus transport strategy', () => {
     const data = type === 'ApprovalResponded' ? { decision: { type: 'approve' } } : {};
     source.append({ id, type, runId: 'run-1', callId: 'tc_1', data });
   };
+
+  it('gives what has no handler of its own to the one for everything', async () => {
+    await start([Everything]);
+    record('1', 'ApprovalResponded');
+    record('2', 'ApprovalExpired');
+    record('3', 'ToolCallAllowed');
+    await eventually(() => expect(seen).toEqual(['responded:1', 'other:2', 'other:3']));
+  });
 
   it('gives an event to the handlers of its type, and passes the others', async () => {
     await start([Handlers]);

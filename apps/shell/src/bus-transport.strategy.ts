@@ -30,6 +30,9 @@ export class BusExceptionFilter implements RpcExceptionFilter<unknown, never> {
   }
 }
 
+/** The pattern of the handler for messages of every other type, and for those that name none. */
+const anyType = '*';
+
 /** How the handlers of an application are served. */
 export interface BusTransportOptions extends Omit<SubscribeOptions, 'types' | 'onMessage'> {
   readonly bus: MessageBus;
@@ -42,7 +45,8 @@ export interface BusTransportOptions extends Omit<SubscribeOptions, 'types' | 'o
 /**
  * Runs `@EventPattern('<event type>')` handlers on a message bus: the pattern is the header `ce_type`. A handler that
  * fails is tried again and then its message is parked; nothing is acknowledged before all handlers of its pattern have
- * ended well. Types without a handler are passed over.
+ * ended well. Types without a handler go to `@EventPattern('*')`, and
+ * without that are passed over.
  * @example
  * app.connectMicroservice({ strategy: new BusTransportStrategy({ bus, group: 'notifiers', topics: [events] }) });
  */
@@ -92,11 +96,12 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
     }
     const types = [...this.messageHandlers.keys()];
     if (types.length === 0) return undefined;
-    return bus.subscribe({ ...consumer, types, onMessage: (message, delivery) => this.#handle(message, delivery) });
+    const onMessage = (message: Message, delivery: Delivery): Promise<void> => this.#handle(message, delivery);
+    return bus.subscribe({ ...consumer, ...(types.includes(anyType) ? {} : { types }), onMessage });
   }
 
   async #handle(message: Message, delivery: Delivery): Promise<void> {
-    const handler = this.messageHandlers.get(message.headers['ce_type'] ?? '');
+    const handler = this.messageHandlers.get(message.headers['ce_type'] ?? '') ?? this.messageHandlers.get(anyType);
     if (handler === undefined) return;
     const data = (this.#options.parse ?? parseJson)(message);
     const context = new BusContext([message, delivery]);

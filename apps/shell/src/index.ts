@@ -1,3 +1,5 @@
+export { createBusApp } from './bus-app.js';
+export type { BusApp, BusAppOptions } from './bus-app.js';
 export { BusContext, BusExceptionFilter, BusTransportStrategy } from './bus-transport.strategy.js';
 export type { BusTransportOptions } from './bus-transport.strategy.js';
 export { askReadiness } from './http/health.js';
@@ -10,5 +12,14 @@ export { OperationsController, operationsPorts } from './http/operations.control
 export type { OperationsPorts } from './http/operations.controller.js';
 export { ProblemError, statusOf, toProblem } from './http/problem.js';
 export type { FieldProblem, Problem, Refused } from './http/problem.js';
+export { safeHeaders } from './http/safe-headers.js';
+export { sendText } from './http/send-text.js';
+export type { TextAnswer } from './http/send-text.js';
 export { ProblemFilter, sendProblem } from './http/problem-filter.js';
 export type { ProblemFilterOptions } from './http/problem-filter.js';
+export { describeFieldProblems, toFieldProblems } from './input/field-problems.js';
+export { parseStrictJson } from './input/parse-json.js';
+export type { ParsedJson } from './input/parse-json.js';
+export { oversizeCalls, oversizeEdit } from './input/size-limits.js';
+export { openTracing } from './tracing/open-tracing.js';
+export type { TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing/tracing.js';

@@ -1,4 +1,6 @@
 import { resolve } from 'node:path';
+import { readOidcConfig } from '@countersign/gateway';
+import type { OidcConfig } from '@countersign/gateway';
 import { logLevels, readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
 import { z } from 'zod';
@@ -15,6 +17,8 @@ const schema = z.object({
   COUNTERSIGN_POLICY: z.string().optional(),
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
   COUNTERSIGN_TOOLS: z.string().optional(),
+  COUNTERSIGN_CHANNELS: z.string().optional(),
+  COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
   COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
 });
 
@@ -28,6 +32,12 @@ export interface StandaloneConfig {
   /** The operator's own file; null: `tokens.json` in the data folder, made on the first start. */
   readonly tokensFile: string | null;
   readonly toolsFile: string | null;
+  /** The channels that people are told through; null: the inbox alone. */
+  readonly channelsFile: string | null;
+  /** How people reach it from outside; null: at the address it listens on. */
+  readonly publicUrl: URL | null;
+  /** The provider where people sign in beside their tokens. */
+  readonly oidc: OidcConfig | null;
   readonly logLevel: LogLevel;
 }
 
@@ -48,6 +58,9 @@ export function readStandaloneConfig(
     policyFile: file(values.COUNTERSIGN_POLICY),
     tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
     toolsFile: file(values.COUNTERSIGN_TOOLS),
+    channelsFile: file(values.COUNTERSIGN_CHANNELS),
+    publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
+    oidc: readOidcConfig(env),
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };
 }

@@ -1,6 +1,6 @@
 export { readStandaloneConfig } from './config.js';
 export type { StandaloneConfig } from './config.js';
-export { main } from './main.js';
+export { main, printConfig } from './main.js';
 export { openParts } from './parts.js';
 export type { OutsideWorld, Parts } from './parts.js';
 export { OpenToTheWorldError, startStandalone } from './standalone.js';

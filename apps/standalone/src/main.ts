@@ -1,4 +1,5 @@
 import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { openTracing } from '@countersign/shell';
 import { readFileSync } from 'node:fs';
 import { readStandaloneConfig } from './config.js';
 import type { StandaloneConfig } from './config.js';
@@ -18,7 +19,8 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
   try {
     config = readStandaloneConfig(env);
     const log = createLog({ level: config.logLevel, fields: { process: 'standalone' } });
-    standalone = await startStandalone(config, { clock: createSystemClock(), ids: createSystemIds(), log });
+    const tracing = await openTracing({ service: 'countersign', env, log });
+    standalone = await startStandalone(config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
   } catch (error) {
     complain(`countersign: cannot start: ${reasonOf(error)}`);
     process.exitCode = 1;
@@ -36,6 +38,16 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
   await standalone.stop();
   clearTimeout(overdue);
   say('countersign: stopped');
+}
+
+/** Prints the effective configuration as JSON; it holds no secrets. Sets exit code 1 where it is not usable. */
+export function printConfig(env: NodeJS.ProcessEnv = process.env): void {
+  try {
+    say(JSON.stringify(readStandaloneConfig(env), undefined, 2));
+  } catch (error) {
+    complain(`countersign: ${reasonOf(error)}`);
+    process.exitCode = 1;
+  }
 }
 
 function say(text: string): void {

@@ -1,13 +1,12 @@
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createCommands, createArgumentSchemas } from '@countersign/commands';
+import { createWriteSide, recordPolicy } from '@countersign/commands';
 import type { Commands } from '@countersign/commands';
-import { toolCallDecider } from '@countersign/domain';
-import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
+import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus } from '@countersign/message-bus';
-import { builtInPolicyContent, createPolicies, createPolicy, loadPolicy } from '@countersign/policy';
+import { loadPolicy } from '@countersign/policy';
 import type { PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
@@ -16,19 +15,17 @@ import type { ReadModel } from '@countersign/read-model';
 import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { Tracing } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
-import { recordPolicy } from './policy-activation.js';
-import { toServiceTools } from './service-tools.js';
 
 /** What the outside world gives to standalone. */
 export interface OutsideWorld {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
+  /** Where the spans of requests go; none are made without. */
+  readonly tracing?: Tracing | undefined;
 }
-
-/** How many folded streams are kept: calls in the middle of their life, some kilobytes each. */
-const cacheSize = 1024;
 
 /** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
 export interface Parts {
@@ -54,24 +51,15 @@ export async function openParts(
 ): Promise<Parts> {
   const { clock, ids, log } = world;
   const policy = readPolicy(config.policyFile);
-  const tools = await readTools(config.toolsFile);
+  const tools = await loadTools(config.toolsFile, process.env);
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
   const store = await openEmbeddedEventStore({ folder: config.dataFolder, clock, log, ...(metrics && { metrics }) });
   try {
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log });
     const projector = createProjector({ store, readModel, clock, log });
     await projector.start();
-    const active = createPolicy(policy ?? builtInPolicyContent('default'));
-    await recordPolicy(store, active, { isBuiltIn: policy === null, activatedAt: new Date(clock.now()).toISOString() });
-    const commands = createCommands({
-      handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize }),
-      policies: createPolicies(policy === null ? [] : [policy]),
-      tools: toServiceTools(tools),
-      schemas: createArgumentSchemas(),
-      clock,
-      ids,
-      log,
-    });
+    await recordPolicy(store, policy, new Date(clock.now()).toISOString());
+    const commands = createWriteSide({ store, policy, tools, clock, ids, log });
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log });
     const close = async (): Promise<void> => {
@@ -91,8 +79,4 @@ function readPolicy(file: string | null): PolicyContent | null {
   if (file === null) return null;
   if (!existsSync(file)) throw new Error(`COUNTERSIGN_POLICY: there is no file ${file}`);
   return loadPolicy(file, readFileSync(file, 'utf8'));
-}
-
-async function readTools(file: string | null): Promise<ToolSet> {
-  return file === null ? { tools: [], find: () => undefined } : loadTools(file, process.env);
 }

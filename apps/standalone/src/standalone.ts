@@ -6,19 +6,21 @@ import {
   createGatewayApp,
   createGatewayMetrics,
   createIdempotencyStore,
+  createOidc,
+  createSessionStore,
+  createSessions,
   createTokensFile,
 } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
-import { createDeadlines } from '@countersign/projector';
+import { createBatchCloser, createDeadlines } from '@countersign/projector';
 import type { ProjectorHealth } from '@countersign/projector';
-import { createResolver } from '@countersign/resolver';
+import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import type { CheckResult } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
 import { openParts } from './parts.js';
+import { readChannels, startNotifier } from './channels.js';
 import type { OutsideWorld, Parts } from './parts.js';
-import { startBatchCloser } from './batch-closer.js';
-import { createExecutions } from './service-tools.js';
 
 /** Countersign on one machine, running. */
 export interface Standalone {
@@ -64,11 +66,13 @@ export async function startStandalone(config: StandaloneConfig, world: OutsideWo
 }
 
 async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFile: string, stops: Stop[]) {
-  const { clock, ids, log } = world;
+  const { clock, ids, log, tracing } = world;
+  if (tracing !== undefined) stops.push(tracing.close);
   const metrics = createGatewayMetrics();
+  const channels = readChannels(config);
   const parts = await openParts(config, world, { onCommit: metrics.storeCommitted });
   stops.push(parts.close);
-  const { commands, readModel, store, projector } = parts;
+  const { bus, commands, readModel, store, projector } = parts;
 
   const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
   if (isFirstStart) createTokensFile(tokensFile);
@@ -76,21 +80,41 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   stops.push(tokens.close);
   const idempotency = createIdempotencyStore(join(config.dataFolder, 'idempotency.db'));
   stops.push(idempotency.close);
+  const sessionStore = createSessionStore(join(config.dataFolder, 'sessions.db'));
+  stops.push(sessionStore.close);
+  const sessions = createSessions({ store: sessionStore, tokens, clock, ids });
+  const oidc = config.oidc === null ? undefined : createOidc(config.oidc);
 
   const fireDue = commands.fireDue.bind(commands);
   const deadlines = createDeadlines({ readModel, fireDue, clock, log, onFired: metrics.deadlineFired });
   deadlines.start();
   stops.push(deadlines.stop);
-  startBatchCloser(parts);
-  stops.push(startResolver(parts, world));
+  createBatchCloser({ bus, topic: topicNames().events, closeBatch: commands.closeBatch.bind(commands) });
+  stops.push(await startResolver(parts, world));
 
   const checks = [{ name: 'projector', check: () => toCheck(projector.health()) }];
   const gateway = await createGatewayApp(
-    { commands, readModel, store, tokens, idempotency, metrics, clock, ids, log, checks },
-    { host: config.host, port: config.port },
+    {
+      commands,
+      readModel,
+      store,
+      tokens,
+      sessions,
+      oidc,
+      channels,
+      idempotency,
+      metrics,
+      clock,
+      ids,
+      log,
+      checks,
+      tracing,
+    },
+    { host: config.host, port: config.port, inbox: { publicUrl: config.publicUrl ?? undefined } },
   );
   stops.push(gateway.close);
   await gateway.listen();
+  stops.push(await startNotifier(parts, channels, world, config.publicUrl ?? new URL(gateway.url), metrics.registry));
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart };
 }
@@ -107,12 +131,11 @@ function toCheck(health: ProjectorHealth): CheckResult {
 }
 
 /** Executes the calls of the tools file; without one it takes nothing and costs nothing. */
-function startResolver({ bus, commands, tools }: Parts, { clock, ids, log }: OutsideWorld): Stop {
+async function startResolver({ bus, commands, tools }: Parts, { clock, ids, log }: OutsideWorld): Promise<Stop> {
+  if (tools.tools.length === 0) return () => undefined;
   const resolverId = `${hostname()}/${String(process.pid)}`;
   const resolver = createResolver({ executions: createExecutions(commands, ids), tools, clock, ids, log, resolverId });
-  const subscription = resolver.consume(bus, { topic: topicNames().events });
-  return async () => {
-    await subscription?.stop();
-    await resolver.stop();
-  };
+  const app = await createResolverApp({ resolver, bus, topic: topicNames().events, log });
+  await app.listen();
+  return app.close;
 }

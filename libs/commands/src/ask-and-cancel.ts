@@ -38,6 +38,28 @@ export async function requestApproval(
   return withoutValue(outcome);
 }
 
+/** Says more about an approval that is pending; adds only what was not said. */
+export async function describeApproval(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: Pick<RequestApprovalBody, 'reason' | 'description'>,
+  commandId: string,
+): Promise<Outcome> {
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
+    speaksFor(actor, call.request.agentId)
+      ? {
+          type: 'DescribeApproval',
+          at,
+          reason: body.reason ?? null,
+          description: body.description ?? null,
+          describedBy: actor.principal,
+        }
+      : rejected('forbidden', `this token may not speak for the agent "${call.request.agentId}"`),
+  );
+  return withoutValue(outcome);
+}
+
 function judgeFlagged(ports: CommandPorts, call: ToolCall, body: RequestApprovalBody) {
   const { request, action } = call;
   const [judgement] = ports.policies.of(request.tenant).judge([

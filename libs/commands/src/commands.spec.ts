@@ -135,6 +135,14 @@ describe('requesting tool calls', () => {
     expect(await store.head()).toBe(head);
   });
 
+  it('tells a repeat where the log stood, so that a view that is behind is waited for', async () => {
+    const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'delete_file', arguments: {} }));
+    const body = { runId: 'run-1', calls };
+    await commands.requestToolCalls(agent, body, commandId());
+    const repeated = await commands.requestToolCalls(agent, body, commandId());
+    expect(repeated).toMatchObject({ status: 'done', value: { isNew: false }, position: await store.head() });
+  });
+
   it('records one call when the same request comes ten times at once', async () => {
     const body = {
       runId: 'run-9',
@@ -435,6 +443,19 @@ describe('executing', () => {
     expect(codeOf(repeated)).toBe('already-claimed');
     const renewed = await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId);
     expect(codeOf(renewed)).toBe('stale-claim');
+  });
+
+  it('hears after the lease from nobody but the principal that claimed', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
+    await clock.advanceAsync(1000);
+    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    const report = { attempt: 1, status: 'succeeded', output: 1 } as const;
+    const thief = actor('thief', 'resolver');
+    expect(codeOf(await commands.reportExecution(thief, callId, report, commandId()))).toBe('stale-claim');
+    expect(await stateOf(callId)).toBe('unknown');
+    done(await commands.reportExecution(worker, callId, report, commandId()));
+    expect(await stateOf(callId)).toBe('succeeded');
   });
 
   it('takes the output of a client-executed call from its requester alone', async () => {

@@ -10,7 +10,7 @@ import type {
 import { toolCallStream } from '@countersign/contracts';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
-import { cancelToolCall, requestApproval } from './ask-and-cancel.js';
+import { cancelToolCall, describeApproval, requestApproval } from './ask-and-cancel.js';
 import { closeBatch } from './batch.js';
 import { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 import { fireDue } from './fire-due.js';
@@ -33,6 +33,13 @@ import type { BulkResult } from './respond-in-bulk.js';
 export interface Commands {
   requestToolCalls(actor: Actor, body: RequestToolCalls, commandId: string): Promise<Outcome<RequestedToolCalls>>;
   requestApproval(actor: Actor, callId: string, body: RequestApprovalBody, commandId: string): Promise<Outcome>;
+  /** Adds the reason and the description that a pending approval lacks. */
+  describeApproval(
+    actor: Actor,
+    callId: string,
+    body: Pick<RequestApprovalBody, 'reason' | 'description'>,
+    commandId: string,
+  ): Promise<Outcome>;
   respond(actor: Actor, approvalId: string, body: RespondBody, commandId: string): Promise<Outcome>;
   respondInBulk(actor: Actor, body: RespondInBulkBody, commandId: string): Promise<Outcome<readonly BulkResult[]>>;
   withdraw(actor: Actor, approvalId: string, commandId: string): Promise<Outcome>;
@@ -77,6 +84,7 @@ export function createCommands(ports: CommandPorts): Commands {
   return {
     requestToolCalls: (actor, body, commandId) => requestToolCalls(ports, actor, body, commandId),
     requestApproval: (actor, callId, body, commandId) => requestApproval(ports, actor, callId, body, commandId),
+    describeApproval: (actor, callId, body, commandId) => describeApproval(ports, actor, callId, body, commandId),
     respond: (actor, approvalId, body, commandId) => respond(ports, actor, approvalId, body, commandId),
     respondInBulk: (actor, body, commandId) => respondInBulk(ports, actor, body, commandId),
     withdraw: (actor, approvalId, commandId) => withdraw(ports, actor, approvalId, commandId),

@@ -125,9 +125,13 @@ export async function reportExecution(
   return withoutValue(outcome);
 }
 
-/** An attempt number is a fencing token, not a secret: only the principal that claimed may speak for its claim. */
+/**
+ * An attempt number is a fencing token, not a secret: only the principal that claimed may speak for its claim, also after
+ * its lease.
+ */
 function heldByAnother(actor: Actor, { execution }: ToolCall) {
-  if (execution.status !== 'claimed' || execution.claimedBy === actor.principal) return undefined;
+  const claimedBy = 'claimedBy' in execution ? execution.claimedBy : null;
+  if (claimedBy === null || claimedBy === actor.principal) return undefined;
   return rejected('stale-claim', 'the call is claimed by another principal');
 }
 

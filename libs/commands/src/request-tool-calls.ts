@@ -49,15 +49,16 @@ export async function requestToolCalls(
   if (rejection !== undefined) return { status: 'rejected', rejection };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
-  const states = await Promise.all(
-    callIds.map(async (callId) => (await ports.handler.load(toolCallStream(callId))).state),
-  );
+  const loaded = await Promise.all(callIds.map((callId) => ports.handler.load(toolCallStream(callId))));
+  const states = loaded.map(({ state }) => state);
   const plans = body.calls.map((call, index) =>
     planCall(ports, actor, { body, agentId, callIds }, index, call, states),
   );
   const mismatch = plans.find((plan, index) => !sameAction(plan, states[index]));
   if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
-  return record(ports, actor, plans, commandId);
+  // Of what was there already, too: the view that answers may be behind it.
+  const seen = Math.max(0, ...loaded.map(({ position }) => position));
+  return record(ports, actor, plans, commandId, seen);
 }
 
 /** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
@@ -187,6 +188,7 @@ async function record(
   actor: Actor,
   plans: readonly Plan[],
   commandId: string,
+  seen: number,
 ): Promise<Outcome<RequestedToolCalls>> {
   const judgements = ports.policies.of(actor.tenant).judge(plans.map((plan) => plan.policyCall));
   const at = ports.clock.now();
@@ -196,7 +198,7 @@ async function record(
       return judgement === undefined || plan.recorded ? [] : [recordOne(ports, plan, judgement, commandId, at)];
     }),
   );
-  let position = 0;
+  let position = seen;
   let isNew = false;
   for (const one of handled) {
     if (one.status === 'refused') return { status: 'rejected', rejection: toRejection(one.refusal) };

@@ -21,6 +21,25 @@ describe('actionDigest', () => {
     expect(actionDigest(input, { path: '/etc/hosts' })).toBe(expected);
   });
 
+  it('is the JCS digest of its members, whatever they hold', () => {
+    const text = fc.string({ unit: 'grapheme' });
+    const inputs = fc.record({
+      tenant: text,
+      agentId: text,
+      runId: text,
+      toolCallId: text,
+      toolName: text,
+      toolSchemaHash: fc.option(text),
+      salt: text,
+    });
+    fc.assert(
+      fc.property(inputs, fc.dictionary(text, fc.jsonValue()), (members, args) => {
+        const value = { ...members, arguments: args } as JsonObject;
+        expect(actionDigest(members, args as JsonObject)).toBe(jcsDigest(value));
+      }),
+    );
+  });
+
   it('covers every member of its input, and the arguments', () => {
     const base = actionDigest(input, { path: '/etc/hosts' });
     for (const key of Object.keys(input)) {

@@ -16,7 +16,7 @@ export interface DigestInput {
 
 /** `sha256:` and the lower-case hex SHA-256 over the RFC 8785 (JCS) form of a JSON value. */
 export function jcsDigest(value: JsonValue): string {
-  return `sha256:${hash('sha256', canonicalize(value) ?? 'null', 'hex')}`;
+  return digestOf(jcs(value));
 }
 
 /**
@@ -25,15 +25,19 @@ export function jcsDigest(value: JsonValue): string {
  * What was approved is what runs: whoever is about to execute recomputes it over the arguments it will pass.
  */
 export function actionDigest(input: DigestInput, args: JsonObject): string {
-  // The members are picked one by one, so that a presentational field can never enter the digest.
-  return jcsDigest({
-    tenant: input.tenant,
-    agentId: input.agentId,
-    runId: input.runId,
-    toolCallId: input.toolCallId,
-    toolName: input.toolName,
-    toolSchemaHash: input.toolSchemaHash,
-    arguments: args,
-    salt: input.salt,
-  });
+  // The members are picked one by one, so that a presentational field can never enter the digest; and written in the
+  // order that JCS asks for, so that nothing is sorted but the arguments.
+  return digestOf(
+    `{"agentId":${jcs(input.agentId)},"arguments":${jcs(args)},"runId":${jcs(input.runId)},"salt":${jcs(input.salt)},` +
+      `"tenant":${jcs(input.tenant)},"toolCallId":${jcs(input.toolCallId)},"toolName":${jcs(input.toolName)},` +
+      `"toolSchemaHash":${jcs(input.toolSchemaHash)}}`,
+  );
+}
+
+function jcs(value: JsonValue): string {
+  return canonicalize(value) ?? 'null';
+}
+
+function digestOf(text: string): string {
+  return `sha256:${hash('sha256', text, 'hex')}`;
 }

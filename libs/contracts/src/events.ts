@@ -1,7 +1,13 @@
 import { z } from 'zod';
+import { deliveryEventSchemas } from './delivery-events.js';
+import type { DeliveryEvent } from './delivery-events.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { assuranceSchema, batchModes, timeSchema } from './primitives.js';
+import { requestRefusedSchema } from './refusal-events.js';
+import type { RefusalEvent } from './refusal-events.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
+import { runCancelledSchema } from './run-events.js';
+import type { RunEvent } from './run-events.js';
 
 const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
@@ -53,6 +59,16 @@ export const approvalRequestedSchema = z.strictObject({
   requestedBy: z.string(),
   requestedAt: timeSchema,
   expiresAt: timeSchema.nullable(),
+});
+
+/** What people were not told when they were asked, added while the approval is pending. It never replaces what they read. */
+export const approvalDescribedSchema = z.strictObject({
+  approvalId: z.string(),
+  /** Null: nothing is added. */
+  reason: z.string().nullable(),
+  description: z.string().nullable(),
+  describedBy: z.string(),
+  describedAt: timeSchema,
 });
 
 /** One person's decision as recorded. An edit carries the full new arguments and the digest that they have. */
@@ -180,6 +196,7 @@ export const toolCallEventSchemas = {
   ToolCallAllowed: toolCallAllowedSchema,
   ToolCallBlocked: toolCallBlockedSchema,
   ApprovalRequested: approvalRequestedSchema,
+  ApprovalDescribed: approvalDescribedSchema,
   ApprovalResponded: approvalRespondedSchema,
   ResponseWithdrawn: responseWithdrawnSchema,
   ApprovalExpired: approvalExpiredSchema,
@@ -223,9 +240,15 @@ export interface PolicyEvent {
 }
 
 /** Every event that Countersign records. */
-export type LedgerEvent = ToolCallEvent | PolicyEvent;
+export type LedgerEvent = ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | DeliveryEvent;
 
-export const eventSchemas = { ...toolCallEventSchemas, PolicyActivated: policyActivatedSchema } as const;
+export const eventSchemas = {
+  ...toolCallEventSchemas,
+  PolicyActivated: policyActivatedSchema,
+  RequestRefused: requestRefusedSchema,
+  RunCancelled: runCancelledSchema,
+  ...deliveryEventSchemas,
+} as const;
 
 export type EventType = LedgerEvent['type'];
 

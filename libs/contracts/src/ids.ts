@@ -25,8 +25,8 @@ function base32(bytes: Uint8Array): string {
  * finds the stream of the first one without an index.
  */
 export function deriveCallId(tenant: string, runId: string, toolCallId: string): string {
-  const digest = hash('sha256', canonicalize([tenant, runId, toolCallId]) ?? '', 'buffer');
-  return `tc_${base32(digest.subarray(0, 16))}`;
+  const digest = hash('sha256', canonicalize([tenant, runId, toolCallId]) ?? '', 'hex');
+  return `tc_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
 /** The id of a call's n-th approval (`round` starts at 1). It carries its callId, so no index is needed to find the stream. */

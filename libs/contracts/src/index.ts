@@ -1,5 +1,15 @@
+export { createAsyncApiDocument } from './asyncapi.js';
+export type { AsyncApiDocument } from './asyncapi.js';
 export { edgeCodes, refusalCodes } from './codes.js';
 export type { EdgeCode, ErrorCode, Refusal, RefusalCode } from './codes.js';
+export {
+  channelStream,
+  deliveryEventSchemas,
+  deliveryEventTypes,
+  deliveryStream,
+  notificationKinds,
+} from './delivery-events.js';
+export type { DeliveryEvent, DeliveryEventType, NotificationKind } from './delivery-events.js';
 export { actionDigest, jcsDigest } from './digest.js';
 export type { DigestInput } from './digest.js';
 export { toEventView, toMaskedEventView } from './event-view.js';
@@ -38,6 +48,16 @@ export {
   timeSchema,
 } from './primitives.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
+export { refusalsStream, requestRefusedSchema } from './refusal-events.js';
+export type { RefusalEvent } from './refusal-events.js';
+export { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
+export {
+  approvalRequestSchema,
+  cancelRequestSchema,
+  outputRequestSchema,
+  requestMessageSchemas,
+} from './request-messages.js';
+export type { RequestMessageType } from './request-messages.js';
 export {
   auditEventsQuerySchema,
   auditToolCallQuerySchema,
@@ -72,6 +92,10 @@ export type {
 } from './requests.js';
 export { requirementSchema, stageSchema, verdictSchema } from './requirement.js';
 export type { Requirement, Stage, Verdict } from './requirement.js';
+export { createSchemaBook } from './schema-book.js';
+export type { JsonSchema, SchemaBook } from './schema-book.js';
+export { runCancellationStream, runCancelledSchema } from './run-events.js';
+export type { RunEvent } from './run-events.js';
 export { isMask, looksSecret, maskAt, maskByName, maskOf, sensitivePointers, unmask } from './sensitive.js';
 export { UnreadableEventError, upcast, upcasters } from './upcasters.js';
 export type { Upcaster, Upcasters } from './upcasters.js';

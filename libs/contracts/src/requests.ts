@@ -164,6 +164,7 @@ export const listApprovalsQuerySchema = z.strictObject({
   runId: externalIdSchema.optional(),
   agentId: externalIdSchema.optional(),
   group: externalIdSchema.optional(),
+  order: z.enum(['oldest', 'newest']).optional(),
   limit: intString(1, limits.pageSizeMax).optional(),
   cursor: z.string().max(64).optional(),
 });

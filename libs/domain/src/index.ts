@@ -14,6 +14,7 @@ export type {
   RemindApprovers,
   RenewClaim,
   ReportExecution,
+  DescribeApproval,
   RequestApproval,
   RequestToolCall,
   RespondToApproval,

@@ -42,6 +42,15 @@ export interface RequestApproval extends Timed {
   readonly requestedBy: string;
 }
 
+/** Says more about a pending approval. */
+export interface DescribeApproval extends Timed {
+  readonly type: 'DescribeApproval';
+  /** Null: nothing to say. */
+  readonly reason: string | null;
+  readonly description: string | null;
+  readonly describedBy: string;
+}
+
 /** An authenticated person, as the channel proved them. */
 export interface Responder {
   readonly principal: string;
@@ -199,6 +208,7 @@ export interface SubmitClientOutput extends Timed {
 export type ToolCallCommand =
   | RequestToolCall
   | RequestApproval
+  | DescribeApproval
   | RespondToApproval
   | WithdrawResponse
   | ExpireApproval

@@ -11,7 +11,7 @@ import {
   reportExecution,
   submitClientOutput,
 } from './tool-call.execution.js';
-import { cancelToolCall, requestApproval, requestToolCall } from './tool-call.request.js';
+import { cancelToolCall, describeApproval, requestApproval, requestToolCall } from './tool-call.request.js';
 import { initialState } from './tool-call.state.js';
 import type { ToolCallState } from './tool-call.state.js';
 
@@ -26,6 +26,8 @@ export function decide(command: ToolCallCommand, state: ToolCallState): Decision
       return requestToolCall(command, state);
     case 'RequestApproval':
       return requestApproval(command, state);
+    case 'DescribeApproval':
+      return describeApproval(command, state);
     case 'CancelToolCall':
       return cancelToolCall(command, state);
 

@@ -41,6 +41,7 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
     case 'ToolCallCancelled':
       return cancelled(call, event.data);
     case 'ApprovalRequested':
+    case 'ApprovalDescribed':
     case 'ApprovalResponded':
     case 'ResponseWithdrawn':
     case 'ApprovalExpired':
@@ -59,6 +60,12 @@ function evolveApproval(call: ToolCall, event: ApprovalEvent): ToolCall {
   switch (event.type) {
     case 'ApprovalRequested':
       return asked(call, event.data);
+    case 'ApprovalDescribed':
+      return onPending(call, event.data.approvalId, (approval) => ({
+        ...approval,
+        reason: approval.reason ?? event.data.reason,
+        description: approval.description ?? event.data.description,
+      }));
     case 'ApprovalResponded':
       return responded(call, event.data);
     case 'ResponseWithdrawn':
@@ -99,12 +106,26 @@ function evolveExecution(call: ToolCall, event: ExecutionEvent): ToolCall {
       return executing(call, { status: 'failed', attempt, by: executedBy, error }, reportedAt);
     }
     case 'ExecutionLapsed':
-      return executing(call, { status: 'released', attempt: event.data.attempt, cause: 'lapsed' });
+      return executing(call, {
+        status: 'released',
+        attempt: event.data.attempt,
+        cause: 'lapsed',
+        claimedBy: claimantOf(call),
+      });
     case 'ExecutionOutcomeUnknown':
-      return executing(call, { status: 'unknown', ...event.data }, event.data.unknownSince);
+      return executing(
+        call,
+        { status: 'unknown', ...event.data, claimedBy: claimantOf(call) },
+        event.data.unknownSince,
+      );
     case 'ExecutionReconciled':
       return reconciled(call, event.data);
   }
+}
+
+/** Who holds the latest claim, also once its lease is over. */
+function claimantOf({ execution }: ToolCall): string | null {
+  return 'claimedBy' in execution ? execution.claimedBy : null;
 }
 
 function executing(call: ToolCall, execution: Execution, settledAt: string | null = null): ToolCall {
@@ -205,6 +226,6 @@ function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'E
     case 'failed':
       return executing(call, { status, attempt, by: 'reconciliation', error: note }, reconciledAt);
     case 'retry':
-      return executing(call, { status: 'released', attempt, cause: 'retry' });
+      return executing(call, { status: 'released', attempt, cause: 'retry', claimedBy: claimantOf(call) });
   }
 }

@@ -184,6 +184,20 @@ describe('ClaimExecution', () => {
         .thenRefused('batch-incomplete', { callIds: [siblingId] });
     });
 
+    it.each(['expired', 'cancelled'] as const)(
+      'is given again after a retry, although a sibling is %s by now',
+      (state) => {
+        const begun = [
+          ...events,
+          claimed(),
+          ...history(requestAllowed(), claim(), lapseClaim(), reconcile('retry')).slice(3),
+        ];
+        given(begun)
+          .when({ ...withSibling(state), at: minute(90) })
+          .then([claimed(2, 90)]);
+      },
+    );
+
     it('does not look at siblings where the calls of the batch are independent', () => {
       given(history(requestAllowed({ ...batch, batchMode: 'independent', batchCallIds: [callId, siblingId] })))
         .when(withSibling('denied'))

@@ -1,4 +1,4 @@
-import type { EventData, ToolCallEvent } from '@countersign/contracts';
+import type { ToolCallEvent } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
@@ -69,8 +69,10 @@ const joined: ReadonlySet<SiblingCall['state']> = new Set([
   'unknown',
 ]);
 
-function missingSiblings(command: ClaimExecution, batch: EventData<'ToolCallRequested'>): readonly string[] {
-  if (batch.batchMode !== 'all-or-nothing') return [];
+function missingSiblings(command: ClaimExecution, { request: batch, execution }: ToolCall): readonly string[] {
+  // A claim that was released shows that the batch was complete once: what a sibling became afterwards, unused and
+  // lapsed perhaps, must not leave this call approved and never claimable.
+  if (batch.batchMode !== 'all-or-nothing' || execution.status === 'released') return [];
   const ready = new Set(command.siblings.filter(({ state }) => joined.has(state)).map(({ callId }) => callId));
   // By the recorded list, not by what the command brings: a sibling that was not looked up counts as missing.
   return batch.batchCallIds.filter((callId) => callId !== batch.callId && !ready.has(callId));
@@ -90,7 +92,7 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): D
       actionDigest: action.actionDigest,
     });
   }
-  const missing = missingSiblings(command, request);
+  const missing = missingSiblings(command, state);
   if (missing.length > 0)
     return refused('batch-incomplete', 'Not every call of the batch is approved.', { callIds: missing });
   const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey } = command;

@@ -26,7 +26,7 @@ import {
   stored,
   verdict,
 } from './testing/fixtures.js';
-import { callState, nextRound, recordedSalt } from './tool-call.state.js';
+import { callState, currentApproval, nextRound, recordedSalt } from './tool-call.state.js';
 
 const approvalRequested = {
   type: 'ApprovalRequested',
@@ -184,6 +184,44 @@ describe('RequestApproval', () => {
     expect(() => {
       given(history(requestAllowed())).when(ask({ round: 2 }));
     }).toThrow('Broken invariant: a further approval is the next round');
+  });
+});
+
+describe('DescribeApproval', () => {
+  const saying = (reason: string | null, description: string | null) =>
+    ({ type: 'DescribeApproval', at: minute(2), reason, description, describedBy: 'agent' }) as const;
+  const bare = history(request({}, { reason: null, description: null }));
+
+  it('tells people what they were not told, once', () => {
+    const described = history(request({}, { reason: null, description: null }), saying('why', null));
+    given(bare)
+      .when(saying('why', null))
+      .then([
+        {
+          type: 'ApprovalDescribed',
+          data: {
+            approvalId: firstApproval,
+            reason: 'why',
+            description: null,
+            describedBy: 'agent',
+            describedAt: stored(2),
+          },
+        },
+      ]);
+    given(described).when(saying('another', null)).then([]);
+    expect(currentApproval(stateAfter(described))).toMatchObject({ reason: 'why', description: null });
+  });
+
+  it('never replaces what they may have read', () => {
+    given(history(request())).when(saying('another', 'another')).then([]);
+  });
+
+  it('is refused when nobody is asked any more', () => {
+    given([]).when(saying('why', null)).thenRefused('not-requested');
+    given(history(requestAllowed())).when(saying('why', null)).thenRefused('already-resolved');
+    given([...bare, ...history(request(), deny('alice')).slice(2)])
+      .when(saying('why', null))
+      .thenRefused('already-resolved', { state: 'denied' });
   });
 });
 

@@ -3,7 +3,7 @@ import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
 import { storedAfter, toStored } from './time.js';
-import type { CancelToolCall, RequestApproval, RequestToolCall } from './tool-call.commands.js';
+import type { CancelToolCall, DescribeApproval, RequestApproval, RequestToolCall } from './tool-call.commands.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
 import type { ToolCallState } from './tool-call.state.js';
 
@@ -82,6 +82,27 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
     requestedBy: command.requestedBy,
   };
   return accepted(approvalRequested(question, command.at));
+}
+
+/**
+ * Tells the people who are asked what they were not told yet. What they may have read already stays: an answer must not
+ * turn out to have been given to other words.
+ */
+export function describeApproval(command: DescribeApproval, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
+  const approval = currentApproval(state);
+  if (approval?.resolution.status !== 'pending') {
+    return refused('already-resolved', 'No approval of this tool call is pending.', { state: callState(state) });
+  }
+  const reason = approval.reason === null ? command.reason : null;
+  const description = approval.description === null ? command.description : null;
+  if (reason === null && description === null) return accepted();
+  const { approvalId } = approval;
+  const { describedBy, at } = command;
+  return accepted({
+    type: 'ApprovalDescribed',
+    data: { approvalId, reason, description, describedBy, describedAt: toStored(at) },
+  });
 }
 
 /** Only what has not begun can be called off: a claim may already have had its effect. */

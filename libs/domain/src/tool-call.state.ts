@@ -119,7 +119,12 @@ export type Execution =
       readonly leaseUntil: string;
     }
   /** Claimable again: an idempotent tool's lease is over (`lapsed`), or a person ordered it (`retry`). */
-  | { readonly status: 'released'; readonly attempt: number; readonly cause: 'lapsed' | 'retry' }
+  | {
+      readonly status: 'released';
+      readonly attempt: number;
+      readonly cause: 'lapsed' | 'retry';
+      readonly claimedBy: string | null;
+    }
   | {
       readonly status: 'succeeded';
       readonly attempt: number | null;
@@ -127,7 +132,14 @@ export type Execution =
       readonly output: JsonValue;
     }
   | { readonly status: 'failed'; readonly attempt: number | null; readonly by: SettledBy; readonly error: JsonValue }
-  | { readonly status: 'unknown'; readonly attempt: number; readonly reason: string; readonly unknownSince: string };
+  /** `claimedBy` may still tell what happened. */
+  | {
+      readonly status: 'unknown';
+      readonly attempt: number;
+      readonly reason: string;
+      readonly unknownSince: string;
+      readonly claimedBy: string | null;
+    };
 
 /** A recorded tool call. */
 export interface ToolCall {

@@ -12,6 +12,7 @@ export type AppendResult =
       readonly status: 'committed';
       readonly revision: number;
       readonly position: number;
+      /** As they are recorded; none where the store was told to read nothing back. */
       readonly events: readonly RecordedEvent[];
     }
   | { readonly status: 'conflict'; readonly actualRevision: number }

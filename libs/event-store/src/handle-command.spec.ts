@@ -90,6 +90,31 @@ describe('handling a command', () => {
     );
   });
 
+  it('decides on what is recorded, not on what it wrote, over a store that reads nothing back', async () => {
+    const log = createSimulatedLog();
+    const { store } = bench(log);
+    let appends = 0;
+    const blind: EventStore = {
+      ...store,
+      append: async (...args) => {
+        appends += 1;
+        const result = await store.append(...args);
+        return result.status === 'committed' ? { ...result, position: 0, events: [] } : result;
+      },
+    };
+    const ports = { store: blind, decider: counter, cacheSize: 10, clock: createSystemClock(), ids: createSystemIds() };
+    const handler = createCommandHandler(ports);
+    // Another process recorded the same command in other words; the store takes ours for its repeat.
+    await handler.load('a');
+    await bench(log).handler.handleCommand('a', add(2, 'theirs'), meta('c1'));
+    const ours = await handler.handleCommand('a', add(2, 'ours'), meta('c1'));
+    expect(ours).toMatchObject({ status: 'accepted', state: { value: 2 }, revision: 1, events: [] });
+    expect(await handler.handleCommand('a', add(1, 'next'), meta())).toMatchObject({
+      state: { reasons: ['theirs', 'theirs', 'next'] },
+    });
+    expect(appends).toBe(2);
+  });
+
   it('takes the run of the first event when it is told none', async () => {
     const { handler, store } = bench();
     await handler.handleCommand('a', add(1), meta());

@@ -37,7 +37,7 @@ export type CommandResult<State> =
       readonly revision: number;
       /** Of the last event recorded, or seen when nothing was: readers that have passed it show this state. */
       readonly position: number;
-      /** What this command recorded now; empty when the log already said it. */
+      /** What this command recorded now; empty when the log already said it, or nothing is read back. */
       readonly events: readonly RecordedEvent[];
       /** The command was recorded before. */
       readonly repeated: boolean;
@@ -113,6 +113,8 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
     streams.drop(stream);
     return streams.refresh(stream);
   };
+  const fold = (state: State, events: readonly NewEvent[]): State =>
+    events.reduce((before, { type, data }) => decider.evolve(before, { type, data } as Event), state);
   const append = async (
     stream: string,
     folded: FoldedStream<State>,
@@ -126,8 +128,20 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
           ? await appendUntilKnown({ store, clock, ids }, stream, expected, events, first.cause)
           : first;
       if (result.status === 'conflict') return undefined;
-      const { state } = streams.extend(stream, folded, result.events);
       const { revision, position } = result;
+      if (result.events.length === 0) {
+        // Not read back: this is what they were to make of it, and too little to be kept and decided on.
+        streams.drop(stream);
+        return {
+          status: 'accepted',
+          state: fold(folded.state, events),
+          revision,
+          position,
+          events: [],
+          repeated: false,
+        };
+      }
+      const { state } = streams.extend(stream, folded, result.events);
       return { status: 'accepted', state, revision, position, events: result.events, repeated: false };
     } catch (error) {
       streams.drop(stream);

@@ -37,6 +37,8 @@ export class Dispatcher {
   readonly #abort = new AbortController();
   readonly #waitingForRoom: (() => void)[] = [];
   readonly #waitingForIdle: (() => void)[] = [];
+  /** What can neither be handled nor put aside for now, and why. */
+  readonly #stuck = new Map<Item, string>();
   #inFlight = 0;
   #running = 0;
   /** As the signal says; asked for each event of the log. */
@@ -51,6 +53,12 @@ export class Dispatcher {
   /** Messages taken and not yet handled or parked. */
   get inFlight(): number {
     return this.#inFlight;
+  }
+
+  /** Why a message can neither be handled nor put aside, where that is so: it is tried again, its key waits. */
+  get stuck(): string | undefined {
+    for (const why of this.#stuck.values()) return why;
+    return undefined;
   }
 
   get stopping(): boolean {
@@ -134,8 +142,12 @@ export class Dispatcher {
   async #park(item: Item, failure: Failure): Promise<number | undefined> {
     try {
       await this.#options.park(item.message, failure);
+      this.#stuck.delete(item);
       return undefined;
     } catch (error) {
+      const { topic, partition, offset } = item.message;
+      const where = `${topic} ${String(partition)}@${offset}`;
+      this.#stuck.set(item, `${where} (${failure.code}) cannot be put aside: ${describeError(error)}`);
       this.#options.log.error({ error }, `a message cannot be parked, it is tried again: ${describeError(error)}`);
       return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
     }

@@ -1,5 +1,6 @@
 import type { RecordedEvent } from '@countersign/contracts';
 import { parseEventMessage, toEventMessage } from './event-message.js';
+import { LogMessage } from './embedded/log-message.js';
 import { PoisonMessageError } from './message-bus.js';
 
 const recorded: RecordedEvent = {
@@ -43,6 +44,12 @@ describe('the message of an event', () => {
     });
     expect(key).toBeNull();
     expect(headers).not.toHaveProperty('ce_subject');
+  });
+
+  it('beside the log is the same event as its bytes, masked', () => {
+    const { event, value } = new LogMessage('events', recorded);
+    expect(event).toEqual(parseEventMessage({ value }));
+    expect(JSON.stringify(event)).not.toContain('hunter2');
   });
 
   it('is read back as the event view', () => {

@@ -37,7 +37,8 @@ export function toEventMessage(event: RecordedEvent): OutgoingMessage {
  * The event that a message of the events topic carries.
  * @throws PoisonMessageError (`malformed`) when it carries none.
  */
-export function parseEventMessage(message: Pick<Message, 'value'>): EventView {
+export function parseEventMessage(message: Pick<Message, 'value' | 'event'>): EventView {
+  if (message.event !== undefined) return message.event;
   try {
     return eventViewSchema.parse(JSON.parse(Buffer.from(message.value).toString()));
   } catch (error) {

@@ -38,6 +38,8 @@ function createRecorder() {
   return {
     ids: () => handled.map(idOf),
     handled,
+    /** The first time that each was handled: what is unsettled may come again. */
+    firstIds: () => [...new Set(handled.map(idOf))],
     overlaps,
     running,
     mostAtOnce: () => most,
@@ -111,7 +113,7 @@ export function messageBusContract(
           { id: 'two', key: null },
         ]);
         subscribe(seen);
-        await eventually(() => expect(seen.handled).toHaveLength(2));
+        await eventually(() => expect(seen.firstIds()).toHaveLength(2));
         const [one, two] = ['one', 'two'].map((id) => seen.handled.find((message) => idOf(message) === id));
         expect(one).toMatchObject({ topic: harness.topic, key: 'run-1' });
         expect(one?.headers).toMatchObject({ ce_id: 'one', 'content-type': 'application/json' });
@@ -125,7 +127,7 @@ export function messageBusContract(
         subscribe({ ...first, group: 'resolvers' });
         subscribe({ ...second, group: 'notifiers' });
         await harness.publish(inTurns(['a', 'b'], 5));
-        await eventually(() => expect([first.handled.length, second.handled.length]).toEqual([10, 10]));
+        await eventually(() => expect([first.firstIds().length, second.firstIds().length]).toEqual([10, 10]));
       });
 
       it('gives only the wanted types, and passes the others', async () => {
@@ -153,11 +155,11 @@ export function messageBusContract(
         const messages = inTurns(['a', 'b', 'c', 'd', 'e'], 20);
         subscribe(seen);
         await harness.publish(messages);
-        await eventually(() => expect(seen.handled).toHaveLength(100));
+        await eventually(() => expect(seen.firstIds()).toHaveLength(100));
         expect(seen.overlaps).toEqual([]);
         for (const key of ['a', 'b', 'c', 'd', 'e']) {
           const ofKey = (ids: readonly string[]): string[] => ids.filter((id) => id.startsWith(key));
-          expect(ofKey(seen.ids())).toEqual(ofKey(messages.map(({ id }) => id)));
+          expect(ofKey(seen.firstIds())).toEqual(ofKey(messages.map(({ id }) => id)));
         }
       });
 
@@ -168,7 +170,7 @@ export function messageBusContract(
         await harness.publish(inTurns(['a', 'b', 'c', 'd', 'e'], 2));
         await eventually(() => expect(seen.running.size).toBe(3));
         seen.release();
-        await eventually(() => expect(seen.handled).toHaveLength(10));
+        await eventually(() => expect(seen.firstIds()).toHaveLength(10));
         expect(seen.mostAtOnce()).toBe(3);
       });
 
@@ -181,7 +183,7 @@ export function messageBusContract(
         await new Promise((resolve) => setTimeout(resolve, 50));
         expect(subscription.status().inFlight).toBe(4);
         seen.release();
-        await eventually(() => expect(seen.handled).toHaveLength(30));
+        await eventually(() => expect(seen.firstIds()).toHaveLength(30));
       });
     });
 

@@ -1,3 +1,4 @@
+import type { EventView } from '@countersign/contracts';
 /** A message about to be published. */
 export interface OutgoingMessage {
   /** Messages of one key keep their order; those without a key have none. */
@@ -17,6 +18,8 @@ export interface Message {
   readonly value: Uint8Array;
   /** Header names are lower case. */
   readonly headers: Readonly<Record<string, string>>;
+  /** The event that `value` is the text of, where the bus has it at hand. */
+  readonly event?: EventView;
 }
 
 /** One try to handle a message. */
@@ -55,7 +58,10 @@ export interface SubscribeOptions {
 
 /** How a subscription is doing, for `/readyz` and metrics. */
 export interface SubscriptionStatus {
-  /** `interrupted`: the source cannot be read; it is tried again by itself. */
+  /**
+   * `interrupted`: the source cannot be read, or a message can neither be handled nor put aside, behind which its key
+   * waits and no progress is kept. It is tried again by itself.
+   */
   readonly state: 'running' | 'interrupted' | 'stopped';
   /** Why it is interrupted. */
   readonly why?: string;

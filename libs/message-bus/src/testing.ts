@@ -1,5 +1,12 @@
+export { Dispatcher } from './dispatcher.js';
+export { exclusiveProgressContract } from './exclusive-progress.contract.js';
+export type { ExclusiveProgressHarness } from './exclusive-progress.contract.js';
 export { messageBusContract } from './message-bus.contract.js';
 export type { ContractMessage, MessageBusHarness } from './message-bus.contract.js';
 export { eventually } from './testing/eventually.js';
+export { createMemoryExclusiveProgress } from './testing/memory-exclusive-progress.js';
+export type { MemoryExclusiveProgress } from './testing/memory-exclusive-progress.js';
 export { createMemoryLog } from './testing/memory-log.js';
 export type { MemoryLog, MemoryLogEvent } from './testing/memory-log.js';
+export { createWatermark } from './watermark.js';
+export type { Watermark } from './watermark.js';

@@ -90,6 +90,7 @@ function changeOf(call: CallRow, event: ToolCallEvent, position: number): Change
       };
     }
     case 'ApprovalRequested':
+    case 'ApprovalDescribed':
     case 'ApprovalResponded':
     case 'ResponseWithdrawn':
     case 'ApprovalExpired':
@@ -108,6 +109,12 @@ function approvalChange(call: CallRow, event: ApprovalEvent, position: number): 
   switch (event.type) {
     case 'ApprovalRequested':
       return asked(call, event.data, position);
+    case 'ApprovalDescribed':
+      return onPending(call, event.data.approvalId, (approval) => ({
+        ...approval,
+        reason: approval.reason ?? event.data.reason,
+        description: approval.description ?? event.data.description,
+      }));
     case 'ApprovalResponded':
       return responded(call, event.data);
     case 'ResponseWithdrawn':

@@ -16,13 +16,15 @@ export interface ApprovalsQuery {
   readonly agentId?: string | undefined;
   /** Those that one of this group may answer in their current stage, those open to anybody included. */
   readonly group?: string | undefined;
+  /** Which ones come first, by when they were requested; by default the oldest. */
+  readonly order?: 'oldest' | 'newest' | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
-  /** The `nextCursor` of the page before. */
+  /** The `nextCursor` of the page before, in the same order. */
   readonly cursor?: string | undefined;
 }
 
-/** One page of approvals, oldest first. */
+/** One page of approvals. */
 export type ApprovalsPage =
   | {
       readonly status: 'page';

@@ -26,6 +26,7 @@ export type { WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
+export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';
 export type { RunState, Step } from './state.js';
 export type { CallOptions, TransportOptions } from './transport.js';

@@ -1,8 +1,8 @@
 import type { RequestedCall, ToolCallView } from '@countersign/contracts';
-import type { Client } from './client.js';
-import { CountersignError } from './errors.js';
+import { isRefusal, type CountersignError } from './errors.js';
 import type { WaitOptions } from './limits.js';
 import type { StepPlan } from './plan.js';
+import type { Requests } from './requests.js';
 import { localFailure } from './results.js';
 import type { CallState, RunState, Step } from './state.js';
 
@@ -17,7 +17,7 @@ export interface RequestedStep {
  * gets its failure, and the others are requested without it: one bad call must not take the whole step away.
  */
 export async function requestStep(
-  client: Client,
+  ledger: Pick<Requests, 'toolCalls'>,
   agentId: string,
   step: Step,
   plan: StepPlan,
@@ -26,10 +26,11 @@ export async function requestStep(
   const { runId, batchId, batchMode } = step;
   const batch = { ...(batchId === undefined ? {} : { batchId }), ...(batchMode === undefined ? {} : { batchMode }) };
   let { requests, calls } = plan;
-  for (;;) {
+  for (let tries = 1; ; tries += 1) {
     try {
       const body = { runId, agentId, ...batch, calls: [...requests] };
-      const views = requests.length === 0 ? [] : await client.requestToolCalls(body, { signal: limits.signal });
+      const options = { signal: limits.signal, requestId: requestIdOf(step, tries) };
+      const views = requests.length === 0 ? [] : await ledger.toolCalls(body, options);
       const state: RunState = { version: 1, runId, batchMode: batchMode ?? null, calls: withCallIds(calls, views) };
       return { state, views };
     } catch (error) {
@@ -42,6 +43,11 @@ export async function requestStep(
   }
 }
 
+/** What is asked for without the refused call is another request. */
+function requestIdOf({ requestId }: Step, tries: number): string | undefined {
+  return requestId === undefined || tries === 1 ? requestId : `${requestId}/${String(tries)}`;
+}
+
 interface RefusedCall {
   readonly request: RequestedCall;
   readonly message: string;
@@ -49,13 +55,31 @@ interface RefusedCall {
 
 /** Which call it is that the server does not take, if it says so. */
 function refusedCall(error: unknown, requests: readonly RequestedCall[]): RefusedCall | undefined {
-  if (!(error instanceof CountersignError) || error.code !== 'invalid-arguments') return undefined;
+  if (!isRefusal(error, 'invalid-arguments')) return undefined;
   const errors = error.problem?.errors ?? [];
-  const index = /^calls\.(\d+)\.arguments/.exec(errors[0]?.path ?? '')?.[1];
-  const request = index === undefined ? undefined : requests[Number(index)];
-  if (request === undefined) return undefined;
+  const detail = error.problem?.detail ?? error.message;
+  const request = requests[indexIn([...errors.map(({ path }) => path), detail]) ?? indexByName(error, requests)];
+  return request && { request, message: `Invalid arguments: ${whatIsWrong(errors) || detail}` };
+}
+
+type FieldErrors = readonly { readonly path: string; readonly message: string }[];
+
+function whatIsWrong(errors: FieldErrors): string {
   const what = errors.map(({ path, message }) => `${path.replace(/^calls\.\d+\.arguments\.?/, '')} ${message}`.trim());
-  return { request, message: `Invalid arguments: ${what.join('; ')}` };
+  return what.join('; ');
+}
+
+/** The path of a problem; what is heard on Kafka has it in its detail alone. */
+function indexIn([first = '']: readonly string[]): number | undefined {
+  const index = /\bcalls\.(\d+)\.arguments/.exec(first)?.[1];
+  return index === undefined ? undefined : Number(index);
+}
+
+/** A refusal that was heard on Kafka names its calls; it is about one of them when it names no other. */
+function indexByName({ problem }: CountersignError, requests: readonly RequestedCall[]): number {
+  const named = problem?.['toolCallIds'];
+  if (!Array.isArray(named) || named.length !== 1) return -1;
+  return requests.findIndex(({ toolCallId }) => toolCallId === named[0]);
 }
 
 function failed(call: CallState, refused: RefusedCall, isSpoilt: boolean): CallState {

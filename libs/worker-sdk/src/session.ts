@@ -1,12 +1,13 @@
 import type { ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changed, type Changes } from './changes.js';
 import { linkedController } from './clock.js';
-import { CountersignError, messageOf } from './errors.js';
+import { CountersignError } from './errors.js';
 import { rejectOnAbort } from './events.js';
 import type { ExecutionPorts } from './execution.js';
 import { createExecutions, createRuns, type Runs } from './executions.js';
 import type { GateTool } from './gate-tool.js';
 import { hasNews, isDone, isForClient, viewOf, type Session } from './outcome.js';
+import type { Requests } from './requests.js';
 
 /** Moves the sessions of one worker on. */
 export interface Sessions {
@@ -18,10 +19,14 @@ export interface Sessions {
   readonly idle: () => Promise<void>;
 }
 
-/** The event stream only wakes; should a proxy swallow it, this look makes the worker slower, not deaf. */
+/** Events only wake; should something on the way swallow them, this look makes the worker slower, not deaf. */
 const lookEveryMs = 30_000;
 
-export function createSessions(ports: ExecutionPorts, tools: ReadonlyMap<string, GateTool>): Sessions {
+export function createSessions(
+  ports: ExecutionPorts,
+  requests: Requests,
+  tools: ReadonlyMap<string, GateTool>,
+): Sessions {
   const executions = createExecutions(ports);
 
   const startRunnable = (session: Session, runs: Runs): void => {
@@ -38,18 +43,23 @@ export function createSessions(ports: ExecutionPorts, tools: ReadonlyMap<string,
     }
   };
 
+  const refuseEdits = async (session: Session, signal: AbortSignal): Promise<void> => {
+    for (const callId of await refuseInvalidEdits(requests, session, tools, signal))
+      await refresh(ports, session, new Set([callId]), signal);
+  };
+
   const settle = async (session: Session, signal: AbortSignal): Promise<void> => {
     const runs = createRuns(session);
     startRunnable(session, runs);
     const aborted = rejectOnAbort(signal);
     await Promise.race([runs.allOver(), aborted.promise]).finally(aborted.release);
-    await refuseInvalidEdits(ports, session, tools, signal);
+    await refuseEdits(session, signal);
   };
 
   const follow = async (session: Session, signal: AbortSignal): Promise<void> => {
     const changes = createChanges();
     const listening = linkedController(signal);
-    void listen(ports, session, changes, listening.signal);
+    void requests.listen(session.state.runId, onlyOf(session, changes), listening.signal);
     const stopLooking = lookRegularly(ports, changes);
     const runs = createRuns(session, changes);
     changes.addAnything();
@@ -57,7 +67,7 @@ export function createSessions(ports: ExecutionPorts, tools: ReadonlyMap<string,
       for (;;) {
         const changed = await changes.next(signal);
         await refresh(ports, session, changed, signal);
-        await refuseInvalidEdits(ports, session, tools, signal);
+        await refuseEdits(session, signal);
         runs.forgetRefusals(changed);
         startRunnable(session, runs);
         if (runs.isIdle() && (hasNews(session, tools) || isDone(session))) return;
@@ -81,17 +91,15 @@ function isBatchReady(session: Session): boolean {
   return session.state.calls.every((call) => viewOf(session, call)?.state !== 'awaiting_approval');
 }
 
-async function listen(ports: ExecutionPorts, session: Session, changes: Changes, signal: AbortSignal): Promise<void> {
+/** A run may have more calls than those of this session. */
+function onlyOf(session: Session, changes: Changes): Changes {
   const ours = new Set(session.state.calls.map((call) => call.callId));
-  const { runId } = session.state;
-  try {
-    // Live events only, and a look at the run each time the stream opens: no gap can hide anything.
-    for await (const event of ports.requester.events({ runId, after: 'now', signal, onOpen: changes.addAnything })) {
-      if (event.callId !== null && ours.has(event.callId)) changes.add(event.callId);
-    }
-  } catch (error) {
-    changes.fail(error instanceof Error ? error : new Error(messageOf(error)));
-  }
+  return {
+    ...changes,
+    add: (callId) => {
+      if (ours.has(callId)) changes.add(callId);
+    },
+  };
 }
 
 function lookRegularly(ports: ExecutionPorts, changes: Changes): () => void {
@@ -130,13 +138,17 @@ export function takeViews(session: Session, calls: readonly ToolCallView[]): voi
   throw new CountersignError({ code: 'not-found', message });
 }
 
-/** An edit that passed the server's schema can still fail the tool's own checks: then the client is not given it. */
+/**
+ * An edit that passed the server's schema can still fail the tool's own checks: then the client is not given it.
+ * Answers with the calls that have their failure now.
+ */
 async function refuseInvalidEdits(
-  ports: ExecutionPorts,
+  requests: Requests,
   session: Session,
   tools: ReadonlyMap<string, GateTool>,
   signal: AbortSignal,
-): Promise<void> {
+): Promise<readonly string[]> {
+  const refused: string[] = [];
   for (const view of session.views.values()) {
     if (view.originalArguments === undefined || !isForClient(view, tools)) continue;
     const checked = await tools.get(view.toolName)?.check(view.arguments);
@@ -147,7 +159,8 @@ async function refuseInvalidEdits(
       message: 'The edited arguments do not match the schema of the tool',
       issues,
     };
-    await ports.requester.submitOutput(view.callId, { status: 'failed', error }, { signal });
-    await refresh(ports, session, new Set([view.callId]), signal);
+    await requests.output(view.callId, { status: 'failed', error }, { signal });
+    refused.push(view.callId);
   }
+  return refused;
 }

@@ -61,6 +61,11 @@ export function stateOfRun(run: RunView, agentId: string, batchId: string | unde
 /** The calls of one model step, as the model's answer has them. */
 export interface Step {
   readonly runId: string;
+  /**
+   * Names the request: its idempotency key over HTTP, its `ce_id` on Kafka. Store it first, and give it again with the
+   * same step after a crash; without it one is made. The same calls are the same calls in either case.
+   */
+  readonly requestId?: string | undefined;
   readonly batchId?: string | undefined;
   readonly batchMode?: BatchMode | undefined;
   /** The conversation, for predicates. It stays here. */

@@ -54,6 +54,8 @@ export interface Transport {
   readonly send: (request: TransportRequest) => Promise<unknown>;
   /** One attempt at a streaming GET. */
   readonly open: (request: StreamRequest) => Promise<Response>;
+  /** From now on no read is answered from before this position of the log, which was heard of elsewhere. */
+  readonly noticePosition: (position: string) => void;
 }
 
 const attemptsDefault = 5;
@@ -119,7 +121,15 @@ export function createTransport(options: TransportOptions): Transport {
       await sleep(clock, outcome.delayMs ?? backoffMs(attempt, random, requestBackoff), request.signal);
     }
   };
-  return { clock, random, send, open };
+  return {
+    clock,
+    random,
+    send,
+    open,
+    noticePosition: (heard) => {
+      position.latest = later(position.latest, heard);
+    },
+  };
 }
 
 async function readAnswer(response: Response): Promise<Attempt> {

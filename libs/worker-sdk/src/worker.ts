@@ -5,11 +5,14 @@ import { submitFailure, submitOutput } from './client-output.js';
 import { CountersignError } from './errors.js';
 import type { ExecutionPorts } from './execution.js';
 import type { GateTool } from './gate-tool.js';
+import { openKafkaRequests } from './kafka/open-requests.js';
+import type { KafkaOptions } from './kafka/options.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
 import { silentLog, type WorkerLog } from './log.js';
 import { outcomeOf, type Session, type StepOutcome } from './outcome.js';
 import { planStep } from './plan.js';
 import { requestStep } from './request-step.js';
+import { requestsOverHttp } from './requests.js';
 import { createSessions, takeViews } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
 import { createTransport, type TransportOptions } from './transport.js';
@@ -23,6 +26,11 @@ export interface WorkerOptions extends TransportOptions {
   /** For whom the calls are requested. */
   readonly agentId: string;
   readonly tools: readonly GateTool[];
+  /**
+   * Ask over Kafka instead of HTTP: requests are published, and events wake the waits. Claims, outcomes and looks stay
+   * with HTTP. Needs kafkajs 2 beside this package.
+   */
+  readonly kafka?: KafkaOptions | undefined;
   /** Default: silent. */
   readonly log?: WorkerLog | undefined;
   /** How long a claim lasts without a renewal; it is renewed after a third of it. Default: 60,000. */
@@ -67,9 +75,16 @@ export interface Worker {
   readonly submitFailure: (callId: string, error: unknown) => Promise<void>;
   /** Asks again about a call that expired: a new approval of the same call. Its state is good for `wait` again. */
   readonly requestAgain: (callId: string, question?: RequestApprovalBody) => Promise<void>;
+  /** Cancels a call that nobody has claimed. */
+  readonly cancel: (callId: string, reason: string) => Promise<void>;
+  /** Cancels all open calls of a run. */
+  readonly cancelRun: (runId: string, reason: string) => Promise<void>;
   /** The API under `token`, for everything else. */
   readonly client: Client;
-  /** Stops waits, aborts the signals of running tools, and resolves once they have reported, or after `graceMs` (10 s). */
+  /**
+   * Stops waits, aborts the signals of running tools, and resolves once they have reported, or after `graceMs` (10 s).
+   * With `kafka` it MUST be called: the connections keep the process alive.
+   */
   readonly close: (graceMs?: number) => Promise<void>;
 }
 
@@ -104,7 +119,12 @@ export function createWorker(options: WorkerOptions): Worker {
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
-  const sessions = createSessions(ports, tools);
+  const { kafka, agentId } = options;
+  const requests =
+    kafka === undefined
+      ? requestsOverHttp(client)
+      : openKafkaRequests({ kafka, client, transport, agentId, log: ports.log });
+  const sessions = createSessions(ports, requests, tools);
   const within = createWithin(ports.clock, stopping.signal);
 
   const answer = (session: Session): StepOutcome => outcomeOf(session, tools);
@@ -120,8 +140,8 @@ export function createWorker(options: WorkerOptions): Worker {
     return answer(session);
   };
   const step = async (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> => {
-    const plan = await planStep(asked, tools, options.agentId);
-    const { state, views } = await requestStep(client, options.agentId, asked, plan, limits);
+    const plan = await planStep(asked, tools, agentId);
+    const { state, views } = await requestStep(requests, agentId, asked, plan, limits);
     const session: Session = { state, views: new Map() };
     takeViews(session, views);
     await within(limits, (signal) => sessions.settle(session, signal));
@@ -158,11 +178,11 @@ export function createWorker(options: WorkerOptions): Worker {
       const view = await client.getRun(runId, { signal: limits.signal });
       return resume(stateOfRun(view, options.agentId, limits.batchId), limits);
     },
-    submitOutput: (callId, output) => submitOutput(client, callId, output),
-    submitFailure: (callId, error) => submitFailure(client, callId, error),
-    requestAgain: async (callId, question = {}) => {
-      await client.requestApproval(callId, question);
-    },
+    submitOutput: (callId, output) => submitOutput(requests, callId, output),
+    submitFailure: (callId, error) => submitFailure(requests, callId, error),
+    requestAgain: (callId, question = {}) => requests.approval(callId, question),
+    cancel: (callId, reason) => requests.cancel(callId, reason),
+    cancelRun: (runId, reason) => requests.cancelRun(runId, reason),
     close: async (graceMs = 10_000) => {
       stopping.abort(new Error('the worker is closed'));
       const cancel = ports.clock.setTimer(graceMs, () => {
@@ -170,6 +190,7 @@ export function createWorker(options: WorkerOptions): Worker {
       });
       await sessions.idle().finally(cancel);
       stopped.abort(new Error('the worker is closed'));
+      await requests.close();
     },
   };
 }

@@ -56,6 +56,7 @@ export function after(before: Standing, event: CallEvent): Standing {
       return permission(before, 'expired');
     case 'ToolCallCancelled':
       return permission(before, 'cancelled');
+    case 'ApprovalDescribed':
     case 'ResponseWithdrawn':
     case 'ApprovalEscalated':
     case 'ApproversReminded':

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach } from '@jest/globals';
+import { afterAll, afterEach } from '@jest/globals';
 
 type Undo = () => void | Promise<void>;
 
@@ -14,17 +14,24 @@ export function onCleanup(undo: Undo): void {
 
 /** Undoes everything after each test of the calling spec. */
 export function cleanUpAfterEach(): void {
-  afterEach(async () => {
-    const failures: unknown[] = [];
-    for (const undo of undos.splice(0).reverse()) {
-      try {
-        await undo();
-      } catch (error) {
-        failures.push(error);
-      }
+  afterEach(undoAll, 60_000);
+}
+
+/** Undoes everything after the last test of the calling spec, whose tests share one installation. */
+export function cleanUpAfterAll(): void {
+  afterAll(undoAll, 60_000);
+}
+
+async function undoAll(): Promise<void> {
+  const failures: unknown[] = [];
+  for (const undo of undos.splice(0).reverse()) {
+    try {
+      await undo();
+    } catch (error) {
+      failures.push(error);
     }
-    if (failures.length > 0) throw new AggregateError(failures, 'the test could not be cleaned up');
-  }, 60_000);
+  }
+  if (failures.length > 0) throw new AggregateError(failures, 'the tests could not be cleaned up');
 }
 
 /** A folder that is gone after the test. */

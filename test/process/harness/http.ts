@@ -7,6 +7,7 @@ export interface HttpRequest {
   readonly path: string;
   readonly token?: string;
   readonly idempotencyKey?: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
   /** Without an answer by then the connection counts as broken. Default 10 s. */
   readonly timeoutMs?: number;
@@ -54,8 +55,9 @@ export function createHttp(port: number): Http {
   };
 }
 
-function headersOf({ token, idempotencyKey }: HttpRequest, text: string | undefined): Record<string, string> {
+function headersOf({ token, idempotencyKey, headers }: HttpRequest, text: string | undefined): Record<string, string> {
   return {
+    ...headers,
     ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
     ...(idempotencyKey === undefined ? {} : { 'idempotency-key': idempotencyKey }),
     ...(text === undefined

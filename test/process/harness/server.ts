@@ -21,6 +21,8 @@ export interface Exit {
 export interface ServerOptions {
   readonly folder: string;
   readonly port: number;
+  /** What is started; default: `start standalone`. */
+  readonly args?: readonly string[];
   /** On top of folder and port; nothing else of the runner's `COUNTERSIGN_…` gets through. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -39,9 +41,9 @@ export interface Server {
   readonly stop: (signal?: NodeJS.Signals) => Promise<Exit>;
 }
 
-/** Starts `countersign start standalone` as users do. It is killed after the test when it still runs. */
+/** Starts `countersign start standalone`, or what else is named, as users do. It is killed after the test when it still runs. */
 export function startServer(options: ServerOptions): Server {
-  const child = spawn(process.execPath, [cli, 'start', 'standalone'], {
+  const child = spawn(process.execPath, [cli, ...(options.args ?? ['start', 'standalone'])], {
     cwd: options.folder,
     env: environmentOf(options),
     // With the channel and COUNTERSIGN_LAUNCHED the process notices when a runner that was killed left it behind.

@@ -42,9 +42,10 @@ export interface Installation {
 export async function install(
   env: Readonly<Record<string, string>> = {},
   folder: string = temporaryFolder(),
+  givenPort?: number,
 ): Promise<Installation> {
   const dataFolder = join(folder, 'data');
-  const port = await freePort();
+  const port = givenPort ?? (await freePort());
   let server = await startReadyServer({ folder, port, env });
   const [tokens, journal, http] = [readTokens(folder), createJournal(), createHttp(port)];
   const ledger = createLedger(http, tokens, journal, 'key');

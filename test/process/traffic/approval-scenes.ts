@@ -4,8 +4,8 @@ import type { RespondBody, ToolCallState, ToolCallView } from '@countersign/cont
 import { accepted, claim, execute, pendingIdOf, report, requestOne, run, someArguments, someCall } from './scene.js';
 import type { Scene, Stage } from './scene.js';
 
-/** Longer than any short deadline and a few restarts in a row. */
-const patienceMs = 30_000;
+/** Longer than any short deadline and many restarts in a row. */
+const patienceMs = 90_000;
 
 /** Asks until the call is decided or settled. A call that never gets there goes to the journal. */
 export async function waitFor(stage: Stage, callId: string, until: 'decided' | 'settled'): Promise<ToolCallView> {

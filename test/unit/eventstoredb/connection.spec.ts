@@ -38,12 +38,19 @@ describe('the connection', () => {
     const server = await startServer();
     const wedged: string[] = [];
     const { store, log } = await openReadyStore(server.url, {
-      timeouts: { appendMs: 20, readMs: 20 },
+      timeouts: { appendMs: 20, readMs: 20, wedgedMs: 1500 },
       onWedged: (why) => wedged.push(why),
     });
     server.setFaults({ append: 'hang', read: 'hang' });
-    for (let count = 0; count < 12; count += 1) await store.append(sampleStream(), noStream, sampleEvents(1));
-    expect(wedged).toEqual([expect.stringContaining('3 new clients')]);
+    const append = (): Promise<unknown> => store.append(sampleStream(), noStream, sampleEvents(1));
+    // More than three clients, used up at once: the server may only be starting again.
+    await Promise.all(Array.from({ length: 3 }, append));
+    await Promise.all(Array.from({ length: 3 }, append));
+    await Promise.all(Array.from({ length: 3 }, append));
+    expect(wedged).toEqual([]);
+    while (wedged.length === 0) await append();
+    await append();
+    expect(wedged).toEqual([expect.stringMatching(/[0-9]+ new clients/)]);
     expect(store.health()).toMatchObject({ status: 'unavailable' });
     expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(1);
   });

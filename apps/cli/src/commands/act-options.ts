@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Runner } from '../runner.js';
+import { startHelp } from '../start.js';
 
 /** The commands that change more than one answer: cancel, reconcile, start. */
 export function addActCommands(program: Command, runner: Runner): void {
@@ -41,14 +42,20 @@ Example:
   program
     .command('start [role]')
     .description('start the server; the role is standalone (everything in one process) unless named')
-    .addHelpText(
-      'after',
-      `
-Examples:
-  countersign start
-  COUNTERSIGN_PORT=8080 COUNTERSIGN_DATA=/var/lib/countersign countersign start`,
-    )
-    .action(async (role: string | undefined) =>
-      runner.alone(async () => (await import('../start.js')).startCommand(role ?? 'standalone')),
+    .option('--print-config', 'print the effective configuration as JSON, secrets masked, and end')
+    .addHelpText('after', startHelp)
+    .action(async (role: string | undefined, options: { printConfig?: boolean }) =>
+      runner.alone(async () => (await import('../start.js')).startCommand(role ?? 'standalone', options)),
+    );
+  program
+    .command('tokens')
+    .description('the tokens file of a cluster, which all gateways share')
+    .command('create <file>')
+    .description('make a tokens file with three random tokens, agent, me and worker, where there is none')
+    .addHelpText('after', '\nExample:\n  countersign tokens create /etc/countersign/tokens.json')
+    .action(async (file: string) =>
+      runner.alone(async () =>
+        (await import('../start.js')).createTokensCommand(file, (text) => process.stdout.write(text)),
+      ),
     );
 }

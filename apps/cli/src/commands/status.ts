@@ -16,6 +16,8 @@ interface Status {
   /** What the server waits for; empty when it is ready. */
   readonly notReady: readonly string[];
   readonly version: string | null;
+  /** How each channel is doing, as far as this process knows: `ok`, `failing` or `off`. */
+  readonly channels: Readonly<Record<string, string>>;
   readonly signedIn: boolean;
   /** Null: the token may not see approvals. */
   readonly pending: number | null;
@@ -29,8 +31,9 @@ interface Status {
 export async function status(invocation: Invocation): Promise<ExitCode> {
   const { client } = invocation;
   const [readiness, version] = await Promise.all([readReadiness(client), readVersion(client)]);
+  const channels = readiness.ready ? await readChannels(client) : {};
   const pending = readiness.ready ? await readPending(client) : { ...nothingSeen, signedIn: true };
-  const found: Status = { url: client.url, ...readiness, version, ...pending };
+  const found: Status = { url: client.url, ...readiness, version, channels, ...pending };
   invocation.printJson(found);
   invocation.print(...statusLines(found, client.serverNow()));
   if (!found.ready) return exitCodes.notReady;
@@ -75,6 +78,23 @@ async function readVersion(client: LedgerClient): Promise<string | null> {
   }
 }
 
+const channelState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
+
+/** A dead channel makes no server unready: it is told here. */
+async function readChannels(client: LedgerClient): Promise<Readonly<Record<string, string>>> {
+  const response = await client.open('/metrics', { anyStatus: true });
+  const text = await response.text();
+  if (!response.ok) return {};
+  return Object.fromEntries([...text.matchAll(channelState)].map(([, channel = '', state = '']) => [channel, state]));
+}
+
+function channelLines(channels: Status['channels']): Line[] {
+  return Object.entries(channels).map(([channel, state]) => {
+    const text = `  channel   ${printable(channel)}: ${state}`;
+    return state === 'ok' ? { text } : { text, tone: 'red' };
+  });
+}
+
 type Pending = Pick<Status, 'signedIn' | 'pending' | 'pendingIsExact' | 'oldestRequestedAt' | 'oldestAgeMs'>;
 
 const nothingSeen: Pending = {
@@ -111,6 +131,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
     found.ready ? { text: '  ready     yes', tone: 'green' } : { text: `  ready     no${waits}`, tone: 'red' },
     { text: `  version   ${printable(found.version ?? 'unknown')}` },
     { text: `  pending   ${pendingWords(found, nowMs)}` },
+    ...channelLines(found.channels),
   ];
 }
 

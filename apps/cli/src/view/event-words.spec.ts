@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { toolCallEventTypes } from '@countersign/contracts';
+import { eventTypes } from '@countersign/contracts';
 import { approvalOf, eventOf } from '../testing/fixtures.js';
 import { eventWords } from './event-words.js';
 
@@ -38,12 +38,27 @@ describe('an event in words', () => {
       { reason: 'the lease is over' },
       'nobody knows whether it ran; a person reconciles: the lease is over',
     ],
+    [
+      'RequestRefused',
+      { requestId: 'r-1', code: 'forbidden', detail: 'not yours', toolCallIds: [] },
+      'request r-1 was refused (forbidden): not yours',
+    ],
+    [
+      'RunCancelled',
+      { runId: 'r', callIds: ['tc_a', 'tc_b'], reason: 'the user left', cancelledBy: 'agent' },
+      'agent cancelled the run, 2 calls of it open: the user left',
+    ],
+    [
+      'ApprovalDescribed',
+      { describedBy: 'agent', reason: null, description: 'to free space' },
+      'agent adds: to free space',
+    ],
     ['FromTheFuture', { a: '\u202e' }, '{"approvalId":"apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1","a":"⟦U+202E⟧"}'],
   ])('%s', (type, data, words) => {
     expect(saying(type, data)).toBe(words);
   });
 
-  it.each(toolCallEventTypes)('%s is told even when its data is not what we know', (type) => {
+  it.each(eventTypes)('%s is told even when its data is not what we know', (type) => {
     expect(saying(type, {})).not.toContain('undefined');
     expect(eventWords({ ...eventOf(approvalOf(), type, 1), data: JSON.parse('null') as never })).not.toContain(
       'undefined',

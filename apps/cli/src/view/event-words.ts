@@ -34,6 +34,7 @@ const words: Readonly<Record<string, Words>> = {
     withWhy(`blocked by rule ${reader(memberOf(data, 'verdict'))('ruleId')}`, read('reason')),
   ApprovalRequested: (read) =>
     `people are asked${read('expiresAt') === '' ? '' : ` until ${timeWords(read('expiresAt'))}`} (${read('approvalId')})`,
+  ApprovalDescribed: (read) => withWhy(`${read('describedBy')} adds`, read('reason') || read('description')),
   ApprovalResponded: respondedWords,
   ResponseWithdrawn: (read) => `${read('withdrawnBy')} took the answer back`,
   ApprovalExpired: () => 'nobody answered in time: counts as no',
@@ -47,8 +48,26 @@ const words: Readonly<Record<string, Words>> = {
   ExecutionFailed: (read) => `error ${read('error')}`,
   ExecutionLapsed: (read) => `attempt ${read('attempt')} reported nothing: may be tried again`,
   ExecutionOutcomeUnknown: (read) => withWhy('nobody knows whether it ran; a person reconciles', read('reason')),
+  NotificationDelivered: (read) => `${read('kind')}: sent to ${toWhom(read)}`,
+  NotificationUpdated: (read) => `${read('kind')}: the copy in ${read('channelId')} now shows how it stands`,
+  NotificationFailed: (read) => `${read('kind')}: not sent to ${toWhom(read)} (${read('reason')})`,
+  NotificationClaimed: (read) => `${read('kind')}: ${read('notifierId')} sends it to ${toWhom(read)}`,
+  RequestRefused: (read) => withWhy(`request ${read('requestId')} was refused (${read('code')})`, read('detail')),
+  RunCancelled: (read, data) =>
+    withWhy(`${read('cancelledBy')} cancelled the run, ${callsWords(memberOf(data, 'callIds'))}`, read('reason')),
   ExecutionReconciled: (read) => withWhy(`${read('reconciledBy')} says: ${read('status')}`, read('note')),
 };
+
+/** How many calls were open when it was cancelled; each says by itself whether it still could be. */
+function callsWords(callIds: unknown): string {
+  const count = Array.isArray(callIds) ? callIds.length : 0;
+  return `${String(count)} ${count === 1 ? 'call' : 'calls'} of it open`;
+}
+
+function toWhom(read: Read): string {
+  const person = read('recipient');
+  return person === '' ? read('channelId') : `${read('channelId')} (${person})`;
+}
 
 function respondedWords(read: Read, data: unknown): string {
   const decision = memberOf(data, 'decision');

@@ -211,7 +211,6 @@ describe('what HTTP knows and this API does not', () => {
   });
 
   it.each([
-    '/',
     '/v1',
     '/v1/',
     '/v2/tool-calls',

@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Actor } from '@countersign/commands';
-import { ProblemError } from '@countersign/shell';
+import { ProblemError, sendText } from '@countersign/shell';
+import type { TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Answer } from '../answer.js';
@@ -22,7 +23,7 @@ export interface ApiRequest extends FastifyRequest {
   startedAtMs: number;
   /** The id of its route in the table; `none` until the guard has looked. */
   routeId: string;
-  endSpan: ((status: number) => void) | undefined;
+  endSpan: ((answer: TracedAnswer) => void) | undefined;
   readonly raw: IncomingMessage;
 }
 
@@ -125,23 +126,28 @@ export function positionOf(name: string, value: string | string[]): number {
 /** Sends an answer as it is: one JSON text, no serializer in between. */
 export function send({ ports, isDraining }: Exchange, request: ApiRequest, reply: FastifyReply, answer: Answer): void {
   const { status, body, position } = answer;
-  if (position !== undefined) void reply.header('countersign-position', position);
-  if (isDraining()) void reply.header('connection', 'close');
-  void reply
-    .code(status)
-    // Without the charset fastify would add it, each time anew.
-    .header('content-type', `application/${status >= 400 ? 'problem+json' : 'json'}; charset=utf-8`)
-    .send(JSON.stringify(body));
+  const headers: string[] = [];
+  if (position !== undefined) headers.push('countersign-position', String(position));
+  if (isDraining()) headers.push('connection', 'close');
+  sendText(reply, { status, contentType: status >= 400 ? problemJson : json, text: JSON.stringify(body), headers });
   if (status === 403) logForbidden(ports, request, answer);
-  answered(ports, request, status);
+  answered(ports, request, status, body);
 }
 
+const [json, problemJson] = ['application/json; charset=utf-8', 'application/problem+json; charset=utf-8'];
+
 /** Counts an answered request, and ends its span. */
-export function answered({ metrics }: GatewayPorts, request: ApiRequest, status: number): void {
+export function answered({ metrics }: GatewayPorts, request: ApiRequest, status: number, body?: unknown): void {
   // What the server refused before it looked at the request has no start.
   if (request.startedAtMs > 0)
     metrics.requestAnswered(request.routeId, status, performance.now() - request.startedAtMs);
-  request.endSpan?.(status);
+  request.endSpan?.({ status, callIds: callIdsIn(body) });
+}
+
+/** The ids of the calls in an answer. */
+function callIdsIn(body: unknown): string[] {
+  const { calls = [] } = (body ?? {}) as { readonly calls?: readonly { readonly callId: string }[] };
+  return calls.map(({ callId }) => callId);
 }
 
 function logForbidden({ log }: GatewayPorts, { actor, routeId }: ApiRequest, { code }: Answer): void {

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
+import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
 import { EventStoreDamagedError, EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
@@ -8,6 +9,9 @@ import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter, createHttpServer, createNestLogger } from '@countersign/shell';
 import type { HttpServer, Refused } from '@countersign/shell';
 import { createGateway } from '../gateway.js';
+import { addChannels } from '../channels/channel-routes.js';
+import { addInbox } from '../inbox/add-inbox.js';
+import type { InboxOptions } from '../inbox/add-inbox.js';
 import type { GatewayPorts } from '../ports.js';
 import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
@@ -23,6 +27,7 @@ export interface GatewayAddress {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
+  readonly inbox?: InboxOptions;
 }
 
 /** The API as a server. */
@@ -44,7 +49,8 @@ const finishMsMax = 10_000;
  * const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 7400 });
  * await app.listen();
  */
-export async function createGatewayApp(ports: GatewayPorts, { host, port }: GatewayAddress): Promise<GatewayApp> {
+export async function createGatewayApp(ports: GatewayPorts, address: GatewayAddress): Promise<GatewayApp> {
+  const { host, port, inbox = {} } = address;
   const gateway = createGateway(ports);
   const filter = new ProblemFilter(ports.log, {
     known: (error) => knownError(ports, error),
@@ -57,7 +63,9 @@ export async function createGatewayApp(ports: GatewayPorts, { host, port }: Gate
     filter,
     methodsOf: createMethodsOf(allRoutes),
   });
-  readRequests(server, ports);
+  readRequests(server, ports, inbox.publicUrl);
+  await addInbox(server.fastify, ports, inbox);
+  if (ports.channels !== undefined) await addChannels(server.fastify, ports, ports.channels, inbox.publicUrl);
   const options: Pick<NestApplicationOptions, 'bodyParser' | 'logger' | 'abortOnError'> = {
     bodyParser: false,
     logger: createNestLogger(ports.log),
@@ -97,7 +105,7 @@ export async function createGatewayApp(ports: GatewayPorts, { host, port }: Gate
 }
 
 /** What comes before the guard: who sends it, before a byte of the body is read; then the body. */
-function readRequests({ fastify }: HttpServer, ports: GatewayPorts): void {
+function readRequests({ fastify }: HttpServer, ports: GatewayPorts, publicUrl: URL | undefined): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyBytes', undefined);
   fastify.decorateRequest('bodyLength', 0);
@@ -107,11 +115,26 @@ function readRequests({ fastify }: HttpServer, ports: GatewayPorts): void {
   fastify.addHook('onRequest', (received, _reply, done) => {
     const request = received as ApiRequest;
     request.startedAtMs = performance.now();
-    done(
-      attempt(() => {
-        // The other paths are public; the guard asks for an actor wherever there is none.
-        if (request.url.startsWith('/v1/')) request.actor = authenticate(ports, request);
-      }),
+    let proving: Promise<Actor> | undefined;
+    const failure = attempt(() => {
+      // The other paths are public; the guard asks for an actor wherever there is none.
+      if (!request.url.startsWith('/v1/')) return;
+      const actor = authenticate(ports, request, publicUrl);
+      if (actor instanceof Promise) proving = actor;
+      else request.actor = actor;
+    });
+    if (proving === undefined) {
+      done(failure);
+      return;
+    }
+    proving.then(
+      (actor) => {
+        request.actor = actor;
+        done();
+      },
+      (error: unknown) => {
+        done(error as Error);
+      },
     );
   });
   fastify.addContentTypeParser('application/json', { parseAs: 'buffer' }, (received, bytes, done) => {

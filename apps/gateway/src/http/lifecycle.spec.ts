@@ -46,9 +46,11 @@ describe('when something is wrong inside', () => {
 
   it('readiness names what is not well', async () => {
     let health: StoreHealth = { status: 'read-only', why: 'damaged at 17' };
+    let laterMs = 0;
     const { api } = await open({
       change: (ports) => ({
         ...ports,
+        clock: { ...ports.clock, monotonic: () => ports.clock.monotonic() + laterMs },
         store: { ...ports.store, health: () => health, head: async () => 1_000_000 },
         checks: [
           { name: 'deadlines', check: () => ({ status: 'ok' }) },
@@ -56,6 +58,9 @@ describe('when something is wrong inside', () => {
         ],
       }),
     });
+    const first = await api.send('GET', '/readyz', { as: null });
+    expect(first).toMatchObject({ status: 503, body: { checks: { 'read-model': { status: 'ok' } } } });
+    laterMs = 11_000;
     const reply = await api.send('GET', '/readyz', { as: null });
     expect(reply).toMatchObject({
       status: 503,
@@ -63,7 +68,7 @@ describe('when something is wrong inside', () => {
         code: 'unavailable',
         checks: {
           'event-store': { status: 'failing', why: 'read-only: damaged at 17' },
-          'read-model': { status: 'failing', why: '1000000 positions behind the log' },
+          'read-model': { status: 'failing', why: 'behind the log for 11 s' },
           deadlines: { status: 'ok' },
           bus: { status: 'failing', why: 'no broker' },
         },

@@ -1,7 +1,8 @@
 import type { CanActivate, ExecutionContext } from '@nestjs/common';
 import { ProblemError } from '@countersign/shell';
 import type { GatewayPorts } from '../ports.js';
-import { mayUse } from '../route.js';
+import { mayUse, templateOf } from '../route.js';
+import type { Route } from '../route.js';
 import { routeOf } from './endpoint.js';
 import type { ApiRequest } from './exchange.js';
 
@@ -19,7 +20,7 @@ export class RolesGuard implements CanActivate {
     const { actor } = request;
     if (route !== undefined) {
       request.routeId = route.id;
-      request.endSpan = this.#ports.tracing?.requestStarted(route.id, request.headers.traceparent);
+      request.endSpan = this.#startSpan(route, request);
     }
     if (route?.roles === 'public') return true;
     if (actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
@@ -31,5 +32,14 @@ export class RolesGuard implements CanActivate {
     );
     this.#ports.metrics.refusedAtTheDoor('forbidden');
     throw new ProblemError('forbidden', needed);
+  }
+
+  /** Of what is asked of the ledger: a stream has no end to wait for, and probes would drown the rest. */
+  #startSpan(route: Route, { params, headers }: ApiRequest): ApiRequest['endSpan'] {
+    const { tracing } = this.#ports;
+    if (tracing === undefined || route.stream !== undefined || route.roles === 'public') return undefined;
+    const ids = params as Readonly<Record<string, string>>;
+    const { traceparent } = headers;
+    return tracing.requestStarted({ method: route.method, route: templateOf(route), traceparent, ids });
   }
 }

@@ -291,11 +291,24 @@ describe('operations', () => {
   });
 });
 
-it('answers are kept out of caches and frames', async () => {
-  const { headers } = await api.send('GET', '/v1/approvals', { as: 'ann' });
+it.each([
+  ['answers', '/v1/approvals', 'ann'],
+  ['refusals', '/v1/approvals', null],
+  ['paths that are none', '/v1/nothing', 'ann'],
+  ['probes', '/healthz', null],
+  ['streams of events', '/v1/events', 'ann'],
+  ['streams of lines', '/v1/audit/events', 'auditor'],
+])('%s are kept out of caches and frames', async (_, path, as) => {
+  const away = new AbortController();
+  const { headers } = await fetch(`${world.url}${path}`, {
+    headers: as === null ? {} : { authorization: `Bearer ${as}-token` },
+    signal: away.signal,
+  });
+  away.abort();
   expect(Object.fromEntries(headers)).toMatchObject({
     'cache-control': 'no-store',
     'x-content-type-options': 'nosniff',
+    'x-frame-options': 'DENY',
     'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
   });
   expect(headers.get('access-control-allow-origin')).toBeNull();

@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import { eventTypes } from '@countersign/contracts';
+import { safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
@@ -59,10 +60,10 @@ function typesOf(list: string): ReadonlySet<string> {
 /** Takes the socket from fastify: what follows has no end and no length. */
 function openSink(reply: FastifyReply): EventSink {
   const { raw } = reply;
-  for (const [name, value] of Object.entries(reply.getHeaders())) if (value !== undefined) raw.setHeader(name, value);
   reply.hijack();
   // A proxy that waits for a full buffer would hold events back.
-  raw.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' });
+  const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
+  raw.writeHead(200, { ...safeHeaders, ...headers });
   // A broken connection is told by `close`; an error without a listener would end the process.
   raw.on('error', () => undefined);
   return {

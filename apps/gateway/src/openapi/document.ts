@@ -1,10 +1,10 @@
-import { eventViewSchema } from '@countersign/contracts';
+import { createSchemaBook, eventViewSchema } from '@countersign/contracts';
+import type { JsonSchema, SchemaBook } from '@countersign/contracts';
 import type { z } from 'zod';
+import { templateOf } from '../route.js';
 import type { Route } from '../route.js';
 import { allRoutes } from '../routes.js';
 import { responsesOf } from './responses.js';
-import { createSchemaBook } from './schemas.js';
-import type { JsonSchema, SchemaBook } from './schemas.js';
 
 /** The OpenAPI document of the API. */
 export interface OpenApiDocument {
@@ -33,7 +33,7 @@ export function createOpenApiDocument(): OpenApiDocument {
   const book = createSchemaBook();
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of allRoutes) {
-    const path = route.path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
+    const path = templateOf(route);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book) };
   }
   // What the data of a stream is; no response has it as its JSON.
@@ -42,8 +42,11 @@ export function createOpenApiDocument(): OpenApiDocument {
     openapi: '3.1.0',
     info: {
       title: 'Countersign',
-      version: '1.0.0',
-      description: 'The approval ledger for AI agents. Every error is a problem document with a stable `code`.',
+      version: contractVersion,
+      description:
+        'The approval ledger for AI agents. Every error is a problem document with a stable `code`. ' +
+        'The version is that of this contract, not of the product: its first number is the `/v1` of the paths and grows ' +
+        'with a change that breaks clients, its second with an addition.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/' }],
@@ -57,6 +60,9 @@ export function createOpenApiDocument(): OpenApiDocument {
     },
   };
 }
+
+/** Of the API, v1: semantic versioning of what clients can rely on. */
+const contractVersion = '1.0.0';
 
 const sharedHeaders = {
   Position: {

@@ -1,8 +1,7 @@
-import type { ErrorCode } from '@countersign/contracts';
+import type { ErrorCode, JsonSchema, SchemaBook } from '@countersign/contracts';
 import { problemSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import type { Route } from '../route.js';
-import type { JsonSchema, SchemaBook } from './schemas.js';
 
 /** The codes that a route can answer with: its own, and those that reading, proving and repeating a request bring. */
 export function codesOf(route: Route): readonly ErrorCode[] {

@@ -4,9 +4,9 @@ import {
   respondInBulkSchema,
   respondSchema,
 } from '@countersign/contracts';
+import { oversizeEdit } from '@countersign/shell';
 import { approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
-import { oversizeEdit } from '../size-limits.js';
 
 const vote = [
   'unknown-approval',
@@ -29,7 +29,7 @@ export const approvalRoutes = {
     method: 'GET',
     path: '/v1/approvals',
     tag: 'Approvals',
-    summary: 'List approvals, oldest first',
+    summary: 'List approvals, oldest first unless the newest are asked for',
     roles: ['approver', 'auditor', 'admin'],
     query: listApprovalsQuerySchema,
     answers: { 200: approvalPageSchema },

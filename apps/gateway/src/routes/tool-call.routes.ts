@@ -7,9 +7,9 @@ import {
   runViewSchema,
   toolCallViewSchema,
 } from '@countersign/contracts';
+import { oversizeCalls } from '@countersign/shell';
 import { cancelledRunSchema, toolCallsSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
-import { oversizeCalls } from '../size-limits.js';
 
 /** What agents do with their calls and runs. */
 export const toolCallRoutes = {

@@ -17,6 +17,7 @@ import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
 import { createGatewayApp } from '../http/gateway-app.js';
 import type { GatewayApp } from '../http/gateway-app.js';
+import type { InboxOptions } from '../inbox/add-inbox.js';
 import { createGatewayMetrics } from '../metrics.js';
 import type { GatewayPorts } from '../ports.js';
 import { createIdempotencyStore } from '../sqlite/idempotency-store.js';
@@ -66,6 +67,7 @@ export interface WorldOptions {
   /** How long the read model takes to apply what was recorded; by default no time at all. */
   readonly projectionMs?: number;
   readonly change?: (ports: GatewayPorts) => GatewayPorts;
+  readonly inbox?: InboxOptions;
 }
 
 /** Opens it; the folder is removed on close, unless it was given. */
@@ -106,7 +108,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     log,
   };
   const ports = options.change?.(given) ?? given;
-  const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 0 });
+  const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 0, inbox: options.inbox ?? {} });
   const url = await app.listen();
   const close = async (): Promise<void> => {
     await app.close();

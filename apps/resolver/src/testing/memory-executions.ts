@@ -40,6 +40,8 @@ export interface MemoryExecutions extends Executions {
 }
 
 export const memoryRunId = 'run-1';
+/** Of every approval. */
+export const memoryApprovalId = 'apr_1';
 
 const refuse = (code: RefusalCode): { status: 'refused'; refusal: Refusal } => ({
   status: 'refused',
@@ -122,7 +124,10 @@ export function createMemoryExecutions(clock: Clock): MemoryExecutions {
 function toExecutable(recorded: Recorded | undefined): ExecutableCall | undefined {
   if (recorded === undefined) return undefined;
   const { toolName, idempotent = false, siblings = [] } = recorded.call;
-  return { toolName, idempotent, siblings, claimable: recorded.state === 'claimable' };
+  return {
+    ...{ toolName, idempotent, siblings, claimable: recorded.state === 'claimable' },
+    granted: recorded.state === 'pending' ? [] : [memoryApprovalId],
+  };
 }
 
 function toClaim(callId: string, { call, attempt, leaseUntil }: Recorded): ClaimView {

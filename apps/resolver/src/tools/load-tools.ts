@@ -25,14 +25,15 @@ interface Loading {
 
 /**
  * Loads the tools of a file (`COUNTERSIGN_TOOLS`): modules are imported, schemas compiled and secrets read now, not at
- * the first call. Paths in the file are relative to it.
+ * the first call. Paths in the file are relative to it. Null: no file, no tools.
  * @throws ToolsFileError with all problems at once.
  */
 export async function loadTools(
-  file: string,
+  file: string | null,
   env: Environment,
   ports: ExchangePorts = { clock: createSystemClock() },
 ): Promise<ToolSet> {
+  if (file === null) return noTools;
   const text = await readFile(file, 'utf8').catch((error: unknown) => {
     throw new ToolsFileError(file, [{ path: '', problem: `cannot be read: ${messageOf(error)}` }]);
   });

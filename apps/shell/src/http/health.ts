@@ -1,5 +1,6 @@
-/** How one thing that a process stands on is. */
-export type CheckResult = { readonly status: 'ok' } | { readonly status: 'failing'; readonly why: string };
+/** How one thing that a process stands on is; `note`: what a person may want to know of it all the same. */
+export type CheckResult =
+  { readonly status: 'ok'; readonly note?: string } | { readonly status: 'failing'; readonly why: string };
 
 /** One thing that has to be well before the process may be given work. */
 export interface ReadinessCheck {

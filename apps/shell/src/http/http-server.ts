@@ -3,6 +3,7 @@ import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError, toProblem } from './problem.js';
 import type { ProblemFilter } from './problem-filter.js';
+import { safeHeaders } from './safe-headers.js';
 
 /** What the HTTP side of a process is told. */
 export interface HttpServerOptions {
@@ -29,11 +30,21 @@ const keepAliveTimeoutMs = 72_000;
 const paramLengthMax = 4096;
 
 /**
+ * Nest sets an error handler, but only once it starts: routes that fastify has bound by then would answer 500 to a
+ * refusal. Ours is there from the beginning, and asks the same filter.
+ */
+class OneErrorHandlerAdapter extends FastifyAdapter {
+  override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {
+    return this.getInstance();
+  }
+}
+
+/**
  * Fastify with what every process of ours wants: no body parser but one's own, 404 and 405 before any body is read,
  * headers that keep answers out of caches and frames, and an orderly end.
  */
 export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServerOptions): HttpServer {
-  const adapter = new FastifyAdapter({
+  const adapter = new OneErrorHandlerAdapter({
     bodyLimit: bodyBytesMax,
     // HEAD and OPTIONS are no part of the API: they are answered 405 like any other method that a path does not know.
     exposeHeadRoutes: false,
@@ -51,6 +62,9 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
   });
   const fastify = adapter.getInstance<FastifyInstance>();
   fastify.removeAllContentTypeParsers();
+  fastify.setErrorHandler((error, request, reply) => {
+    filter.answer(error, request, reply);
+  });
   let isDraining = false;
   const sockets = new Set<Socket>();
   fastify.server.on('connection', (socket: Socket) => {
@@ -59,7 +73,6 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
     socket.once('close', () => sockets.delete(socket));
   });
   fastify.addHook('onRequest', (request, reply, done) => {
-    void reply.headers(securityHeaders);
     if (isDraining) {
       void reply.header('connection', 'close');
       done(new ProblemError('unavailable', 'this process is about to stop'));
@@ -68,6 +81,11 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
     } else {
       done();
     }
+  });
+  fastify.addHook('onSend', (_, reply, payload, done) => {
+    // A page brings its own.
+    for (const [name, value] of Object.entries(safeHeaders)) if (!reply.hasHeader(name)) void reply.header(name, value);
+    done(null, payload);
   });
   return {
     adapter,
@@ -82,14 +100,6 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
     isDraining: () => isDraining,
   };
 }
-
-/** Answers are for the one who asked: no cache keeps them, no page frames them, no browser guesses their type. */
-const securityHeaders = {
-  'cache-control': 'no-store',
-  'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-} as const;
 
 function unknownRoute(
   request: FastifyRequest,

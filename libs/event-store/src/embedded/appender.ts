@@ -42,7 +42,8 @@ export interface Appender {
   readonly forget: () => void;
 }
 
-const streamsKept = 50_000;
+/** Those in the middle of their life. One that rested for longer costs a query, and less than to be kept. */
+const streamsKept = 4096;
 
 /**
  * The writer of the log. It knows where the last streams stand, so that most appends cost no query: it is the only one

@@ -8,8 +8,9 @@ export interface RecentEvents {
   readonly readAll: (after: number, limit: number) => readonly RecordedEvent[] | undefined;
 }
 
-const bytesMax = 4_000_000;
-const groupsMax = 1000;
+// A few groups of a busy log. Whoever is further behind reads the file; to keep more for them burdens the garbage collector.
+const bytesMax = 500_000;
+const groupsMax = 256;
 
 interface Group {
   readonly events: readonly RecordedEvent[];
@@ -17,7 +18,7 @@ interface Group {
   readonly bytes: number;
 }
 
-/** Keeps the last groups, up to some megabytes. */
+/** Keeps the last groups, up to half a megabyte. */
 export function createRecentEvents(): RecentEvents {
   let groups: Group[] = [];
   let bytes = 0;

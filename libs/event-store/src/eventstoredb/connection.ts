@@ -14,6 +14,8 @@ export interface EventStoreDbTimeouts {
   readonly probeMs?: number;
   /** How long a subscription may bring nothing before the end of the log is compared with what it brought; default 30 s. */
   readonly silenceMs?: number;
+  /** How long nothing may have been answered, several new clients notwithstanding, before it is said that the process should end; default 10 s. */
+  readonly wedgedMs?: number;
 }
 
 /** One client of the store, watched: a client that is wedged is replaced. */
@@ -42,6 +44,7 @@ export interface ConnectionOptions {
   readonly probeMs: number;
   readonly probe: (client: EventStoreClient, signal: AbortSignal) => Promise<unknown>;
   readonly probeTimeoutMs: number;
+  readonly wedgedMs: number;
   /** New clients did not help either: the process should end, and a new one start. */
   readonly onWedged: (why: string) => void;
 }
@@ -67,11 +70,14 @@ export function createConnection(options: ConnectionOptions): Connection {
   let [failures, replacements] = [0, 0];
   let problem: string | undefined = 'the event store has not answered yet';
   let heardAt = clock.monotonic();
+  let answeredAt = heardAt;
+  let isWedged = false;
   let cancelProbe = (): void => undefined;
 
   const answered = (): void => {
     if (problem !== undefined) log.info({}, 'the event store answers');
     [failures, replacements, problem] = [0, 0, undefined];
+    answeredAt = clock.monotonic();
   };
   const failed = (why: string): void => {
     if (problem === undefined) log.warn({ why }, 'the event store does not answer');
@@ -85,9 +91,11 @@ export function createConnection(options: ConnectionOptions): Connection {
     log.warn({ why, replacements }, 'the client of the event store is replaced');
     old.replaced.abort();
     discard(old.client);
-    if (replacements < replacementsMax) return;
+    // Many calls at once can use several clients up within a second, while the server is merely restarted.
+    if (replacements < replacementsMax || clock.monotonic() - answeredAt < options.wedgedMs) return;
     problem = `no answer from the event store with ${replacements} new clients: ${why}`;
-    if (replacements === replacementsMax) options.onWedged(problem);
+    if (!isWedged) options.onWedged(problem);
+    isWedged = true;
   };
   /** Counts what became of a call on the client that is in use; what an older one does says nothing. */
   const note = (used: Link, error?: unknown): void => {
@@ -97,6 +105,7 @@ export function createConnection(options: ConnectionOptions): Connection {
     if (verdict?.kind === 'not-written') {
       // A server that says no, or a port that nobody listens on: the client works.
       [failures, replacements] = [0, 0];
+      answeredAt = clock.monotonic();
       failed(messageOf(error));
     } else if (verdict?.kind === 'unknown') {
       failures += 1;

@@ -22,6 +22,11 @@ export interface EventStoreDbOptions {
   readonly timeouts?: EventStoreDbTimeouts;
   /** How streams of ours begin; events of others are passed over. */
   readonly streamPrefixes?: readonly string[];
+  /**
+   * False, for a process that shows nobody what it has recorded: an append answers with its revision alone, position 0
+   * and no events, and costs one call instead of two. Default true.
+   */
+  readonly readsBack?: boolean;
   /** No answer although the client was replaced, again and again: end the process, so that a new one starts. */
   readonly onWedged?: (why: string) => void;
   /** The vendor's client; default `@eventstore/db-client`. */
@@ -29,9 +34,16 @@ export interface EventStoreDbOptions {
 }
 
 /** The streams of Countersign. */
-export const streamPrefixes = ['toolCall-', 'policy-', 'refusals-', 'delivery-'] as const;
+export const streamPrefixes = [
+  'toolCall-',
+  'policy-',
+  'refusals-',
+  'runCancellation-',
+  'delivery-',
+  'channel-',
+] as const;
 
-const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_000 };
+const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_000, wedgedMs: 10_000 };
 
 /**
  * The event store over EventStoreDB or KurrentDB. It opens without waiting for the server: `health` says when it answers.
@@ -46,13 +58,14 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const server = withoutSecrets(url);
   const log = options.log.child({ eventStore: server });
   const timeouts = { ...defaults, ...options.timeouts };
-  const prefixes = options.streamPrefixes ?? streamPrefixes;
+  const { streamPrefixes: prefixes = streamPrefixes, readsBack = true } = options;
   const connection = createConnection({
     connect: () => connected(connect, url, server),
     clock,
     log,
     probeMs: timeouts.probeMs,
     probeTimeoutMs: timeouts.readMs,
+    wedgedMs: timeouts.wedgedMs,
     probe: (client, signal) => client.readAll('end', 'backwards', 1, signal),
     onWedged: (why) => {
       log.error({ why }, 'the event store does not answer, and new clients did not help');
@@ -63,7 +76,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const reads = createReads(ports);
   log.info({}, 'the event store is opened');
   return {
-    append: createAppends({ ...ports, reads }),
+    append: createAppends({ ...ports, reads, readsBack }),
     readStream: (stream, fromRevision = 0) => reads.readStream(stream, fromRevision),
     readAll: reads.readAll,
     subscribe: (after, handler) => {

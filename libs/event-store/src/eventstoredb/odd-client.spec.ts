@@ -75,6 +75,31 @@ const foreign: ClientEvent = {
   position: { commit: 1n, prepare: 1n },
 };
 
+describe('a read whose client is replaced meanwhile', () => {
+  it('is made again: an old client that ends it early has not said that nothing follows', async () => {
+    const cutOff = Promise.withResolvers<readonly ClientEvent[]>();
+    const stream = sampleStream();
+    const old: EventStoreClient = {
+      ...quiet,
+      append: () => Promise.reject(new Error('odd')),
+      readStream: () => cutOff.promise,
+      dispose: async () => {
+        cutOff.resolve([]);
+      },
+    };
+    const metadata = { tenant: 'default', commandId: 'command', schemaVersion: 1 };
+    const recorded = { ...foreign, streamId: stream, revision: 0n, metadata };
+    const clients = [old, { ...quiet, readStream: () => Promise.resolve([recorded]) }];
+    const [log, clock] = [createCollectingLog(), createSystemClock()];
+    const store = openEventStoreDb({ url: 'esdb://nowhere', log, clock, connect: () => clients.shift() ?? quiet });
+    const reading = store.readStream(stream);
+    // After three failures in a row, with no answer in between, there is a new client.
+    await Promise.all([1, 2, 3].map(() => store.append(sampleStream(), noStream, sampleEvents(1))));
+    expect(await reading).toHaveLength(1);
+    await store.close();
+  });
+});
+
 describe("a subscription over the client's stream", () => {
   const at = (commit: bigint): ClientPosition => ({ commit, prepare: commit });
 

@@ -1,6 +1,6 @@
 import type { RecordedEvent } from '@countersign/contracts';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
-import type { ClientEvent, ClientPosition } from './client.js';
+import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
 import type { Connection } from './connection.js';
 import { fromClientEvent, positionOf } from './encoding.js';
 import { verdictOf } from './errors.js';
@@ -44,15 +44,16 @@ export function createReads(ports: ReadPorts): Reads {
       const events: RecordedEvent[] = [];
       // The server cannot filter a read. It begins at its position: what is there has been read before.
       let [from, passed] = [startAt(after), after];
-      while (events.length < limit) {
-        const found = await page.ofAll(from, 'forwards', pageSize);
+      // One more than is wanted, for the first one has been read before; larger pages when others' events lie between.
+      for (let count = Math.min(pageSize, limit + 1); events.length < limit; count = Math.min(pageSize, count * 4)) {
+        const found = await page.ofAll(from, 'forwards', count);
         for (const event of found) {
           if (positionOf(event) <= passed) continue;
           passed = positionOf(event);
           const recorded = own(event);
           if (recorded !== undefined && events.length < limit) events.push(recorded);
         }
-        if (found.length < pageSize) break;
+        if (found.length < count) break;
         from = found.at(-1)?.position ?? from;
       }
       return events;
@@ -85,6 +86,13 @@ interface Pages {
 
 function createPages(ports: ReadPorts): Pages {
   const { connection, readMs } = ports;
+  /** The vendor's client ends what it reads, once it is disposed of, as if nothing followed: that is no answer at all. */
+  const page = async <T>(work: (client: EventStoreClient, signal: AbortSignal) => Promise<T>): Promise<T> => {
+    const { replaced } = connection.current();
+    const value = await connection.call(readMs, work);
+    if (replaced.aborted) throw new Error('the client of the event store was replaced while it read');
+    return value;
+  };
   /** A timeout is not tried again: the caller has waited long enough. */
   const read = async <T>(work: () => Promise<T>, stream?: string): Promise<T> => {
     try {
@@ -97,16 +105,14 @@ function createPages(ports: ReadPorts): Pages {
     ofStream: (stream, from, count) =>
       read(async () => {
         try {
-          return await connection.call(readMs, (client, signal) =>
-            client.readStream(stream, BigInt(from), count, signal),
-          );
+          return await page((client, signal) => client.readStream(stream, BigInt(from), count, signal));
         } catch (error) {
           if (verdictOf(error).kind === 'stream-not-found') return [];
           throw error;
         }
       }, stream),
     ofAll: (from, direction, count) =>
-      read(() => connection.call(readMs, (client, signal) => client.readAll(from, direction, count, signal))),
+      read(() => page((client, signal) => client.readAll(from, direction, count, signal))),
   };
 }
 

@@ -52,7 +52,7 @@ export class EmbeddedSubscription implements Subscription {
   readonly status = (): SubscriptionStatus => {
     const inFlight = this.#dispatcher.inFlight;
     if (this.#stopping !== undefined) return { state: 'stopped', inFlight };
-    const why = this.#readers.map(({ interruption }) => interruption).find((each) => each !== undefined);
+    const [why = this.#dispatcher.stuck] = this.#readers.flatMap(({ interruption }) => interruption ?? []);
     return why === undefined ? { state: 'running', inFlight } : { state: 'interrupted', why, inFlight };
   };
 

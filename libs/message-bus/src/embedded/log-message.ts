@@ -1,12 +1,14 @@
-import type { RecordedEvent } from '@countersign/contracts';
+import { toMaskedEventView } from '@countersign/contracts';
+import type { EventView, RecordedEvent } from '@countersign/contracts';
 import { eventHeaders, eventKey, eventValue } from '../event-message.js';
 import type { Message } from '../message-bus.js';
 
-/** A recorded event as a message. Value and headers are made when they are first read: most handlers need neither. */
+/** A recorded event as a message. View, value and headers are made when they are first read: most handlers need one of them at most. */
 export class LogMessage implements Message {
   readonly topic: string;
   readonly partition = 0;
   readonly #event: RecordedEvent;
+  #view: EventView | undefined;
   #value: Uint8Array | undefined;
   #headers: Readonly<Record<string, string>> | undefined;
 
@@ -21,6 +23,10 @@ export class LogMessage implements Message {
 
   get key(): string | null {
     return eventKey(this.#event);
+  }
+
+  get event(): EventView {
+    return (this.#view ??= toMaskedEventView(this.#event));
   }
 
   get value(): Uint8Array {

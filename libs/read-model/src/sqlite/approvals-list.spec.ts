@@ -1,7 +1,9 @@
+import { DatabaseSync } from 'node:sqlite';
 import type { ApprovalsPage, ApprovalsQuery, ReadModel } from '../read-model.js';
 import { applyAll, opened } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
 import { createTestLog, requirement, stage } from '../testing/test-log.js';
+import { listApprovals } from './approvals-list.js';
 import type { TestLog } from '../testing/test-log.js';
 
 const path = scratchFolder();
@@ -135,6 +137,51 @@ describe('paging', () => {
       cursor = nextCursor;
     }
   }
+
+  it('visits each once from the newest to the oldest, pending and ended, while newer ones come', async () => {
+    const log = createTestLog();
+    const calls = Array.from({ length: 25 }, (_, n) => ask(log, `old_${String(n)}`));
+    const model = await opened(path('m.db'), log);
+    let turn = 0;
+    const latestFirst = calls.map((_, n) => `old_${String(n)}`).reverse();
+    const found = await walk(model, { limit: 4, order: 'newest' }, () => {
+      ask(log, `new_${String((turn += 1))}`);
+      applyAll(model, log);
+    });
+    expect(found).toEqual(latestFirst);
+    for (const call of calls) call.record('ApprovalResponded');
+    applyAll(model, log);
+    expect(await walk(model, { limit: 7, order: 'newest', state: 'approved' })).toEqual(latestFirst);
+    expect(await walk(model, { limit: 7, order: 'oldest', state: 'approved' })).toEqual(latestFirst.toReversed());
+    model.close();
+  });
+
+  it('walks its index in both orders and sorts nothing', async () => {
+    const model = await opened(path('m.db'), createTestLog());
+    model.flush();
+    model.close();
+    const database = new DatabaseSync(path('m.db'));
+    for (const state of ['pending', 'approved'] as const) {
+      for (const order of ['oldest', 'newest'] as const) {
+        let plan: readonly string[] = [];
+        const query = { state, order, toolName: 'refund', limit: 10 };
+        listApprovals(
+          (sql) => {
+            const steps = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all('default', 0, 'refund', 10);
+            plan = steps.map(({ detail }) => String(detail));
+            return database.prepare(sql);
+          },
+          'default',
+          query,
+          0,
+        );
+        const index = state === 'pending' ? 'approvals_pending' : 'approvals_ended';
+        expect(plan[0]).toMatch(new RegExp(`^SEARCH a USING INDEX ${index} \\(.*seq[<>]\\?`));
+        expect(plan.filter((detail) => /TEMP B-TREE|SCAN/.test(detail))).toEqual([]);
+      }
+    }
+    database.close();
+  });
 
   it('visits each of 10,000 once, in order', async () => {
     const log = createTestLog();

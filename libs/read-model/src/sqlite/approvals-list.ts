@@ -7,6 +7,12 @@ import type { Columns } from './stored-row.js';
 
 const defaultLimit = 100;
 
+/** The same index is walked from either end. */
+const orders = {
+  oldest: { start: 0, beyond: '>', direction: 'ASC' },
+  newest: { start: Number.MAX_SAFE_INTEGER, beyond: '<', direction: 'DESC' },
+} as const;
+
 type Filter = readonly [condition: string, value: string];
 
 function filtersOf(query: ApprovalsQuery): readonly Filter[] {
@@ -37,16 +43,17 @@ export function listApprovals(
   query: ApprovalsQuery,
   position: number,
 ): ApprovalsPage {
-  const after = query.cursor === undefined ? 0 : fromCursor(query.cursor);
-  if (after === undefined) return { status: 'invalid-cursor' };
   const { state = 'pending', limit = defaultLimit } = query;
+  const { start, beyond, direction } = orders[query.order ?? 'oldest'];
+  const after = query.cursor === undefined ? start : fromCursor(query.cursor);
+  if (after === undefined) return { status: 'invalid-cursor' };
   const filters = filtersOf(query);
   const statement = prepare(
     `SELECT a.seq AS approval_seq, ${rowColumns}
      FROM approvals AS a INDEXED BY ${indexFor(state)}
      CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
-     WHERE a.tenant = ? AND a.state = '${state}'${state === 'pending' ? '' : " AND a.state <> 'pending'"} AND a.seq > ? ${filters.map(([condition]) => `AND ${condition}`).join(' ')}
-     ORDER BY a.seq LIMIT ?`,
+     WHERE a.tenant = ? AND a.state = '${state}'${state === 'pending' ? '' : " AND a.state <> 'pending'"} AND a.seq ${beyond} ? ${filters.map(([condition]) => `AND ${condition}`).join(' ')}
+     ORDER BY a.seq ${direction} LIMIT ?`,
   );
   const found = statement.all(tenant, after, ...filters.map(([, value]) => value), limit + 1);
   const rows = found.slice(0, limit).flatMap((columns) => toApprovalOfCall(columns) ?? []);

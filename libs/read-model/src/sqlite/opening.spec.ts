@@ -111,3 +111,19 @@ describe('a file that cannot be trusted', () => {
     await expect(opened(path('no/such/folder/m.db'), createTestLog())).rejects.toThrow('unable to open');
   });
 });
+
+describe('a log that others write meanwhile', () => {
+  it('is no rewound one for having grown while the rows were built for the first time', async () => {
+    const log = logOf(2);
+    let heads = 0;
+    const head = async (): Promise<number> => {
+      const before = await log.source.head();
+      heads += 1;
+      log.call(`late_${String(heads)}`).record('ToolCallRequested');
+      return before;
+    };
+    const model = await opened(path('m.db'), log, { source: { ...log.source, head } });
+    expect(model.checkpoint()).toBeGreaterThan(4);
+    model.close();
+  });
+});

@@ -35,9 +35,10 @@ export interface FileReadModel extends ReadModel {
  */
 export async function openReadModel(options: ReadModelOptions): Promise<FileReadModel> {
   const { source, onProgress } = options;
-  const head = await source.head();
-  const engine = await openWithRows(options, head);
+  const engine = await openWithRows(options, await source.head());
   try {
+    // Asked again: where others write the log, it has grown while the rows were built.
+    const head = await source.head();
     await assertContinues(source, engine.checkpoint(), head);
     await catchUp(asTarget(engine), source, head, onProgress);
     return createReadModel(engine, options);

@@ -93,6 +93,7 @@ function changeOf(
       return { leaseUntil: minute(what.at) };
     case 'ApprovalEscalated':
       return what.at % 4 === 0 ? { approvalId, expiresAt: null, to: [] } : { approvalId };
+    case 'ApprovalDescribed':
     case 'ApprovalExpired':
     case 'ApproversReminded':
     case 'ApprovalLapsed':

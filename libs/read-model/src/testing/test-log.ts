@@ -111,6 +111,7 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
     ResponseWithdrawn: { approvalId, withdrawnBy: 'alice', withdrawnAt: minute(6) },
     ApprovalExpired: { approvalId, expiredAt: minute(60) },
     ApprovalEscalated: { approvalId, level: 1, to: ['managers'], expiresAt: minute(80), escalatedAt: minute(60) },
+    ApprovalDescribed: { approvalId, reason: 'more', description: null, describedBy: 'agent', describedAt: minute(2) },
     ApproversReminded: { approvalId, nth: 1, remindedAt: minute(10) },
     ApprovalLapsed: { approvalId, lapsedAt: minute(65) },
     ToolCallCancelled: { approvalId, reason: 'run stopped', cancelledBy: 'agent', cancelledAt: minute(7) },

@@ -1,3 +1,3 @@
-// breaks: no-unresolvable, vendor-kafkajs
+// breaks: vendor-kafkajs
 import * as it from 'kafkajs';
 export const used = it;

@@ -1,3 +1,3 @@
-// breaks: no-unresolvable, vendor-nodemailer
+// breaks: vendor-nodemailer
 import * as it from 'nodemailer';
 export const used = it;

@@ -1,3 +1,3 @@
 // breaks: channels-imports-node
-import * as it from 'node:http';
+import * as it from 'node:child_process';
 export const used = it;

@@ -1,0 +1,83 @@
+import type { ChannelsConfig, Notice } from '@countersign/channels';
+import { localError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Output } from '../invocation.js';
+import { printable } from '../text/printable.js';
+
+/** `countersign channels check <file>`: everything that is wrong with a channels file, at once; it connects to nothing. */
+export async function checkChannels(output: Output, file: string): Promise<ExitCode> {
+  const { ChannelsFileError, loadChannels } = await import('@countersign/channels');
+  try {
+    const { channels, people, routes } = loadChannels(file, output.terminal.env);
+    output.printJson({
+      problems: [],
+      channels: channels.map(({ id, type }) => ({ id, type })),
+      people: people.length,
+      routes: routes.length,
+    });
+    output.print({
+      text: `${printable(file)} is fine: ${channels.map(({ id, type }) => `${id} (${type})`).join(', ') || 'no channels'}`,
+      tone: 'green',
+    });
+    return exitCodes.ok;
+  } catch (error) {
+    if (!(error instanceof ChannelsFileError)) throw error;
+    const { problems } = error;
+    output.printJson({ problems });
+    output.print(
+      ...problems.map(({ path, problem }) => ({
+        text: printable(path === '' ? problem : `${path}: ${problem}`),
+        tone: 'red' as const,
+      })),
+    );
+    return exitCodes.refused;
+  }
+}
+
+/** `countersign channels test <id>`: sends one message that says it is a test, and says what became of it. */
+export async function testChannel(output: Output, id: string): Promise<ExitCode> {
+  const { createChannels } = await import('@countersign/channels');
+  const { createSystemClock } = await import('@countersign/runtime');
+  const { env } = output.terminal;
+  const { people, ...config } = await readConfigured(env);
+  const publicUrl = env['COUNTERSIGN_PUBLIC_URL'] ?? null;
+  const channel = createChannels(config, { clock: createSystemClock(), publicUrl }).find((one) => one.id === id);
+  if (channel === undefined) {
+    const known = config.channels.map((one) => one.id).join(', ');
+    throw localError('notFound', 'unknown-channel', `There is no channel "${id}".`, `Known are: ${known || 'none'}.`);
+  }
+  const [first] = people.filter(({ email }) => email !== undefined);
+  const recipient = channel.addressing === 'personal' ? (first ?? null) : null;
+  const { signal } = new AbortController();
+  const result = await channel.send([testNotice(recipient)], { signal });
+  output.printJson({ channelId: id, ...result });
+  const isFine = result.status === 'delivered';
+  const text = isFine ? `${id}: delivered` : `${id}: ${result.status}: ${printable(result.reason)}`;
+  output.print({ text, tone: isFine ? 'green' : 'red' });
+  return isFine ? exitCodes.ok : exitCodes.unreachable;
+}
+
+async function readConfigured(env: Readonly<Record<string, string | undefined>>): Promise<ChannelsConfig> {
+  const file = env['COUNTERSIGN_CHANNELS'];
+  if (file === undefined || file === '') {
+    throw localError('usage', 'no-channels', 'COUNTERSIGN_CHANNELS is not set.', 'Name the channels file with it.');
+  }
+  const { loadChannels } = await import('@countersign/channels');
+  return loadChannels(file, env);
+}
+
+/** A message about a call that never was: blocked, so that it has no buttons and asks nobody. */
+function testNotice(recipient: Notice['recipient']): Notice {
+  const at = new Date().toISOString();
+  const digest = `sha256:${'0'.repeat(64)}`;
+  return {
+    ...{ messageId: `test-${at}`, kind: 'blocked', nth: 0, approval: null, at, recipient },
+    call: {
+      ...{ callId: 'tc_test', runId: 'test', agentId: 'countersign channels test', batchId: null, toolCallId: 'test' },
+      ...{ toolName: 'a test: nothing was asked', arguments: { test: true }, actionDigest: digest, state: 'blocked' },
+      verdict: { outcome: 'block', ruleId: 'test', policyVersion: digest, automatic: true, why: ['a test'] },
+      ...{ approval: null, output: null, error: null, instruction: null, requestedAt: at, settledAt: at, revision: 0 },
+    },
+  };
+}

@@ -1,0 +1,42 @@
+import type { KafkaBus } from '@countersign/message-bus/kafka';
+import { localError } from '../cli-error.js';
+import type { Output } from '../invocation.js';
+
+/** What the environment says about Kafka. */
+export interface KafkaAndTopics {
+  readonly kafka: KafkaBus;
+  readonly brokers: readonly string[];
+  readonly partitions: number;
+  readonly replication: number;
+}
+
+/** Opens Kafka as the environment names it, does the work, and closes it again. Loads the client only here. */
+export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAndTopics) => Promise<T>): Promise<T> {
+  const { ConfigError, createLog, createSystemClock, createSystemIds } = await import('@countersign/runtime');
+  const { dropKnownWarnings, readTopicsConfig } = await import('@countersign/cluster');
+  const { BusUnavailableError, openKafka } = await import('@countersign/message-bus/kafka');
+  dropKnownWarnings();
+  try {
+    const config = readTopicsConfig(terminal.env);
+    const { brokers, ssl, sasl, topicPrefix } = config.kafka;
+    const kafka = openKafka({
+      brokers,
+      clientId: 'countersign-cli',
+      ssl,
+      ...(sasl === null ? {} : { sasl: { ...sasl, password: sasl.password.reveal() } }),
+      topicPrefix,
+      clock: createSystemClock(),
+      ids: createSystemIds(),
+      // What went wrong is thrown; the client would only tell each try.
+      log: createLog({ level: 'silent' }),
+    });
+    const { partitions, replication } = config;
+    return await work({ kafka, brokers, partitions, replication }).finally(kafka.close);
+  } catch (error) {
+    if (error instanceof ConfigError) throw localError('usage', 'configuration', error.message);
+    if (error instanceof BusUnavailableError) {
+      throw localError('unreachable', 'unreachable', error.message, 'Check COUNTERSIGN_KAFKA_BROKERS and the brokers.');
+    }
+    throw error;
+  }
+}

@@ -1,0 +1,175 @@
+import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
+import type { Runner } from '../runner.js';
+import type { DeadLettersOptions } from './dead-letters.js';
+import type { DescribeOptions } from './topics.js';
+
+const brokers = `
+The brokers are those of COUNTERSIGN_KAFKA_BROKERS (host:port,…), the topics
+those of COUNTERSIGN_TOPIC_PREFIX (default countersign).`;
+
+/** The commands of whoever runs the processes. They ask no server: what they work on is named in the environment. */
+export function addOperateCommands(program: Command, runner: Runner): void {
+  addTopics(program, runner);
+  addDeadLetters(program, runner);
+  addProjector(program, runner);
+  addChannels(program, runner);
+}
+
+function addChannels(program: Command, runner: Runner): void {
+  const channels = program
+    .command('channels')
+    .description('check the channels file, and try a channel')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      '\nExamples:\n  countersign channels check channels.yaml\n  countersign channels test ops-slack',
+    );
+  channels
+    .command('check')
+    .description(
+      'everything that is wrong with a channels file, at once; connects to nothing, ends with 5 when it is not fine',
+    )
+    .argument('<file>', 'the channels file; its secrets must be there')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  countersign channels check channels.yaml\n  countersign channels check channels.yaml --json',
+    )
+    .action(async (file: string, _options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('./channels.js')).checkChannels(output, file)),
+    );
+  channels
+    .command('test')
+    .description('send a message that says it is a test')
+    .argument('<id>', 'a channel of COUNTERSIGN_CHANNELS')
+    .addHelpText(
+      'after',
+      '\nExamples:\n  COUNTERSIGN_CHANNELS=channels.yaml countersign channels test ops-slack\n  countersign channels test mail --json',
+    )
+    .action(async (id: string, _options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('./channels.js')).testChannel(output, id)),
+    );
+}
+
+function addTopics(program: Command, runner: Runner): void {
+  const topics = program
+    .command('topics')
+    .description('make and look at the topics on Kafka')
+    .helpCommand(false)
+    .addHelpText('after', '\nExamples:\n  countersign topics create\n  countersign topics describe --json');
+  topics
+    .command('create')
+    .description('make the topics that are missing; leaves those that are there as they are')
+    .addHelpText(
+      'after',
+      `${brokers}
+COUNTERSIGN_TOPIC_PARTITIONS (default 12) is how many processes can share the
+work, COUNTERSIGN_TOPIC_REPLICATION (default 3) how many brokers keep each
+message.
+
+Examples:
+  COUNTERSIGN_KAFKA_BROKERS=kafka:9092 countersign topics create
+  COUNTERSIGN_TOPIC_REPLICATION=1 countersign topics create --json`,
+    )
+    .action(async (_options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('./topics.js')).createTopics(output)),
+    );
+  topics
+    .command('describe')
+    .description('the topics as they are; ends with 6 when one is missing')
+    .option('--asyncapi', 'the AsyncAPI document of the topics instead; asks no broker')
+    .addHelpText(
+      'after',
+      `${brokers}
+
+Examples:
+  countersign topics describe
+  countersign topics describe --asyncapi > asyncapi.json`,
+    )
+    .action(async (options: DescribeOptions, command: Command) =>
+      runner.operating(command, async (output) => (await import('./topics.js')).describeTopics(output, options)),
+    );
+}
+
+const whose = `
+When COUNTERSIGN_KAFKA_BROKERS is set, the dead letters are those on Kafka. On
+one machine they are in COUNTERSIGN_DATA, which must not be in use: stop the
+server first. What is replayed there is handled when it starts again.`;
+
+function addDeadLetters(program: Command, runner: Runner): void {
+  const deadLetters = program
+    .command('dead-letters')
+    .description('messages that nobody could handle: look at them, and give them once more')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      `${whose}\n\nExamples:\n  countersign dead-letters list\n  countersign dead-letters replay 0-42 --json`,
+    );
+  deadLetters
+    .command('list')
+    .description('the messages that were put aside, oldest first')
+    .option('--group <name>', 'of this consumer group only')
+    .option('--limit <n>', 'at most so many (default 100)', limit)
+    .addHelpText(
+      'after',
+      `${whose}\n\nExamples:\n  countersign dead-letters list\n  countersign dead-letters list --json | jq -r .id`,
+    )
+    .action(async (options: DeadLettersOptions, command: Command) =>
+      runner.operating(command, async (output) => (await import('./dead-letters.js')).list(output, options)),
+    );
+  for (const [name, description] of [
+    ['show', 'one message whole: why it was put aside, its headers and its bytes'],
+    ['replay', 'give a message to its consumer group once more; it comes back if it fails again'],
+  ] as const) {
+    deadLetters
+      .command(`${name} <id>`)
+      .description(description)
+      .addHelpText(
+        'after',
+        `${whose}\n\nExamples:\n  countersign dead-letters ${name} 0-42\n  countersign dead-letters ${name} 0-42 --json`,
+      )
+      .action(async (id: string, _options: unknown, command: Command) =>
+        runner.operating(command, async (output) => (await import('./dead-letters.js'))[name](output, id)),
+      );
+  }
+}
+
+const where = `
+The read model is read-model.db in COUNTERSIGN_DATA (default ./data); the log is
+EventStoreDB when COUNTERSIGN_EVENTSTORE_URL is set, else events.db in the same
+folder, which must not be in use: stop the server first.`;
+
+function addProjector(program: Command, runner: Runner): void {
+  const projector = program
+    .command('projector')
+    .description('hold the read model against the log, or build it anew')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      `${where}\n\nExamples:\n  countersign projector verify\n  countersign projector rebuild --json`,
+    );
+  for (const [name, description, codes] of [
+    [
+      'verify',
+      'fold the whole log anew and compare; changes nothing',
+      'Ends with 0 when they are the same, with 5 when they are not.',
+    ],
+    ['rebuild', 'fold the whole log anew, in place of the read model', 'The old read model stays until it is done.'],
+  ] as const) {
+    projector
+      .command(name)
+      .description(description)
+      .addHelpText(
+        'after',
+        `${where}\n\n${codes}\n\nExamples:\n  countersign projector ${name}\n  COUNTERSIGN_DATA=/srv/data countersign projector ${name} --json`,
+      )
+      .action(async (_options: unknown, command: Command) =>
+        runner.operating(command, async (output) => (await import('./projector.js'))[name](output)),
+      );
+  }
+}
+
+function limit(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a whole number from 1.');
+}

@@ -1,0 +1,135 @@
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import type { EventStore } from '@countersign/event-store';
+import type { Difference, OnProgress, Progress, RebuildOptions } from '@countersign/read-model';
+import type { Log } from '@countersign/runtime';
+import { localError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Output } from '../invocation.js';
+import { printable } from '../text/printable.js';
+
+type Environment = Output['terminal']['env'];
+
+/** The log, and whether it is ours alone for as long as it is open. */
+interface OpenLog {
+  readonly store: EventStore;
+  readonly isExclusive: boolean;
+}
+
+/** Where the log is: `COUNTERSIGN_EVENTSTORE_URL`, else the data folder. */
+async function openLog(env: Environment, folder: string, log: Log): Promise<OpenLog> {
+  const { createSystemClock } = await import('@countersign/runtime');
+  const world = { log, clock: createSystemClock() };
+  const url = env['COUNTERSIGN_EVENTSTORE_URL'] ?? '';
+  if (url !== '') {
+    const { openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
+    return { store: openEventStoreDb({ url, ...world }), isExclusive: false };
+  }
+  if (!existsSync(join(folder, 'events.db'))) {
+    const detail = `There is no log in ${folder}.`;
+    throw localError('notFound', 'no-log', detail, 'Set COUNTERSIGN_DATA, or COUNTERSIGN_EVENTSTORE_URL in a cluster.');
+  }
+  const { openEmbeddedEventStore } = await import('@countersign/event-store');
+  return { store: await openEmbeddedEventStore({ folder, ...world }), isExclusive: true };
+}
+
+type Work<T> = (options: RebuildOptions & { readonly isExclusive: boolean }) => Promise<T>;
+
+/** Opens the log beside the read model's file, does the work, and closes the log again. */
+async function withLog<T>(output: Output, work: Work<T>): Promise<T> {
+  const { env } = output.terminal;
+  const folder = resolve(env['COUNTERSIGN_DATA'] ?? './data');
+  const { createLog } = await import('@countersign/runtime');
+  const { EventStoreUnavailableError } = await import('@countersign/event-store');
+  // What went wrong is thrown; the parts underneath would only tell it twice.
+  const log = createLog({ level: 'silent' });
+  const progress = progressLine(output);
+  try {
+    const { store, isExclusive } = await openLog(env, folder, log);
+    const file = join(folder, 'read-model.db');
+    return await work({ file, source: store, log, onProgress: progress.show, isExclusive }).finally(store.close);
+  } catch (error) {
+    if (!(error instanceof EventStoreUnavailableError)) throw error;
+    const remedy = 'On one machine, stop the server for as long as this takes; in a cluster, look at EventStoreDB.';
+    throw localError('notReady', 'log-unavailable', `${error.message}.`, remedy);
+  } finally {
+    progress.clear();
+  }
+}
+
+/** `countersign projector verify`: folds the log anew and compares. */
+export async function verify(output: Output): Promise<ExitCode> {
+  const { LogRewoundError, verifyReadModel } = await import('@countersign/read-model');
+  const verification = await withLog(output, async (options) => {
+    if (!existsSync(options.file)) {
+      throw localError('notFound', 'no-read-model', `There is no ${options.file}.`, 'Start the process once.');
+    }
+    try {
+      return await verifyReadModel(options);
+    } catch (error) {
+      if (!(error instanceof LogRewoundError)) throw error;
+      const remedy = 'The log was restored from a backup, or is another one: see docs/operations.md.';
+      throw localError('refused', 'log-rewound', error.message, remedy);
+    }
+  });
+  const { same, rows, events, position, differences } = verification;
+  output.printJson(verification);
+  const compared = `${String(rows)} rows against ${String(events)} events, up to position ${String(position)}`;
+  output.print(
+    same
+      ? { text: `The read model is what the log says: ${compared}.`, tone: 'green' }
+      : { text: `The read model is NOT what the log says: ${compared}.`, tone: 'red' },
+    ...differences.map((difference) => ({ text: `  ${differenceWords(difference)}` })),
+    ...(same ? [] : [{ text: 'Build it anew: countersign projector rebuild' }]),
+  );
+  return same ? exitCodes.ok : exitCodes.refused;
+}
+
+/** `countersign projector rebuild`: folds the log anew, and puts the result in place of the old file. */
+export async function rebuild(output: Output): Promise<ExitCode> {
+  const { openReadModel, rebuildReadModel } = await import('@countersign/read-model');
+  const { report, isInPlace } = await withLog(output, async ({ isExclusive, ...options }) => {
+    const built = await rebuildReadModel(options);
+    // Nobody else has the folder: it need not wait for the next start.
+    if (isExclusive) (await openReadModel(options)).close();
+    return { report: built, isInPlace: isExclusive };
+  });
+  output.printJson({ ...report, isInPlace });
+  const built = `Built from ${String(report.events)} events, up to position ${String(report.position)}.`;
+  output.print(
+    { text: built, tone: 'green' },
+    ...(isInPlace ? [] : [{ text: 'It takes the place of the old one when the process that serves it starts next.' }]),
+  );
+  return exitCodes.ok;
+}
+
+function differenceWords({ table, seq, what, detail }: Difference): string {
+  const where = seq === null ? table : `${table} ${String(seq)}`;
+  return printable(`${where} ${what}${detail.length === 0 ? '' : `: ${detail.join(', ')}`}`);
+}
+
+interface ProgressLine {
+  readonly show: OnProgress;
+  readonly clear: () => void;
+}
+
+/** One line on a terminal, written over; nothing into a pipe. */
+function progressLine({ terminal: { stderr }, json }: Output): ProgressLine {
+  const isShown = stderr.isTTY && !json;
+  const write = (text: string): void => {
+    if (isShown) stderr.write(`\r\u001b[2K${text}`);
+  };
+  const words = ({ events, position, head }: Progress): string => {
+    const percent = head === 0 ? 100 : Math.floor((position / head) * 100);
+    return `${String(percent)} %  ${String(events)} events`;
+  };
+  return {
+    show: (progress) => {
+      write(words(progress));
+    },
+    clear: () => {
+      write('');
+    },
+  };
+}

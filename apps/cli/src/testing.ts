@@ -1,0 +1,2 @@
+export { createCliRun } from './testing/cli-run.js';
+export type { CliResult, CliRun } from './testing/cli-run.js';

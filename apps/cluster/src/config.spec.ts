@@ -1,0 +1,172 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { ConfigError } from '@countersign/runtime';
+import { printableRoleConfig, readRoleConfig, readTopicsConfig, roles } from './config.js';
+import type { Role } from './config.js';
+
+const store = { COUNTERSIGN_EVENTSTORE_URL: 'esdb://store:2113?tls=true' };
+const kafka = { COUNTERSIGN_KAFKA_BROKERS: 'a:9092, b:9092' };
+const tokens = { COUNTERSIGN_TOKENS_FILE: 'tokens.json' };
+const all = { ...store, ...kafka, ...tokens };
+
+type Environment = Readonly<Record<string, string>>;
+
+/** The variables that a configuration is refused for. */
+function wrong(role: Role, env: Environment): readonly string[] {
+  try {
+    readRoleConfig(role, env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems.map(({ variable, problem }) => `${variable}: ${problem}`);
+    throw error;
+  }
+}
+
+let folder = '';
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), 'cluster-config-'));
+  writeFileSync(join(folder, 'password'), 's3cret\n');
+  writeFileSync(join(folder, 'empty'), '\n');
+});
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+describe('the configuration of a role', () => {
+  it('names all that is missing at once, and for each role only what it needs', () => {
+    const missing = Object.fromEntries(roles.map((role) => [role, wrong(role, {}).map((line) => line.split(':')[0])]));
+    const both = ['COUNTERSIGN_EVENTSTORE_URL', 'COUNTERSIGN_KAFKA_BROKERS'];
+    expect(missing).toEqual({
+      gateway: ['COUNTERSIGN_EVENTSTORE_URL', 'COUNTERSIGN_TOKENS_FILE'],
+      ...{ ledger: both, relay: both, projector: both, resolver: both, notifier: both },
+    });
+    for (const role of roles) expect(wrong(role, all)).toEqual([]);
+  });
+
+  it('is the same whatever else stands in the environment', () => {
+    const config = readRoleConfig('ledger', { ...all, COUNTERSIGN_POLICY: '', PATH: '/bin' }, '/srv');
+    expect(config).toMatchObject({
+      role: 'ledger',
+      host: '127.0.0.1',
+      port: 7400,
+      dataFolder: '/srv/data',
+      policyFile: null,
+      tokensFile: null,
+      kafka: {
+        brokers: ['a:9092', 'b:9092'],
+        ssl: false,
+        sasl: null,
+        topicPrefix: 'countersign',
+        sessionTimeoutMs: 30_000,
+      },
+      requests: { tenant: 'default', principal: 'kafka', unsigned: 'allow', keysFile: null },
+    });
+  });
+
+  it('refuses unsigned requests once there are keys, unless they are allowed in so many words', () => {
+    const keys = { ...all, COUNTERSIGN_REQUESTS_KEYS: 'keys.json' };
+    expect(readRoleConfig('ledger', keys).requests).toMatchObject({ unsigned: 'refuse' });
+    const allowed = { ...keys, COUNTERSIGN_REQUESTS_UNSIGNED: 'allow' };
+    expect(readRoleConfig('ledger', allowed).requests).toMatchObject({ unsigned: 'allow' });
+  });
+
+  it.each([
+    ['a broker without a port', { COUNTERSIGN_KAFKA_BROKERS: 'kafka' }, /KAFKA_BROKERS: .*host:port/],
+    ['a url as broker', { COUNTERSIGN_KAFKA_BROKERS: 'kafka://a:9092' }, /KAFKA_BROKERS/],
+    ['another scheme', { COUNTERSIGN_EVENTSTORE_URL: 'http://store:2113' }, /EVENTSTORE_URL: must begin with esdb/],
+    ['a mechanism alone', { COUNTERSIGN_KAFKA_SASL_MECHANISM: 'plain' }, /SASL_USERNAME: must be set along/],
+    ['no boolean', { COUNTERSIGN_KAFKA_SSL: 'yes' }, /KAFKA_SSL/],
+    ['a prefix with a space', { COUNTERSIGN_TOPIC_PREFIX: 'a b' }, /TOPIC_PREFIX/],
+    ['a level', { COUNTERSIGN_LOG_LEVEL: 'loud' }, /LOG_LEVEL/],
+    ['unsigned', { COUNTERSIGN_REQUESTS_UNSIGNED: 'maybe' }, /REQUESTS_UNSIGNED/],
+  ])('refuses %s', (_what, env, message) => {
+    expect(wrong('ledger', { ...all, ...env }).join('\n')).toMatch(message);
+  });
+
+  it.each([
+    ['the password of every installation', 'esdb://admin:changeit@store:2113?tls=true', /change it/],
+    ['it also where TLS is the default', 'esdb://admin:changeit@store:2113', /change it/],
+    ['a password cut at a colon', 'esdb://u:pa:ss@store:2113', /URL-encoded/],
+    ['a password with an @', 'esdb://u:pa@ss@store:2113', /URL-encoded/],
+    ['an option without effect', 'esdb://store:2113?tlsVerifyCert=false', /no effect/],
+  ])('refuses %s, and tells no password', (_what, url, message) => {
+    const problems = wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url }).join('\n');
+    expect(problems).toMatch(message);
+    expect(problems).not.toContain('changeit');
+    expect(problems).not.toContain('pa:ss');
+  });
+
+  it('takes the password of an insecure server, which asks for none', () => {
+    const url = 'esdb://admin:changeit@store:2113?tls=false';
+    expect(wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url })).toEqual([]);
+  });
+
+  it('refuses debug output that would print the password', () => {
+    const env = { ...all, COUNTERSIGN_EVENTSTORE_URL: 'esdb://u:pw@store:2113' };
+    for (const debug of ['esdb:*', '*', 'x, esdb'])
+      expect(wrong('relay', { ...env, DEBUG: debug })[0]).toMatch(/DEBUG/);
+    expect(wrong('relay', { ...env, DEBUG: 'http' })).toEqual([]);
+    expect(wrong('relay', { ...all, DEBUG: '*' })).toEqual([]);
+  });
+
+  it('reads the password of SASL from its file', () => {
+    const sasl = (file: string) => ({
+      ...all,
+      COUNTERSIGN_KAFKA_SASL_MECHANISM: 'scram-sha-512',
+      COUNTERSIGN_KAFKA_SASL_USERNAME: 'ledger',
+      COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE: file,
+    });
+    const { kafka: read } = readRoleConfig('ledger', sasl('password'), folder);
+    expect(read?.sasl?.password.reveal()).toBe('s3cret');
+    expect(JSON.stringify(read)).not.toContain('s3cret');
+    for (const file of ['empty', 'nowhere']) {
+      expect(() => readRoleConfig('ledger', sasl(file), folder)).toThrow(/SASL_PASSWORD_FILE: /);
+    }
+  });
+});
+
+describe('what is printed', () => {
+  it('is the effective value of each variable of the role, and no password', () => {
+    const url = 'esdb://countersign:p%40ss@a:2113,b:2113?tls=true';
+    const printed = printableRoleConfig('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url });
+    expect(printed).toMatchObject({
+      COUNTERSIGN_EVENTSTORE_URL: 'esdb://countersign:[secret]@a:2113,b:2113?tls=true',
+      COUNTERSIGN_PORT: 7400,
+      COUNTERSIGN_KAFKA_BROKERS: ['a:9092', 'b:9092'],
+    });
+    expect(Object.keys(printed)).not.toContain('COUNTERSIGN_TOKENS_FILE');
+    expect(JSON.stringify(printed)).not.toContain('p%40ss');
+  });
+});
+
+describe('the configuration of the topics', () => {
+  it('has the numbers of a real cluster by default', () => {
+    expect(readTopicsConfig(kafka)).toMatchObject({ partitions: 12, replication: 3 });
+    expect(() => readTopicsConfig({ ...kafka, COUNTERSIGN_TOPIC_PARTITIONS: '0' })).toThrow(/PARTITIONS/);
+  });
+
+  it('shows how people sign in, with its defaults, and of the secret its file alone; wrong settings are told with the rest', () => {
+    const file = join(folder, 'password');
+    const issuer = { COUNTERSIGN_OIDC_ISSUER: 'https://login.example', COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: file };
+    const printed = printableRoleConfig('gateway', { ...all, ...issuer, COUNTERSIGN_OIDC_CLIENT_ID: 'countersign' });
+    expect(printed).toMatchObject({
+      ...issuer,
+      COUNTERSIGN_OIDC_CLIENT_ID: 'countersign',
+      COUNTERSIGN_OIDC_AUDIENCE: null,
+      COUNTERSIGN_OIDC_ROLES_CLAIM: 'roles',
+      COUNTERSIGN_OIDC_GROUPS_CLAIM: 'groups',
+      COUNTERSIGN_OIDC_TENANT: 'default',
+    });
+    expect(JSON.stringify(printed)).not.toContain('s3cret');
+    expect(wrong('gateway', { ...store, ...issuer })).toEqual([
+      expect.stringMatching(/^COUNTERSIGN_TOKENS_FILE: /),
+      'COUNTERSIGN_OIDC_CLIENT_ID: must be set (is needed with COUNTERSIGN_OIDC_ISSUER)',
+    ]);
+    const unread = { ...issuer, COUNTERSIGN_OIDC_CLIENT_ID: 'c', COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: `${file}-gone` };
+    expect(wrong('gateway', { ...all, ...unread })).toEqual([
+      expect.stringMatching(/^COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: .* cannot be read$/),
+    ]);
+  });
+});

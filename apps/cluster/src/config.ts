@@ -1,0 +1,214 @@
+import { resolve } from 'node:path';
+import { readOidcConfig } from '@countersign/gateway';
+import type { OidcConfig } from '@countersign/gateway';
+import { ConfigError, readConfig, Secret } from '@countersign/runtime';
+import type { ConfigProblem, LogLevel } from '@countersign/runtime';
+import { z } from 'zod';
+import {
+  eventStoreProblems,
+  oidcProblems,
+  readPassword,
+  saslProblems,
+  withoutPassword,
+} from './connection-problems.js';
+import {
+  consuming,
+  eventStore,
+  everywhere,
+  executing,
+  judging,
+  kafka,
+  requests,
+  senders,
+  signIn,
+  telling,
+  topics,
+} from './variables.js';
+
+/** What one process of the cluster does. */
+export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
+
+export type Role = (typeof roles)[number];
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** How the brokers are reached, and which topics are ours. */
+export interface KafkaConfig {
+  readonly brokers: readonly string[];
+  readonly ssl: boolean;
+  readonly sasl: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+    readonly username: string;
+    readonly password: Secret;
+  } | null;
+  readonly topicPrefix: string;
+  /** Of the roles that are members of consumer groups; null for the others. */
+  readonly sessionTimeoutMs: number | null;
+}
+
+/** Whose the requests on Kafka are. */
+export interface RequestsConfig {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly unsigned: 'allow' | 'refuse';
+  readonly keysFile: string | null;
+}
+
+/** What a process of the cluster can be told; every path is absolute. Parts that its role does not need are null. */
+export interface RoleConfig {
+  readonly role: Role;
+  readonly host: string;
+  /** 0: any free port. */
+  readonly port: number;
+  readonly dataFolder: string;
+  readonly logLevel: LogLevel;
+  readonly eventStoreUrl: Secret;
+  readonly kafka: KafkaConfig | null;
+  readonly policyFile: string | null;
+  readonly toolsFile: string | null;
+  readonly tokensFile: string | null;
+  readonly channelsFile: string | null;
+  readonly requests: RequestsConfig | null;
+  /** Of the claims of this process. */
+  readonly leaseMs: number | null;
+  /** How people reach the gateways from outside. */
+  readonly publicUrl: URL | null;
+  readonly oidc: OidcConfig | null;
+}
+
+/** Each role names only what it needs. */
+const variablesOf = {
+  gateway: { ...everywhere, ...eventStore, ...judging, ...senders, ...telling, ...signIn },
+  ledger: { ...everywhere, ...eventStore, ...kafka, ...consuming, ...judging, ...requests },
+  relay: { ...everywhere, ...eventStore, ...kafka },
+  projector: { ...everywhere, ...eventStore, ...kafka, ...consuming },
+  resolver: { ...everywhere, ...eventStore, ...kafka, ...consuming, ...executing },
+  notifier: { ...everywhere, ...eventStore, ...kafka, ...consuming, ...telling },
+} as const satisfies Record<Role, z.ZodRawShape>;
+
+type Output<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
+type KafkaValues = Partial<Output<typeof kafka & typeof consuming>>;
+type Values = Output<typeof everywhere & typeof eventStore> &
+  KafkaValues &
+  Partial<Output<typeof judging & typeof senders & typeof telling & typeof requests & typeof executing>>;
+
+/**
+ * The configuration of a role out of the environment; relative paths start at `folder`.
+ * @throws ConfigError naming every wrong variable at once, and no value.
+ */
+export function readRoleConfig(role: Role, env: Environment, folder: string = process.cwd()): RoleConfig {
+  const values = readValues(variablesOf[role], env);
+  const file: ToFile = (path) => (path === undefined ? null : resolve(folder, path));
+  return {
+    role,
+    host: values.COUNTERSIGN_HOST,
+    port: values.COUNTERSIGN_PORT,
+    dataFolder: resolve(folder, values.COUNTERSIGN_DATA),
+    logLevel: values.COUNTERSIGN_LOG_LEVEL,
+    eventStoreUrl: new Secret(values.COUNTERSIGN_EVENTSTORE_URL),
+    kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
+    policyFile: file(values.COUNTERSIGN_POLICY),
+    toolsFile: file(values.COUNTERSIGN_TOOLS),
+    tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
+    channelsFile: file(values.COUNTERSIGN_CHANNELS),
+    requests: values.COUNTERSIGN_REQUESTS_TENANT === undefined ? null : toRequests(values, file),
+    leaseMs: values.COUNTERSIGN_RESOLVER_LEASE_MS ?? null,
+    publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
+    oidc: role === 'gateway' ? readOidcConfig(env) : null,
+  };
+}
+
+type ToFile = (path: string | undefined) => string | null;
+
+/** The settings of those who make and look at topics. @throws ConfigError */
+export function readTopicsConfig(
+  env: Environment,
+  folder: string = process.cwd(),
+): { readonly kafka: KafkaConfig; readonly partitions: number; readonly replication: number } {
+  const values = readConfigWith(z.object({ ...kafka, ...topics }), env, saslProblems(env));
+  return {
+    kafka: toKafka(values, folder),
+    partitions: values.COUNTERSIGN_TOPIC_PARTITIONS,
+    replication: values.COUNTERSIGN_TOPIC_REPLICATION,
+  };
+}
+
+/** The effective settings of a role by variable, as they may be shown: no password among them. @throws ConfigError */
+export function printableRoleConfig(role: Role, env: Environment): Readonly<Record<string, unknown>> {
+  const { oidc } = readRoleConfig(role, env);
+  const values = { ...readValues(variablesOf[role], env), ...(oidc === null ? {} : printableOidc(oidc)) };
+  return Object.fromEntries(
+    Object.keys(variablesOf[role]).map((name) => {
+      const value = values[name as keyof Values] ?? null;
+      return [name, name === 'COUNTERSIGN_EVENTSTORE_URL' ? withoutPassword(String(value)) : value];
+    }),
+  );
+}
+
+/** With the defaults; of the secret the file alone. */
+function printableOidc({ rolesClaim, groupsClaim, tenant }: OidcConfig) {
+  return {
+    COUNTERSIGN_OIDC_ROLES_CLAIM: rolesClaim,
+    COUNTERSIGN_OIDC_GROUPS_CLAIM: groupsClaim,
+    COUNTERSIGN_OIDC_TENANT: tenant,
+  };
+}
+
+function readValues(shape: z.ZodRawShape, env: Environment): Values {
+  const ofKafka = 'COUNTERSIGN_KAFKA_BROKERS' in shape ? saslProblems(env) : [];
+  const ofSignIn = 'COUNTERSIGN_OIDC_ISSUER' in shape ? oidcProblems(env) : [];
+  return readConfigWith(z.object(shape), env, [...eventStoreProblems(env), ...ofKafka, ...ofSignIn]) as Values;
+}
+
+/** Problems of one variable and problems between several, told together. */
+function readConfigWith<T extends z.ZodObject>(
+  schema: T,
+  env: Environment,
+  more: readonly ConfigProblem[],
+): z.infer<T> {
+  try {
+    const values = readConfig(schema, env);
+    if (more.length === 0) return values;
+  } catch (error) {
+    if (error instanceof ConfigError) throw new ConfigError([...error.problems, ...more]);
+    throw error;
+  }
+  throw new ConfigError(more);
+}
+
+function toKafka(values: KafkaValues, folder: string): KafkaConfig {
+  const mechanism = values.COUNTERSIGN_KAFKA_SASL_MECHANISM;
+  return {
+    brokers: values.COUNTERSIGN_KAFKA_BROKERS ?? [],
+    ssl: values.COUNTERSIGN_KAFKA_SSL === 'true',
+    sasl:
+      mechanism === undefined
+        ? null
+        : {
+            mechanism,
+            username: values.COUNTERSIGN_KAFKA_SASL_USERNAME ?? '',
+            password: passwordIn(resolve(folder, values.COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE ?? '')),
+          },
+    topicPrefix: values.COUNTERSIGN_TOPIC_PREFIX ?? '',
+    sessionTimeoutMs: values.COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS ?? null,
+  };
+}
+
+function passwordIn(file: string): Secret {
+  try {
+    return readPassword(file);
+  } catch (error) {
+    const problem = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([{ variable: 'COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE', problem }]);
+  }
+}
+
+function toRequests(values: Values, file: ToFile): RequestsConfig {
+  const keysFile = file(values.COUNTERSIGN_REQUESTS_KEYS);
+  return {
+    tenant: values.COUNTERSIGN_REQUESTS_TENANT ?? '',
+    principal: values.COUNTERSIGN_REQUESTS_PRINCIPAL ?? '',
+    unsigned: values.COUNTERSIGN_REQUESTS_UNSIGNED ?? (keysFile === null ? 'allow' : 'refuse'),
+    keysFile,
+  };
+}

@@ -1,0 +1,102 @@
+import { readFileSync } from 'node:fs';
+import { readOidcConfig } from '@countersign/gateway';
+import { ConfigError, Secret } from '@countersign/runtime';
+import type { ConfigProblem } from '@countersign/runtime';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const url = 'COUNTERSIGN_EVENTSTORE_URL';
+
+/** The credentials of a connection string as they stand in it; undefined when it has none. */
+function credentialsOf(text: string): { readonly user: string; readonly password: string } | undefined {
+  const authority = /^[a-z+]+:\/\/([^?]*)/.exec(text)?.[1] ?? '';
+  const at = authority.lastIndexOf('@');
+  if (at < 0) return undefined;
+  const [user = '', ...password] = authority.slice(0, at).split(':');
+  return { user, password: password.join(':') };
+}
+
+interface Connection {
+  readonly credentials: ReturnType<typeof credentialsOf>;
+  readonly options: URLSearchParams;
+  /** What the environment makes the clients' authors print. */
+  readonly debug: string;
+}
+
+interface Rule extends ConfigProblem {
+  readonly isBroken: (connection: Connection) => boolean;
+}
+
+const rules: readonly Rule[] = [
+  {
+    variable: url,
+    problem: 'its password has a character that must be URL-encoded (":" is %3A, "@" is %40, "/" is %2F)',
+    // The client takes the password to its first `:`, and the user from the last `@`: it would send another password.
+    isBroken: ({ credentials }) => /[:@/]/.test(credentials?.password ?? ''),
+  },
+  {
+    variable: url,
+    problem:
+      'this is the password that every EventStoreDB is installed with: change it, and make a user for Countersign',
+    // Without TLS the server runs insecurely and asks nobody.
+    isBroken: ({ credentials, options }) =>
+      `${credentials?.user ?? ''}:${credentials?.password ?? ''}` === 'admin:changeit' &&
+      options.get('tls')?.toLowerCase() !== 'false',
+  },
+  {
+    variable: url,
+    problem: 'tlsVerifyCert has no effect in the client: name the authority with tlsCAFile, or by NODE_EXTRA_CA_CERTS',
+    isBroken: ({ options }) => options.has('tlsVerifyCert'),
+  },
+  {
+    variable: 'DEBUG',
+    problem: 'must not be set to esdb or *: the client of the event store would print its password',
+    // Attack: a log that many may read. The client's debug output begins with the whole connection string.
+    isBroken: ({ credentials, debug }) => credentials !== undefined && /(^|[\s,])(\*|esdb)/.test(debug),
+  },
+];
+
+/** What is wrong with the event store's connection string beyond its form. Never repeats a part of it. */
+export function eventStoreProblems(env: Environment): readonly ConfigProblem[] {
+  const text = env[url] ?? '';
+  const options = new URLSearchParams(text.includes('?') ? text.slice(text.indexOf('?') + 1) : '');
+  const connection = { credentials: credentialsOf(text), options, debug: env['DEBUG'] ?? '' };
+  return rules.filter(({ isBroken }) => isBroken(connection)).map(({ variable, problem }) => ({ variable, problem }));
+}
+
+/** A connection string as it may be shown: without the password. */
+export function withoutPassword(text: string): string {
+  const credentials = credentialsOf(text);
+  if (credentials === undefined) return text;
+  const [, scheme = '', rest = ''] = /^([a-z+]+:\/\/)(.*)$/.exec(text) ?? [];
+  const end = rest.indexOf('?') < 0 ? rest.length : rest.indexOf('?');
+  return `${scheme}${credentials.user}:[secret]@${rest.slice(rest.lastIndexOf('@', end) + 1)}`;
+}
+
+const sasl = 'COUNTERSIGN_KAFKA_SASL_';
+
+/** The three settings of SASL come together. */
+export function saslProblems(env: Environment): readonly ConfigProblem[] {
+  const names = [`${sasl}MECHANISM`, `${sasl}USERNAME`, `${sasl}PASSWORD_FILE`];
+  const missing = names.filter((name) => (env[name] ?? '') === '');
+  if (missing.length === 0 || missing.length === names.length) return [];
+  return missing.map((variable) => ({ variable, problem: 'must be set along with the other settings of SASL' }));
+}
+
+/** What is wrong with the settings of the sign-in provider. */
+export function oidcProblems(env: Environment): readonly ConfigProblem[] {
+  try {
+    readOidcConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+/** A password out of its file. @throws Error naming the variable and why it cannot be read. */
+export function readPassword(file: string): Secret {
+  const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
+  if (text === '') throw new Error('the file is empty');
+  return new Secret(text);
+}

@@ -1,0 +1,73 @@
+import type { MessageBus, TopicNames } from '@countersign/message-bus';
+import { BusUnavailableError, openKafka, TopicsMissingError } from '@countersign/message-bus/kafka';
+import type { KafkaBus, KafkaConnection } from '@countersign/message-bus/kafka';
+import type { KafkaConfig } from './config.js';
+import { untilDone } from './role-process.js';
+import type { RoleProcess } from './role-process.js';
+
+/** Kafka as one role has it. */
+export interface Topics {
+  readonly kafka: KafkaBus;
+  /** Its consumer groups carry the prefix of the topics, so that two installations on one Kafka do not share progress. */
+  readonly bus: MessageBus;
+  readonly names: TopicNames;
+  /** The name of a group on this Kafka. */
+  readonly group: (name: string) => string;
+}
+
+/** Kafka, once the topics that the role needs are there. Until then the readiness says what is missing, and the remedy. */
+export async function openTopics(
+  process: RoleProcess,
+  needed: (names: TopicNames) => readonly string[],
+): Promise<Topics> {
+  const { config, clock, ids, log, fail, check, onStop } = process;
+  if (config.kafka === null) throw new Error(`the role ${config.role} has no configuration of Kafka`);
+  const kafka = openKafka({
+    ...toConnection(config.kafka, `countersign-${config.role}`),
+    ...(config.kafka.sessionTimeoutMs === null ? {} : { sessionTimeoutMs: config.kafka.sessionTimeoutMs }),
+    clock,
+    ids,
+    log,
+    onFatal: (error) => {
+      fail(error.message);
+    },
+  });
+  onStop(() => kafka.close());
+  const { names } = kafka.topics;
+  await untilDone(process, 'kafka', isKafkaAway, async () => {
+    const missing = await kafka.topics.missing(needed(names));
+    if (missing.length > 0) throw new TopicsMissingError(missing);
+  });
+  check({
+    name: 'kafka',
+    check: () => {
+      const { state, why = state } = kafka.status();
+      return state === 'running' ? { status: 'ok' } : { status: 'failing', why };
+    },
+  });
+  const { topicPrefix } = config.kafka;
+  const group = (name: string): string => `${topicPrefix}-${name}`;
+  const bus: MessageBus = {
+    ...kafka.bus,
+    subscribe: (options) => kafka.bus.subscribe({ ...options, group: group(options.group) }),
+  };
+  return { kafka, names, bus, group };
+}
+
+/** The settings as the bus takes them. */
+export function toConnection(
+  { brokers, ssl, sasl, topicPrefix }: KafkaConfig,
+  clientId: string,
+): KafkaConnection & { readonly topicPrefix: string } {
+  return {
+    brokers,
+    clientId,
+    ssl,
+    topicPrefix,
+    ...(sasl === null ? {} : { sasl: { ...sasl, password: sasl.password.reveal() } }),
+  };
+}
+
+function isKafkaAway(error: unknown): boolean {
+  return error instanceof BusUnavailableError;
+}

@@ -1,0 +1,93 @@
+import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
+import { printableRoleConfig, readRoleConfig } from './config.js';
+import type { Role, RoleConfig } from './config.js';
+import type { RunningRole } from './start-role.js';
+import { dropKnownWarnings } from './warnings.js';
+
+/** A tool that runs may take longer to end than everything else; its lease outlives it either way. */
+const stopWithinMs = (role: Role): number => (role === 'resolver' ? 25_000 : 12_000);
+
+/** Everything is stopped: what the clients still have open may end by itself for so long. */
+const lingerMs = 500;
+
+/**
+ * Runs one role until SIGINT or SIGTERM; a second signal ends it at once. Sets the exit code: 0 after a clean stop, 1 when
+ * it could not start, or when nothing but a new process can help.
+ */
+export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Promise<void> {
+  let config: RoleConfig;
+  let running: RunningRole;
+  let log: Log;
+  try {
+    config = readRoleConfig(role, env);
+    log = createLog({ level: config.logLevel, fields: { process: role } });
+    dropKnownWarnings();
+    // Only now: a wrong configuration is told before the clients are loaded.
+    const { startRole } = await import('./start-role.js');
+    const { openTracing } = await import('@countersign/shell');
+    const tracing = role === 'gateway' ? await openTracing({ service: 'countersign', env, log }) : undefined;
+    running = await startRole(role, config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
+  } catch (error) {
+    complain(`countersign ${role}: cannot start: ${reasonOf(error)}`);
+    process.exitCode = 1;
+    return;
+  }
+  say(`countersign ${role} answers at ${running.url}; ${running.url}/readyz says what it waits for`);
+  const failure = await Promise.race([stopSignal().then(() => undefined), running.failed]);
+  if (failure !== undefined) complain(`countersign ${role}: ends, to be started again: ${failure}`);
+  const overdue = setTimeout(() => {
+    complain(`countersign ${role}: not stopped in time; ending now. Nothing acknowledged is lost.`);
+    process.exit(1);
+  }, stopWithinMs(role));
+  await running.stop().catch((error: unknown) => {
+    log.error({ error }, 'the process did not stop cleanly');
+    process.exitCode = 1;
+  });
+  clearTimeout(overdue);
+  if (failure !== undefined) process.exit(1);
+  say(`countersign ${role}: stopped`);
+  // The Kafka client tries for minutes to reach brokers that are away, whoever tells it to stop.
+  setTimeout(() => process.exit(), lingerMs).unref();
+}
+
+/** Prints the effective configuration of a role as JSON, without its secrets. Sets exit code 1 where it is not usable. */
+export function printConfig(role: Role, env: NodeJS.ProcessEnv = process.env): void {
+  try {
+    say(JSON.stringify(printableRoleConfig(role, env), undefined, 2));
+  } catch (error) {
+    complain(`countersign ${role}: ${reasonOf(error)}`);
+    process.exitCode = 1;
+  }
+}
+
+function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+function complain(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      signals += 1;
+      if (signals > 1) process.exit(signal === 'SIGINT' ? 130 : 143);
+      resolve();
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}
+
+/** One sentence for what a person can mend; the stack for what they cannot. */
+function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ConfigError) return error.message;
+  const isOurs = error.constructor !== Error && error.name !== 'TypeError' && error.name !== 'RangeError';
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
+  return isOurs || code !== undefined ? error.message : (error.stack ?? error.message);
+}

@@ -1,0 +1,48 @@
+import { join } from 'node:path';
+import { loadChannels } from '@countersign/channels';
+import {
+  createFileTokens,
+  createGatewayApp,
+  createGatewayMetrics,
+  createIdempotencyStore,
+  createOidc,
+  createSessionStore,
+  createSessions,
+} from '@countersign/gateway';
+import { loadTools } from '@countersign/resolver';
+import type { RoleConfig } from '../config.js';
+import { openEventStore } from '../role-process.js';
+import type { OpenRole, OutsideWorld } from '../role-process.js';
+import { openViews } from '../views.js';
+import { openJudgingWriteSide, readPolicy } from '../write-side.js';
+
+/** The API and its replica of the read model. */
+export async function readGateway(config: RoleConfig, world: OutsideWorld): Promise<OpenRole> {
+  const policy = readPolicy(config.policyFile);
+  const tools = await loadTools(config.toolsFile, process.env);
+  const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);
+  const tokens = createFileTokens(config.tokensFile ?? '', world.log);
+  return async (roleProcess) => {
+    const { clock, ids, log, tracing, onStop } = roleProcess;
+    if (tracing !== undefined) onStop(tracing.close);
+    onStop(tokens.close);
+    const store = await openEventStore(roleProcess);
+    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools);
+    const readModel = await openViews(roleProcess, store);
+    const idempotency = createIdempotencyStore(join(config.dataFolder, 'idempotency.db'));
+    onStop(idempotency.close);
+    const sessionStore = createSessionStore(join(config.dataFolder, 'sessions.db'));
+    onStop(sessionStore.close);
+    const sessions = createSessions({ store: sessionStore, tokens, clock, ids });
+    const oidc = config.oidc === null ? undefined : createOidc(config.oidc);
+    const metrics = createGatewayMetrics();
+    const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');
+    const views = { commands, readModel, store };
+    const people = { tokens, sessions, oidc, channels, idempotency };
+    const ports = { ...views, ...people, metrics, clock, ids, log, checks, tracing };
+    const { host, publicUrl } = config;
+    await roleProcess.serve((port) =>
+      createGatewayApp(ports, { host, port, inbox: { publicUrl: publicUrl ?? undefined } }),
+    );
+  };
+}

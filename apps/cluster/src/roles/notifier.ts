@@ -1,0 +1,43 @@
+import { hostname } from 'node:os';
+import { createChannels, loadChannels, pollTelegram } from '@countersign/channels';
+import { createAnswerDesk } from '@countersign/gateway';
+import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import { loadTools } from '@countersign/resolver';
+import type { RoleConfig } from '../config.js';
+import { openTopics } from '../kafka.js';
+import { openEventStore } from '../role-process.js';
+import type { OpenRole, OutsideWorld } from '../role-process.js';
+import { subscriptionCheck } from '../subscription-check.js';
+import { openViews } from '../views.js';
+import { openWriteSide } from '../write-side.js';
+
+/** Tells people through the channels of the channels file, and fetches the answers that do not come by themselves. */
+export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): Promise<OpenRole> {
+  if (config.channelsFile === null) {
+    log.info({}, 'COUNTERSIGN_CHANNELS names no channels: people are told by the inbox alone');
+    return () => Promise.resolve();
+  }
+  const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
+  const notifierId = `${hostname()}/${String(process.pid)}`;
+  const noTools = await loadTools(null, {});
+  return async (roleProcess) => {
+    const { clock, ids, registry, onStop, check } = roleProcess;
+    const store = await openEventStore(roleProcess);
+    const readModel = await openViews(roleProcess, store);
+    const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
+    const channels = createChannels(configured, { clock, publicUrl: config.publicUrl?.href ?? null });
+    const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, notifierId });
+    createNotifierMetrics(registry, notifier);
+    const app = await createNotifierApp({ notifier, bus, topic: names.events, log });
+    onStop(() => app.close());
+    notifier.start();
+    await app.listen();
+    for (const id of notifier.channelIds) check(subscriptionCheck(`consumer-${id}`, () => app.status()[id]));
+    // A press approves or denies what is recorded: no policy and no tool has a say in that.
+    const desk = createAnswerDesk({ commands: openWriteSide(roleProcess, store, null, noTools), store });
+    for (const channel of configured.channels) {
+      const isPolled = channel.type === 'telegram' && channel.mode === 'polling';
+      if (isPolled) onStop(pollTelegram(channel, { desk, people, clock, log }));
+    }
+  };
+}

@@ -1,0 +1,33 @@
+import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
+import { loadTools } from '@countersign/resolver';
+import { openTopics } from '../kafka.js';
+import { openEventStore } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
+import { subscriptionCheck } from '../subscription-check.js';
+import { openViews } from '../views.js';
+import { openWriteSide } from '../write-side.js';
+
+/**
+ * Deadlines, and the end of batches that a process left half closed. Several of them side by side do no harm: what is
+ * due is decided by each call's own stream.
+ */
+export async function readProjector(): Promise<OpenRole> {
+  const noTools = await loadTools(null, {});
+  return async (process) => {
+    const { clock, log, registry, onStop, check } = process;
+    const store = await openEventStore(process);
+    const commands = openWriteSide(process, store, null, noTools);
+    const readModel = await openViews(process, store);
+    const metrics = createProjectorMetrics(registry, { readModel, clock });
+    const fireDue = commands.fireDue.bind(commands);
+    const deadlines = createDeadlines({ readModel, fireDue, clock, log, onFired: metrics.deadlineFired });
+    // Before Kafka is looked for: an approval must expire in time also while the brokers are away.
+    deadlines.start();
+    onStop(() => deadlines.stop());
+    const { bus, names } = await openTopics(process, ({ events, deadLetters }) => [events, deadLetters]);
+    const closeBatch = commands.closeBatch.bind(commands);
+    const subscription = createBatchCloser({ bus, topic: names.events, closeBatch });
+    onStop(() => subscription.stop());
+    check(subscriptionCheck('batch-closer', () => subscription.status()));
+  };
+}

@@ -1,0 +1,31 @@
+import { createRelay, createRelayMetrics } from '@countersign/relay';
+import { openTopics } from '../kafka.js';
+import { openEventStore } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
+
+/** Publishes what the event store records; of several relays one is active, and the others take over from it. */
+export function readRelay(): Promise<OpenRole> {
+  return Promise.resolve(async (process) => {
+    const { clock, log, registry, onStop, check } = process;
+    const store = await openEventStore(process);
+    const { kafka, names, group } = await openTopics(process, ({ events }) => [events]);
+    const metrics = createRelayMetrics(registry);
+    const { publisher } = kafka;
+    const turns = kafka.exclusiveProgress(group('relay'));
+    const relay = createRelay({ store, publisher, turns, topic: names.events, clock, log, metrics });
+    metrics.observe(relay, () => store.head());
+    onStop(() => relay.stop());
+    relay.start();
+    check({
+      name: 'relay',
+      check: () => {
+        const health = relay.health();
+        if (health.status === 'failed') return { status: 'failing', why: health.why };
+        return {
+          status: 'ok',
+          note: health.role === 'active' ? 'publishes' : 'stands by for the relay that publishes',
+        };
+      },
+    });
+  });
+}

@@ -1,0 +1,94 @@
+import { createMetricsRegistry } from '@countersign/shell';
+import type { OperationsPorts, ReadinessCheck } from '@countersign/shell';
+import type { Role, RoleConfig } from './config.js';
+import { openOperationsApp } from './operations-app.js';
+import type { OpenRole, OutsideWorld, OwnServer, RoleProcess } from './role-process.js';
+import { readGateway } from './roles/gateway.js';
+import { readLedger } from './roles/ledger.js';
+import { readNotifier } from './roles/notifier.js';
+import { readProjector } from './roles/projector.js';
+import { readRelay } from './roles/relay.js';
+import { readResolver } from './roles/resolver.js';
+
+/** One process of the cluster, started; whether it is ready, `/readyz` says. */
+export interface RunningRole {
+  /** Where it answers. */
+  readonly url: string;
+  /** Settles with the reason when the process should end and be started again. */
+  readonly failed: Promise<string>;
+  /** Readiness goes red, intake stops, what is in flight ends, and everything is closed. */
+  readonly stop: () => Promise<void>;
+}
+
+/** Reads the files that the configuration names, so that a mistake in one is told before anything runs. */
+const readRole: Readonly<Record<Role, (config: RoleConfig, world: OutsideWorld) => Promise<OpenRole>>> = {
+  gateway: readGateway,
+  ledger: readLedger,
+  relay: readRelay,
+  projector: readProjector,
+  resolver: readResolver,
+  notifier: readNotifier,
+};
+
+/**
+ * Starts one role. Resolves as soon as the process answers `/readyz`, which names what it waits for: neither the event
+ * store nor the brokers need to be there yet.
+ * @throws what is wrong with a file of the configuration, or EADDRINUSE.
+ */
+export async function startRole(role: Role, config: RoleConfig, world: OutsideWorld): Promise<RunningRole> {
+  const open = await readRole[role](config, world);
+  const stopping = new AbortController();
+  const checks = new Map<string, ReadinessCheck>();
+  const stops: (() => void | Promise<void>)[] = [];
+  const registry = createMetricsRegistry();
+  checks.set('process', {
+    name: 'process',
+    check: () => (stopping.signal.aborted ? { status: 'failing', why: 'is stopping' } : { status: 'ok' }),
+  });
+  const ports: OperationsPorts = {
+    get checks() {
+      return [...checks.values()];
+    },
+    metricsText: () => registry.metrics(),
+  };
+  const { host, port } = config;
+  const starting = role === 'gateway' ? { starting: 'the gateway is starting: /readyz says what it waits for' } : {};
+  const operations = await openOperationsApp(ports, world.log, { host, port, ...starting });
+  let closeServer = operations.close;
+
+  const failed = Promise.withResolvers<string>();
+  const serve = async (openServer: (port: number) => Promise<OwnServer>): Promise<void> => {
+    const server = await openServer(operations.port);
+    stopping.signal.throwIfAborted();
+    await operations.close();
+    closeServer = async () => undefined;
+    stops.push(server.close);
+    await server.listen();
+  };
+  const process: RoleProcess = {
+    ...world,
+    config,
+    registry,
+    stopping: stopping.signal,
+    check: (check) => void checks.set(check.name, check),
+    checks: () => [...checks.values()],
+    onStop: (stop) => void stops.push(stop),
+    fail: failed.resolve,
+    serve,
+  };
+  const opening = open(process).catch((error: unknown) => {
+    if (stopping.signal.aborted) return;
+    world.log.error({ error }, 'the process cannot do its work');
+    failed.resolve(error instanceof Error ? error.message : String(error));
+  });
+  return {
+    url: operations.url,
+    failed: failed.promise,
+    stop: async () => {
+      stopping.abort(new Error('the process is stopping'));
+      await opening;
+      for (const stop of stops.splice(0).reverse()) await stop();
+      await closeServer();
+    },
+  };
+}

@@ -1,0 +1,107 @@
+import { logLevels } from '@countersign/runtime';
+import { z } from 'zod';
+
+// The variables of the processes, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
+
+const count = (most: number): z.ZodType<number, string> =>
+  z
+    .string()
+    .regex(/^[0-9]{1,6}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(most));
+
+const duration = (leastMs: number, mostMs: number): z.ZodType<number, string> =>
+  z
+    .string()
+    .regex(/^[0-9]{1,8}$/, 'must be a whole number of milliseconds')
+    .transform(Number)
+    .pipe(z.int().min(leastMs).max(mostMs));
+
+/** Every process. */
+export const everywhere = {
+  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
+  COUNTERSIGN_PORT: z
+    .string()
+    .regex(/^[0-9]{1,5}$/, 'must be a port number')
+    .transform(Number)
+    .pipe(z.int().max(65_535))
+    .default(7400),
+  COUNTERSIGN_DATA: z.string().default('./data'),
+  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
+};
+
+export const eventStore = {
+  COUNTERSIGN_EVENTSTORE_URL: z
+    .string('esdb://… or esdb+discover://…, the address of EventStoreDB')
+    .regex(/^esdb(\+discover)?:\/\/[^/?]+/, 'must begin with esdb:// or esdb+discover:// and name a host'),
+};
+
+/** The brokers, and the names of the topics. */
+export const kafka = {
+  COUNTERSIGN_KAFKA_BROKERS: z
+    .string('host:port of one or more brokers, with commas in between')
+    .transform((text) => text.split(',').map((broker) => broker.trim()))
+    .pipe(z.array(z.string().regex(/^[^\s:/]+:[0-9]{1,5}$|^\[[0-9a-fA-F:]+\]:[0-9]{1,5}$/, 'must be host:port,…'))),
+  COUNTERSIGN_KAFKA_SSL: z.enum(['true', 'false']).default('false'),
+  COUNTERSIGN_KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
+  COUNTERSIGN_KAFKA_SASL_USERNAME: z.string().optional(),
+  COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE: z.string().optional(),
+  COUNTERSIGN_TOPIC_PREFIX: z
+    .string()
+    .regex(/^[a-zA-Z0-9._-]{1,200}$/, 'may have letters, digits, ".", "_" and "-"')
+    .default('countersign'),
+};
+
+/** Members of consumer groups. */
+export const consuming = {
+  /** After so long without a sign of life a member's work goes to another one. */
+  COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: duration(1_000, 600_000).default(30_000),
+};
+
+/** Who makes topics. */
+export const topics = {
+  COUNTERSIGN_TOPIC_PARTITIONS: count(10_000).default(12),
+  COUNTERSIGN_TOPIC_REPLICATION: count(100).default(3),
+};
+
+/** Who judges requests. */
+export const judging = {
+  COUNTERSIGN_POLICY: z.string().optional(),
+  COUNTERSIGN_TOOLS: z.string().optional(),
+};
+
+export const executing = {
+  COUNTERSIGN_TOOLS: z.string().optional(),
+  /** How long a call stays with a resolver that gives no sign of life. */
+  COUNTERSIGN_RESOLVER_LEASE_MS: duration(1_000, 3_600_000).default(60_000),
+};
+
+/** Who proves the senders of HTTP requests. Several gateways serve the same people: none makes tokens of its own. */
+export const senders = {
+  COUNTERSIGN_TOKENS_FILE: z.string('a tokens file, the same for every gateway'),
+};
+
+/** Printed alone: the gateway's app reads and judges them itself. */
+export const signIn = {
+  COUNTERSIGN_OIDC_ISSUER: z.string().optional(),
+  COUNTERSIGN_OIDC_CLIENT_ID: z.string().optional(),
+  COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: z.string().optional(),
+  COUNTERSIGN_OIDC_AUDIENCE: z.string().optional(),
+  COUNTERSIGN_OIDC_ROLES_CLAIM: z.string().optional(),
+  COUNTERSIGN_OIDC_GROUPS_CLAIM: z.string().optional(),
+  COUNTERSIGN_OIDC_TENANT: z.string().optional(),
+};
+
+/** Who tells people, and who hears their answers. */
+export const telling = {
+  COUNTERSIGN_CHANNELS: z.string().optional(),
+  COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+};
+
+/** Who takes requests off the queue. */
+export const requests = {
+  COUNTERSIGN_REQUESTS_TENANT: z.string().min(1).max(256).default('default'),
+  COUNTERSIGN_REQUESTS_PRINCIPAL: z.string().min(1).max(256).default('kafka'),
+  COUNTERSIGN_REQUESTS_UNSIGNED: z.enum(['allow', 'refuse']).optional(),
+  COUNTERSIGN_REQUESTS_KEYS: z.string().optional(),
+};

@@ -1,0 +1,67 @@
+import type { AnswerDesk, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
+import type { Actor, Commands, Rejection } from '@countersign/commands';
+import { jsonObjectSchema, parseApprovalId, toolCallStream, upcast } from '@countersign/contracts';
+import type { Decision } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import { evolveCall, toApprovalView, toToolCallView } from '@countersign/read-model';
+import type { CallRow } from '@countersign/read-model';
+import { parseStrictJson } from '@countersign/shell';
+
+/** What the desk stands on. */
+export interface DeskPorts {
+  readonly commands: Pick<Commands, 'respond'>;
+  readonly store: Pick<EventStore, 'readStream'>;
+}
+
+/** Everything that is configured belongs to one tenant. */
+export const channelsTenant = 'default';
+
+/** Takes the answers of channels to the ledger: the same command whatever the way, in the name of a person who was proved. */
+export function createAnswerDesk({ commands, store }: DeskPorts): AnswerDesk {
+  return {
+    find: async (approvalId) => {
+      const target = parseApprovalId(approvalId);
+      const call = target === undefined ? undefined : await readCall(store, target.callId);
+      const approval = call?.approvals.find((one) => one.approvalId === approvalId);
+      if (call === undefined || approval === undefined || call.request.tenant !== channelsTenant) return undefined;
+      return { call: toToolCallView(call, 'masked'), approval: toApprovalView({ call, approval }, 'masked') };
+    },
+    answer: async (answer) => {
+      const decision = toDecision(answer);
+      if (decision === undefined) {
+        return { status: 'refused', code: 'invalid-request', detail: 'the arguments are not a JSON object' };
+      }
+      const { approvalId, actionDigest, reason, commandId } = answer;
+      const body = { decision, actionDigest, ...(reason === undefined ? {} : { reason }) };
+      const outcome = await commands.respond(actorOf(answer), approvalId, body, commandId);
+      return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.rejection);
+    },
+  };
+}
+
+async function readCall(store: DeskPorts['store'], callId: string): Promise<CallRow | undefined> {
+  const events = await store.readStream(toolCallStream(callId));
+  return events.reduce<CallRow | undefined>((row, event) => evolveCall(row, upcast(event)), undefined);
+}
+
+function toDecision({ decision }: ChannelAnswer): Decision | undefined {
+  if (decision.type !== 'edit') return decision;
+  const parsed = parseStrictJson(Buffer.from(decision.argumentsText), 'the arguments');
+  const args = parsed.status === 'ok' ? jsonObjectSchema.safeParse(parsed.value) : undefined;
+  return args?.success === true ? { type: 'edit', arguments: args.data } : undefined;
+}
+
+function actorOf({ person, channelId, assurance }: ChannelAnswer): Actor {
+  return { ...approverOf(person), via: channelId, assurance };
+}
+
+function approverOf({ id, groups }: Person): Omit<Actor, 'via' | 'assurance'> {
+  return { tenant: channelsTenant, principal: id, roles: new Set(['approver']), groups, agentIds: null };
+}
+
+function toRefusal({ code, detail, extra = {} }: Rejection): AnswerResult {
+  const { respondedBy, respondedAt, via, resolution } = extra;
+  const isWon = [respondedBy, respondedAt, via, resolution].every((one) => typeof one === 'string');
+  const winner = { respondedBy, respondedAt, via, resolution } as Extract<AnswerResult, { winner?: unknown }>['winner'];
+  return { status: 'refused', code, detail, ...(isWon && winner !== undefined ? { winner } : {}) };
+}

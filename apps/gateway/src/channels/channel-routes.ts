@@ -1,0 +1,55 @@
+import { createSlackSurface, createTelegramSurface } from '@countersign/channels';
+import type { ChannelsConfig, Surface } from '@countersign/channels';
+import type { FastifyInstance } from 'fastify';
+import type { GatewayPorts } from '../ports.js';
+import { createAnswerDesk } from './answer-desk.js';
+import { addMailRoutes } from './mail-routes.js';
+
+/** A press is a few kilobytes; a modal with edited arguments some more. */
+const bodyBytesMax = 256 * 1024;
+
+/**
+ * The ways by which answers come back: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`, and the pages of
+ * links in mails. Each proves by itself who sent what; none asks for a token of the API.
+ */
+export async function addChannels(
+  fastify: FastifyInstance,
+  ports: GatewayPorts,
+  config: ChannelsConfig,
+  publicUrl: URL | undefined,
+): Promise<void> {
+  const surfaces = surfacesOf(ports, config);
+  await fastify.register((scope, _options, done) => {
+    // A signature covers the bytes that came: nothing parses them first.
+    scope.removeContentTypeParser('application/json');
+    const types = ['application/json', 'application/x-www-form-urlencoded'];
+    scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, parsed) => {
+      parsed(null, body);
+    });
+    for (const surface of surfaces) addSurface(scope, ports, surface);
+    done();
+  });
+  addMailRoutes(fastify, ports, config, publicUrl);
+}
+
+function addSurface(scope: FastifyInstance, { log }: GatewayPorts, surface: Surface): void {
+  const { channelId, type } = surface;
+  scope.post(`/channels/${channelId}/${type}`, async (request, reply) => {
+    const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
+    const response = await surface.receive({ body, headers: request.headers });
+    response.done.catch((error: unknown) => log.error({ error, channelId }, 'what a channel asked for went wrong'));
+    if (response.body === undefined) return reply.code(response.status).send();
+    const text = JSON.stringify(response.body);
+    return reply.code(response.status).header('content-type', 'application/json; charset=utf-8').send(text);
+  });
+}
+
+function surfacesOf(ports: GatewayPorts, { channels, people }: ChannelsConfig): readonly Surface[] {
+  const desk = createAnswerDesk(ports);
+  const { clock, log } = ports;
+  return channels.flatMap((channel): Surface[] => {
+    if (channel.type === 'slack') return [createSlackSurface(channel, { desk, people, clock, log })];
+    const isPosted = channel.type === 'telegram' && channel.mode === 'webhook';
+    return isPosted ? [createTelegramSurface(channel, { desk, people, log })] : [];
+  });
+}

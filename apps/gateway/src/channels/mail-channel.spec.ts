@@ -1,0 +1,106 @@
+import { parseApprovalId } from '@countersign/contracts';
+import { alice, channelContract, mailConfigOf, openEmail, sampleNotice } from '@countersign/channels/testing';
+import type { Answers, OpenedChannel } from '@countersign/channels/testing';
+import { createSessionStore } from '../sqlite/session-store.js';
+import { createSessions } from '../inbox/sessions.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+import { createTokens } from '../tokens.js';
+import { createAnswerDesk } from './answer-desk.js';
+
+const tokens = createTokens([
+  { token: 'agent-token', principal: 'agent', roles: ['agent'] },
+  { token: 'alice-token', principal: 'alice', roles: ['approver'] },
+  { token: 'bob-token', principal: 'bob', roles: ['approver'] },
+]);
+const bob = { id: 'bob', email: 'bob@example.com', groups: [] };
+
+/** The port is known only when the server listens, and the mail server's only when that does: the gateway reads it late. */
+async function openGateway(smtpUrl: string): Promise<World> {
+  const channels = { people: [alice, bob], channels: [mailConfigOf(smtpUrl)], routes: [] };
+  return openWorld({
+    change: (ports) => {
+      const sessions = createSessions({ ...ports, tokens, store: createSessionStore(':memory:') });
+      return { ...ports, tokens, sessions, channels };
+    },
+  });
+}
+
+const json = { 'content-type': 'application/json', 'countersign-client': 'inbox' };
+
+async function ask({ url }: World): Promise<string> {
+  const call = { toolCallId: 'call-1', toolName: 'delete_file', arguments: { path: '/tmp/x' }, needsApproval: true };
+  const answer = await fetch(`${url}/v1/tool-calls`, {
+    method: 'POST',
+    headers: { ...json, authorization: 'Bearer agent-token' },
+    body: JSON.stringify({ runId: 'run-1', calls: [call] }),
+  });
+  const { calls } = (await answer.json()) as { readonly calls: readonly { approval: { approvalId: string } }[] };
+  return calls[0]?.approval.approvalId ?? '';
+}
+
+async function cookieOf({ url }: World, token: string): Promise<string> {
+  const signedIn = await fetch(`${url}/session`, { method: 'POST', headers: json, body: JSON.stringify({ token }) });
+  return signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+}
+
+/** The way back of a mail: the link in it, opened at a real gateway by somebody who is signed in there. */
+function answersAt(opened: Promise<World>, linkOf: () => Promise<string>): Answers {
+  let approvalId = '';
+  return {
+    question: async () => {
+      const world = await opened;
+      approvalId = await ask(world);
+      const question = await createAnswerDesk(world).find(approvalId);
+      if (question === undefined) throw new Error('nothing was asked');
+      return sampleNotice({ notice: question });
+    },
+    press: async (type, forgery) => {
+      const world = await opened;
+      const link = new URL(await linkOf()).pathname;
+      const path = forgery === 'token' ? link.replace(/.$/, (last) => (last === '1' ? '2' : '1')) : link;
+      const cookie = await cookieOf(world, forgery === 'person' ? 'bob-token' : 'alice-token');
+      const answer = await fetch(`${world.url}${path}/response`, {
+        method: 'POST',
+        headers: { ...json, ...(forgery === 'sender' ? {} : { cookie }) },
+        body: JSON.stringify({ decision: { type }, reason: 'seen' }),
+      });
+      return { isRefused: !answer.ok, told: await answer.text() };
+    },
+    decideElsewhere: async () => {
+      const { url } = await opened;
+      const answer = await fetch(`${url}/v1/approvals/${approvalId}/responses`, {
+        method: 'POST',
+        headers: { ...json, authorization: 'Bearer bob-token' },
+        body: JSON.stringify({ decision: { type: 'approve' } }),
+      });
+      expect(answer.status).toBe(200);
+    },
+    decided: async () => {
+      expect(parseApprovalId(approvalId)).toBeDefined();
+      const question = await createAnswerDesk(await opened).find(approvalId);
+      return (question?.approval?.responses ?? []).map(
+        ({ decision, respondedBy }) => `${decision.type} by ${respondedBy}`,
+      );
+    },
+  };
+}
+
+async function openMail(): Promise<OpenedChannel> {
+  let world: Promise<World> | undefined;
+  const opened = await openEmail('https://countersign.example', (server) => {
+    world = openGateway(server.url);
+    const linkOf = async (): Promise<string> => {
+      const [mail] = await server.mails();
+      return /https:\S+\/a\/\S+/.exec(mail?.text ?? '')?.[0] ?? '';
+    };
+    return answersAt(world, linkOf);
+  });
+  const close = async (): Promise<void> => {
+    await (await world)?.close();
+    await opened.close();
+  };
+  return { ...opened, close };
+}
+
+describe('the mail channel', () => channelContract(openMail));

@@ -1,0 +1,125 @@
+import { createEmailTokens, digestStartOf } from '@countersign/channels';
+import type { AnswerTokens, ChannelAnswer, ChannelsConfig, Person, TokenContent } from '@countersign/channels';
+import type { Actor } from '@countersign/commands';
+import { decisionTypes, jsonObjectSchema } from '@countersign/contracts';
+import { ProblemError } from '@countersign/shell';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import { refuseForeignOrigin, refuseForgedRequest } from '../inbox/same-origin.js';
+import { sessionIdOf } from '../inbox/session-cookie.js';
+import type { GatewayPorts } from '../ports.js';
+import { parseWith } from '../validation.js';
+import { channelsTenant, createAnswerDesk } from './answer-desk.js';
+import { mailPage, mailPageHeaders, mailScript } from './mail-page.js';
+
+const responseSchema = z.strictObject({
+  decision: z.discriminatedUnion('type', [
+    z.strictObject({ type: z.enum(decisionTypes).extract(['approve', 'deny']) }),
+    z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
+  ]),
+  reason: z.string().max(8192).optional(),
+});
+
+interface Opened {
+  readonly actor: Actor;
+  readonly person: Person;
+  readonly channelId: string;
+  readonly token: TokenContent;
+}
+
+/**
+ * The pages of links in mails. `GET /a/<token>` is the same page for every token and every visitor, so that a scanner
+ * that opens it, runs its script and follows what it finds changes nothing and uses nothing up. The card and the decision
+ * need the session of the very person that the link was made for.
+ */
+export function addMailRoutes(
+  fastify: FastifyInstance,
+  ports: GatewayPorts,
+  config: ChannelsConfig,
+  publicUrl: URL | undefined,
+): void {
+  const desk = createAnswerDesk(ports);
+  const links = config.channels.flatMap((channel) =>
+    channel.type === 'email' ? [{ channelId: channel.id, tokens: createEmailTokens(channel) }] : [],
+  );
+  if (links.length === 0) return;
+  const open = (request: FastifyRequest): Opened => openLink(ports, config.people, links, request);
+  fastify.get('/a/:token', (_request, reply) => page(reply, 'text/html', mailPage));
+  fastify.get('/a/page.js', (_request, reply) => page(reply, 'text/javascript', mailScript));
+  fastify.get('/a/:token/card', async (request, reply) => {
+    refuseForeignOrigin(request, publicUrl);
+    const { token, person } = open(request);
+    const question = await desk.find(token.approvalId);
+    if (question === undefined) throw gone();
+    const isChanged = question.approval !== null && digestStartOf(question.approval.actionDigest) !== token.digestStart;
+    return json(reply, { ...question, person: person.id, isChanged });
+  });
+  fastify.post('/a/:token/response', async (request, reply) => {
+    refuseForgedRequest(request, publicUrl);
+    const opened = open(request);
+    const approval = (await desk.find(opened.token.approvalId))?.approval;
+    if (!approval) throw gone();
+    if (approval.state === 'pending' && digestStartOf(approval.actionDigest) !== opened.token.digestStart) {
+      throw new ProblemError(
+        'digest-mismatch',
+        'the arguments were changed since the mail was sent: look at the inbox',
+      );
+    }
+    const result = await desk.answer(
+      toAnswer(opened, approval, parseWith(responseSchema, request.body), ports.ids.uuid()),
+    );
+    if (result.status === 'refused') {
+      const extra = result.winner === undefined ? {} : { ...result.winner };
+      throw new ProblemError(result.code as 'already-resolved', result.detail, { extra });
+    }
+    return json(reply, { state: (await desk.find(approval.approvalId))?.approval?.state ?? 'pending' });
+  });
+}
+
+/** The groups of the session count beside those of the channels file: the person is signed in. */
+function toAnswer(
+  { person, actor, channelId }: Opened,
+  { approvalId, actionDigest }: Pick<ChannelAnswer, 'approvalId' | 'actionDigest'>,
+  { decision, reason }: z.output<typeof responseSchema>,
+  commandId: string,
+): ChannelAnswer {
+  const groups = [...new Set([...person.groups, ...actor.groups])];
+  return {
+    ...{ approvalId, actionDigest, channelId, commandId, assurance: actor.assurance, person: { ...person, groups } },
+    decision: decision.type === 'edit' ? { type: 'edit', argumentsText: JSON.stringify(decision.arguments) } : decision,
+    ...(reason === undefined ? {} : { reason }),
+  };
+}
+
+/** The person must be signed in, may answer, and be the one whom the mail was sent to: a forwarded link opens for nobody. */
+function openLink(
+  { sessions }: GatewayPorts,
+  people: readonly Person[],
+  links: readonly { readonly channelId: string; readonly tokens: AnswerTokens }[],
+  request: FastifyRequest,
+): Opened {
+  const id = sessionIdOf(request);
+  const actor = id === undefined ? undefined : sessions?.actorOf(id);
+  if (actor === undefined) throw new ProblemError('unauthenticated', 'sign in first');
+  const person = people.find((one) => one.id === actor.principal);
+  const { token: text } = request.params as { readonly token: string };
+  if (person === undefined || actor.tenant !== channelsTenant || !actor.roles.has('approver')) throw gone();
+  for (const { channelId, tokens } of links) {
+    const token = tokens.open(text, person.id);
+    if (token !== undefined) return { actor, person, channelId, token };
+  }
+  throw gone();
+}
+
+/** One answer for whatever is wrong with a link, so that it tells nothing about other people's. */
+function gone(): ProblemError {
+  return new ProblemError('not-found', 'this link is not for you, or there is nothing behind it (any more)');
+}
+
+function page(reply: FastifyReply, type: string, text: string): void {
+  void reply.headers(mailPageHeaders).header('content-type', `${type}; charset=utf-8`).send(text);
+}
+
+function json(reply: FastifyReply, body: unknown): FastifyReply {
+  return reply.header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}

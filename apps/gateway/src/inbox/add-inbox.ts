@@ -1,0 +1,23 @@
+import type { FastifyInstance } from 'fastify';
+import type { GatewayPorts } from '../ports.js';
+import { addInboxFiles, builtInboxFolder } from './inbox-files.js';
+import { addOidcRoutes } from './oidc-routes.js';
+import { addSessionRoutes } from './session-routes.js';
+
+/** What the inbox is told. */
+export interface InboxOptions {
+  /** Where the built inbox is; by default where `npm run build` puts it. */
+  readonly folder?: string;
+  /** How people reach the gateway from outside, when it stands behind a proxy. */
+  readonly publicUrl?: URL | undefined;
+}
+
+/** The web inbox on the gateway's server: its files, and the sessions of whom it signs in. */
+export async function addInbox(fastify: FastifyInstance, ports: GatewayPorts, options: InboxOptions): Promise<void> {
+  const { sessions, oidc } = ports;
+  const { folder = builtInboxFolder(), publicUrl } = options;
+  await addInboxFiles(fastify, folder);
+  if (sessions === undefined) return;
+  addSessionRoutes(fastify, { ...ports, sessions }, { publicUrl });
+  if (oidc !== undefined) addOidcRoutes(fastify, { ...ports, sessions, oidc }, { publicUrl });
+}

@@ -1,0 +1,115 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createSystemClock } from '@countersign/runtime';
+import { createVirtualClock } from '@countersign/runtime/testing';
+import { createSessionStore } from '../sqlite/session-store.js';
+import { openWorld, tokenEntries } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+import { createTokens } from '../tokens.js';
+import type { Person } from './session-store.js';
+import { createSessions } from './sessions.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-sessions-'));
+const closing: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+async function openInboxWorld(): Promise<World> {
+  const world = await openWorld({
+    change: (ports) => {
+      const store = createSessionStore(':memory:');
+      return { ...ports, sessions: createSessions({ ...ports, store }) };
+    },
+  });
+  closing.push(world.close);
+  return world;
+}
+
+const signIn = (url: string, headers: Record<string, string> = {}, body: unknown = { token: 'ann-token' }) =>
+  fetch(`${url}/session`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+
+const cookieOf = (response: Response): string => (response.headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+
+describe('a session', () => {
+  it('is opened by a token, and its cookie is sent by no other site and read by no script', async () => {
+    const { url } = await openInboxWorld();
+    const plain = await signIn(url);
+    expect(plain.status).toBe(201);
+    expect(plain.headers.get('set-cookie')).toMatch(
+      /^countersign_session=[\w-]{43}; Path=\/; Max-Age=43200; HttpOnly; SameSite=Strict$/,
+    );
+    const refused = await signIn(url, { origin: 'https://evil.example' });
+    expect([refused.status, refused.headers.get('set-cookie')]).toEqual([403, null]);
+    expect((await signIn(url, {}, { token: 'nobody-knows-it' })).status).toBe(401);
+    expect((await signIn(url, {}, { token: 'ann-token', more: 1 })).status).toBe(400);
+  });
+
+  it('is marked for https alone where the page came over https', async () => {
+    const { url } = await openInboxWorld();
+    const host = new URL(url).host;
+    expect((await signIn(url, { origin: `https://${host}` })).headers.get('set-cookie')).toMatch(/; Secure$/);
+  });
+
+  it('says who it is, answers as that person through the inbox, and ends', async () => {
+    const { url } = await openInboxWorld();
+    const cookie = cookieOf(await signIn(url));
+    const session = await fetch(`${url}/session`, { headers: { cookie } });
+    expect(await session.json()).toMatchObject({ actor: { principal: 'ann', groups: ['ops'] }, isOidcOffered: false });
+    expect((await fetch(`${url}/v1/approvals`, { headers: { cookie } })).status).toBe(200);
+    const forged = await fetch(`${url}/session`, { method: 'DELETE', headers: { cookie } });
+    expect(forged.status).toBe(403);
+    const headers = { cookie, 'countersign-client': 'inbox' };
+    expect((await fetch(`${url}/session`, { method: 'DELETE', headers })).status).toBe(204);
+    expect((await fetch(`${url}/v1/approvals`, { headers: { cookie } })).status).toBe(401);
+  });
+
+  it('does not outlive its twelve hours, and is not known by its id in the store', () => {
+    const clock = createVirtualClock(Date.parse('2026-11-22T10:00:00Z'));
+    const store = createSessionStore(':memory:');
+    closing.push(store.close);
+    const ids = { uuid: () => '', randomBytes: (count: number) => new Uint8Array(count).fill(7) };
+    const sessions = createSessions({ store, tokens: createTokens(tokenEntries), clock, ids });
+    const opened = sessions.openWithToken('ann-token');
+    expect(store.find(opened?.id ?? '')).toBeUndefined();
+    expect(sessions.actorOf(opened?.id ?? '')).toMatchObject({ principal: 'ann', via: 'inbox' });
+    clock.advance(12 * 3_600_000 - 1);
+    expect(sessions.actorOf(opened?.id ?? '')).toBeDefined();
+    clock.advance(1);
+    expect(sessions.actorOf(opened?.id ?? '')).toBeUndefined();
+  });
+
+  it('dies with its token, and keeps of a person only the roles that we know', () => {
+    const store = createSessionStore(':memory:');
+    closing.push(store.close);
+    const ports = {
+      store,
+      clock: createSystemClock(),
+      ids: { uuid: () => '', randomBytes: (n: number) => new Uint8Array(n).fill(n) },
+    };
+    const before = createSessions({ ...ports, tokens: createTokens(tokenEntries) });
+    const opened = before.openWithToken('ann-token');
+    const after = createSessions({ ...ports, tokens: createTokens([]) });
+    expect(after.actorOf(opened?.id ?? '')).toBeUndefined();
+    const person: Person = { tenant: 'default', principal: 'iss#sub', roles: ['approver', 'root'], groups: [] };
+    expect([...(after.actorOf(after.openFor(person).id)?.roles ?? [])]).toEqual(['approver']);
+  });
+});
+
+describe('the pages of the inbox', () => {
+  it('say how to build it where it was not built, and leave the API alone', async () => {
+    const world = await openWorld({ change: (ports) => ports, inbox: { folder: join(folder, 'nothing') } });
+    closing.push(world.close);
+    const page = await fetch(`${world.url}/approvals/apr_x_1`);
+    expect([page.status, page.headers.get('content-type')]).toEqual([404, 'text/html; charset=utf-8']);
+    expect(await page.text()).toContain('npm run build');
+    expect((await fetch(`${world.url}/healthz`)).status).toBe(200);
+  });
+});

@@ -1,0 +1,68 @@
+import { readFileSync } from 'node:fs';
+import { ConfigError, Secret, readConfig } from '@countersign/runtime';
+import { z } from 'zod';
+
+/** How people sign in at an OpenID Connect provider. */
+export interface OidcConfig {
+  readonly issuer: URL;
+  readonly clientId: string;
+  readonly clientSecret: Secret | null;
+  /** Of access tokens that come as bearer tokens; null: none are taken. */
+  readonly audience: string | null;
+  readonly rolesClaim: string;
+  readonly groupsClaim: string;
+  readonly tenant: string;
+}
+
+const schema = z
+  .object({
+    COUNTERSIGN_OIDC_ISSUER: z
+      .url({ protocol: /^https?$/ })
+      .refine(isSafe, { error: 'must be https, or http on this machine' })
+      .optional(),
+    COUNTERSIGN_OIDC_CLIENT_ID: z.string().min(1).optional(),
+    COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: z.string().min(1).optional(),
+    COUNTERSIGN_OIDC_AUDIENCE: z.string().min(1).optional(),
+    COUNTERSIGN_OIDC_ROLES_CLAIM: z.string().min(1).default('roles'),
+    COUNTERSIGN_OIDC_GROUPS_CLAIM: z.string().min(1).default('groups'),
+    COUNTERSIGN_OIDC_TENANT: z.string().min(1).default('default'),
+  })
+  .refine((values) => values.COUNTERSIGN_OIDC_ISSUER === undefined || values.COUNTERSIGN_OIDC_CLIENT_ID !== undefined, {
+    path: ['COUNTERSIGN_OIDC_CLIENT_ID'],
+    error: 'is needed with COUNTERSIGN_OIDC_ISSUER',
+  });
+
+/**
+ * `COUNTERSIGN_OIDC_*` out of the environment; null without an issuer.
+ * @throws ConfigError naming every wrong variable.
+ */
+export function readOidcConfig(env: Readonly<Record<string, string | undefined>>): OidcConfig | null {
+  const values = readConfig(schema, env);
+  const { COUNTERSIGN_OIDC_ISSUER: issuer, COUNTERSIGN_OIDC_CLIENT_ID: clientId } = values;
+  if (issuer === undefined || clientId === undefined) return null;
+  const secretFile = values.COUNTERSIGN_OIDC_CLIENT_SECRET_FILE;
+  return {
+    issuer: new URL(issuer),
+    clientId,
+    clientSecret: secretFile === undefined ? null : readSecret(secretFile),
+    audience: values.COUNTERSIGN_OIDC_AUDIENCE ?? null,
+    rolesClaim: values.COUNTERSIGN_OIDC_ROLES_CLAIM,
+    groupsClaim: values.COUNTERSIGN_OIDC_GROUPS_CLAIM,
+    tenant: values.COUNTERSIGN_OIDC_TENANT,
+  };
+}
+
+function readSecret(file: string): Secret {
+  try {
+    return new Secret(readFileSync(file, 'utf8').trim());
+  } catch {
+    const problem = `${file} cannot be read`;
+    throw new ConfigError([{ variable: 'COUNTERSIGN_OIDC_CLIENT_SECRET_FILE', problem }]);
+  }
+}
+
+/** In clear text only where nobody else listens. */
+function isSafe(issuer: string): boolean {
+  const { protocol, hostname } = new URL(issuer);
+  return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);
+}

@@ -1,0 +1,81 @@
+import type { Actor } from '@countersign/commands';
+import { ProblemError } from '@countersign/shell';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { z } from 'zod';
+import type { GatewayPorts } from '../ports.js';
+import { parseWith } from '../validation.js';
+import { refuseForeignOrigin, refuseForgedRequest } from './same-origin.js';
+import { clearSessionCookie, sessionIdOf, setSessionCookie } from './session-cookie.js';
+import type { OpenedSession, Sessions } from './sessions.js';
+
+const signInSchema = z.strictObject({ token: z.string().min(1).max(4096) });
+
+/** What the routes of a session stand on. */
+export interface SessionRoutesPorts extends GatewayPorts {
+  readonly sessions: Sessions;
+}
+
+/** How people reach the gateway, as far as it is told. */
+export interface Reach {
+  readonly publicUrl: URL | undefined;
+}
+
+/**
+ * `POST /session` signs in with a token, `GET /session` says who is signed in, `DELETE /session` signs out. They are the
+ * inbox's own, no part of the API: programs send their token with each request.
+ */
+export function addSessionRoutes(fastify: FastifyInstance, ports: SessionRoutesPorts, { publicUrl }: Reach): void {
+  const { sessions, log, metrics } = ports;
+  fastify.get('/session', (request, reply) => {
+    refuseForeignOrigin(request, publicUrl);
+    const id = sessionIdOf(request);
+    const actor = id === undefined ? undefined : sessions.actorOf(id);
+    sendJson(reply, 200, {
+      actor: actor === undefined ? null : toView(actor),
+      isOidcOffered: ports.oidc !== undefined,
+    });
+  });
+  fastify.post('/session', (request, reply) => {
+    refuseForeignOrigin(request, publicUrl);
+    const { token } = parseWith(signInSchema, request.body);
+    const opened = sessions.openWithToken(token);
+    if (opened === undefined) {
+      log.warn({ path: '/session', from: request.ip, why: 'unknown token' }, 'refused: not authenticated');
+      metrics.refusedAtTheDoor('unauthenticated');
+      throw new ProblemError('unauthenticated', 'the token is not valid');
+    }
+    giveSession(request, reply, opened, { publicUrl, nowMs: ports.clock.now() });
+    sendJson(reply, 201, { actor: toView(opened.actor) });
+  });
+  fastify.delete('/session', (request, reply) => {
+    refuseForgedRequest(request, publicUrl);
+    const id = sessionIdOf(request);
+    if (id !== undefined) sessions.close(id);
+    clearSessionCookie(reply, isHttps(request, publicUrl));
+    void reply.code(204).send();
+  });
+}
+
+/** The cookie of a session just opened, which ends when the session does. */
+export function giveSession(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { id, expiresAtMs }: OpenedSession,
+  { publicUrl, nowMs }: Reach & { readonly nowMs: number },
+): void {
+  const maxAgeS = Math.ceil((expiresAtMs - nowMs) / 1000);
+  setSessionCookie(reply, id, { secure: isHttps(request, publicUrl), maxAgeS });
+}
+
+/** Whether the browser came over https: the page's origin says so, also behind a proxy; else what people are told. */
+export function isHttps({ headers, protocol }: FastifyRequest, publicUrl: URL | undefined): boolean {
+  return (headers.origin ?? publicUrl?.origin ?? `${protocol}:`).startsWith('https:');
+}
+
+function toView({ principal, tenant, roles, groups }: Actor) {
+  return { principal, tenant, roles: [...roles], groups };
+}
+
+function sendJson(reply: FastifyReply, status: number, body: unknown): void {
+  void reply.code(status).header('content-type', 'application/json; charset=utf-8').send(JSON.stringify(body));
+}

@@ -1,0 +1,28 @@
+/** Who a person is that somebody else proved (an OIDC provider), and what they may do here. */
+export interface Person {
+  readonly tenant: string;
+  readonly principal: string;
+  readonly roles: readonly string[];
+  readonly groups: readonly string[];
+}
+
+/** A session as it is kept: never with its id, only with the id's hash. */
+export interface StoredSession {
+  readonly idHash: string;
+  /** SHA-256 of the token that opened it; null when a person signed in at their provider. */
+  readonly tokenHash: string | null;
+  readonly person: Person | null;
+  readonly openedAtMs: number;
+  readonly expiresAtMs: number;
+}
+
+/** Where sessions are kept. Small and synchronous: it is asked at every request of the inbox. */
+export interface SessionStore {
+  readonly find: (idHash: string) => StoredSession | undefined;
+  /** Saves it; beyond `countMax` the oldest sessions go. */
+  readonly save: (session: StoredSession, countMax: number) => void;
+  readonly remove: (idHash: string) => void;
+  /** Forgets what expired before this time. */
+  readonly purge: (beforeMs: number) => void;
+  readonly close: () => void;
+}

@@ -1,0 +1,71 @@
+import { hash } from 'node:crypto';
+import type { Actor } from '@countersign/commands';
+import type { Clock, Ids } from '@countersign/runtime';
+import type { Tokens } from '../tokens.js';
+import { actorFor } from './person.js';
+import type { Person, SessionStore } from './session-store.js';
+
+/** A session just opened. Its id goes to the browser and is kept nowhere else. */
+export interface OpenedSession {
+  readonly id: string;
+  readonly actor: Actor;
+  readonly expiresAtMs: number;
+}
+
+/** The sessions of people at the web inbox. */
+export interface Sessions {
+  /** Opens a session for whom the token speaks; undefined: nobody's token. */
+  readonly openWithToken: (token: string) => OpenedSession | undefined;
+  /** Opens a session for a person whom their provider proved. */
+  readonly openFor: (person: Person) => OpenedSession;
+  /** Who a session id stands for; undefined when it is over, closed, never was, or its token has been revoked. */
+  readonly actorOf: (id: string) => Actor | undefined;
+  readonly close: (id: string) => void;
+}
+
+/** What sessions stand on. */
+export interface SessionPorts {
+  readonly store: SessionStore;
+  readonly tokens: Tokens;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
+/** A working day; then one signs in again. */
+const lifetimeMs = 12 * 60 * 60 * 1000;
+const countMax = 10_000;
+const idBytes = 32;
+
+/** Sessions over a store that knows their ids by hash alone, so that whoever reads it can open none. */
+export function createSessions({ store, tokens, clock, ids }: SessionPorts): Sessions {
+  const open = (actor: Actor, tokenHash: string | null, person: Person | null): OpenedSession => {
+    const id = Buffer.from(ids.randomBytes(idBytes)).toString('base64url');
+    const openedAtMs = clock.now();
+    const expiresAtMs = openedAtMs + lifetimeMs;
+    store.purge(openedAtMs);
+    store.save({ idHash: hashOf(id), tokenHash, person, openedAtMs, expiresAtMs }, countMax);
+    return { id, actor, expiresAtMs };
+  };
+  return {
+    openWithToken: (token) => {
+      const tokenHash = hashOf(token);
+      const actor = tokens.actorOfHash(tokenHash);
+      return actor === undefined ? undefined : open(actor, tokenHash, null);
+    },
+    openFor: (person) => open(actorFor(person), null, person),
+    actorOf: (id) => {
+      const session = store.find(hashOf(id));
+      if (session === undefined || session.expiresAtMs <= clock.now()) return undefined;
+      // The token is looked up each time: a session must not outlive it, nor keep roles that were taken away.
+      if (session.tokenHash !== null) return tokens.actorOfHash(session.tokenHash);
+      return session.person === null ? undefined : actorFor(session.person);
+    },
+    close: (id) => {
+      store.remove(hashOf(id));
+    },
+  };
+}
+
+function hashOf(secret: string): string {
+  return hash('sha256', secret, 'hex');
+}

@@ -1,0 +1,88 @@
+import type { EventView, JsonObject } from '@countersign/contracts';
+import { isObject } from '../text/json-tree.js';
+import { refusalOf } from './http.js';
+import { UnreachableError } from './problem.js';
+
+/** What is recorded about messages to people. */
+export const deliveryTypes = ['NotificationDelivered', 'NotificationUpdated', 'NotificationFailed'] as const;
+
+/** Everything that can be recorded about a call. */
+export const callEventTypes = [
+  'ToolCallRequested',
+  'ToolCallAllowed',
+  'ToolCallBlocked',
+  'ApprovalRequested',
+  'ApprovalDescribed',
+  'ApprovalResponded',
+  'ResponseWithdrawn',
+  'ApprovalExpired',
+  'ApprovalEscalated',
+  'ApproversReminded',
+  'ApprovalLapsed',
+  'ToolCallCancelled',
+  'ExecutionClaimed',
+  'ExecutionClaimRenewed',
+  'ExecutionSucceeded',
+  'ExecutionFailed',
+  'ExecutionLapsed',
+  'ExecutionOutcomeUnknown',
+  'ExecutionReconciled',
+  ...deliveryTypes,
+] as const;
+
+const timeoutMs = 20_000;
+
+/**
+ * What is recorded about a call so far, in order: the stream of its events, up to where the server says that the rest is live.
+ * @throws ProblemError, UnreachableError
+ */
+export async function readCallEvents(
+  callId: string,
+  types: readonly string[],
+  signal: AbortSignal,
+): Promise<readonly EventView[]> {
+  const enough = new AbortController();
+  const query = new URLSearchParams({ callId, types: types.join(',') });
+  const path = `/v1/events?${query.toString()}`;
+  try {
+    const response = await fetch(path, {
+      credentials: 'same-origin',
+      headers: { 'countersign-client': 'inbox' },
+      signal: AbortSignal.any([signal, enough.signal, AbortSignal.timeout(timeoutMs)]),
+    });
+    if (!response.ok || response.body === null) {
+      throw refusalOf(response.status, await response.json().catch(() => undefined), path);
+    }
+    return await recordedIn(response.body.pipeThrough(new TextDecoderStream()).getReader());
+  } catch (error) {
+    if (error instanceof TypeError || error instanceof DOMException) {
+      throw new UnreachableError('no answer', { cause: error });
+    }
+    throw error;
+  } finally {
+    enough.abort();
+  }
+}
+
+async function recordedIn(reader: ReadableStreamDefaultReader<string>): Promise<readonly EventView[]> {
+  const events: EventView[] = [];
+  let rest = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) throw new UnreachableError('the stream broke off');
+    const blocks = (rest + value).split('\n\n');
+    rest = blocks.pop() ?? '';
+    for (const block of blocks) {
+      if (block === ': caught up') return events;
+      const data = /^data: (.*)$/m.exec(block)?.[1];
+      if (data !== undefined) events.push(JSON.parse(data) as EventView);
+    }
+  }
+}
+
+/** The schema that the agent gave with the call; null when it gave none. */
+export async function readToolSchema(callId: string, signal: AbortSignal): Promise<JsonObject | null> {
+  const [requested] = await readCallEvents(callId, ['ToolCallRequested'], signal);
+  const schema = requested?.data['toolSchema'];
+  return isObject(schema) ? schema : null;
+}

@@ -1,0 +1,77 @@
+import type { EventView } from '@countersign/contracts';
+
+/** Whether news comes in. */
+export type Connection = 'connecting' | 'live' | 'lost';
+
+/** Which events are wanted, from where on. */
+export interface StreamOptions {
+  readonly after: number | 'now';
+  readonly types: readonly string[];
+  readonly callId?: string;
+  readonly runId?: string;
+}
+
+/** Who listens. */
+export interface StreamListener {
+  readonly onEvent: (event: EventView) => void;
+  readonly onConnection?: (connection: Connection) => void;
+  /** The server refuses the stream: the session is over, or the server is another one now. */
+  readonly onRefused?: () => void;
+}
+
+const retryMs = 1500;
+
+/**
+ * Follows the recorded events. A broken connection heals by itself and goes on after the last event that came, without gap
+ * or repeat. Answers how to end it.
+ */
+export function followEvents(options: StreamOptions, listener: StreamListener): () => void {
+  let source: EventSource | undefined;
+  let retry: ReturnType<typeof setTimeout> | undefined;
+  let after = options.after;
+  let isOver = false;
+
+  const open = (): void => {
+    if (isOver) return;
+    source?.close();
+    const { callId, runId } = options;
+    const query = new URLSearchParams({
+      after: String(after),
+      types: options.types.join(','),
+      ...(callId !== undefined && { callId }),
+      ...(runId !== undefined && { runId }),
+    });
+    source = new EventSource(`/v1/events?${query.toString()}`);
+    source.onopen = () => listener.onConnection?.('live');
+    source.onerror = () => {
+      listener.onConnection?.('lost');
+      // The browser comes back by itself from a broken connection, but not from an answer that was no stream.
+      if (source?.readyState !== EventSource.CLOSED) return;
+      listener.onRefused?.();
+      clearTimeout(retry);
+      retry = setTimeout(open, retryMs);
+    };
+    for (const type of options.types) {
+      source.addEventListener(type, ({ data }: MessageEvent<string>) => {
+        const event = JSON.parse(data) as EventView;
+        after = event.position;
+        listener.onEvent(event);
+      });
+    }
+  };
+  const onOffline = (): void => {
+    listener.onConnection?.('lost');
+    // A connection through a network that is gone may seem alive for minutes.
+    source?.close();
+  };
+  window.addEventListener('offline', onOffline);
+  window.addEventListener('online', open);
+  open();
+  return () => {
+    isOver = true;
+    clearTimeout(retry);
+    window.removeEventListener('offline', onOffline);
+    window.removeEventListener('online', open);
+    source?.close();
+  };
+}

@@ -1,0 +1,123 @@
+import { Suspense, lazy, useEffect, useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
+import { readSession } from './api/countersign.js';
+import type { Account, SessionView } from './api/countersign.js';
+import { whenSignedOut } from './api/http.js';
+import { AccountContext } from './live/use-account.js';
+import { createPendingStore } from './live/pending-store.js';
+import { PendingContext } from './live/use-pending.js';
+import { PendingPage } from './pending/pending-page.js';
+import { routeOf, usePath } from './routes.js';
+import { Shell } from './shell/shell.js';
+import { SignIn } from './shell/sign-in.js';
+import { Marked } from './ui/marked.js';
+import { Toasts } from './ui/toast.js';
+
+const HistoryPage = lazy(() => import('./history/history-page.js'));
+const InsightsPage = lazy(() => import('./insights/insights-page.js'));
+const RunPage = lazy(() => import('./call/run-page.js'));
+const CallPage = lazy(() => import('./call/call-page.js'));
+
+type Standing =
+  | { readonly status: 'asking' | 'unreachable' }
+  | { readonly status: 'out'; readonly isOidcOffered: boolean; readonly isOver: boolean }
+  | { readonly status: 'in'; readonly account: Account };
+
+const retryMs = 2000;
+
+/** The inbox: a sign-in, and behind it everything else. */
+export function App(): ReactNode {
+  const [standing, setStanding] = useState<Standing>({ status: 'asking' });
+  const [round, setRound] = useState(0);
+  useEffect(() => {
+    let retry: ReturnType<typeof setTimeout> | undefined;
+    readSession().then(
+      (session) => setStanding(standingOf(session)),
+      () => {
+        setStanding({ status: 'unreachable' });
+        retry = setTimeout(() => setRound((before) => before + 1), retryMs);
+      },
+    );
+    return () => clearTimeout(retry);
+  }, [round]);
+  useEffect(() => {
+    whenSignedOut(() =>
+      setStanding((before) => ({ status: 'out', isOidcOffered: false, isOver: before.status === 'in' })),
+    );
+  }, []);
+
+  switch (standing.status) {
+    case 'asking':
+      return <main className="sign-in" aria-busy="true" />;
+    case 'unreachable':
+      return (
+        <main className="sign-in">
+          <p role="alert">Countersign does not answer. Trying again …</p>
+        </main>
+      );
+    case 'out':
+      return (
+        <SignIn
+          isOidcOffered={standing.isOidcOffered}
+          isOver={standing.isOver}
+          onSignedIn={(account) => setStanding({ status: 'in', account })}
+        />
+      );
+    case 'in':
+      return <Inbox account={standing.account} onSignedOut={() => setRound((before) => before + 1)} />;
+  }
+}
+
+function standingOf({ actor, isOidcOffered }: SessionView): Standing {
+  return actor === null ? { status: 'out', isOidcOffered, isOver: false } : { status: 'in', account: actor };
+}
+
+function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => void }): ReactNode {
+  const store = useMemo(createPendingStore, [account]);
+  useEffect(() => (mayLook(account) ? store.start() : undefined), [store, account]);
+  return (
+    <AccountContext value={account}>
+      <PendingContext value={store}>
+        <Toasts>
+          <Shell onSignedOut={onSignedOut}>
+            <Suspense fallback={<main className="page" aria-busy="true" />}>
+              {mayLook(account) ? <Page /> : <NoRights account={account} />}
+            </Suspense>
+          </Shell>
+        </Toasts>
+      </PendingContext>
+    </AccountContext>
+  );
+}
+
+/** Approvals are shown to those who decide, audit or run Countersign. */
+function mayLook({ roles }: Account): boolean {
+  return ['approver', 'auditor', 'admin'].some((role) => roles.includes(role));
+}
+
+function NoRights({ account: { principal, roles } }: { account: Account }): ReactNode {
+  return (
+    <main className="page">
+      <p className="notice" role="status">
+        You are signed in as <Marked text={principal} />, with {roles.length === 0 ? 'no role' : roles.join(', ')}.
+        Approvals are shown to approvers, auditors and admins: ask whoever runs Countersign for one of these roles.
+      </p>
+    </main>
+  );
+}
+
+function Page(): ReactNode {
+  const route = routeOf(usePath());
+  switch (route.page) {
+    case 'pending':
+      return <PendingPage approvalId={route.approvalId} />;
+    case 'history':
+      return <HistoryPage />;
+    case 'insights':
+      return <InsightsPage />;
+    case 'run':
+      return <RunPage runId={route.runId} />;
+    case 'call':
+      return <CallPage callId={route.callId} />;
+  }
+}

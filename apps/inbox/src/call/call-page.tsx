@@ -1,0 +1,116 @@
+import { useEffect } from 'react';
+import type { ReactNode } from 'react';
+import type { EventView, ToolCallView } from '@countersign/contracts';
+import { callEventTypes, readCallEvents } from '../api/call-events.js';
+import { readCall } from '../api/countersign.js';
+import { followEvents } from '../api/event-stream.js';
+import { Arguments } from '../card/arguments.js';
+import { ArgumentsChange } from '../card/arguments-change.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { hrefs } from '../routes.js';
+import { eventWords } from '../text/event-words.js';
+import { glanceOf } from '../text/json-tree.js';
+import { durationWords, timeWords } from '../text/time-words.js';
+import { StateBadge } from '../ui/badges.js';
+import { Link } from '../ui/link.js';
+import { Marked } from '../ui/marked.js';
+
+/** One call: what it is, what came of it, and everything that was recorded about it. */
+export default function CallPage({ callId }: { callId: string }): ReactNode {
+  const { value, problem, reload } = useLoaded(callId, async (signal) => {
+    const [call, events] = await Promise.all([
+      readCall(callId, signal),
+      readCallEvents(callId, callEventTypes, signal),
+    ]);
+    return { call, events };
+  });
+  useEffect(() => followEvents({ after: 'now', types: callEventTypes, callId }, { onEvent: reload }), [callId, reload]);
+  if (value === undefined) {
+    return (
+      <main className="page" aria-busy={problem === undefined}>
+        {problem !== undefined && (
+          <p className="notice">{problem.status === 404 ? 'There is no such call.' : problem.detail}</p>
+        )}
+      </main>
+    );
+  }
+  const { call, events } = value;
+  return (
+    <main className="page">
+      <header className="page-head">
+        <h1 className="mono">
+          <Marked text={call.toolName} />
+        </h1>
+        <StateBadge state={call.state} />
+      </header>
+      <p className="muted">
+        <Marked text={call.agentId} /> in run{' '}
+        <Link href={hrefs.run(call.runId)}>
+          <Marked text={call.runId} />
+        </Link>
+        {call.approval !== null && (
+          <>
+            {' · '}
+            <Link href={hrefs.approval(call.approval.approvalId)}>its approval</Link>
+          </>
+        )}
+      </p>
+      <div className="two">
+        <section aria-labelledby="call-arguments" className="panel">
+          <h2 id="call-arguments">Arguments</h2>
+          <Arguments value={call.arguments} />
+          {call.originalArguments !== undefined && (
+            <>
+              <h3>What an approver changed</h3>
+              <ArgumentsChange before={call.originalArguments} after={call.arguments} />
+            </>
+          )}
+          <Outcome call={call} />
+        </section>
+        <section aria-labelledby="call-timeline" className="panel">
+          <h2 id="call-timeline">Timeline</h2>
+          <Timeline events={events} />
+        </section>
+      </div>
+    </main>
+  );
+}
+
+function Outcome({ call }: { call: ToolCallView }): ReactNode {
+  const { output, error, instruction } = call;
+  const parts = [
+    ['Result', output],
+    ['Error', error],
+    ['The approver’s instruction to the agent', instruction],
+  ] as const;
+  return parts.map(([label, value]) =>
+    value === null ? null : (
+      <div key={label}>
+        <h3>{label}</h3>
+        <pre className="outcome" tabIndex={0}>
+          <Marked text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} keepsLines />
+        </pre>
+      </div>
+    ),
+  );
+}
+
+function Timeline({ events }: { events: readonly EventView[] }): ReactNode {
+  return (
+    <ol className="timeline">
+      {events.map((event, index) => {
+        const before = events[index - 1];
+        const stepMs = before === undefined ? 0 : Date.parse(event.recordedAt) - Date.parse(before.recordedAt);
+        return (
+          <li key={event.eventId} data-type={event.type} title={glanceOf({ revision: event.revision })}>
+            <span className="timeline-words">{eventWords(event)}</span>
+            <span className="timeline-meta">
+              <time dateTime={event.recordedAt}>{timeWords(event.recordedAt)}</time>
+              {stepMs >= 1000 && ` · ${durationWords(stepMs)} later`} · {event.type}
+            </span>
+          </li>
+        );
+      })}
+    </ol>
+  );
+}

@@ -1,0 +1,37 @@
+import { useEffect } from 'react';
+import type { ReactNode } from 'react';
+import type { ApprovalView, EventView } from '@countersign/contracts';
+import { deliveryTypes, readCallEvents } from '../api/call-events.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { usePendingStore } from '../live/use-pending.js';
+import { eventWords } from '../text/event-words.js';
+import { ClockTime } from '../ui/time.js';
+
+/** Who was told of an approval, by which way, and what did not arrive. */
+export function Deliveries({ approval: { approvalId, callId } }: { approval: ApprovalView }): ReactNode {
+  const store = usePendingStore();
+  const { value, reload } = useLoaded(approvalId, (signal) => readCallEvents(callId, deliveryTypes, signal));
+  useEffect(() => store.onDelivery((id) => id === approvalId && reload()), [store, approvalId, reload]);
+  if (value === undefined) return <span className="muted">…</span>;
+  const messages = latestOf(value.filter(({ data }) => data['approvalId'] === approvalId));
+  if (messages.length === 0) return 'in the inbox alone';
+  return (
+    <ul className="deliveries" aria-label="Who was told">
+      {messages.map((event) => (
+        <li key={event.eventId} data-type={event.type}>
+          {eventWords(event)} <ClockTime time={event.recordedAt} />
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** Of each message what became of it last. That a copy was brought up to date later is no news to a reader of the card. */
+function latestOf(events: readonly EventView[]): readonly EventView[] {
+  const latest = new Map<string, EventView>();
+  for (const event of events) {
+    const { channelId, kind, nth, recipient } = event.data;
+    if (event.type !== 'NotificationUpdated') latest.set(JSON.stringify([channelId, kind, nth, recipient]), event);
+  }
+  return [...latest.values()];
+}

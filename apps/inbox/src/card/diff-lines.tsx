@@ -1,0 +1,38 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { DiffLine } from '../text/line-diff.js';
+import { Marked } from '../ui/marked.js';
+
+const signs = { '+': 'added', '-': 'removed', ' ': undefined, '@': undefined } as const;
+/** Beyond this many lines a browser takes a moment: they are shown when somebody asks. */
+const atOnceMax = 400;
+
+/** Lines of a text or of a diff; added and removed ones carry their sign, so that colour is not all that tells. */
+export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: 'plain' | 'diff' }): ReactNode {
+  const [isWhole, setWhole] = useState(lines.length <= atOnceMax);
+  const shown = isWhole ? lines : lines.slice(0, atOnceMax);
+  return (
+    <div className="diff" tabIndex={0} role="group" aria-label={kind === 'diff' ? 'Changes' : 'Text'}>
+      <div className="diff-lines">
+        {shown.map((line, index) => (
+          <div key={index} className="diff-line" data-sign={kind === 'plain' ? ' ' : line.kind}>
+            <span className="diff-sign">
+              {kind === 'plain' || line.kind === '@' ? ' ' : line.kind}
+              {kind === 'diff' && signs[line.kind] !== undefined && (
+                <span className="visually-hidden"> {signs[line.kind]}: </span>
+              )}
+            </span>
+            <span className="diff-text">
+              <Marked text={line.text} keepsLines />
+            </span>
+          </div>
+        ))}
+      </div>
+      {!isWhole && (
+        <button className="button diff-more" type="button" onClick={() => setWhole(true)}>
+          Show {(lines.length - atOnceMax).toLocaleString('en-US')} more lines: they run too
+        </button>
+      )}
+    </div>
+  );
+}

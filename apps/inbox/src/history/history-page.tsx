@@ -1,0 +1,129 @@
+import { useDeferredValue, useMemo, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { ApprovalView } from '@countersign/contracts';
+import { filtered, noFilters } from '../pending/filters.js';
+import { hrefs } from '../routes.js';
+import { summaryOf } from '../text/json-tree.js';
+import { channelWords } from '../text/words.js';
+import { durationWords } from '../text/time-words.js';
+import { StateBadge } from '../ui/badges.js';
+import { Link } from '../ui/link.js';
+import { Marked } from '../ui/marked.js';
+import { Ago } from '../ui/time.js';
+import { useDecided } from './use-decided.js';
+
+const shownAtOnce = 100;
+
+/** What was decided, by whom and how fast; searched by any word in it. */
+export default function HistoryPage(): ReactNode {
+  const { approvals, isLoading, isPartial, problem } = useDecided();
+  const [text, setText] = useState('');
+  const [state, setState] = useState('');
+  const [count, setCount] = useState(shownAtOnce);
+  const applied = useDeferredValue(text);
+  const found = useMemo(
+    () =>
+      filtered(approvals, { ...noFilters, text: applied }).filter(
+        (approval) => state === '' || approval.state === state,
+      ),
+    [approvals, applied, state],
+  );
+  return (
+    <main className="page" aria-busy={isLoading}>
+      <header className="page-head">
+        <h1>History</h1>
+        <span className="muted" role="status">
+          {isLoading ? 'Loading …' : `${found.length.toLocaleString('en-US')} decided`}
+        </span>
+      </header>
+      <div className="history-filters" role="search" aria-label="Search the history">
+        <input
+          type="search"
+          aria-label="Search"
+          placeholder="Search tool, agent, run, arguments, person …"
+          value={text}
+          onChange={(event) => setText(event.target.value)}
+        />
+        <select aria-label="Outcome" value={state} onChange={(event) => setState(event.target.value)}>
+          <option value="">any outcome</option>
+          <option value="approved">approved</option>
+          <option value="denied">denied</option>
+          <option value="expired">expired</option>
+          <option value="cancelled">cancelled</option>
+        </select>
+      </div>
+      {problem !== undefined && <p className="notice">{problem.detail}</p>}
+      {isPartial && (
+        <p className="notice">
+          These are the latest; the ledger holds more. <code>countersign audit</code> and <code>GET /v1/approvals</code>{' '}
+          read all of it.
+        </p>
+      )}
+      <div className="table-scroll panel" tabIndex={0} role="region" aria-label="Decided approvals">
+        <table className="table">
+          <thead>
+            <tr>
+              <th scope="col">Tool</th>
+              <th scope="col">Arguments</th>
+              <th scope="col">Agent</th>
+              <th scope="col">Outcome</th>
+              <th scope="col">By</th>
+              <th scope="col">When</th>
+            </tr>
+          </thead>
+          <tbody>
+            {found.slice(0, count).map((approval) => (
+              <HistoryRow key={approval.approvalId} approval={approval} />
+            ))}
+          </tbody>
+        </table>
+        {!isLoading && found.length === 0 && <p className="nothing muted">Nothing was decided yet, or nothing fits.</p>}
+      </div>
+      {found.length > count && (
+        <button className="button" type="button" onClick={() => setCount(count + shownAtOnce)}>
+          Show more
+        </button>
+      )}
+    </main>
+  );
+}
+
+function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
+  const { toolName, agentId, state, callId, requestedAt, resolvedAt, responses } = approval;
+  const last = responses.at(-1);
+  return (
+    <tr>
+      <th scope="row">
+        <Link className="mono" href={hrefs.call(callId)}>
+          <Marked text={toolName} />
+        </Link>
+      </th>
+      <td className="mono cut">
+        <Marked text={summaryOf(approval.arguments, 120)} />
+      </td>
+      <td>
+        <Marked text={agentId} />
+      </td>
+      <td>
+        <StateBadge state={state} />
+      </td>
+      <td>
+        {last === undefined ? (
+          <span className="muted">nobody</span>
+        ) : (
+          <>
+            <Marked text={last.respondedBy} /> <span className="muted">via {channelWords(last.via)}</span>
+          </>
+        )}
+      </td>
+      <td>
+        {resolvedAt !== null && (
+          <>
+            <Ago time={resolvedAt} />{' '}
+            <span className="muted">after {durationWords(Date.parse(resolvedAt) - Date.parse(requestedAt))}</span>
+          </>
+        )}
+      </td>
+    </tr>
+  );
+}

@@ -1,0 +1,122 @@
+import type { ApprovalView } from '@countersign/contracts';
+
+export const outcomes = ['approved', 'denied', 'expired', 'cancelled'] as const;
+
+/** How an approval ended. */
+export type Outcome = (typeof outcomes)[number];
+
+/** How many ended how, under one name. */
+export interface Tally {
+  readonly name: string;
+  readonly counts: Readonly<Record<Outcome, number>>;
+  readonly total: number;
+}
+
+/** How long decisions took, in the middle and at the slow end. */
+export interface DecisionTimes {
+  readonly buckets: readonly { readonly name: string; readonly count: number }[];
+  readonly medianMs: number | undefined;
+  readonly slowMs: number | undefined;
+  /** Approved faster than anybody reads: worth a look. */
+  readonly hastyCount: number;
+}
+
+const minuteMs = 60_000;
+const hourMs = 60 * minuteMs;
+const dayMs = 24 * hourMs;
+/** Nobody reads a card in less. */
+const hastyMs = 2000;
+const namesMax = 8;
+
+/** How many approvals ended in each hour or day up to now, whichever gives a readable picture. */
+export function volume(approvals: readonly ApprovalView[], nowMs: number): readonly Tally[] {
+  const ended = approvals.filter(({ resolvedAt }) => resolvedAt !== null);
+  const oldestMs = Math.min(...ended.map(endMs), nowMs);
+  const stepMs = nowMs - oldestMs > 2 * dayMs ? dayMs : hourMs;
+  const slots = stepMs === dayMs ? 14 : 24;
+  const lastSlot = Math.floor(nowMs / stepMs);
+  return Array.from({ length: slots }, (_, index) => {
+    const slot = lastSlot - slots + 1 + index;
+    const start = new Date(slot * stepMs);
+    const name =
+      stepMs === dayMs
+        ? start.toLocaleDateString('en-GB', { day: 'numeric', month: 'short' })
+        : `${String(start.getHours()).padStart(2, '0')}:00`;
+    return tally(
+      name,
+      ended.filter((approval) => Math.floor(endMs(approval) / stepMs) === slot),
+    );
+  });
+}
+
+const limits = [
+  ['< 10 s', 10_000],
+  ['< 1 min', minuteMs],
+  ['< 5 min', 5 * minuteMs],
+  ['< 15 min', 15 * minuteMs],
+  ['< 1 h', hourMs],
+  ['< 4 h', 4 * hourMs],
+  ['longer', Number.POSITIVE_INFINITY],
+] as const;
+
+/** How long people took to decide, from the question to the end. */
+export function decisionTimes(approvals: readonly ApprovalView[]): DecisionTimes {
+  const decided = approvals.filter(({ state }) => state === 'approved' || state === 'denied');
+  const times = decided.map((approval) => endMs(approval) - Date.parse(approval.requestedAt)).sort((a, b) => a - b);
+  const buckets = limits.map(([name, limit], index) => {
+    const from = limits[index - 1]?.[1] ?? Number.NEGATIVE_INFINITY;
+    return { name, count: times.filter((ms) => ms >= from && ms < limit).length };
+  });
+  const hasty = decided.filter(
+    (approval) => approval.state === 'approved' && endMs(approval) - Date.parse(approval.requestedAt) < hastyMs,
+  );
+  return {
+    buckets,
+    medianMs: times[Math.floor(times.length / 2)],
+    slowMs: times[Math.floor(times.length * 0.95)],
+    hastyCount: hasty.length,
+  };
+}
+
+/** How the calls of each tool ended, the busiest first. */
+export function byTool(approvals: readonly ApprovalView[]): readonly Tally[] {
+  return grouped(approvals, ({ toolName }) => [toolName]);
+}
+
+/** How the approvals that each person answered ended. */
+export function byApprover(approvals: readonly ApprovalView[]): readonly Tally[] {
+  return grouped(approvals, ({ responses }) => [...new Set(responses.map(({ respondedBy }) => respondedBy))]);
+}
+
+function grouped(
+  approvals: readonly ApprovalView[],
+  namesOf: (approval: ApprovalView) => readonly string[],
+): readonly Tally[] {
+  const groups = new Map<string, ApprovalView[]>();
+  for (const approval of approvals) {
+    for (const name of namesOf(approval)) {
+      const group = groups.get(name);
+      if (group === undefined) groups.set(name, [approval]);
+      else group.push(approval);
+    }
+  }
+  return [...groups]
+    .map(([name, group]) => tally(name, group))
+    .sort((a, b) => b.total - a.total)
+    .slice(0, namesMax);
+}
+
+function tally(name: string, approvals: readonly ApprovalView[]): Tally {
+  const count = (outcome: Outcome) => approvals.filter(({ state }) => state === outcome).length;
+  const counts = {
+    approved: count('approved'),
+    denied: count('denied'),
+    expired: count('expired'),
+    cancelled: count('cancelled'),
+  };
+  return { name, counts, total: approvals.length };
+}
+
+function endMs({ resolvedAt, requestedAt }: ApprovalView): number {
+  return Date.parse(resolvedAt ?? requestedAt);
+}

@@ -1,0 +1,228 @@
+import type { ApprovalView, EventView } from '@countersign/contracts';
+import type { ApprovalPage } from '../api/countersign.js';
+import { listApprovals, readApproval, readSession } from '../api/countersign.js';
+import type { Connection } from '../api/event-stream.js';
+import { followEvents } from '../api/event-stream.js';
+import { deliveryTypes } from '../api/call-events.js';
+
+/** The approvals that wait, oldest first. */
+export interface PendingState {
+  readonly approvals: readonly ApprovalView[];
+  readonly byId: ReadonlyMap<string, ApprovalView>;
+  readonly status: 'loading' | 'ready';
+  /** There are more than are loaded. */
+  readonly hasMore: boolean;
+  readonly connection: Connection;
+}
+
+/** The pending approvals, loaded and then kept up to date by the event stream. */
+export interface PendingStore {
+  readonly state: () => PendingState;
+  readonly subscribe: (listener: () => void) => () => void;
+  /** Told the id of every approval that ended, whoever ended it. */
+  readonly onEnded: (listener: (approvalId: string) => void) => () => void;
+  /** Told the id of every approval of which somebody was told, or could not be. */
+  readonly onDelivery: (listener: (approvalId: string) => void) => () => void;
+  /** Takes in what an answer said about an approval. */
+  readonly apply: (approval: ApprovalView) => void;
+  readonly start: () => () => void;
+}
+
+/** Small, so that the first cards are there at once. */
+const firstPageSize = 100;
+const pageSize = 1000;
+/** Beyond this many nobody scrolls; the memory of a phone is finite. */
+const loadedMax = 20_000;
+/** Events come in bursts; one look after the burst is enough. */
+const settleMs = 25;
+/** Beyond this many changes at once, the list is read again as a whole. */
+const singlesMax = 40;
+const retryMs = 2000;
+
+const asked = ['ApprovalRequested', 'ResponseWithdrawn', 'ApprovalEscalated'];
+const ended = ['ApprovalExpired', 'ToolCallCancelled'];
+const delivered: readonly string[] = deliveryTypes;
+const types = [...asked, ...ended, 'ApprovalResponded', ...deliveryTypes];
+
+/** A store of the pending approvals; nothing happens before `start`. */
+export function createPendingStore(): PendingStore {
+  const listeners = new Set<() => void>();
+  const ends = createAudience();
+  const deliveries = createAudience();
+  let byId = new Map<string, ApprovalView>();
+  let state: PendingState = { approvals: [], byId, status: 'loading', hasMore: false, connection: 'connecting' };
+  const change = (part: Partial<PendingState>): void => {
+    state = { ...state, ...part };
+    for (const listener of listeners) listener();
+  };
+  const publish = (): void => {
+    byId = new Map(byId);
+    change({ approvals: [...byId.values()], byId });
+  };
+  const put = (approval: ApprovalView): void => {
+    if (approval.state === 'pending') byId.set(approval.approvalId, approval);
+    else byId.delete(approval.approvalId);
+  };
+  const end = (approvalId: string): void => {
+    if (byId.delete(approvalId)) publish();
+    ends.tell(approvalId);
+  };
+  const apply = (approval: ApprovalView): void => {
+    if (approval.state === 'pending') {
+      put(approval);
+      publish();
+    } else end(approval.approvalId);
+  };
+
+  const start = (): (() => void) => {
+    const stopped = new AbortController();
+    let stopFollowing: (() => void) | undefined;
+    const changes = createChanges(stopped.signal, { put, publish, load: () => load() });
+    let loading: Promise<unknown> = Promise.resolve();
+    const load = (): Promise<unknown> => (loading = loading.then(() => loadAll(stopped.signal)));
+    const loadAll = async (signal: AbortSignal): Promise<void> => {
+      const loaded = new Map<string, ApprovalView>();
+      const endedMeanwhile = new Set<string>();
+      const stopListening = ends.listen((id) => endedMeanwhile.add(id));
+      let cursor: string | null = null;
+      do {
+        const page: ApprovalPage | undefined = await readPage(cursor, signal);
+        if (page === undefined) break;
+        // Of several pages the first is the oldest: what happened since is told again, which does no harm.
+        if (cursor === null) stopFollowing ??= follow(page.position);
+        cursor = page.nextCursor;
+        for (const approval of page.approvals) loaded.set(approval.approvalId, approval);
+        for (const id of endedMeanwhile) loaded.delete(id);
+        showLoaded(loaded, cursor !== null);
+      } while (cursor !== null && loaded.size < loadedMax);
+      stopListening();
+    };
+    const showLoaded = (loaded: ReadonlyMap<string, ApprovalView>, hasMore: boolean): void => {
+      const isLast = !hasMore || loaded.size >= loadedMax;
+      // The first page is shown at once; a later look replaces what is there only as a whole.
+      if (!isLast && state.status === 'ready') return;
+      byId = new Map(loaded);
+      change({ approvals: [...byId.values()], byId, status: 'ready', hasMore });
+    };
+    const follow = (after: number): (() => void) =>
+      followEvents(
+        { after, types },
+        {
+          onEvent: (event) => {
+            if (delivered.includes(event.type)) {
+              deliveries.tell(event.data['approvalId']);
+              return;
+            }
+            const approvalId = endedBy(event);
+            if (approvalId !== undefined) end(approvalId);
+            else changes.add(event);
+          },
+          onConnection: (connection) => change({ connection }),
+          // Answers 401 when the session is over, which whoever asks is told.
+          onRefused: () => void readSession().then(({ actor }) => actor ?? location.reload(), ignore),
+        },
+      );
+    void load();
+    return () => {
+      stopped.abort();
+      stopFollowing?.();
+    };
+  };
+
+  return {
+    state: () => state,
+    subscribe: (listener) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    onEnded: ends.listen,
+    onDelivery: deliveries.listen,
+    apply,
+    start,
+  };
+}
+
+/** Who wants to hear of approvals, by their ids. */
+function createAudience() {
+  const listeners = new Set<(approvalId: string) => void>();
+  return {
+    listen: (listener: (approvalId: string) => void): (() => void) => {
+      listeners.add(listener);
+      return () => void listeners.delete(listener);
+    },
+    tell: (approvalId: unknown): void => {
+      if (typeof approvalId !== 'string') return;
+      for (const listener of listeners) listener(approvalId);
+    },
+  };
+}
+
+function readPage(cursor: string | null, signal: AbortSignal): Promise<ApprovalPage | undefined> {
+  const limit = cursor === null ? firstPageSize : pageSize;
+  return patiently(signal, () => listApprovals('pending', { order: 'oldest', cursor, limit, signal }));
+}
+
+/** The approval that an event says is over; the other events need a look at the approval. */
+function endedBy({ type, data }: EventView): string | undefined {
+  const { approvalId, resolution } = data;
+  if (typeof approvalId !== 'string') return undefined;
+  const isOver = ended.includes(type) || (type === 'ApprovalResponded' && resolution !== 'pending');
+  return isOver ? approvalId : undefined;
+}
+
+interface Changes {
+  readonly add: (event: EventView) => void;
+}
+
+/** Looks once at each approval that changed, after the burst of events that told so. */
+function createChanges(
+  signal: AbortSignal,
+  list: { put: (approval: ApprovalView) => void; publish: () => void; load: () => Promise<unknown> },
+): Changes {
+  const ids = new Set<string>();
+  let position = 0;
+  let isLooking = false;
+  const look = async (): Promise<void> => {
+    while (ids.size > 0 && !signal.aborted) {
+      const taken = [...ids];
+      const seen = position;
+      ids.clear();
+      if (taken.length > singlesMax) await list.load();
+      else {
+        const read = await Promise.all(taken.map((id) => patiently(signal, () => readApproval(id, seen))));
+        for (const approval of read) if (approval !== undefined) list.put(approval);
+        list.publish();
+      }
+    }
+    isLooking = false;
+  };
+  return {
+    add: (event) => {
+      const { approvalId } = event.data;
+      if (typeof approvalId !== 'string') return;
+      ids.add(approvalId);
+      position = event.position;
+      if (isLooking) return;
+      isLooking = true;
+      setTimeout(() => void look(), settleMs);
+    },
+  };
+}
+
+/** Asks until the server answers; undefined when nobody waits any more, or when it says no. */
+async function patiently<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | undefined> {
+  while (!signal.aborted) {
+    try {
+      return await ask();
+    } catch (error) {
+      const isPassing = error instanceof Error && error.name === 'UnreachableError';
+      if (!isPassing) return undefined;
+      await new Promise((resolve) => setTimeout(resolve, retryMs));
+    }
+  }
+  return undefined;
+}
+
+function ignore(): void {
+  // The server is away: the stream tries again.
+}

@@ -1,0 +1,20 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { App } from './app.js';
+import { applyTheme } from './shell/theme.js';
+import './style/tokens.css';
+import './style/base.css';
+import './style/shell.css';
+import './style/pending.css';
+import './style/card.css';
+import './style/pages.css';
+
+applyTheme();
+const root = document.getElementById('root');
+if (root !== null) {
+  createRoot(root).render(
+    <StrictMode>
+      <App />
+    </StrictMode>,
+  );
+}

@@ -1,0 +1,62 @@
+import type { ApprovalView } from '@countersign/contracts';
+
+/** What the list is narrowed to; an empty text narrows nothing. */
+export interface Filters {
+  readonly text: string;
+  readonly tool: string;
+  readonly agent: string;
+  readonly run: string;
+  readonly group: string;
+}
+
+export const noFilters: Filters = { text: '', tool: '', agent: '', run: '', group: '' };
+
+/** Whether anything is left out. */
+export function isFiltering(filters: Filters): boolean {
+  return Object.values(filters).some((value) => value !== '');
+}
+
+/** The approvals that pass. A group passes what one of its members may answer, what is open to anyone included. */
+export function filtered(approvals: readonly ApprovalView[], filters: Filters): readonly ApprovalView[] {
+  if (!isFiltering(filters)) return approvals;
+  const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
+  return approvals.filter(
+    (approval) =>
+      (filters.tool === '' || approval.toolName === filters.tool) &&
+      (filters.agent === '' || approval.agentId === filters.agent) &&
+      (filters.run === '' || approval.runId === filters.run) &&
+      (filters.group === '' || isOpenTo(approval, filters.group)) &&
+      words.every((word) => haystackOf(approval).includes(word)),
+  );
+}
+
+function isOpenTo({ requirement }: ApprovalView, group: string): boolean {
+  return requirement.stages.some(({ groups }) => groups === null || groups.includes(group));
+}
+
+const haystacks = new WeakMap<ApprovalView, string>();
+
+/** Made once for each approval: one types faster than 10,000 arguments are turned into text. */
+function haystackOf(approval: ApprovalView): string {
+  const known = haystacks.get(approval);
+  if (known !== undefined) return known;
+  const { toolName, agentId, runId, description, reason, approvalId } = approval;
+  const made = [toolName, agentId, runId, description, reason, approvalId, JSON.stringify(approval.arguments)]
+    .join(' ')
+    .toLowerCase();
+  haystacks.set(approval, made);
+  return made;
+}
+
+/** What can be chosen, sorted, each once. */
+export function choicesOf(
+  approvals: readonly ApprovalView[],
+): Readonly<Record<Exclude<keyof Filters, 'text'>, string[]>> {
+  const sorted = (values: Iterable<string>) => [...new Set(values)].sort((a, b) => a.localeCompare(b)).slice(0, 500);
+  return {
+    tool: sorted(approvals.map(({ toolName }) => toolName)),
+    agent: sorted(approvals.map(({ agentId }) => agentId)),
+    run: sorted(approvals.map(({ runId }) => runId)),
+    group: sorted(approvals.flatMap(({ requirement }) => requirement.stages.flatMap(({ groups }) => groups ?? []))),
+  };
+}

@@ -1,0 +1,75 @@
+import { useSyncExternalStore } from 'react';
+
+/** Where one is. The address says all of it, so that every view can be linked to. */
+export type Route =
+  | { readonly page: 'pending'; readonly approvalId: string | undefined }
+  | { readonly page: 'run'; readonly runId: string }
+  | { readonly page: 'call'; readonly callId: string }
+  | { readonly page: 'history' }
+  | { readonly page: 'insights' };
+
+/** The address of a view. */
+export const hrefs = {
+  pending: '/',
+  history: '/history',
+  insights: '/insights',
+  approval: (approvalId: string) => `/approvals/${encodeURIComponent(approvalId)}`,
+  run: (runId: string) => `/runs/${encodeURIComponent(runId)}`,
+  call: (callId: string) => `/calls/${encodeURIComponent(callId)}`,
+} as const;
+
+/** The view of an address; an unknown one is the list. */
+export function routeOf(path: string): Route {
+  const [, first = '', second = ''] = path.split('/');
+  const id = decoded(second);
+  switch (id === '' ? first : `${first}/…`) {
+    case 'approvals/…':
+      return { page: 'pending', approvalId: id };
+    case 'runs/…':
+      return { page: 'run', runId: id };
+    case 'calls/…':
+      return { page: 'call', callId: id };
+    case 'history':
+      return { page: 'history' };
+    case 'insights':
+      return { page: 'insights' };
+    default:
+      return { page: 'pending', approvalId: undefined };
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return '';
+  }
+}
+
+const listeners = new Set<() => void>();
+const tell = (): void => {
+  for (const listener of listeners) listener();
+};
+
+/** Goes to an address of ours. `replace`: without a step to come back to. */
+export function navigate(href: string, { replace = false } = {}): void {
+  if (href === location.pathname) return;
+  if (replace) history.replaceState(null, '', href);
+  else history.pushState(null, '', href);
+  tell();
+}
+
+/** Where one is, and again when that changes. */
+export function usePath(): string {
+  return useSyncExternalStore(
+    (listener) => {
+      listeners.add(listener);
+      window.addEventListener('popstate', listener);
+      return () => {
+        listeners.delete(listener);
+        window.removeEventListener('popstate', listener);
+      };
+    },
+    () => location.pathname,
+  );
+}

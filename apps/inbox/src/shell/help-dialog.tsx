@@ -1,0 +1,39 @@
+import type { ReactNode } from 'react';
+import { Dialog } from '../ui/dialog.js';
+
+const keys: readonly (readonly [string, string])[] = [
+  ['j / k', 'next, previous approval'],
+  ['a', 'approve: it runs exactly as shown (Enter confirms)'],
+  ['d', 'deny: it will not run (Enter confirms)'],
+  ['e', 'edit the arguments, then approve those'],
+  ['r', 'answer in place of the tool'],
+  ['x', 'select for an answer to many'],
+  ['/', 'filter the list'],
+  ['Esc', 'leave a field, clear the selection'],
+  ['?', 'this help'],
+];
+
+/** The keys, and what the marks mean. */
+export function HelpDialog({ onClose }: { onClose: () => void }): ReactNode {
+  return (
+    <Dialog title="Help" onClose={onClose}>
+      <h3>Keys</h3>
+      <dl className="keys">
+        {keys.map(([key, words]) => (
+          <div key={key}>
+            <dt>
+              <kbd>{key}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+      <h3>What you see</h3>
+      <p>
+        The arguments are the recorded ones: what you approve is what runs, or nothing does. A character that would be
+        invisible, or that only looks like another, is shown as a mark such as <mark className="mark">⟦U+202E⟧</mark>.
+        What the agent says about its call comes last: it may be wrong.
+      </p>
+    </Dialog>
+  );
+}

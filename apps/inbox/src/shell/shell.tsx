@@ -1,0 +1,146 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import { signOut } from '../api/countersign.js';
+import { useAccount } from '../live/use-account.js';
+import { usePending } from '../live/use-pending.js';
+import { useShortcuts } from '../live/use-shortcuts.js';
+import { hrefs, routeOf, usePath } from '../routes.js';
+import { printable } from '../text/marks.js';
+import { Link } from '../ui/link.js';
+import { HelpDialog } from './help-dialog.js';
+import { Icon } from './icons.js';
+import { applyTheme, chosenTheme } from './theme.js';
+import type { Theme } from './theme.js';
+
+/** What stands around every page: where one is, whether news comes in, who one is. */
+export function Shell({ onSignedOut, children }: { onSignedOut: () => void; children: ReactNode }): ReactNode {
+  const [isHelping, setHelping] = useState(false);
+  useShortcuts({ '?': () => setHelping(true) });
+  useTitle();
+  return (
+    <div className="shell">
+      <a className="skip-link" href="#content">
+        Skip to the content
+      </a>
+      <header className="top">
+        <Link href={hrefs.pending} className="brand" aria-label="Countersign, to the list">
+          <span className="brand-mark">
+            <Icon name="logo" />
+          </span>
+          <span className="brand-name">Countersign</span>
+        </Link>
+        <Navigation />
+        <div className="top-end">
+          <ConnectionDot />
+          <ThemeButton />
+          <button
+            className="button quiet icon help-button"
+            type="button"
+            aria-label="Help"
+            onClick={() => setHelping(true)}
+          >
+            <Icon name="help" />
+          </button>
+          <AccountButton onSignedOut={onSignedOut} />
+        </div>
+      </header>
+      <ConnectionBanner />
+      <div id="content" className="content">
+        {children}
+      </div>
+      {isHelping && <HelpDialog onClose={() => setHelping(false)} />}
+    </div>
+  );
+}
+
+function Navigation(): ReactNode {
+  const { page } = routeOf(usePath());
+  const { approvals, hasMore } = usePending();
+  const current = (name: string) => (page === name ? { 'aria-current': 'page' as const } : {});
+  return (
+    <nav className="nav" aria-label="Main">
+      <Link href={hrefs.pending} {...current('pending')}>
+        Pending{' '}
+        <span className="count">
+          {approvals.length.toLocaleString('en-US')}
+          {hasMore && '+'}
+        </span>
+      </Link>
+      <Link href={hrefs.history} {...current('history')}>
+        History
+      </Link>
+      <Link href={hrefs.insights} {...current('insights')}>
+        Insights
+      </Link>
+    </nav>
+  );
+}
+
+/** In the tab's title, so that one sees from another tab that somebody waits. */
+function useTitle(): void {
+  const { approvals } = usePending();
+  useEffect(() => {
+    document.title = approvals.length === 0 ? 'Countersign' : `(${approvals.length}) Countersign`;
+  }, [approvals.length]);
+}
+
+const connectionWords = { connecting: 'Connecting', live: 'Live', lost: 'Offline' } as const;
+
+function ConnectionDot(): ReactNode {
+  const { connection } = usePending();
+  return (
+    <span className="connection" data-connection={connection}>
+      <span className="dot" aria-hidden="true" />
+      {connectionWords[connection]}
+    </span>
+  );
+}
+
+/** Over the page, not in it: what one is about to press stays where it is. */
+function ConnectionBanner(): ReactNode {
+  const { connection } = usePending();
+  return (
+    <div role="status" className="banner-place">
+      {connection === 'lost' && (
+        <p className="banner">Connection lost. Trying again … What you see may be out of date.</p>
+      )}
+    </div>
+  );
+}
+
+const nextTheme = { system: 'light', light: 'dark', dark: 'system' } as const satisfies Record<Theme, Theme>;
+const themeIcon = { system: 'system', light: 'sun', dark: 'moon' } as const;
+
+function ThemeButton(): ReactNode {
+  const [theme, setTheme] = useState(chosenTheme);
+  const change = (): void => {
+    const next = nextTheme[theme];
+    applyTheme(next);
+    setTheme(next);
+  };
+  return (
+    <button className="button quiet icon" type="button" aria-label={`Colours: ${theme}`} onClick={change}>
+      <Icon name={themeIcon[theme]} />
+    </button>
+  );
+}
+
+function AccountButton({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
+  const { principal, roles } = useAccount();
+  const leave = (): void => {
+    // Gone from this page in any case; the server forgets it when it can be reached.
+    void signOut()
+      .catch(() => undefined)
+      .then(onSignedOut);
+  };
+  return (
+    <>
+      <span className="account" title={roles.length === 0 ? 'no role' : roles.join(', ')}>
+        {printable(principal, 60)}
+      </span>
+      <button className="button quiet icon" type="button" aria-label="Sign out" onClick={leave}>
+        <Icon name="out" />
+      </button>
+    </>
+  );
+}

@@ -1,0 +1,36 @@
+import { Dialog as Primitive } from 'radix-ui';
+import type { ReactNode } from 'react';
+
+/** A dialog over the page. Esc and the cross close it; the focus stays inside and comes back after. */
+export function Dialog(props: {
+  title: ReactNode;
+  description?: ReactNode;
+  size?: 'small' | 'large';
+  onClose: () => void;
+  children: ReactNode;
+}): ReactNode {
+  const { title, description, size = 'small', onClose, children } = props;
+  return (
+    <Primitive.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
+      <Primitive.Portal>
+        {/* Not the primitive's own overlay: that writes a style element, which the page's policy forbids. */}
+        <div className="dialog-backdrop" aria-hidden="true" />
+        <Primitive.Content
+          className={`dialog dialog-${size}`}
+          {...(description === undefined && { 'aria-describedby': undefined })}
+        >
+          <header className="dialog-head">
+            <Primitive.Title className="dialog-title">{title}</Primitive.Title>
+            <Primitive.Close className="button quiet icon" aria-label="Close">
+              ✕
+            </Primitive.Close>
+          </header>
+          {description !== undefined && (
+            <Primitive.Description className="dialog-description">{description}</Primitive.Description>
+          )}
+          {children}
+        </Primitive.Content>
+      </Primitive.Portal>
+    </Primitive.Root>
+  );
+}

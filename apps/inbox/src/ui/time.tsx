@@ -1,0 +1,48 @@
+import type { ReactNode } from 'react';
+import { useNow } from '../live/use-now.js';
+import { ageWords, agoWords, deadlineWords, timeWords } from '../text/time-words.js';
+
+/** How long ago something was, counting on. */
+export function Ago({ time }: { time: string }): ReactNode {
+  return (
+    <time dateTime={time} title={timeWords(time)}>
+      {agoWords(time, useNow())}
+    </time>
+  );
+}
+
+/** How old something is, counting on. */
+export function Age({ time }: { time: string }): ReactNode {
+  return (
+    <time dateTime={time} title={timeWords(time)}>
+      {ageWords(time, useNow())}
+    </time>
+  );
+}
+
+const soonMs = 5 * 60_000;
+
+/** How much time is left, counting down. */
+export function Countdown({ expiresAt, prefix = '' }: { expiresAt: string | null; prefix?: string }): ReactNode {
+  const nowMs = useNow();
+  if (expiresAt === null) return <span className="countdown">no deadline</span>;
+  const isSoon = Date.parse(expiresAt) - nowMs < soonMs;
+  const words = deadlineWords(expiresAt, nowMs);
+  return (
+    <time className="countdown" dateTime={expiresAt} title={timeWords(expiresAt)} data-soon={isSoon}>
+      {words === 'over' ? 'deadline over' : `${prefix}${words} left`}
+    </time>
+  );
+}
+
+const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
+
+/** The time of the day at which something was; the whole of it on hovering. */
+export function ClockTime({ time }: { time: string }): ReactNode {
+  const date = new Date(time);
+  return (
+    <time dateTime={time} title={timeWords(time)} className="muted">
+      {Number.isNaN(date.getTime()) ? '' : clock.format(date)}
+    </time>
+  );
+}

@@ -1,0 +1,47 @@
+import { createContext, use, useCallback, useMemo, useRef, useState } from 'react';
+import type { ReactNode } from 'react';
+
+/** Something to say for a moment. */
+export interface Toast {
+  readonly tone: 'good' | 'neutral' | 'bad';
+  readonly text: string;
+}
+
+const ToastContext = createContext<(toast: Toast) => void>(() => undefined);
+const shownMs = 6000;
+
+/** Says something at the edge of the page, also to who listens rather than looks. */
+export function useToast(): (toast: Toast) => void {
+  return use(ToastContext);
+}
+
+/** Where toasts appear. The place is there from the start: a screen reader speaks only of what changes in it. */
+export function Toasts({ children }: { children: ReactNode }): ReactNode {
+  const [toast, setToast] = useState<(Toast & { key: number }) | undefined>();
+  const timer = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const key = useRef(0);
+  const show = useCallback((next: Toast) => {
+    clearTimeout(timer.current);
+    key.current += 1;
+    setToast({ ...next, key: key.current });
+    timer.current = setTimeout(() => setToast(undefined), shownMs);
+  }, []);
+  const place = useMemo(
+    () => (
+      <div className="toasts" role="status" aria-live="polite">
+        {toast !== undefined && (
+          <p key={toast.key} className="toast" data-tone={toast.tone}>
+            {toast.text}
+          </p>
+        )}
+      </div>
+    ),
+    [toast],
+  );
+  return (
+    <ToastContext value={show}>
+      {children}
+      {place}
+    </ToastContext>
+  );
+}

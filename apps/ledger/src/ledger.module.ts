@@ -1,0 +1,44 @@
+import type { Message } from '@countersign/message-bus';
+import { BusContext, BusExceptionFilter } from '@countersign/shell';
+import { Controller, Inject, Module, UseFilters } from '@nestjs/common';
+import type { DynamicModule } from '@nestjs/common';
+import { Ctx, EventPattern } from '@nestjs/microservices';
+import type { Ledger } from './ledger.js';
+
+const ledgerPort = Symbol('Ledger');
+
+/** Hands the messages of the requests topic to the ledger, whatever they call themselves: it says no by itself. */
+@Controller()
+@UseFilters(BusExceptionFilter)
+export class LedgerController {
+  readonly #ledger: Ledger;
+
+  constructor(@Inject(ledgerPort) ledger: Ledger) {
+    this.#ledger = ledger;
+  }
+
+  @EventPattern('*')
+  handle(@Ctx() context: BusContext): Promise<void> {
+    return this.#ledger.handle(context.getMessage(), context.getDelivery());
+  }
+}
+
+/** The data of a message is for the ledger to read, since nobody else reads as strictly. */
+export function leaveUnread(message: Message): Message {
+  return message;
+}
+
+/**
+ * The ledger as part of a Nest application. Serve it by a `BusTransportStrategy` with `parse: leaveUnread`,
+ * `isTransient: isTransientFailure` and a `concurrency` of about 64.
+ */
+@Module({})
+export class LedgerModule {
+  static of(ledger: Ledger): DynamicModule {
+    return {
+      module: LedgerModule,
+      controllers: [LedgerController],
+      providers: [{ provide: ledgerPort, useValue: ledger }],
+    };
+  }
+}

@@ -1,0 +1,174 @@
+import type { Actor, Rejection } from '@countersign/commands';
+import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { PoisonMessageError } from '@countersign/message-bus';
+import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
+import { uuidV5 } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
+import { carryOut } from './carry-out.js';
+import type { CarryOutPorts } from './carry-out.js';
+import { isRequestType, readEnvelope, typeLabel } from './envelope.js';
+import type { Envelope } from './envelope.js';
+import type { LedgerMetrics } from './metrics.js';
+import { ViewsBehindError } from './open-calls.js';
+import { checkSize, parseRequest, toolCallIdsOf } from './parse-request.js';
+import { createRateLimit } from './rate-limit.js';
+import type { Rate } from './rate-limit.js';
+import { createRefusals } from './refusals.js';
+import type { RequestKeys } from './request-keys.js';
+import type { SignatureWindow } from './request-signature.js';
+import { findRequester } from './requester.js';
+import type { Unsigned } from './requester.js';
+
+export interface LedgerOptions extends CarryOutPorts {
+  readonly store: Pick<EventStore, 'append' | 'readStream'>;
+  /** Null: no request can be signed. */
+  readonly keys: RequestKeys | null;
+  readonly unsigned: Unsigned;
+  readonly log: Log;
+  readonly metrics?: LedgerMetrics;
+  readonly window?: SignatureWindow;
+  /** How many refusals of a tenant are recorded, of each code. Default: 100 at once and 10 a second. */
+  readonly refusalRate?: Rate;
+  /** A request about a call that is not recorded yet is tried so often before it is refused. Default 4. */
+  readonly notRequestedTries?: number;
+}
+
+/** Takes requests off the requests topic. */
+export interface Ledger {
+  /**
+   * Carries one request out, or records why not. Resolves once the log says it, so that the message is never needed
+   * again. A repeat adds nothing, not even one that another process handles at the same moment, as happens when a
+   * partition changes its owner: every event has an id made of the message's, and is appended at an expected revision.
+   * @throws PoisonMessageError for a message that nobody can be answered about; NotYetRequestedError when the call that
+   * it is about may still come; anything for which `isTransientFailure` holds when the event store cannot be written.
+   */
+  readonly handle: (message: Message, delivery: Pick<Delivery, 'attempt'>) => Promise<void>;
+  /** Handles the requests of a topic. */
+  readonly consume: (bus: MessageBus, options: ConsumeOptions) => Subscription;
+}
+
+export interface ConsumeOptions extends Partial<Omit<SubscribeOptions, 'topics' | 'types' | 'onMessage'>> {
+  /** The topic of the requests. */
+  readonly topic: string;
+  /** Default `ledger`. */
+  readonly group?: string;
+}
+
+/** The call that a request is about is not recorded: the message may have come before the one that requests it. */
+export class NotYetRequestedError extends Error {
+  override readonly name = 'NotYetRequestedError';
+}
+
+/** Whether `handle` failed for a reason that is not the message's: it is to be given again, and never parked. */
+export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
+  error instanceof EventStoreUnavailableError ||
+  error instanceof OutcomeUnknownError ||
+  error instanceof ViewsBehindError;
+
+const commandIds = '9b0f8f0a-4c8e-5f4b-8f0d-2a6f5f3b7e11';
+
+/**
+ * The id of the command that a message is. Of a signed message its source counts for nothing: that header is not signed,
+ * and a copy under another source must not be another command.
+ */
+function commandIdOf({ id, source, type }: Envelope, { tenant, principal }: Actor, isSigned: boolean): string {
+  return uuidV5(commandIds, JSON.stringify([tenant, principal, isSigned ? null : source, type, id]));
+}
+
+/**
+ * A ledger over its ports. It consumes nothing by itself: `consume` a bus, or give it messages.
+ * @example
+ * const ledger = createLedger({ commands, store, openCalls, keys: null, unsigned, clock, ids, log });
+ * ledger.consume(bus, { topic: topicNames().requests });
+ */
+export function createLedger(options: LedgerOptions): Ledger {
+  const { log, metrics, clock, refusalRate = { burst: 100, perSecond: 10 }, notRequestedTries = 4 } = options;
+  const refusals = createRefusals(options);
+  const mayRecord = createRateLimit(refusalRate, clock);
+
+  const refuse = async (refused: Refused): Promise<'refused'> => {
+    const { envelope, actor, commandId, rejection, toolCallIds = [], runId = null } = refused;
+    const { code } = rejection;
+    const fields = { requestId: envelope.id, type: typeLabel(envelope.type), code, tenant: actor.tenant };
+    log.warn({ ...fields, principal: actor.principal }, 'a request is refused');
+    metrics?.refused(code);
+    // Each code by itself: a flood of messages that prove nothing must not silence the answers to honest ones.
+    if (!mayRecord(`${actor.tenant}/${code}`)) {
+      metrics?.refusalDropped();
+      return 'refused';
+    }
+    const data = { requestId: envelope.id, code, detail: detailOf(rejection), toolCallIds: [...toolCallIds] };
+    await refusals.record({ tenant: actor.tenant, runId, commandId, data });
+    return 'refused';
+  };
+  const judge = async (envelope: Envelope, { value }: Message, attempt: number): Promise<'done' | 'refused'> => {
+    checkSize(value);
+    const found = await findRequester(envelope, value, options);
+    const { actor } = found;
+    const commandId = commandIdOf(envelope, actor, found.status === 'signed');
+    const { type } = envelope;
+    if (!isRequestType(type)) {
+      metrics?.forged(typeLabel(type));
+      log.error({ type: typeLabel(type), requestId: envelope.id }, 'a message that no sender may send was refused');
+      return refuse({ envelope, actor, commandId, rejection: notForSenders });
+    }
+    if (found.status === 'unverified') {
+      metrics?.unverified();
+      const rejection: Rejection = { code: 'unauthenticated', detail: found.why };
+      return refuse({ envelope, actor, commandId, rejection });
+    }
+    const request = parseRequest(type, value);
+    const rejection = await carryOut(options, actor, request, commandId);
+    if (rejection === undefined) return 'done';
+    const named = { runId: request.body.runId, toolCallIds: toolCallIdsOf(request) };
+    if (rejection.code !== 'not-found') return refuse({ envelope, actor, commandId, rejection, ...named });
+    if (attempt < notRequestedTries) throw new NotYetRequestedError(rejection.detail);
+    return refuse({ envelope, actor, commandId, rejection: { ...rejection, code: 'not-requested' }, ...named });
+  };
+  const handle: Ledger['handle'] = async (message, { attempt }) => {
+    const startedAt = clock.monotonic();
+    const ended = (outcome: 'done' | 'refused' | 'poison' | 'failed'): void =>
+      metrics?.requestEnded(typeLabel(message.headers['ce_type'] ?? ''), outcome, clock.monotonic() - startedAt);
+    try {
+      ended(await judge(readEnvelope(message), message, attempt));
+    } catch (error) {
+      ended(error instanceof PoisonMessageError ? 'poison' : 'failed');
+      throw error;
+    }
+  };
+  return {
+    handle,
+    consume: (bus, { topic, group = 'ledger', concurrency = 64, ...more }) =>
+      bus.subscribe({
+        ...more,
+        group,
+        concurrency,
+        topics: [topic],
+        isTransient: isTransientFailure,
+        onMessage: handle,
+      }),
+  };
+}
+
+interface Refused {
+  readonly envelope: Envelope;
+  readonly actor: Actor;
+  readonly commandId: string;
+  readonly rejection: Rejection;
+  readonly toolCallIds?: readonly string[];
+  readonly runId?: string;
+}
+
+/** Attack: whoever may write to the topic says what only a person may say, or what only the log may. */
+const notForSenders: Rejection = {
+  code: 'forbidden',
+  detail: 'this topic takes requests alone; an answer comes through a channel that knows the person',
+};
+
+const detailLengthMax = 2000;
+
+function detailOf({ detail, errors = [] }: Rejection): string {
+  const where = errors.map(({ path, message }) => `${path}: ${message}`).filter((each) => !detail.includes(each));
+  return [detail, ...where].join('; ').slice(0, detailLengthMax);
+}

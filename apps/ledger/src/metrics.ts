@@ -1,0 +1,45 @@
+import { createMetricsRegistry } from '@countersign/shell';
+import { Counter, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+
+/** The figures of a ledger. */
+export interface LedgerMetrics {
+  readonly registry: Registry;
+  /** A request and how it ended: `done`, `refused`, `poison` or `failed` (it is tried again). */
+  readonly requestEnded: (type: string, outcome: 'done' | 'refused' | 'poison' | 'failed', durationMs: number) => void;
+  readonly refused: (code: string) => void;
+  /** A refusal that was not recorded, since there were too many. */
+  readonly refusalDropped: () => void;
+  /** A message whose signature is missing where one is needed, or is not worth anything. */
+  readonly unverified: () => void;
+  /** A message of a type that is not the senders' to say, such as a person's answer. */
+  readonly forged: (type: string) => void;
+}
+
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** Metrics in a registry: one of its own, or the one that the process has. */
+export function createLedgerMetrics(registry: Registry = createMetricsRegistry()): LedgerMetrics {
+  const registers = [registry];
+  const requests = new Histogram({
+    name: 'countersign_ledger_request_seconds',
+    help: 'Time to handle a request from the requests topic, by type and outcome.',
+    labelNames: ['type', 'outcome'],
+    buckets: secondsBuckets,
+    registers,
+  });
+  const counter = <T extends string>(name: string, help: string, labelNames: T[]): Counter<T> =>
+    new Counter({ name, help, labelNames, registers });
+  const refusals = counter('countersign_ledger_refusals_total', 'Refused requests, by code.', ['code']);
+  const dropped = counter('countersign_ledger_refusals_dropped_total', 'Refusals beyond the rate limit.', []);
+  const unverified = counter('countersign_ledger_unverified_total', 'Messages without a valid signature.', []);
+  const forged = counter('countersign_ledger_forged_total', 'Messages that no sender may send, by type.', ['type']);
+  return {
+    registry,
+    requestEnded: (type, outcome, durationMs) => requests.observe({ type, outcome }, durationMs / 1000),
+    refused: (code) => refusals.inc({ code }),
+    refusalDropped: () => dropped.inc(),
+    unverified: () => unverified.inc(),
+    forged: (type) => forged.inc({ type }),
+  };
+}

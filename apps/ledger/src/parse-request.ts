@@ -1,0 +1,42 @@
+import { limits, requestMessageSchemas } from '@countersign/contracts';
+import type { RequestMessageType } from '@countersign/contracts';
+import { PoisonMessageError } from '@countersign/message-bus';
+import { describeFieldProblems, oversizeCalls, parseStrictJson, toFieldProblems } from '@countersign/shell';
+import type { z } from 'zod';
+import { malformed } from './envelope.js';
+
+type Bodies = { [T in RequestMessageType]: z.output<(typeof requestMessageSchemas)[T]> };
+
+/** A request as its schema knows it. */
+export type Request = { [T in RequestMessageType]: { readonly type: T; readonly body: Bodies[T] } }[RequestMessageType];
+
+/** Before anything else looks at the bytes. @throws PoisonMessageError (`payload-too-large`). */
+export function checkSize(value: Uint8Array): void {
+  if (value.byteLength > limits.bodyBytesMax) throw tooLarge(`the value has more than ${limits.bodyBytesMax} bytes`);
+}
+
+/**
+ * The request that a value holds, read as strictly as a body over HTTP.
+ * @throws PoisonMessageError (`malformed`, `invalid-request`, `payload-too-large`): no repeat makes it better.
+ */
+export function parseRequest(type: RequestMessageType, value: Uint8Array): Request {
+  const json = parseStrictJson(value, 'the value');
+  if (json.status === 'faulty') throw malformed(json.detail);
+  const oversize = type === 'ToolCallRequested' ? oversizeCalls(json.value, value.byteLength) : [];
+  if (oversize.length > 0) throw tooLarge(describeFieldProblems(oversize));
+  const parsed = requestMessageSchemas[type].safeParse(json.value);
+  if (!parsed.success) {
+    throw new PoisonMessageError('invalid-request', describeFieldProblems(toFieldProblems(parsed.error)));
+  }
+  return { type, body: parsed.data } as Request;
+}
+
+/** The calls that a request speaks of, by the names that its sender gave them. */
+export function toolCallIdsOf({ type, body }: Request): readonly string[] {
+  if (type === 'ToolCallRequested') return body.calls.map(({ toolCallId }) => toolCallId);
+  return body.toolCallId === undefined ? [] : [body.toolCallId];
+}
+
+function tooLarge(detail: string): PoisonMessageError {
+  return new PoisonMessageError('payload-too-large', detail);
+}

@@ -1,0 +1,139 @@
+import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { externalIdSchema } from '@countersign/contracts';
+import type { Log } from '@countersign/runtime';
+import { importJWK } from 'jose';
+import type { CryptoKey, JWK } from 'jose';
+import { z } from 'zod';
+
+const base64url = z.string().regex(/^[A-Za-z0-9_-]{43}$/, 'must be 32 bytes in base64url');
+
+/** Public keys alone: a file with a private key in it (`d`) is refused, it does not belong on a server. */
+const publicJwkSchema = z.discriminatedUnion('kty', [
+  z.strictObject({ kty: z.literal('OKP'), crv: z.literal('Ed25519'), x: base64url, ...optionalMembers() }),
+  z.strictObject({ kty: z.literal('EC'), crv: z.literal('P-256'), x: base64url, y: base64url, ...optionalMembers() }),
+]);
+
+function optionalMembers() {
+  return { kid: z.string().optional(), use: z.literal('sig').optional(), alg: z.string().optional() };
+}
+
+const keyEntrySchema = z.strictObject({
+  kid: externalIdSchema,
+  publicKey: publicJwkSchema,
+  tenant: externalIdSchema.default('default'),
+  principal: externalIdSchema,
+  /** Globs of the agents that it may speak for; without: any. */
+  agentIds: z.array(z.string().min(1).max(256)).optional(),
+});
+
+const keyEntriesSchema = z.array(keyEntrySchema).superRefine((entries, context) => {
+  const seen = new Set<string>();
+  entries.forEach(({ kid }, index) => {
+    if (seen.has(kid)) context.addIssue({ code: 'custom', path: [index, 'kid'], message: 'is used twice' });
+    seen.add(kid);
+  });
+});
+
+/** One line of a keys file, as a person writes it. */
+export type RequestKeyEntry = z.input<typeof keyEntrySchema>;
+
+/** A key and whom it speaks for. */
+export interface RequestKey {
+  readonly kid: string;
+  readonly key: CryptoKey | Uint8Array;
+  /** The only algorithm that this key is used with. */
+  readonly alg: 'EdDSA' | 'ES256';
+  readonly tenant: string;
+  readonly principal: string;
+  readonly agentIds: readonly string[] | null;
+}
+
+/** The keys that requests may be signed with. */
+export interface RequestKeys {
+  readonly find: (kid: string) => RequestKey | undefined;
+}
+
+/** Keys out of a file, which may change while the process runs. */
+export interface FileRequestKeys extends RequestKeys {
+  /** Reads the file again; a file that is not valid changes nothing and is logged. */
+  readonly reload: () => Promise<void>;
+  readonly close: () => void;
+}
+
+/** What is wrong with the keys: every problem with its path. */
+export class RequestKeysError extends Error {
+  override readonly name = 'RequestKeysError';
+  readonly problems: readonly { readonly path: string; readonly problem: string }[];
+
+  constructor(source: string, problems: RequestKeysError['problems']) {
+    super(`${source}:\n${problems.map(({ path, problem }) => `  ${path || 'the file'}: ${problem}`).join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/**
+ * Keys out of a list of entries.
+ * @throws RequestKeysError with all problems at once.
+ */
+export async function createRequestKeys(entries: unknown, source = 'the request keys'): Promise<RequestKeys> {
+  const parsed = keyEntriesSchema.safeParse(entries);
+  if (!parsed.success) {
+    throw new RequestKeysError(
+      source,
+      parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message })),
+    );
+  }
+  const keys = new Map<string, RequestKey>();
+  for (const [index, entry] of parsed.data.entries()) keys.set(entry.kid, await toKey(entry, index, source));
+  return { find: (kid) => keys.get(kid) };
+}
+
+async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, source: string): Promise<RequestKey> {
+  const { kid, publicKey, tenant, principal, agentIds = null } = entry;
+  const alg = publicKey.kty === 'OKP' ? 'EdDSA' : 'ES256';
+  try {
+    const key = await importJWK({ ...publicKey, alg } as JWK, alg);
+    return { kid, key, alg, tenant, principal, agentIds };
+  } catch {
+    throw new RequestKeysError(source, [{ path: `${index}.publicKey`, problem: `is no ${publicKey.crv} key` }]);
+  }
+}
+
+const lookMs = 2000;
+
+/**
+ * The keys of a file; a change of the file is noticed within two seconds, so that a key can be withdrawn at once.
+ * @throws RequestKeysError when the file cannot be used at the start.
+ */
+export async function loadRequestKeys(path: string, log: Log): Promise<FileRequestKeys> {
+  let keys = await readKeysFile(path);
+  const reload = async (): Promise<void> => {
+    try {
+      keys = await readKeysFile(path);
+      log.info({ path }, 'request keys read again');
+    } catch (error) {
+      log.error({ path, error }, 'the request keys cannot be used; they stay as they were');
+    }
+  };
+  watchFile(path, { interval: lookMs, persistent: false }, (now, before) => {
+    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) void reload();
+  });
+  return {
+    find: (kid) => keys.find(kid),
+    reload,
+    close: () => {
+      unwatchFile(path);
+    },
+  };
+}
+
+async function readKeysFile(path: string): Promise<RequestKeys> {
+  let entries: unknown;
+  try {
+    entries = JSON.parse(readFileSync(path, 'utf8'));
+  } catch (error) {
+    const problem = error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read';
+    throw new RequestKeysError(path, [{ path: '', problem }]);
+  }
+  return createRequestKeys(entries, path);
+}

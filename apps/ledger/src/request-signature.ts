@@ -1,0 +1,102 @@
+import { FlattenedSign, flattenedVerify } from 'jose';
+import type { CryptoKey, KeyObject } from 'jose';
+import type { Envelope } from './envelope.js';
+import type { RequestKey, RequestKeys } from './request-keys.js';
+
+/** The header that carries the signature. */
+export const signatureHeader = 'countersign-signature';
+
+/** How far the time of a signature may be from now. */
+export interface SignatureWindow {
+  /** A request may wait on the topic while the ledger is down, so this is long; a repeat adds nothing anyway. */
+  readonly ageMsMax: number;
+  /** How far the signer's clock may be ahead. */
+  readonly aheadMsMax: number;
+}
+
+export const defaultWindow: SignatureWindow = { ageMsMax: 24 * 60 * 60 * 1000, aheadMsMax: 5 * 60 * 1000 };
+
+/** The key that signed a request, or why the signature does not count. */
+export type Verified =
+  { readonly status: 'verified'; readonly key: RequestKey } | { readonly status: 'unverified'; readonly why: string };
+
+const unverified = (why: string): Verified => ({ status: 'unverified', why });
+
+/**
+ * Checks a detached JWS (RFC 7515, appendix F) over the bytes of a value: `<protected>..<signature>`. The protected
+ * header names the message, so that a signature is good for no other one.
+ */
+export async function verifyRequest(
+  { id, type, signature = '' }: Envelope,
+  value: Uint8Array,
+  keys: RequestKeys,
+  now: number,
+  window: SignatureWindow = defaultWindow,
+): Promise<Verified> {
+  const jws = readDetached(signature);
+  if (jws === undefined) return unverified('the signature is not a detached JWS with a JSON header');
+  const { header } = jws;
+  const key = typeof header['kid'] === 'string' ? keys.find(header['kid']) : undefined;
+  if (key === undefined) return unverified('the key that signed is not known');
+  // Attack: a key used with another algorithm than its own, or with none.
+  if (header['alg'] !== key.alg) return unverified(`the key signs with ${key.alg} alone`);
+  try {
+    const payload = Buffer.from(value).toString('base64url');
+    await flattenedVerify({ ...jws.parts, payload }, key.key, { algorithms: [key.alg] });
+  } catch {
+    return unverified('the signature does not fit the value');
+  }
+  const why = checkClaims(header, { id, type }, now, window);
+  return why === undefined ? { status: 'verified', key } : unverified(why);
+}
+
+interface DetachedJws {
+  readonly parts: { readonly protected: string; readonly signature: string };
+  readonly header: Readonly<Record<string, unknown>>;
+}
+
+function readDetached(text: string): DetachedJws | undefined {
+  const [, encoded = '', signature = ''] = /^([\w-]+)\.\.([\w-]+)$/.exec(text) ?? [];
+  try {
+    const header: unknown = JSON.parse(Buffer.from(encoded, 'base64url').toString());
+    if (typeof header !== 'object' || header === null) return undefined;
+    return { parts: { protected: encoded, signature }, header: header as DetachedJws['header'] };
+  } catch {
+    return undefined;
+  }
+}
+
+/** Attack: a signed value sent once more under another id, as another type, or long after. */
+function checkClaims(
+  header: Readonly<Record<string, unknown>>,
+  { id, type }: Pick<Envelope, 'id' | 'type'>,
+  now: number,
+  window: SignatureWindow,
+): string | undefined {
+  if (header['ce_id'] !== id) return 'the signature is for another ce_id';
+  if (header['ce_type'] !== type) return 'the signature is for another ce_type';
+  const iat = header['iat'];
+  if (typeof iat !== 'number') return 'the signature has no iat';
+  if (iat * 1000 < now - window.ageMsMax) return 'the signature is too old';
+  if (iat * 1000 > now + window.aheadMsMax) return 'the signature is from the future: compare the clocks';
+  return undefined;
+}
+
+/** What a request is signed with. */
+export interface RequestSigning {
+  readonly kid: string;
+  readonly alg: 'EdDSA' | 'ES256';
+  readonly privateKey: CryptoKey | KeyObject;
+}
+
+/** The signature of a request, as its header carries it. `iat` in seconds since the epoch. */
+export async function signRequest(
+  value: string | Uint8Array,
+  claims: { readonly ce_id: string; readonly ce_type: string; readonly iat: number },
+  { kid, alg, privateKey }: RequestSigning,
+): Promise<string> {
+  const signed = await new FlattenedSign(Buffer.from(value))
+    .setProtectedHeader({ alg, kid, ...claims })
+    .sign(privateKey);
+  return `${signed.protected ?? ''}..${signed.signature}`;
+}

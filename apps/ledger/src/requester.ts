@@ -1,0 +1,49 @@
+import type { Actor } from '@countersign/commands';
+import type { Clock } from '@countersign/runtime';
+import type { Envelope } from './envelope.js';
+import type { RequestKeys } from './request-keys.js';
+import { verifyRequest } from './request-signature.js';
+import type { SignatureWindow } from './request-signature.js';
+
+/** Whose the requests without a signature are, and whether they count. */
+export interface Unsigned {
+  readonly mode: 'allow' | 'refuse';
+  readonly tenant: string;
+  readonly principal: string;
+}
+
+/** Who asks. Of an unverified message nobody but the tenant that hears of the refusal is known. */
+export type Requester =
+  | { readonly status: 'signed' | 'unsigned'; readonly actor: Actor }
+  | { readonly status: 'unverified'; readonly actor: Actor; readonly why: string };
+
+/** Who sends a message: never what it says of itself, but what its signature proves, or what is configured. */
+export async function findRequester(
+  envelope: Envelope,
+  value: Uint8Array,
+  options: {
+    readonly keys: RequestKeys | null;
+    readonly unsigned: Unsigned;
+    readonly clock: Clock;
+    readonly window?: SignatureWindow;
+  },
+): Promise<Requester> {
+  const { keys, unsigned, clock, window } = options;
+  const actor = toActor({ ...unsigned, agentIds: null });
+  if (envelope.signature === undefined) {
+    return unsigned.mode === 'allow'
+      ? { status: 'unsigned', actor }
+      : { status: 'unverified', actor, why: 'a request must be signed' };
+  }
+  // A signature that counts for nothing is never taken for none at all.
+  if (keys === null) return { status: 'unverified', actor, why: 'no keys for requests are configured' };
+  const verified = await verifyRequest(envelope, value, keys, clock.now(), window);
+  return verified.status === 'verified'
+    ? { status: 'signed', actor: toActor(verified.key) }
+    : { status: 'unverified', actor, why: verified.why };
+}
+
+function toActor(who: Pick<Actor, 'tenant' | 'principal' | 'agentIds'>): Actor {
+  const { tenant, principal, agentIds } = who;
+  return { tenant, principal, agentIds, roles: new Set(['agent']), groups: [], via: 'kafka', assurance: 'low' };
+}

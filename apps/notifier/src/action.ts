@@ -1,0 +1,117 @@
+import { stateShown } from '@countersign/channels';
+import type { Channel, Notice, Person, SendResult } from '@countersign/channels';
+import type { DeliveryEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import { uuidV5 } from '@countersign/runtime';
+import { keyText } from './deliveries.js';
+import type { Deliveries, Delivery, MessageKey } from './deliveries.js';
+import { dataOf } from './delivery-log.js';
+import type { DeliveryLog, Subject } from './delivery-log.js';
+import { approvalOf, noticeOf, readCall, subjectOf } from './look.js';
+
+/** One message to be brought to what is true now: sent, changed, or left as it is. */
+export interface Job {
+  readonly callId: string;
+  readonly approvalId: string | null;
+  readonly key: MessageKey;
+  /** When it was due; null: at once. */
+  readonly dueAtMs: number | null;
+  /** Another try of a message that failed: not before the log says so. */
+  readonly isRetry?: true;
+}
+
+/** What is to be done about one job now. */
+export interface Action {
+  readonly job: Job;
+  readonly subject: Subject;
+  readonly notice: Notice;
+  readonly before: Delivery | undefined;
+  /** The copy to be changed; undefined: there is none yet. */
+  readonly messageRef: string | undefined;
+  readonly inReplyTo: string | undefined;
+}
+
+/** The namespace of message ids. */
+const messageIds = '5a1d2f4e-7c55-5d0b-9c39-0e6f3a3f3b11';
+
+/** What a job comes to, as the event store has it now; undefined: nothing. */
+export async function actionOf(
+  job: Job,
+  channel: Channel,
+  ports: {
+    readonly store: Pick<EventStore, 'readStream'>;
+    readonly deliveries: DeliveryLog;
+    readonly people: readonly Person[];
+  },
+): Promise<Action | undefined> {
+  const call = await readCall(ports.store, job.callId);
+  if (call === undefined) return undefined;
+  const { kind, nth, recipient: recipientId } = job.key;
+  const recipient = ports.people.find(({ id }) => id === recipientId) ?? null;
+  // Somebody who is no longer in the channels file is written to no more.
+  if (recipientId !== null && recipient === null) return undefined;
+  const subject = subjectOf(call, job.approvalId);
+  const sent = await ports.deliveries.load(subject);
+  const messageId = uuidV5(messageIds, `${job.approvalId ?? job.callId}:${keyText(job.key)}`);
+  const notice = noticeOf(call, approvalOf(call, job.approvalId), { messageId, kind, nth, recipient });
+  if (!isNeeded(channel, job, notice, sent)) return undefined;
+  const before = sent.get(keyText(job.key));
+  const question = questionCopy(sent, job.key);
+  const messageRef = refOf(before);
+  return { job, subject, notice, before, messageRef, inReplyTo: refOf(question) };
+}
+
+/** The record of what became of an action. */
+export function toEvent(
+  { subject, job, notice, messageRef }: Action,
+  result: Exclude<SendResult, { status: 'failed' }>,
+  at: string,
+): DeliveryEvent {
+  const data = dataOf(subject, job.key);
+  const shows = stateShown(notice);
+  if (result.status !== 'delivered') {
+    return {
+      type: 'NotificationFailed',
+      data: { ...data, attempt: 1, reason: result.reason, nextAttemptAt: null, failedAt: at },
+    };
+  }
+  return messageRef === undefined
+    ? { type: 'NotificationDelivered', data: { ...data, messageRef: result.messageRef, shows, deliveredAt: at } }
+    : { type: 'NotificationUpdated', data: { ...data, messageRef, shows, updatedAt: at } };
+}
+
+function refOf(delivery: Delivery | undefined): string | undefined {
+  return delivery?.messageRef ?? undefined;
+}
+
+function questionCopy(sent: Deliveries, { channelId, recipient }: MessageKey): Delivery | undefined {
+  return sent.get(keyText({ channelId, kind: 'requested', nth: 0, recipient }));
+}
+
+/** Whether anything has to be sent or changed. What this answers "no" to is never looked at again without news. */
+function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries): boolean {
+  const { key } = job;
+  const before = sent.get(keyText(key));
+  const isQuestion = key.kind === 'requested' || key.kind === 'reminder';
+  switch (before?.status) {
+    case 'delivered':
+      return isQuestion && isOutdated(channel, notice, before);
+    case 'given-up':
+      return false;
+    case 'claimed':
+    case 'failed':
+    case undefined:
+      if (!isQuestion) return true;
+      return notice.approval?.state === 'pending' && (key.kind === 'requested' || isTimely(job, sent));
+  }
+}
+
+function isOutdated(channel: Channel, notice: Notice, { messageRef, shows }: Delivery): boolean {
+  return channel.update !== undefined && messageRef !== null && shows !== stateShown(notice);
+}
+
+/** A reminder of what has just been asked, or could not be asked, reminds of nothing. */
+function isTimely({ key, dueAtMs }: Job, sent: Deliveries): boolean {
+  const asked = questionCopy(sent, key)?.deliveredAt ?? null;
+  return asked !== null && (dueAtMs === null || Date.parse(asked) < dueAtMs);
+}

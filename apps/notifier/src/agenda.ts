@@ -1,0 +1,110 @@
+import type { Clock } from '@countersign/runtime';
+
+/** Something that is due at a time. Entries with the same id are one. */
+export interface AgendaEntry {
+  readonly id: string;
+  readonly dueAtMs: number;
+}
+
+/**
+ * What is to be done later, the earliest first: small entries, one timer. It is made of what is recorded, and made again
+ * at the next start.
+ */
+export class Agenda<E extends AgendaEntry> {
+  readonly #clock: Clock;
+  readonly #onDue: (entries: readonly E[]) => void;
+  readonly #heap: E[] = [];
+  readonly #byId = new Map<string, E>();
+  #cancel: (() => void) | undefined;
+  #wakesAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(clock: Clock, onDue: (entries: readonly E[]) => void) {
+    this.#clock = clock;
+    this.#onDue = onDue;
+  }
+
+  get size(): number {
+    return this.#byId.size;
+  }
+
+  has(id: string): boolean {
+    return this.#byId.has(id);
+  }
+
+  /** An entry that is there already keeps its time, unless the new one is earlier. */
+  add(entry: E): void {
+    const before = this.#byId.get(entry.id);
+    if (before !== undefined && before.dueAtMs <= entry.dueAtMs) return;
+    this.#byId.set(entry.id, entry);
+    this.#push(entry);
+    this.#wake();
+  }
+
+  clear(): void {
+    this.#cancel?.();
+    this.#heap.length = 0;
+    this.#byId.clear();
+    this.#wakesAtMs = Number.POSITIVE_INFINITY;
+  }
+
+  #wake(): void {
+    const first = this.#heap[0];
+    if (first === undefined || first.dueAtMs >= this.#wakesAtMs) return;
+    this.#cancel?.();
+    this.#wakesAtMs = first.dueAtMs;
+    this.#cancel = this.#clock.setTimer(Math.max(0, first.dueAtMs - this.#clock.now()), () => {
+      this.#wakesAtMs = Number.POSITIVE_INFINITY;
+      this.#takeDue();
+      this.#wake();
+    });
+  }
+
+  #takeDue(): void {
+    const due: E[] = [];
+    const now = this.#clock.now();
+    for (let first = this.#heap[0]; first !== undefined && first.dueAtMs <= now; first = this.#heap[0]) {
+      this.#pop();
+      // One that was moved to an earlier time has left its later self behind.
+      if (this.#byId.get(first.id) !== first) continue;
+      this.#byId.delete(first.id);
+      due.push(first);
+    }
+    if (due.length > 0) this.#onDue(due);
+  }
+
+  #push(entry: E): void {
+    const heap = this.#heap;
+    let index = heap.push(entry) - 1;
+    while (index > 0) {
+      const parent = (index - 1) >> 1;
+      if ((heap[parent]?.dueAtMs ?? 0) <= entry.dueAtMs) break;
+      this.#swap(index, parent);
+      index = parent;
+    }
+  }
+
+  #pop(): void {
+    const heap = this.#heap;
+    const last = heap.pop();
+    if (last === undefined || heap.length === 0) return;
+    heap[0] = last;
+    for (let index = 0; ;) {
+      const [left, right] = [2 * index + 1, 2 * index + 2];
+      const smaller = this.#dueAt(right) < this.#dueAt(left) ? right : left;
+      if (this.#dueAt(smaller) >= last.dueAtMs) return;
+      this.#swap(index, smaller);
+      index = smaller;
+    }
+  }
+
+  #dueAt(index: number): number {
+    return this.#heap[index]?.dueAtMs ?? Number.POSITIVE_INFINITY;
+  }
+
+  #swap(one: number, other: number): void {
+    const [first, second] = [this.#heap[one], this.#heap[other]];
+    if (first === undefined || second === undefined) return;
+    this.#heap[one] = second;
+    this.#heap[other] = first;
+  }
+}

@@ -1,0 +1,85 @@
+import { sleep } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import { NotifierStoppedError } from './channel-lane.js';
+import type { ChannelLane } from './channel-lane.js';
+import type { Job } from './action.js';
+
+/** As many questions as one mail holds. */
+const togetherMax = 50;
+const retryMs = 1_000;
+
+/**
+ * The jobs of one channel that have become due by themselves. They are gathered where the channel wants that, and given
+ * to its lane one message at a time.
+ */
+export class Backlog {
+  readonly #lane: ChannelLane;
+  readonly #clock: Clock;
+  readonly #log: Log;
+  readonly #signal: AbortSignal;
+  #jobs: Job[] = [];
+  #pumping: Promise<void> | undefined;
+
+  constructor(lane: ChannelLane, ports: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal }) {
+    this.#lane = lane;
+    this.#clock = ports.clock;
+    this.#log = ports.log;
+    this.#signal = ports.signal;
+  }
+
+  get waiting(): number {
+    return this.#jobs.length;
+  }
+
+  add(jobs: readonly Job[]): void {
+    for (const job of jobs) this.#jobs.push(job);
+    this.#pumping ??= this.#pump().finally(() => (this.#pumping = undefined));
+  }
+
+  async stop(): Promise<void> {
+    await this.#pumping;
+  }
+
+  async #pump(): Promise<void> {
+    const { gatherMs } = this.#lane.channel;
+    while (this.#jobs.length > 0 && !this.#signal.aborted) {
+      if (gatherMs > 0) await sleep(this.#clock, gatherMs, this.#signal);
+      for (const jobs of this.#takeGroups()) await this.#give(jobs);
+    }
+  }
+
+  /** All that waits, in messages: what goes to one person together, everything else on its own. */
+  #takeGroups(): readonly (readonly Job[])[] {
+    const taken = this.#jobs;
+    this.#jobs = [];
+    if (this.#lane.channel.gatherMs === 0) return taken.map((job) => [job]);
+    const groups = new Map<string, Job[]>();
+    const full: Job[][] = [];
+    for (const job of taken) {
+      const recipient = job.key.recipient ?? '';
+      const group = groups.get(recipient) ?? [];
+      group.push(job);
+      groups.set(recipient, group);
+      if (group.length < togetherMax) continue;
+      full.push(group);
+      groups.delete(recipient);
+    }
+    return [...full, ...groups.values()];
+  }
+
+  async #give(jobs: readonly Job[]): Promise<void> {
+    while (!this.#signal.aborted) {
+      try {
+        await this.#lane.sync(jobs, this.#signal);
+        return;
+      } catch (error) {
+        if (error instanceof NotifierStoppedError) return;
+        this.#log.warn(
+          { error, channelId: this.#lane.channel.id },
+          'what is due cannot be looked at now; it is tried again',
+        );
+        await sleep(this.#clock, retryMs, this.#signal);
+      }
+    }
+  }
+}

@@ -1,0 +1,228 @@
+import type { Channel, Notice, Person, SendResult } from '@countersign/channels';
+import type { DeliveryEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import { crashPoint, sleep } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import { actionOf, toEvent } from './action.js';
+import type { Action, Job } from './action.js';
+import { dataOf, leaseMs, timeOf } from './delivery-log.js';
+import type { DeliveryLog } from './delivery-log.js';
+import { channelPauseMs, pauseAfter } from './pauses.js';
+
+export interface LanePorts {
+  readonly store: Pick<EventStore, 'readStream'>;
+  readonly deliveries: DeliveryLog;
+  readonly people: readonly Person[];
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Tries a message again at a time. */
+  readonly later: (job: Job, dueAtMs: number) => void;
+}
+
+/** How a channel is doing. */
+export interface ChannelStatus {
+  readonly state: 'ok' | 'failing' | 'off';
+  /** Messages that wait for their turn. */
+  readonly waiting: number;
+  readonly reason: string | null;
+}
+
+/** The notifier takes no more messages: the next process does. */
+export class NotifierStoppedError extends Error {
+  override readonly name = 'NotifierStoppedError';
+}
+
+/** After so many tries in a row a message steps aside, unless the one before it failed as well: then the channel is down. */
+const triesMax = 3;
+
+/**
+ * The way of all messages to one channel: one at a time, each recorded before the next, so that a crash repeats at most
+ * one. A channel that fails is left alone for a growing pause, and nothing is forgotten meanwhile.
+ */
+export class ChannelLane {
+  readonly channel: Channel;
+  readonly #ports: LanePorts;
+  #turn: Promise<unknown> = Promise.resolve();
+  #waiting = 0;
+  #failures = 0;
+  #hasParked = false;
+  #pausedUntil = 0;
+  #off = false;
+  #isOpened = false;
+  #reason: string | null = null;
+
+  constructor(channel: Channel, ports: LanePorts) {
+    this.channel = channel;
+    this.#ports = ports;
+  }
+
+  status(): ChannelStatus {
+    const state = this.#off ? 'off' : this.#failures > 0 ? 'failing' : 'ok';
+    return { state, waiting: this.#waiting, reason: this.#reason };
+  }
+
+  /** Learns whether the other side has switched this channel off. */
+  async open(): Promise<void> {
+    if (this.#isOpened) return;
+    const { id, endpoint = '' } = this.channel;
+    const why = await this.#ports.deliveries.whyOff(id, endpoint);
+    this.#isOpened = true;
+    if (why !== null) this.#switchOff(why);
+  }
+
+  #switchOff(reason: string): void {
+    this.#off = true;
+    this.#reason = reason;
+    this.#ports.log.error({ channelId: this.channel.id, reason }, 'a channel is off until its address is changed');
+  }
+
+  /**
+   * Brings the messages to what is true now, as one message where they are sent; resolves when that is recorded, or when
+   * a later try is planned.
+   * @throws NotifierStoppedError, or the event store's error: nothing is lost by trying again.
+   */
+  sync(jobs: readonly Job[], signal: AbortSignal): Promise<void> {
+    this.#waiting += 1;
+    const done = this.#turn.then(() => this.#run(jobs, signal)).finally(() => (this.#waiting -= 1));
+    this.#turn = done.catch(() => undefined);
+    return done;
+  }
+
+  async #run(jobs: readonly Job[], signal: AbortSignal): Promise<void> {
+    await this.open();
+    let left = jobs;
+    for (let tries = 1; left.length > 0 && !this.#off;) {
+      await this.#pause(signal);
+      const actions = await this.#lookAt(left);
+      const [first] = actions;
+      if (first === undefined) return;
+      // Only what is sent together goes together; copies are changed one by one.
+      const batch = actions.filter(({ messageRef }) => messageRef === undefined);
+      const together = first.messageRef === undefined ? batch : [first];
+      const result = await this.#act(together as [Action, ...Action[]], signal);
+      if (result.status !== 'failed') {
+        await this.#settle(together, result, signal);
+        left = actions.filter((action) => !together.includes(action)).map(({ job }) => job);
+        tries = 1;
+      } else {
+        if (await this.#fail(together, result, tries, signal)) return;
+        if (result.retryAfterMs === undefined) tries += 1;
+      }
+    }
+  }
+
+  async #pause(signal: AbortSignal): Promise<void> {
+    const { clock } = this.#ports;
+    const leftMs = this.#pausedUntil - clock.monotonic();
+    if (leftMs > 0) await sleep(clock, leftMs, signal);
+    if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
+  }
+
+  async #lookAt(jobs: readonly Job[]): Promise<readonly Action[]> {
+    const actions: Action[] = [];
+    for (const job of jobs) {
+      const action = await actionOf(job, this.channel, this.#ports);
+      if (action !== undefined && !this.#isEarly(action) && (await this.#claim(action))) actions.push(action);
+    }
+    return actions;
+  }
+
+  /** A retry that was planned before a later failure moved it. */
+  #isEarly({ job, before }: Action): boolean {
+    const nextMs = Date.parse(before?.nextAttemptAt ?? '');
+    if (job.isRetry !== true || !(nextMs > this.#ports.clock.now())) return false;
+    this.#ports.later(job, nextMs);
+    return true;
+  }
+
+  async #claim({ subject, job }: Action): Promise<boolean> {
+    if (await this.#ports.deliveries.claim(subject, job.key)) return true;
+    // Should that notifier end before it is done, this one takes over.
+    this.#ports.later(job, this.#ports.clock.now() + leaseMs);
+    return false;
+  }
+
+  async #act(actions: readonly [Action, ...Action[]], signal: AbortSignal): Promise<SendResult> {
+    const [{ notice, messageRef, inReplyTo }] = actions;
+    try {
+      if (messageRef !== undefined) {
+        return (await this.channel.update?.(messageRef, notice, { signal })) ?? { status: 'delivered', messageRef };
+      }
+      const isQuestion = notice.kind === 'requested' || notice.kind === 'reminder';
+      const options = { signal, ...(inReplyTo === undefined || isQuestion ? {} : { inReplyTo }) };
+      const notices = actions.map((action) => action.notice) as [Notice, ...Notice[]];
+      return await this.channel.send(notices, options);
+    } catch (error) {
+      // No adapter throws; one that does must not stop the others, and its words could hold a secret.
+      this.#ports.log.error(
+        { channelId: this.channel.id, name: error instanceof Error ? error.name : 'unknown' },
+        'a channel threw',
+      );
+      return { status: 'failed', reason: 'the channel failed in an unexpected way' };
+    } finally {
+      crashPoint('notifier.sent');
+    }
+  }
+
+  async #settle(
+    actions: readonly Action[],
+    result: Exclude<SendResult, { status: 'failed' }>,
+    signal: AbortSignal,
+  ): Promise<void> {
+    this.#failures = 0;
+    this.#reason = null;
+    if (result.status === 'delivered') this.#hasParked = false;
+    if (result.status === 'off') {
+      const { id: channelId, endpoint = '' } = this.channel;
+      const [{ subject }] = actions as readonly [Action];
+      await this.#ports.deliveries.switchOff({ tenant: subject.tenant, channelId, endpoint, reason: result.reason });
+      this.#switchOff(result.reason);
+    }
+    for (const action of actions)
+      await this.#record(action, toEvent(action, result, timeOf(this.#ports.clock.now())), signal);
+  }
+
+  /** Records the failure and says whether the message steps aside; false: it is tried again in its turn. */
+  async #fail(
+    actions: readonly Action[],
+    { reason, retryAfterMs }: Extract<SendResult, { status: 'failed' }>,
+    tries: number,
+    signal: AbortSignal,
+  ): Promise<boolean> {
+    const { clock, log } = this.#ports;
+    if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
+    this.#failures += 1;
+    this.#reason = reason;
+    const pauseMs = retryAfterMs ?? channelPauseMs(this.#failures);
+    this.#pausedUntil = clock.monotonic() + pauseMs;
+    log.warn({ channelId: this.channel.id, reason, pauseMs }, 'a message could not be delivered');
+    // A channel that asks for patience, or that takes nothing at all, keeps its messages in order.
+    const isParked = retryAfterMs === undefined && tries >= triesMax && !this.#hasParked;
+    // The log says that it failed, and what follows; each try of a channel that is down would only fill it.
+    if (tries > 1 && !isParked) return false;
+    if (isParked) this.#hasParked = true;
+    for (const action of actions) await this.#recordFailure(action, reason, isParked ? undefined : pauseMs, signal);
+    return isParked;
+  }
+
+  /** `pauseMs` undefined: the message steps aside. */
+  async #recordFailure(
+    action: Action,
+    reason: string,
+    pauseMs: number | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { clock, later } = this.#ports;
+    const attempt = (action.before?.attempts ?? 0) + 1;
+    const afterMs = pauseMs ?? pauseAfter(Math.max(attempt, triesMax));
+    const now = clock.now();
+    const nextAttemptAt = afterMs === undefined ? null : timeOf(now + afterMs);
+    const data = { ...dataOf(action.subject, action.job.key), attempt, reason, nextAttemptAt, failedAt: timeOf(now) };
+    await this.#record(action, { type: 'NotificationFailed', data }, signal);
+    if (pauseMs === undefined && afterMs !== undefined) later({ ...action.job, isRetry: true }, now + afterMs);
+  }
+
+  #record(action: Action, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
+    return this.#ports.deliveries.record(action.subject, event, signal);
+  }
+}

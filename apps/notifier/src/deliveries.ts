@@ -1,0 +1,100 @@
+import type { DeliveryEvent, NotificationKind, Refusal } from '@countersign/contracts';
+import type { Decider } from '@countersign/event-store';
+
+/** Which message. The same values are the same message. */
+export interface MessageKey {
+  readonly channelId: string;
+  readonly kind: NotificationKind;
+  readonly nth: number;
+  readonly recipient: string | null;
+}
+
+/** A key as text. */
+export function keyText({ channelId, kind, nth, recipient }: MessageKey): string {
+  return JSON.stringify([channelId, kind, nth, recipient]);
+}
+
+/** What the log says of one message. */
+export interface Delivery extends MessageKey {
+  readonly status: 'claimed' | 'failed' | 'given-up' | 'delivered';
+  readonly messageRef: string | null;
+  /** What the copy shows; null while there is none. */
+  readonly shows: string | null;
+  /** Failed tries since the last one that worked. */
+  readonly attempts: number;
+  readonly nextAttemptAt: string | null;
+  readonly deliveredAt: string | null;
+  readonly claim: { readonly notifierId: string; readonly leaseUntil: string } | null;
+}
+
+/** The messages about one approval, by the text of their key. */
+export type Deliveries = ReadonlyMap<string, Delivery>;
+
+export type DeliveryCommand =
+  | {
+      readonly type: 'Claim';
+      readonly event: Extract<DeliveryEvent, { type: 'NotificationClaimed' }>;
+      readonly at: string;
+    }
+  | { readonly type: 'Record'; readonly event: DeliveryEvent };
+
+/** The rule of the streams `delivery-…`: who may send, and what is known to have been sent. */
+export const deliveryDecider: Decider<Deliveries, DeliveryCommand, DeliveryEvent> = {
+  initialState: () => new Map(),
+  decide: (command, state) => {
+    if (command.type === 'Record') return { status: 'accepted', events: [command.event] };
+    const { data } = command.event;
+    const claim = state.get(keyText(data))?.claim ?? null;
+    const isTaken = claim !== null && claim.notifierId !== data.notifierId && claim.leaseUntil > command.at;
+    return isTaken
+      ? { status: 'refused', refusal: taken(claim.notifierId) }
+      : { status: 'accepted', events: [command.event] };
+  },
+  evolve: (state, event) => {
+    if (event.type === 'ChannelActivated' || event.type === 'ChannelSwitchedOff') return state;
+    const key = keyText(event.data);
+    return new Map(state).set(key, after(state.get(key), event));
+  },
+};
+
+function taken(notifierId: string): Refusal {
+  return { code: 'already-claimed', detail: `${notifierId} is sending it` };
+}
+
+type MessageEvent = Exclude<DeliveryEvent, { type: 'ChannelActivated' | 'ChannelSwitchedOff' }>;
+
+function after(before: Delivery | undefined, event: MessageEvent): Delivery {
+  const { channelId, kind, nth, recipient } = event.data;
+  const known = before ?? {
+    ...{ channelId, kind, nth, recipient },
+    ...({
+      status: 'claimed',
+      messageRef: null,
+      shows: null,
+      attempts: 0,
+      nextAttemptAt: null,
+      deliveredAt: null,
+      claim: null,
+    } as const),
+  };
+  switch (event.type) {
+    case 'NotificationClaimed':
+      return { ...known, claim: { notifierId: event.data.notifierId, leaseUntil: event.data.leaseUntil } };
+    case 'NotificationDelivered': {
+      const { messageRef, shows, deliveredAt } = event.data;
+      const settled = { attempts: 0, nextAttemptAt: null, claim: null };
+      return { ...known, ...settled, status: 'delivered', messageRef, shows, deliveredAt };
+    }
+    case 'NotificationUpdated': {
+      const { messageRef, shows } = event.data;
+      return { ...known, status: 'delivered', messageRef, shows, attempts: 0, nextAttemptAt: null, claim: null };
+    }
+    case 'NotificationFailed': {
+      const { attempt, nextAttemptAt } = event.data;
+      // A copy that could not be changed is still there.
+      const status = known.messageRef !== null ? 'delivered' : nextAttemptAt === null ? 'given-up' : 'failed';
+      const gaveUp = nextAttemptAt === null ? { attempts: 0 } : { attempts: attempt };
+      return { ...known, status, ...gaveUp, nextAttemptAt, claim: null };
+    }
+  }
+}

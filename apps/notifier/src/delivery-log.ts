@@ -1,0 +1,123 @@
+import { channelStream, deliveryStream } from '@countersign/contracts';
+import type { DeliveryEvent } from '@countersign/contracts';
+import { createCommandHandler, EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { sleep } from '@countersign/runtime';
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import { deliveryDecider } from './deliveries.js';
+import type { Deliveries, DeliveryCommand, MessageKey } from './deliveries.js';
+
+/** What a message is about. */
+export interface Subject {
+  readonly tenant: string;
+  readonly callId: string;
+  readonly runId: string;
+  readonly approvalId: string | null;
+}
+
+/** What was sent, as the event store has it. */
+export interface DeliveryLog {
+  readonly load: (subject: Subject) => Promise<Deliveries>;
+  /** Takes the sending of a message; false when another notifier has it. */
+  readonly claim: (subject: Subject, key: MessageKey) => Promise<boolean>;
+  /**
+   * Records what became of a message. It was sent, so this does not give up while the store is down: without the record
+   * it would be sent again.
+   * @throws the last error when the signal aborts.
+   */
+  readonly record: (subject: Subject, event: DeliveryEvent, signal: AbortSignal) => Promise<void>;
+  /** The position from which on a channel hears how calls end; the first time that is now. */
+  readonly activatedAt: (tenant: string, channelId: string) => Promise<number>;
+  /** Why the other side of a channel wants no message any more; null: it does. */
+  readonly whyOff: (channelId: string, endpoint: string) => Promise<string | null>;
+  readonly switchOff: (off: { tenant: string; channelId: string; endpoint: string; reason: string }) => Promise<void>;
+}
+
+export interface DeliveryLogOptions {
+  readonly store: EventStore;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Names this process in its claims; undefined: there is no other one. */
+  readonly notifierId: string | undefined;
+}
+
+/** How long a claim keeps the others away. */
+export const leaseMs = 60_000;
+const cacheSize = 256;
+
+/** The streams `delivery-…` over an event store. */
+export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
+  const { store, clock, ids, log, notifierId } = options;
+  const handler = createCommandHandler({ store, decider: deliveryDecider, clock, ids, cacheSize });
+  const handle = (subject: Subject, command: DeliveryCommand, commandId: string) => {
+    const { tenant, callId, runId } = subject;
+    return handler.handleCommand(deliveryStream(subject), () => ({ status: 'command', command }), {
+      commandId,
+      tenant,
+      callId,
+      runId,
+    });
+  };
+  return {
+    load: async (subject) => (await handler.load(deliveryStream(subject))).state,
+    claim: async (subject, key) => {
+      if (notifierId === undefined) return true;
+      const now = clock.now();
+      const event = {
+        type: 'NotificationClaimed',
+        data: { ...dataOf(subject, key), notifierId, claimedAt: timeOf(now), leaseUntil: timeOf(now + leaseMs) },
+      } as const;
+      const result = await handle(subject, { type: 'Claim', event, at: timeOf(now) }, ids.uuid());
+      return result.status === 'accepted';
+    },
+    record: async (subject, event, signal) => {
+      const commandId = ids.uuid();
+      for (let failures = 1; ; failures += 1) {
+        try {
+          await handle(subject, { type: 'Record', event }, commandId);
+          return;
+        } catch (error) {
+          const isDown = error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError;
+          if (!isDown || signal.aborted) throw error;
+          log.warn({ error }, 'what was sent cannot be recorded now; it is tried again');
+          await sleep(clock, Math.min(5_000, 100 * 2 ** failures), signal);
+        }
+      }
+    },
+    activatedAt: async (tenant, channelId) => {
+      const stream = channelStream(channelId);
+      const [first] = await store.readStream(stream);
+      if (first !== undefined) return first.position;
+      const event = { type: 'ChannelActivated', data: { channelId, activatedAt: timeOf(clock.now()) } } as const;
+      const meta = { commandId: `activate:${channelId}`, tenant, callId: null, runId: null };
+      await handler.handleCommand(stream, () => ({ status: 'command', command: { type: 'Record', event } }), meta);
+      const [recorded] = await store.readStream(stream);
+      return recorded?.position ?? 0;
+    },
+    whyOff: async (channelId, endpoint) => {
+      const events = (await store.readStream(channelStream(channelId))) as unknown as readonly DeliveryEvent[];
+      const off = events.find((event) => event.type === 'ChannelSwitchedOff' && event.data.endpoint === endpoint);
+      return off?.type === 'ChannelSwitchedOff' ? off.data.reason : null;
+    },
+    switchOff: async ({ tenant, ...off }) => {
+      const event = { type: 'ChannelSwitchedOff', data: { ...off, switchedOffAt: timeOf(clock.now()) } } as const;
+      const meta = { commandId: `off:${off.channelId}:${off.endpoint}`, tenant, callId: null, runId: null };
+      const command = { type: 'Record', event } as const;
+      await handler.handleCommand(channelStream(off.channelId), () => ({ status: 'command', command }), meta);
+    },
+  };
+}
+
+/** The members that every event of a message has. */
+export function dataOf(
+  { approvalId }: Subject,
+  { channelId, kind, nth, recipient }: MessageKey,
+): MessageKey & Pick<Subject, 'approvalId'> {
+  return { approvalId, channelId, kind, nth, recipient };
+}
+
+/** A time as it is stored. */
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString();
+}

@@ -1,0 +1,7 @@
+export { NotifierStoppedError } from './channel-lane.js';
+export type { ChannelStatus } from './channel-lane.js';
+export { createNotifier, isTransientFailure } from './notifier.js';
+export type { Notifier, NotifierOptions, NotifierStatus } from './notifier.js';
+export { createNotifierApp } from './notifier-app.js';
+export type { NotifierApp, NotifierAppOptions } from './notifier-app.js';
+export { createNotifierMetrics } from './notifier-metrics.js';

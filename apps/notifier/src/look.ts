@@ -1,0 +1,96 @@
+import { parseApprovalId, toolCallStream, upcast } from '@countersign/contracts';
+import type { NotificationKind } from '@countersign/contracts';
+import type { Notice, Person, Routed } from '@countersign/channels';
+import type { EventStore } from '@countersign/event-store';
+import { evolveCall, toApprovalView, toToolCallView } from '@countersign/read-model';
+import type { ApprovalRow, CallRow } from '@countersign/read-model';
+import type { Subject } from './delivery-log.js';
+
+/** A call as its own stream says now; undefined when there is none. */
+export async function readCall(store: Pick<EventStore, 'readStream'>, callId: string): Promise<CallRow | undefined> {
+  const events = await store.readStream(toolCallStream(callId));
+  return events.reduce<CallRow | undefined>((row, event) => evolveCall(row, upcast(event)), undefined);
+}
+
+/** The approval of a call by its id; null for a call that nobody was asked about. */
+export function approvalOf(call: CallRow, approvalId: string | null): ApprovalRow | null {
+  return call.approvals.find((approval) => approval.approvalId === approvalId) ?? null;
+}
+
+/** What a message about a call and one of its approvals is about. */
+export function subjectOf(call: CallRow, approvalId: string | null): Subject {
+  const { tenant, callId, runId } = call.request;
+  return { tenant, callId, runId, approvalId };
+}
+
+/** The callId that an approvalId carries. */
+export function callIdOf(approvalId: string): string | undefined {
+  return parseApprovalId(approvalId)?.callId;
+}
+
+/** What routes look at. Escalation adds the groups that it went to. */
+export function routedOf(call: CallRow, approval: ApprovalRow | null): Routed {
+  const { toolName, agentId } = call.request;
+  return { toolName, agentId, groups: approval === null ? undefined : groupsOf(approval) };
+}
+
+/** The groups that may answer; null: anybody may. */
+export function groupsOf({ requirement, escalations }: ApprovalRow): readonly string[] | null {
+  const groups: string[] = escalations.flatMap(({ to }) => to);
+  for (const stage of requirement.stages) {
+    if (stage.groups === null) return null;
+    groups.push(...stage.groups);
+  }
+  return [...new Set(groups)];
+}
+
+/** The people whom a personal channel writes to about an approval: who may answer, and whom the route names. */
+export function recipientsOf(
+  people: readonly Person[],
+  mayAnswer: readonly string[] | null | undefined,
+  wanted: readonly string[] | null,
+): readonly Person[] {
+  return people.filter(
+    ({ email, groups }) =>
+      email !== undefined &&
+      (mayAnswer === null || mayAnswer === undefined || groups.some((group) => mayAnswer.includes(group))) &&
+      (wanted === null || groups.some((group) => wanted.includes(group))),
+  );
+}
+
+/** What a message says: masked, whoever reads it. */
+export function noticeOf(
+  call: CallRow,
+  approval: ApprovalRow | null,
+  what: {
+    readonly messageId: string;
+    readonly kind: NotificationKind;
+    readonly nth: number;
+    readonly recipient: Person | null;
+  },
+): Notice {
+  const view = toToolCallView(call, 'masked');
+  const approvalView = approval === null ? null : toApprovalView({ call, approval }, 'masked');
+  return { ...what, call: view, approval: approvalView, at: timeOfKind(call, approval, what.kind) };
+}
+
+/** When what a message tells happened: the same for every try of it. */
+function timeOfKind(call: CallRow, approval: ApprovalRow | null, kind: NotificationKind): string {
+  const { requestedAt } = approval ?? call.request;
+  const resolvedAt = approval?.resolution?.at;
+  switch (kind) {
+    case 'requested':
+    case 'reminder':
+      return requestedAt;
+    case 'approved':
+    case 'denied':
+    case 'expired':
+    case 'cancelled':
+      return resolvedAt ?? call.settledAt ?? requestedAt;
+    case 'blocked':
+    case 'succeeded':
+    case 'failed':
+    case 'unknown':
+      return call.settledAt ?? resolvedAt ?? requestedAt;
+  }
+}

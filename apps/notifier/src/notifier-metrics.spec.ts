@@ -1,0 +1,32 @@
+import { Registry } from 'prom-client';
+import { createNotifierMetrics } from './notifier-metrics.js';
+import type { NotifierStatus } from './notifier.js';
+
+it('tells of each channel which one state it is in, what waits for it, and what is due later', async () => {
+  const registry = new Registry();
+  let status: NotifierStatus = {
+    channels: {
+      'ops-slack': { state: 'ok', waiting: 2, reason: null },
+      pager: { state: 'failing', waiting: 7, reason: '503' },
+    },
+    planned: 3,
+  };
+  createNotifierMetrics(registry, { status: () => status });
+  const lines = async (): Promise<readonly string[]> => (await registry.metrics()).split('\n');
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'countersign_channel_state{channel="ops-slack",state="ok"} 1',
+      'countersign_channel_state{channel="ops-slack",state="off"} 0',
+      'countersign_channel_state{channel="pager",state="failing"} 1',
+      'countersign_channel_waiting{channel="pager"} 7',
+      'countersign_notifications_planned 3',
+    ]),
+  );
+  status = { channels: { pager: { state: 'off', waiting: 0, reason: '410' } }, planned: 0 };
+  expect(await lines()).toEqual(
+    expect.arrayContaining([
+      'countersign_channel_state{channel="pager",state="failing"} 0',
+      'countersign_channel_state{channel="pager",state="off"} 1',
+    ]),
+  );
+});

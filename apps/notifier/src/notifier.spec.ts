@@ -1,0 +1,176 @@
+import type { Route } from '@countersign/channels';
+import { eventually } from '@countersign/message-bus/testing';
+import { createRecordingChannel, openWorld } from './testing.js';
+import type { World } from './testing.js';
+
+const route = (change: Partial<Route> = {}): Route => ({
+  tools: ['*'],
+  agents: ['*'],
+  events: ['requested'],
+  to: ['ops'],
+  ...change,
+});
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+const recorded = async (): Promise<readonly string[]> =>
+  (await world.deliveries()).map(({ type, data }) => `${type} ${'kind' in data ? data.kind : data.channelId}`);
+
+describe('the notifier', () => {
+  it('sends a card, records it, and changes it after a decision made elsewhere', async () => {
+    const channel = createRecordingChannel();
+    await world.notify({ channels: [channel], routes: [route()] });
+    const approvalId = await world.ask('call-1');
+    await eventually(async () => expect(await recorded()).toContain('NotificationDelivered requested'));
+    expect(channel.sent[0]?.[0]).toMatchObject({ kind: 'requested', approval: { approvalId, state: 'pending' } });
+    await world.respond(approvalId, 'approve');
+    await eventually(async () => expect(await recorded()).toContain('NotificationUpdated requested'));
+    expect(channel.updated[0]).toMatchObject({ messageRef: 'm1', notice: { approval: { state: 'approved' } } });
+    expect(channel.sent).toHaveLength(1);
+  });
+
+  it('tells an outcome to whoever wants it, once, and not what ended before the channel was there', async () => {
+    const early = await world.ask('early');
+    await world.respond(early, 'deny');
+    const channel = createRecordingChannel();
+    const first = await world.notify({ channels: [channel], routes: [route({ events: ['denied'] })] });
+    const approvalId = await world.ask('call-1');
+    await eventually(async () => expect(await recorded()).toContain('ChannelActivated ops'), 3_000).catch(
+      () => undefined,
+    );
+    await world.respond(approvalId, 'deny');
+    await eventually(() => expect(channel.sent).toHaveLength(1));
+    await first.stop();
+    await world.notify({ channels: [channel], routes: [route({ events: ['denied'] })] });
+    const last = await world.ask('call-2');
+    await world.respond(last, 'deny');
+    await eventually(() => expect(channel.sent).toHaveLength(2));
+    expect(channel.sent.map(([notice]) => notice?.approval?.approvalId)).toEqual([approvalId, last]);
+  });
+
+  it('sends nothing twice after a restart, and forgets nothing', async () => {
+    const channel = createRecordingChannel();
+    const first = await world.notify({ channels: [channel], routes: [route()] });
+    await world.ask('call-1');
+    await eventually(() => expect(channel.sent).toHaveLength(1));
+    await first.stop();
+    await world.ask('call-2', { runId: 'run-2' });
+    await world.notify({ channels: [channel], routes: [route()] });
+    await eventually(() => expect(channel.sent).toHaveLength(2));
+    await world.ask('call-3', { runId: 'run-3' });
+    await eventually(() => expect(channel.sent).toHaveLength(3));
+    expect(new Set(channel.sent.map(([notice]) => notice?.messageId)).size).toBe(3);
+  });
+
+  it('asks later only what is still pending, and reminds; both survive a restart', async () => {
+    const channel = createRecordingChannel();
+    const routes = [route({ after: 400, reminders: [900] })];
+    const first = await world.notify({ channels: [channel], routes });
+    const decided = await world.ask('decided');
+    await world.respond(decided, 'approve');
+    const waiting = await world.ask('waiting', { runId: 'run-2' });
+    await first.stop();
+    expect(channel.sent).toHaveLength(0);
+    await world.notify({ channels: [channel], routes });
+    await eventually(() => expect(channel.sent).toHaveLength(2));
+    expect(channel.sent.map(([notice]) => [notice?.kind, notice?.approval?.approvalId])).toEqual([
+      ['requested', waiting],
+      ['reminder', waiting],
+    ]);
+  });
+
+  it('tries again after a failure, honours the pause it is asked for, and keeps the other channels going', async () => {
+    const hanging = createRecordingChannel({ id: 'hanging' });
+    let release = (): void => undefined;
+    hanging.answers.push(
+      new Promise((resolve) => (release = () => resolve({ status: 'delivered', messageRef: null }))),
+    );
+    const limited = createRecordingChannel({ id: 'limited' });
+    limited.answers.push({ status: 'failed', reason: '429', retryAfterMs: 300 });
+    const fine = createRecordingChannel({ id: 'fine' });
+    await world.notify({ channels: [hanging, limited, fine], routes: [route({ to: ['hanging', 'limited', 'fine'] })] });
+    const from = performance.now();
+    await world.ask('call-1');
+    await eventually(() => expect(fine.sent).toHaveLength(1));
+    await eventually(() => expect(limited.sent).toHaveLength(1));
+    expect(performance.now() - from).toBeGreaterThanOrEqual(295);
+    expect(hanging.sent).toHaveLength(0);
+    release();
+    await eventually(() => expect(hanging.sent).toHaveLength(1));
+    expect(await recorded()).toContain('NotificationFailed requested');
+  });
+
+  it('lets a message that always fails step aside, and plans its next try', async () => {
+    const channel = createRecordingChannel();
+    for (let tries = 0; tries < 3; tries += 1) channel.answers.push({ status: 'failed', reason: '500' });
+    const { notifier } = await world.notify({ channels: [channel], routes: [route()] });
+    await world.ask('poison');
+    await world.ask('fine', { runId: 'run-2' });
+    await eventually(() => expect(channel.sent).toHaveLength(1), 10_000);
+    expect(channel.sent[0]?.[0]?.call.toolCallId).toBe('fine');
+    expect(notifier.status().planned).toBe(1);
+    const failures = (await world.deliveries()).filter(({ type }) => type === 'NotificationFailed');
+    expect(failures.at(-1)).toMatchObject({ data: { nextAttemptAt: expect.any(String) as string } });
+  });
+
+  it('switches a channel off that wants no more, and says so', async () => {
+    const channel = createRecordingChannel();
+    channel.answers.push({ status: 'off', reason: '410' });
+    const { notifier } = await world.notify({ channels: [channel], routes: [route()] });
+    await world.ask('call-1');
+    await eventually(() => expect(notifier.status().channels['ops']?.state).toBe('off'));
+    await world.ask('call-2', { runId: 'run-2' });
+    await eventually(() => expect(notifier.status().channels['ops']?.waiting).toBe(0));
+    expect(channel.sent).toHaveLength(0);
+  });
+
+  it('keeps it off after a restart, until its address is changed', async () => {
+    const channel = createRecordingChannel({ endpoint: 'old' });
+    channel.answers.push({ status: 'off', reason: '410' });
+    const first = await world.notify({ channels: [channel], routes: [route()] });
+    await world.ask('call-1');
+    await eventually(() => expect(first.notifier.status().channels['ops']?.state).toBe('off'));
+    await first.stop();
+    const second = await world.notify({ channels: [channel], routes: [route()] });
+    await eventually(() =>
+      expect(second.notifier.status().channels['ops']).toMatchObject({ state: 'off', reason: '410' }),
+    );
+    await world.ask('call-2', { runId: 'run-2' });
+    await eventually(() => expect(second.notifier.status().channels['ops']?.waiting).toBe(0));
+    await second.stop();
+    expect(channel.sent).toHaveLength(0);
+    const moved = createRecordingChannel({ endpoint: 'new' });
+    await world.notify({ channels: [moved], routes: [route()] });
+    await world.ask('call-3', { runId: 'run-3' });
+    await eventually(() => expect(moved.sent.length).toBeGreaterThan(0));
+  });
+
+  it('sends each card once, even where two notifiers see every event', async () => {
+    const channel = createRecordingChannel();
+    for (const notifierId of ['a', 'b'])
+      await world.notify({ channels: [channel], routes: [route()], notifierId, group: notifierId });
+    const calls = Array.from({ length: 20 }, (_, n) => `call-${String(n)}`);
+    const asked = await Promise.all(calls.map((call) => world.ask(call, { runId: call })));
+    await eventually(async () => {
+      expect((await recorded()).filter((one) => one.startsWith('NotificationDelivered'))).toHaveLength(20);
+    });
+    await Promise.all(asked.map((approvalId) => world.respond(approvalId, 'deny')));
+    await eventually(() => expect(channel.updated.length).toBeGreaterThanOrEqual(20));
+    expect(channel.sent).toHaveLength(20);
+    expect(new Set(channel.sent.map(([notice]) => notice?.messageId)).size).toBe(20);
+  });
+
+  it('masks sensitive values in everything that a channel is given', async () => {
+    const channel = createRecordingChannel();
+    await world.notify({ channels: [channel], routes: [route()] });
+    await world.ask('call-1', { arguments: { password: 'canary-7f3a', path: '/x' } });
+    await eventually(() => expect(channel.sent).toHaveLength(1));
+    expect(JSON.stringify([channel.sent, world.log.entries, await world.deliveries()])).not.toContain('canary-7f3a');
+  });
+});

@@ -1,0 +1,252 @@
+import { stateShown } from '@countersign/channels';
+import type { Channel, ChannelsConfig } from '@countersign/channels';
+import type { EventView } from '@countersign/contracts';
+import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import type { SubscribeOptions } from '@countersign/message-bus';
+import type { ApprovalRow, CallRow, ReadModel } from '@countersign/read-model';
+import { sleep } from '@countersign/runtime';
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import { Agenda } from './agenda.js';
+import type { AgendaEntry } from './agenda.js';
+import { Backlog } from './backlog.js';
+import { ChannelLane, NotifierStoppedError } from './channel-lane.js';
+import type { ChannelStatus } from './channel-lane.js';
+import type { Job } from './action.js';
+import { keyText } from './deliveries.js';
+import type { MessageKey } from './deliveries.js';
+import { createDeliveryLog } from './delivery-log.js';
+import type { DeliveryLog } from './delivery-log.js';
+import { approvalOf, noticeOf, readCall, subjectOf } from './look.js';
+import { newsAgeMsMax } from './pauses.js';
+import { recoverFailures, retryOf } from './recover.js';
+import { sweepPending } from './sweep.js';
+import { immediateMessages, outcomesOf, questionMessages } from './wanted.js';
+
+export interface NotifierOptions {
+  readonly store: EventStore;
+  /** The pending approvals: with it, what is due later survives a restart, and several notifiers stand in for each other. */
+  readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied'>;
+  readonly channels: readonly Channel[];
+  readonly people: ChannelsConfig['people'];
+  readonly routes: ChannelsConfig['routes'];
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+  /** Whose approvals are told. Default `default`. */
+  readonly tenant?: string;
+  /** Names this process where several notifiers share the work; undefined: it is the only one. */
+  readonly notifierId?: string;
+}
+
+/** Tells people through channels. */
+export interface Notifier {
+  readonly channelIds: readonly string[];
+  /**
+   * Looks at an event and does what one channel needs after it: a card, a change of its copies, an outcome. Resolves when
+   * that is recorded, or a later try is planned. An event is a hint: what is told is what the event store says now.
+   * @throws when it must be given again.
+   */
+  readonly handle: (channelId: string, event: EventView, signal?: AbortSignal) => Promise<void>;
+  /** Plans what is due later out of what is recorded. */
+  readonly start: () => void;
+  readonly status: () => NotifierStatus;
+  /** Sends no more; what is being sent is recorded. */
+  readonly stop: () => Promise<void>;
+}
+
+export interface NotifierStatus {
+  /** By channel id. */
+  readonly channels: Readonly<Record<string, ChannelStatus>>;
+  /** What is due later. */
+  readonly planned: number;
+}
+
+/** Whether `handle` failed for a reason that is not the event's: it is to be given again, and never parked. */
+export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
+  error instanceof EventStoreUnavailableError ||
+  error instanceof OutcomeUnknownError ||
+  error instanceof NotifierStoppedError;
+
+/** What is being sent when the notifier stops gets so long to be recorded. */
+const drainMs = 4_000;
+
+interface Entry extends AgendaEntry {
+  readonly job: Job;
+}
+
+class ChannelNotifier implements Notifier {
+  readonly #options: NotifierOptions;
+  readonly #deliveries: DeliveryLog;
+  readonly #lanes = new Map<string, ChannelLane>();
+  readonly #backlogs = new Map<string, Backlog>();
+  readonly #agenda: Agenda<Entry>;
+  readonly #activations = new Map<string, Promise<number>>();
+  readonly #stopping = new AbortController();
+  #background: Promise<unknown> = Promise.resolve();
+  #stopListening = (): void => undefined;
+
+  constructor(options: NotifierOptions) {
+    const { channels, clock, ids, log, store, notifierId, people } = options;
+    this.#options = options;
+    this.#deliveries = createDeliveryLog({ store, clock, ids, log, notifierId });
+    this.#agenda = new Agenda(clock, (due) => this.#onDue(due));
+    for (const channel of channels) {
+      const later = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
+      const lane = new ChannelLane(channel, { store, deliveries: this.#deliveries, people, clock, log, later });
+      this.#lanes.set(channel.id, lane);
+      this.#backlogs.set(channel.id, new Backlog(lane, { clock, log, signal: this.#stopping.signal }));
+    }
+  }
+
+  get channelIds(): readonly string[] {
+    return [...this.#lanes.keys()];
+  }
+
+  readonly handle = async (channelId: string, event: EventView, given?: AbortSignal): Promise<void> => {
+    const lane = this.#lanes.get(channelId);
+    const call = await this.#callOf(event);
+    if (lane === undefined || call === undefined) return;
+    const signal = given === undefined ? this.#stopping.signal : AbortSignal.any([given, this.#stopping.signal]);
+    const named = event.data['approvalId'];
+    const approvalId = typeof named === 'string' ? named : (call.approvals.at(-1)?.approvalId ?? null);
+    const { callId } = call.request;
+    const keys = await this.#keysAfter(event, call, approvalOf(call, approvalId), lane.channel);
+    for (const key of keys) await lane.sync([{ callId, approvalId, key, dueAtMs: null }], signal);
+  };
+
+  readonly start = (): void => {
+    const { readModel, log, clock } = this.#options;
+    const { signal } = this.#stopping;
+    // From now on, not from the first outcome on: that one would be no news.
+    for (const id of this.channelIds) void this.#activatedAt(id).catch(() => undefined);
+    // What cannot be read now is read before the first message.
+    for (const lane of this.#lanes.values()) void lane.open().catch(() => undefined);
+    const plan = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
+    this.#stopListening =
+      readModel?.onApplied(({ events }) => {
+        // What another notifier could not deliver is retried by whoever is first.
+        for (const event of events) {
+          const retry = retryOf(event);
+          if (retry !== undefined) plan(retry.job, retry.dueAtMs);
+        }
+      }) ?? this.#stopListening;
+    const recovering = recoverFailures(this.#options.store, { clock, signal, plan }).catch((error: unknown) => {
+      log.error({ error }, 'earlier failures could not be read from the log; they are retried after the next start');
+    });
+    const sweeping = readModel === undefined ? undefined : sweepPending({ ...this.#options, readModel }, signal, plan);
+    this.#background = Promise.all([recovering, sweeping]);
+  };
+
+  readonly status = (): NotifierStatus => {
+    const channels = [...this.#lanes].map(([id, lane]) => {
+      const status = lane.status();
+      return [id, { ...status, waiting: status.waiting + (this.#backlogs.get(id)?.waiting ?? 0) }] as const;
+    });
+    return { channels: Object.fromEntries(channels), planned: this.#agenda.size };
+  };
+
+  readonly stop = async (): Promise<void> => {
+    this.#stopListening();
+    this.#agenda.clear();
+    this.#stopping.abort(new NotifierStoppedError('the notifier stops'));
+    const drained = new AbortController();
+    const ended = Promise.all([this.#background, ...[...this.#backlogs.values()].map((one) => one.stop())]);
+    await Promise.race([ended, sleep(this.#options.clock, drainMs, drained.signal)]);
+    drained.abort();
+  };
+
+  async #callOf({ callId, tenant }: EventView): Promise<CallRow | undefined> {
+    const { store, tenant: own = 'default' } = this.#options;
+    return callId === null || tenant !== own ? undefined : readCall(store, callId);
+  }
+
+  /** Every message of a channel that an event may have made necessary; those that are fine turn out to be so later. */
+  async #keysAfter(
+    event: EventView,
+    call: CallRow,
+    approval: ApprovalRow | null,
+    channel: Channel,
+  ): Promise<readonly MessageKey[]> {
+    const keys = [
+      ...this.#questionKeys(event, call, approval, channel),
+      ...((await this.#isNews(event, channel)) ? immediateMessages(event, call, approval, channel, this.#options) : []),
+      ...(await this.#copyKeys(event, call, approval, channel)),
+    ];
+    return [...new Map(keys.map((key) => [keyText(key), key])).values()];
+  }
+
+  #questionKeys(
+    event: EventView,
+    call: CallRow,
+    approval: ApprovalRow | null,
+    channel: Channel,
+  ): readonly MessageKey[] {
+    if (event.type !== 'ApprovalRequested' && event.type !== 'ApprovalEscalated') return [];
+    if (approval === null || approval.resolution !== null) return [];
+    const now = this.#options.clock.now();
+    const { callId } = call.request;
+    const { approvalId } = approval;
+    return questionMessages(call, approval, channel, this.#options).flatMap(({ key, dueAtMs }) => {
+      if (dueAtMs <= now && channel.gatherMs === 0) return [key];
+      this.#plan({ callId, approvalId, key, dueAtMs }, dueAtMs);
+      return [];
+    });
+  }
+
+  /** The copies that an event made outdated; and, where a channel wants it, how it ended below them. */
+  async #copyKeys(
+    event: EventView,
+    call: CallRow,
+    approval: ApprovalRow | null,
+    channel: Channel,
+  ): Promise<readonly MessageKey[]> {
+    if (approval === null || channel.update === undefined) return [];
+    const sent = await this.#deliveries.load(subjectOf(call, approval.approvalId));
+    const what = { messageId: '', kind: 'requested', nth: 0, recipient: null } as const;
+    const now = stateShown(noticeOf(call, approval, what));
+    const copies = [...sent.values()].filter(
+      ({ channelId, kind, status }) =>
+        channelId === channel.id && status === 'delivered' && (kind === 'requested' || kind === 'reminder'),
+    );
+    const outdated = copies
+      .filter(({ shows }) => shows !== now)
+      .map(({ channelId, kind, nth, recipient }) => ({ channelId, kind, nth, recipient }));
+    if (copies.length === 0 || !channel.tellsOutcomeBelow) return outdated;
+    const outcomes = outcomesOf(event).map((kind) => ({ channelId: channel.id, kind, nth: 0, recipient: null }));
+    return [...outdated, ...outcomes];
+  }
+
+  /** What ended before the channel was there, or long ago, is told to nobody. */
+  async #isNews(event: EventView, { id }: Channel): Promise<boolean> {
+    if (outcomesOf(event).length === 0) return true;
+    if (this.#options.clock.now() - Date.parse(event.recordedAt) > newsAgeMsMax) return false;
+    return event.position > (await this.#activatedAt(id));
+  }
+
+  #activatedAt(channelId: string): Promise<number> {
+    const known = this.#activations.get(channelId);
+    if (known !== undefined) return known;
+    const asked = this.#deliveries.activatedAt(this.#options.tenant ?? 'default', channelId);
+    this.#activations.set(channelId, asked);
+    // What could not be read is asked again by the next event.
+    asked.catch(() => this.#activations.delete(channelId));
+    return asked;
+  }
+
+  #plan(job: Job, dueAtMs: number): void {
+    if (this.#stopping.signal.aborted || !this.#lanes.has(job.key.channelId)) return;
+    this.#agenda.add({ id: `${job.approvalId ?? job.callId}${keyText(job.key)}`, dueAtMs, job });
+  }
+
+  #onDue(due: readonly Entry[]): void {
+    for (const { job } of due) this.#backlogs.get(job.key.channelId)?.add([job]);
+  }
+}
+
+/**
+ * A notifier over its ports. It consumes nothing by itself: `start` it, then give it events, as `createNotifierApp` does.
+ */
+export function createNotifier(options: NotifierOptions): Notifier {
+  return new ChannelNotifier(options);
+}

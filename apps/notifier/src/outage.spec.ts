@@ -1,0 +1,66 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Route, SendResult } from '@countersign/channels';
+import { eventually } from '@countersign/message-bus/testing';
+import { createVirtualClock } from '@countersign/runtime/testing';
+import { createRecordingChannel, openWorld } from './testing.js';
+import type { RecordingChannel, World } from './testing.js';
+
+const minute = 60_000;
+const route: Route = { tools: ['*'], agents: ['*'], events: ['requested'], to: ['down', 'limited', 'fine'] };
+
+let world: World;
+beforeEach(async () => {
+  world = await openWorld();
+});
+afterEach(async () => {
+  await world.close();
+});
+
+/** A channel that answers with a failure as long as it is broken, and counts how often it was asked then. */
+function breaking(id: string, failure: () => SendResult | undefined): RecordingChannel & { tries: () => number } {
+  const channel = createRecordingChannel({ id });
+  let tries = 0;
+  return {
+    ...channel,
+    tries: () => tries,
+    send: (...given) => {
+      const failed = failure();
+      if (failed === undefined) return channel.send(...given);
+      tries += 1;
+      return Promise.resolve(failed);
+    },
+  };
+}
+
+it('a channel that is down for ten minutes, one that asks for patience, and one that is fine: all is delivered, nobody waits for another', async () => {
+  // Ahead of the ledger's own clock: what it has recorded is due already.
+  const clock = createVirtualClock(Date.now() + minute);
+  const from = clock.now();
+  const age = (): number => clock.now() - from;
+  const down = breaking('down', () => (age() < 10 * minute ? { status: 'failed', reason: '503' } : undefined));
+  const limited = breaking('limited', () =>
+    age() < 5 * minute ? { status: 'failed', reason: '429', retryAfterMs: 5 * minute - age() } : undefined,
+  );
+  const fine = createRecordingChannel({ id: 'fine' });
+  const { notifier } = await world.notify({ channels: [down, limited, fine], routes: [route], clock });
+  for (let n = 0; n < 30; n += 1) await world.ask(`call-${String(n)}`, { runId: `run-${String(n)}` });
+  // Not a moment of virtual time has passed.
+  await eventually(() => expect(fine.sent).toHaveLength(30));
+  await eventually(() => expect(down.tries()).toBeGreaterThan(0));
+  expect([down.sent.length, limited.sent.length, age()]).toEqual([0, 0, 0]);
+  for (let second = 0; second < 6 * 60; second += 1) await clock.advanceAsync(1_000);
+  await eventually(() => expect(limited.sent).toHaveLength(30));
+  expect(limited.tries()).toBe(1);
+  expect(down.sent).toHaveLength(0);
+  expect(notifier.status().channels['down']).toMatchObject({ state: 'failing', reason: '503' });
+  // Asked at most every 30 s once it is known to be down: no storm of tries, however much waits.
+  expect(down.tries()).toBeLessThan(40);
+  await eventually(async () => {
+    await clock.advanceAsync(10_000);
+    await nextTurn();
+    expect(down.sent).toHaveLength(30);
+  }, 60_000);
+  expect(new Set(down.sent.map(([notice]) => notice?.messageId)).size).toBe(30);
+  await eventually(() => expect(notifier.status().channels['down']).toMatchObject({ state: 'ok', waiting: 0 }));
+  expect(down.sent).toHaveLength(30);
+}, 120_000);

@@ -1,0 +1,60 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { DeliveryEvent, RecordedEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import type { Clock } from '@countersign/runtime';
+import type { Job } from './action.js';
+import { newsAgeMsMax } from './pauses.js';
+
+export interface Retry {
+  readonly job: Job;
+  readonly dueAtMs: number;
+}
+
+/** The retry that a recorded failure announces; undefined for any other event. */
+export function retryOf(event: Pick<RecordedEvent, 'type' | 'data' | 'metadata'>): Retry | undefined {
+  const { callId } = event.metadata;
+  if (event.type !== 'NotificationFailed' || callId === null) return undefined;
+  const { data } = event as Extract<DeliveryEvent, { type: 'NotificationFailed' }>;
+  if (data.nextAttemptAt === null) return undefined;
+  const { approvalId, channelId, kind, nth, recipient, nextAttemptAt } = data;
+  const key = { channelId, kind, nth, recipient };
+  return { job: { callId, approvalId, key, dueAtMs: null, isRetry: true }, dueAtMs: Date.parse(nextAttemptAt) };
+}
+
+const pageSize = 2_000;
+
+/**
+ * Plans the retries of the last three days anew: a failure names its next try, and a message that was delivered
+ * meanwhile is recognised when its time comes.
+ */
+export async function recoverFailures(
+  store: Pick<EventStore, 'readAll' | 'head'>,
+  ports: { readonly clock: Clock; readonly signal: AbortSignal; readonly plan: (job: Job, dueAtMs: number) => void },
+): Promise<void> {
+  const since = new Date(ports.clock.now() - newsAgeMsMax).toISOString();
+  const head = await store.head();
+  let after = await positionBefore(store, since, head);
+  while (after < head && !ports.signal.aborted) {
+    const page = await store.readAll(after, pageSize);
+    for (const event of page) {
+      const retry = retryOf(event);
+      if (retry !== undefined) ports.plan(retry.job, retry.dueAtMs);
+    }
+    const last = page.at(-1);
+    if (last === undefined) return;
+    after = last.position;
+    await nextTurn();
+  }
+}
+
+/** A position with nothing younger than `since` before it: found in some thirty looks, however long the log is. */
+async function positionBefore(store: Pick<EventStore, 'readAll'>, since: string, head: number): Promise<number> {
+  let [low, high] = [0, head];
+  while (high - low > 1) {
+    const middle = Math.floor((low + high) / 2);
+    const [event] = await store.readAll(middle, 1);
+    if (event !== undefined && event.recordedAt < since) low = middle;
+    else high = middle;
+  }
+  return low;
+}

@@ -1,0 +1,80 @@
+import type { Channel, ChannelsConfig } from '@countersign/channels';
+import type { ApprovalOfCall, ReadModel } from '@countersign/read-model';
+import { sleep } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import type { Job } from './action.js';
+import type { Retry } from './recover.js';
+import { keyText } from './deliveries.js';
+import { questionMessages } from './wanted.js';
+
+export interface SweepOptions {
+  readonly readModel: Pick<ReadModel, 'listApprovals'>;
+  readonly channels: readonly Channel[];
+  readonly people: ChannelsConfig['people'];
+  readonly routes: ChannelsConfig['routes'];
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly tenant?: string;
+}
+
+const pageSize = 200;
+const pauseMs = 60_000;
+/** What a consumer group should have sent by itself is left to it for so long. */
+const takeoverMs = 60_000;
+
+/**
+ * Looks through the pending approvals now and then and plans what each is still to bring: at a start, that is the plan;
+ * later it takes over what another notifier left behind. Each message is planned once; who may send it is settled when
+ * its time comes.
+ */
+export async function sweepPending(
+  options: SweepOptions,
+  signal: AbortSignal,
+  plan: (job: Job, dueAtMs: number) => void,
+): Promise<void> {
+  let planned: ReadonlySet<string> = new Set();
+  while (!signal.aborted) {
+    try {
+      planned = await sweep(options, signal, plan, planned);
+    } catch (error) {
+      options.log.warn({ error }, 'the pending approvals cannot be read now; they are looked at again');
+    }
+    await sleep(options.clock, pauseMs, signal);
+  }
+}
+
+/** One look at all of them; answers what is planned, of the approvals that are still pending. */
+async function sweep(
+  options: SweepOptions,
+  signal: AbortSignal,
+  plan: (job: Job, dueAtMs: number) => void,
+  planned: ReadonlySet<string>,
+): Promise<ReadonlySet<string>> {
+  const { readModel, tenant = 'default', clock } = options;
+  const still = new Set<string>();
+  let cursor: string | undefined;
+  do {
+    const page = readModel.listApprovals(tenant, { state: 'pending', limit: pageSize, cursor });
+    if (page.status !== 'page') break;
+    for (const { job, dueAtMs } of page.rows.flatMap((row) => messagesOf(row, options))) {
+      const id = `${job.approvalId ?? ''}${keyText(job.key)}`;
+      still.add(id);
+      if (!planned.has(id)) plan(job, dueAtMs);
+    }
+    cursor = page.nextCursor ?? undefined;
+    // Others get a turn between the pages.
+    await sleep(clock, 0, signal);
+  } while (cursor !== undefined && !signal.aborted);
+  return still;
+}
+
+function messagesOf({ call, approval }: ApprovalOfCall, options: SweepOptions): readonly Retry[] {
+  const { callId } = call.request;
+  const { approvalId } = approval;
+  return options.channels.flatMap((channel) =>
+    questionMessages(call, approval, channel, options).map(({ key, dueAtMs }) => {
+      const isOwnTurn = key.kind === 'requested' && channel.gatherMs === 0 && dueAtMs <= options.clock.now();
+      return { job: { callId, approvalId, key, dueAtMs }, dueAtMs: isOwnTurn ? dueAtMs + takeoverMs : dueAtMs };
+    }),
+  );
+}

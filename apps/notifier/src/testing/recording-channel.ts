@@ -1,0 +1,35 @@
+import type { Channel, Notice, SendResult } from '@countersign/channels';
+
+/** A channel that keeps what it was given, and answers what a test says. */
+export interface RecordingChannel extends Channel {
+  readonly sent: (readonly Notice[])[];
+  readonly updated: { readonly messageRef: string; readonly notice: Notice }[];
+  /** What the next tries answer; then all are delivered. */
+  readonly answers: (SendResult | Promise<SendResult>)[];
+}
+
+export function createRecordingChannel(change: Partial<Channel> = {}): RecordingChannel {
+  const sent: RecordingChannel['sent'] = [];
+  const updated: RecordingChannel['updated'] = [];
+  const answers: RecordingChannel['answers'] = [];
+  return {
+    id: 'ops',
+    type: 'slack',
+    addressing: 'shared',
+    gatherMs: 0,
+    tellsOutcomeBelow: false,
+    ...change,
+    sent,
+    updated,
+    answers,
+    send: async (notices) => {
+      const answer = await answers.shift();
+      if (answer === undefined || answer.status === 'delivered') sent.push(notices);
+      return answer ?? { status: 'delivered', messageRef: `m${String(sent.length)}` };
+    },
+    update: async (messageRef, notice) => {
+      updated.push({ messageRef, notice });
+      return { status: 'delivered', messageRef };
+    },
+  };
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Channel, ChannelsConfig } from '@countersign/channels';
+import { createArgumentSchemas, createCommands } from '@countersign/commands';
+import type { Actor, Commands } from '@countersign/commands';
+import { deliveryEventTypes } from '@countersign/contracts';
+import type { DeliveryEvent, JsonObject, RecordedEvent } from '@countersign/contracts';
+import { toolCallDecider } from '@countersign/domain';
+import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
+import type { MessageBus } from '@countersign/message-bus';
+import { createPolicies } from '@countersign/policy';
+import { openReadModel } from '@countersign/read-model';
+import type { ReadModel } from '@countersign/read-model';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import type { Clock, Ids } from '@countersign/runtime';
+import { createCollectingLog } from '@countersign/runtime/testing';
+import type { CollectingLog } from '@countersign/runtime/testing';
+import { createNotifierApp } from '../notifier-app.js';
+import { createNotifier } from '../notifier.js';
+import type { Notifier, NotifierOptions } from '../notifier.js';
+
+/** A ledger in a folder of its own, as standalone has it, and a notifier on it. */
+export interface World {
+  readonly folder: string;
+  readonly store: EventStore;
+  readonly readModel: ReadModel;
+  readonly bus: MessageBus;
+  readonly commands: Commands;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: CollectingLog;
+  /** Requests a call that somebody must approve; answers its approvalId. */
+  readonly ask: (toolCallId: string, change?: AskChange) => Promise<string>;
+  readonly respond: (approvalId: string, type: 'approve' | 'deny', via?: string) => Promise<void>;
+  /** Starts a notifier; it is stopped with the world, or earlier by the caller. */
+  readonly notify: (options: NotifyOptions) => Promise<Running>;
+  readonly deliveries: () => Promise<readonly DeliveryEvent[]>;
+  readonly close: () => Promise<void>;
+}
+
+export interface AskChange {
+  readonly runId?: string;
+  readonly toolName?: string;
+  readonly arguments?: JsonObject;
+  readonly reason?: string;
+  readonly description?: string;
+}
+
+export interface NotifyOptions extends Partial<NotifierOptions> {
+  readonly channels: readonly Channel[];
+  readonly routes: ChannelsConfig['routes'];
+  /** The name of its consumer groups. */
+  readonly group?: string;
+}
+
+export interface Running {
+  readonly notifier: Notifier;
+  readonly stop: () => Promise<void>;
+}
+
+const person = { tenant: 'default', agentIds: null, assurance: 'medium' } as const;
+const agent: Actor = { ...person, principal: 'agent', roles: new Set(['agent']), groups: [], via: 'api' };
+
+/** Opens it; a folder that is given stays. */
+export async function openWorld(given?: string): Promise<World> {
+  const folder = given ?? mkdtempSync(join(tmpdir(), 'countersign-notifier-'));
+  const [clock, ids, log] = [createSystemClock(), createSystemIds(), createCollectingLog()];
+  const store = await openEmbeddedEventStore({ folder, clock, log });
+  const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
+  const projection = store.subscribe(readModel.checkpoint(), {
+    onEvents: (events) => readModel.apply(events),
+    onError: (error) => log.error({ error }, 'the projection broke off'),
+  });
+  const bus = createEmbeddedMessageBus({ folder, topics: { [topicNames().events]: store }, clock, log });
+  const commands = createCommands({
+    handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
+    policies: createPolicies([]),
+    tools: { find: () => undefined },
+    schemas: createArgumentSchemas(),
+    clock,
+    ids,
+    log,
+  });
+  const running = new Set<Running>();
+  return {
+    ...{ folder, store, readModel, bus, commands, clock, ids, log },
+    ask: async (toolCallId, { runId = 'run-1', toolName = 'delete_file', ...change } = {}) => {
+      const call = { toolCallId, toolName, arguments: { path: '/tmp/x' }, needsApproval: true, ...change };
+      const body = { runId, batchMode: 'independent', calls: [call] } as unknown as Parameters<
+        Commands['requestToolCalls']
+      >[1];
+      const outcome = await commands.requestToolCalls(agent, body, ids.uuid());
+      if (outcome.status !== 'done') throw new Error(outcome.rejection.detail);
+      await readModel.reached(outcome.position);
+      const [row] = readModel.run('default', runId).filter(({ request }) => request.toolCallId === toolCallId);
+      return row?.approvals.at(-1)?.approvalId ?? '';
+    },
+    respond: async (approvalId, type, via = 'inbox') => {
+      const alice: Actor = { ...person, principal: 'alice', roles: new Set(['approver']), groups: ['ops'], via };
+      const outcome = await commands.respond(alice, approvalId, { decision: { type } }, ids.uuid());
+      if (outcome.status !== 'done') throw new Error(outcome.rejection.detail);
+    },
+    notify: async ({ group = 'notifier', ...options }) => {
+      const notifier = createNotifier({ store, readModel, people: [], clock, ids, log, ...options });
+      const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log, group });
+      notifier.start();
+      await app.listen();
+      const one: Running = {
+        notifier,
+        stop: async () => {
+          if (!running.delete(one)) return;
+          await app.close();
+        },
+      };
+      running.add(one);
+      return one;
+    },
+    deliveries: async () => (await store.readAll(0, 100_000)).filter(isDelivery) as unknown as readonly DeliveryEvent[],
+    close: async () => {
+      await Promise.all([...running].map((one) => one.stop()));
+      await bus.close();
+      await projection.stop();
+      readModel.close();
+      await store.close();
+      if (given === undefined) rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function isDelivery({ type }: RecordedEvent): boolean {
+  return (deliveryEventTypes as readonly string[]).includes(type);
+}

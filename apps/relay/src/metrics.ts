@@ -1,0 +1,83 @@
+import { createMetricsRegistry } from '@countersign/shell';
+import { Counter, Gauge, Histogram } from 'prom-client';
+import type { Registry } from 'prom-client';
+import type { RelayStatus } from './relay-status.js';
+
+/** The figures of a relay. */
+export interface RelayMetrics {
+  readonly registry: Registry;
+  /** So many events were published together, and how long that took, failed tries included. */
+  readonly published: (events: number, durationMs: number) => void;
+  readonly publishFailed: () => void;
+  /** An event was too large for the topic and was published without a part of its data. */
+  readonly shortened: () => void;
+  /** The turn was lost to another process. */
+  readonly fenced: () => void;
+  /** Collects these at each scrape. */
+  readonly observe: (relay: { readonly status: () => RelayStatus }, head: () => Promise<number>) => void;
+}
+
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** Metrics in a registry: one of its own, or the one that the process has. */
+export function createRelayMetrics(registry: Registry = createMetricsRegistry()): RelayMetrics {
+  const registers = [registry];
+  const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
+  const events = counter('countersign_relay_published_events_total', 'Events published, repeats included.');
+  const failures = counter('countersign_relay_publish_failures_total', 'Tries to publish that failed.');
+  const shortened = counter(
+    'countersign_relay_shortened_events_total',
+    'Events published without a part of their data.',
+  );
+  const fenced = counter('countersign_relay_fenced_total', 'Turns lost to another process.');
+  const seconds = new Histogram({
+    name: 'countersign_relay_publish_seconds',
+    help: 'Time to publish a batch of events, failed tries included.',
+    buckets: secondsBuckets,
+    registers,
+  });
+  return {
+    registry,
+    published: (count, durationMs) => {
+      events.inc(count);
+      seconds.observe(durationMs / 1000);
+    },
+    publishFailed: () => failures.inc(),
+    shortened: () => shortened.inc(),
+    fenced: () => fenced.inc(),
+    observe: (relay, head) => observe(registers, relay, head),
+  };
+}
+
+function observe(
+  registers: Registry[],
+  relay: { readonly status: () => RelayStatus },
+  head: () => Promise<number>,
+): void {
+  const gauge = (name: string, help: string, value: () => number | Promise<number>): void => {
+    new Gauge({
+      name,
+      help,
+      registers,
+      async collect() {
+        this.set(await value());
+      },
+    });
+  };
+  gauge('countersign_relay_active', '1 while this process publishes, 0 while it stands by.', () =>
+    relay.status().state === 'active' ? 1 : 0,
+  );
+  gauge('countersign_relay_waiting_events', 'Events read and not yet published.', () => relay.status().waiting);
+  gauge('countersign_relay_lag_seconds', 'Age of the oldest event read and not yet published.', () =>
+    relay.status().lagMs === 0 ? 0 : relay.status().lagMs / 1000,
+  );
+  gauge(
+    'countersign_relay_position',
+    'Position of the last event published in this turn.',
+    () => relay.status().position,
+  );
+  // A store that cannot be reached must not take the other figures with it.
+  gauge('countersign_relay_head_position', 'Position of the last event recorded.', () =>
+    head().catch(() => Number.NaN),
+  );
+}

@@ -1,0 +1,103 @@
+import type { OutgoingMessage } from '@countersign/message-bus';
+
+/** How far the log is published: the last event, and the position of the one before it. */
+export interface Place {
+  readonly position: number;
+  readonly previous: number;
+  readonly eventId: string;
+}
+
+/** A message that waits to be published. */
+export interface Entry {
+  readonly message: OutgoingMessage;
+  readonly bytes: number;
+  readonly place: Place;
+  readonly recordedAt: string;
+}
+
+export interface OutboxBounds {
+  /** How much waits at most; one message more than that is borne. */
+  readonly entriesMax: number;
+  readonly bytesMax: number;
+  /** How much is taken at once. */
+  readonly batchEntriesMax: number;
+  readonly batchBytesMax: number;
+}
+
+/** What was read and is not yet published, in the order of the log, and no more than fits: the reader waits for room. */
+export class Outbox {
+  readonly #bounds: OutboxBounds;
+  readonly #entries: Entry[] = [];
+  #bytes = 0;
+  #onRoom: (() => void) | undefined;
+  #onEntry: (() => void) | undefined;
+  #closed = false;
+
+  constructor(bounds: OutboxBounds) {
+    this.#bounds = bounds;
+  }
+
+  get size(): number {
+    return this.#entries.length;
+  }
+
+  get oldest(): Entry | undefined {
+    return this.#entries[0];
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** A promise is to be awaited before the next one is added: there is no room now. */
+  add(entry: Entry): Promise<void> | undefined {
+    this.#entries.push(entry);
+    this.#bytes += entry.bytes;
+    this.#wakeTaker();
+    if (this.#hasRoom() || this.#closed) return undefined;
+    return new Promise((resolve) => (this.#onRoom = resolve));
+  }
+
+  /** The oldest entries, as soon as there are any; they stay until `done`. Empty once the outbox is closed. */
+  async next(): Promise<readonly Entry[]> {
+    while (this.#entries.length === 0 && !this.#closed) {
+      await new Promise<void>((resolve) => (this.#onEntry = resolve));
+    }
+    if (this.#closed) return [];
+    let bytes = 0;
+    let count = 0;
+    for (const entry of this.#entries) {
+      bytes += entry.bytes;
+      if (count > 0 && (count >= this.#bounds.batchEntriesMax || bytes > this.#bounds.batchBytesMax)) break;
+      count += 1;
+    }
+    return this.#entries.slice(0, count);
+  }
+
+  /** The oldest so many are published. */
+  done(count: number): void {
+    for (const entry of this.#entries.splice(0, count)) this.#bytes -= entry.bytes;
+    if (this.#hasRoom()) this.#wakeReader();
+  }
+
+  /** Whoever waits is let go; what was not published is read again by whoever is active next. */
+  close(): void {
+    this.#closed = true;
+    this.#wakeReader();
+    this.#wakeTaker();
+  }
+
+  #hasRoom(): boolean {
+    return this.#entries.length < this.#bounds.entriesMax && this.#bytes < this.#bounds.bytesMax;
+  }
+
+  #wakeReader(): void {
+    this.#onRoom?.();
+    this.#onRoom = undefined;
+  }
+
+  #wakeTaker(): void {
+    this.#onEntry?.();
+    this.#onEntry = undefined;
+  }
+}

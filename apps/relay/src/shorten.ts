@@ -1,0 +1,42 @@
+import { hash } from 'node:crypto';
+import type { OutgoingMessage } from '@countersign/message-bus';
+
+/** Says that a copy is not whole: consumers that need the data read the event store. */
+export const shortenedHeader = 'countersign-shortened';
+
+/** Members of an event's data that are larger than this go first. */
+const largeBytes = 1024;
+
+/**
+ * The message of an event without the large members of its data: an output may be larger than a broker takes, and an
+ * event that cannot be published must not keep the ones behind it back. What is left out is named with its size and
+ * hash. `all`: without any data, which fits everywhere.
+ */
+export function shorten(message: OutgoingMessage, how: 'large' | 'all'): OutgoingMessage {
+  const view = JSON.parse(Buffer.from(message.value).toString()) as {
+    readonly data: Readonly<Record<string, unknown>>;
+  };
+  const data = Object.fromEntries(
+    Object.entries(view.data).flatMap(([name, value]) => {
+      const text = JSON.stringify(value);
+      const bytes = Buffer.byteLength(text);
+      if (how === 'large' && bytes <= largeBytes) return [[name, value]];
+      return how === 'large' ? [[name, { omitted: 'too large', bytes, sha256: hash('sha256', text) }]] : [];
+    }),
+  );
+  return {
+    ...message,
+    headers: { ...message.headers, [shortenedHeader]: how },
+    value: Buffer.from(JSON.stringify({ ...view, data })),
+  };
+}
+
+/** Whether a publisher failed because of the size of what it was given, whatever client it is made of. */
+export function isTooLarge(error: unknown): boolean {
+  for (let each = error; each instanceof Error; each = each.cause) {
+    const type = 'type' in each ? each.type : undefined;
+    if (each.name === 'MessageTooLargeError') return true;
+    if (type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE') return true;
+  }
+  return false;
+}

@@ -1,0 +1,80 @@
+import { refusalCodes } from '@countersign/contracts';
+import type { Refusal, RefusalCode } from '@countersign/contracts';
+import { serviceResolver } from '@countersign/commands';
+import type { Actor, Commands, Outcome, Rejection } from '@countersign/commands';
+import { callState } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
+import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { Ids } from '@countersign/runtime';
+import { ExecutionsUnavailableError } from './executions.js';
+import type { ExecutableCall, ExecutionAnswer, Executions } from './executions.js';
+
+/** What the resolver may ask of the ledger, over the commands of this very process. */
+export function createExecutions(commands: Commands, ids: Ids): Executions {
+  return {
+    find: async (tenant, callId) => {
+      const call = await answered(commands.find(tenant, callId));
+      return call === undefined ? undefined : toExecutableCall(call);
+    },
+    claim: async (tenant, callId, { commandId, ...body }) => {
+      const outcome = await answered(commands.claim(resolverOf(tenant), callId, body, commandId));
+      return outcome.status === 'done' ? { status: 'claimed', claim: outcome.value } : refused(outcome.rejection);
+    },
+    renew: async (tenant, callId, body) => {
+      return toAnswer(await answered(commands.renewClaim(resolverOf(tenant), callId, body, ids.uuid())));
+    },
+    report: async (tenant, callId, body) => {
+      return toAnswer(await answered(commands.reportExecution(resolverOf(tenant), callId, body, ids.uuid())));
+    },
+    abandon: async (tenant, callId, body) => {
+      return toAnswer(await answered(commands.abandonClaim(resolverOf(tenant), callId, body, ids.uuid())));
+    },
+  };
+}
+
+function resolverOf(tenant: string): Actor {
+  return {
+    tenant,
+    principal: serviceResolver,
+    roles: new Set(['resolver']),
+    groups: [],
+    agentIds: null,
+    via: 'resolver',
+    assurance: 'high',
+  };
+}
+
+function toExecutableCall(call: ToolCall): ExecutableCall {
+  const { callId, toolName, idempotent, clientExecuted, batchMode, batchCallIds } = call.request;
+  const state = callState(call);
+  return {
+    toolName,
+    claimable: !clientExecuted && (state === 'allowed' || state === 'approved'),
+    idempotent,
+    granted: call.approvals.flatMap(({ approvalId, resolution }) =>
+      resolution.status === 'approved' ? [approvalId] : [],
+    ),
+    siblings: batchMode === 'all-or-nothing' ? batchCallIds.filter((sibling) => sibling !== callId) : [],
+  };
+}
+
+/** Nothing is known to be wrong with the call: the log could not be read or written now. */
+async function answered<T>(asked: Promise<T>): Promise<T> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) {
+      throw new ExecutionsUnavailableError(error.message, { cause: error });
+    }
+    throw error;
+  }
+}
+
+function toAnswer(outcome: Outcome<unknown>): ExecutionAnswer {
+  return outcome.status === 'done' ? { status: 'recorded' } : refused(outcome.rejection);
+}
+
+function refused({ code, detail }: Rejection): { readonly status: 'refused'; readonly refusal: Refusal } {
+  const isRefusal = (refusalCodes as readonly string[]).includes(code);
+  return { status: 'refused', refusal: { code: isRefusal ? (code as RefusalCode) : 'not-approved', detail } };
+}

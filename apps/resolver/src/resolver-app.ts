@@ -1,0 +1,40 @@
+import { parseEventMessage } from '@countersign/message-bus';
+import type { MessageBus } from '@countersign/message-bus';
+import { createBusApp } from '@countersign/shell';
+import type { BusApp } from '@countersign/shell';
+import type { Log } from '@countersign/runtime';
+import { isTransientFailure } from './resolver.js';
+import type { Resolver } from './resolver.js';
+import { ResolverModule } from './resolver.module.js';
+
+/** What the consumer of the resolver needs. */
+export interface ResolverAppOptions {
+  readonly resolver: Resolver;
+  readonly bus: MessageBus;
+  /** The topic of the recorded events. */
+  readonly topic: string;
+  readonly log: Log;
+}
+
+/** The resolver on its bus. Its `close` also waits for the running tools. */
+export type ResolverApp = BusApp;
+
+/** The resolver as a Nest microservice: its `@EventPattern` handlers are what runs, on whichever bus. */
+export async function createResolverApp({ resolver, bus, topic, log }: ResolverAppOptions): Promise<ResolverApp> {
+  const app = await createBusApp({
+    module: ResolverModule.of(resolver),
+    log,
+    bus,
+    group: 'resolver',
+    topics: [topic],
+    parse: parseEventMessage,
+    isTransient: isTransientFailure,
+  });
+  return {
+    ...app,
+    close: async () => {
+      await app.close();
+      await resolver.stop();
+    },
+  };
+}

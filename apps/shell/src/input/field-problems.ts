@@ -1,0 +1,19 @@
+import type { z } from 'zod';
+import type { FieldProblem } from '../http/problem.js';
+
+/** What a schema found wrong, path by path; each unknown key by itself. */
+export function toFieldProblems(error: z.ZodError): FieldProblem[] {
+  return error.issues.flatMap((issue) => {
+    const path = issue.path.map(String).join('.');
+    if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
+    return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not known here' }));
+  });
+}
+
+const detailLengthMax = 2000;
+
+/** The same in one line for people. */
+export function describeFieldProblems(problems: readonly FieldProblem[]): string {
+  const detail = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
+  return detail.slice(0, detailLengthMax);
+}

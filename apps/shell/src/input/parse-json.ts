@@ -1,0 +1,41 @@
+import { isUtf8 } from 'node:buffer';
+import { limits } from '@countersign/contracts';
+import { scanJson } from './strict-json.js';
+import type { JsonFault } from './strict-json.js';
+
+/** A JSON text as a value, or why it is not taken. `faults` are the paths that another parser could read otherwise. */
+export type ParsedJson =
+  | { readonly status: 'ok'; readonly value: unknown }
+  | { readonly status: 'faulty'; readonly detail: string; readonly faults: readonly JsonFault[] };
+
+const detailLengthMax = 2000;
+
+/**
+ * Reads JSON that came from outside, as no two parsers may differ about it: neither duplicate keys nor numbers that lose
+ * digits, no `__proto__`, no invalid UTF-8, no deep nesting. `what` names the text in the answer, such as `the body`.
+ */
+export function parseStrictJson(bytes: Uint8Array, what: string): ParsedJson {
+  if (!isUtf8(bytes)) return faulty(`${what} is not valid UTF-8`);
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
+  const { depth, faults } = scanJson(text, limits.jsonDepthMax);
+  // Too deep a text must not reach the parser; of any other the parser's own word comes first.
+  const parsed = depth === 'too-deep' ? faulty('') : parse(text, what);
+  if (parsed.status === 'faulty' && depth === 'ok') return parsed;
+  if (faults.length === 0) return parsed;
+  const detail = faults.map(({ path, message }) => `${path === '' ? what : path} ${message}`).join('; ');
+  return faulty(detail.slice(0, detailLengthMax), faults);
+}
+
+function faulty(detail: string, faults: readonly JsonFault[] = []): ParsedJson & { readonly status: 'faulty' } {
+  return { status: 'faulty', detail, faults };
+}
+
+function parse(text: string, what: string): ParsedJson {
+  try {
+    return { status: 'ok', value: JSON.parse(text) as unknown };
+  } catch (error) {
+    // V8 quotes the text around the fault; it may hold a secret, and the sender has it anyway.
+    const where = error instanceof SyntaxError ? /at position \d+/.exec(error.message)?.[0] : undefined;
+    return faulty(`${what} is not valid JSON${where === undefined ? '' : ` ${where}`}`);
+  }
+}

@@ -1,0 +1,32 @@
+import { limits } from '@countersign/contracts';
+import type { FieldProblem } from '../http/problem.js';
+
+// Looked at before zod: a request that is far too large must not be validated call by call first.
+
+/** What is too large in a request for calls: their number, or the arguments of one. */
+export function oversizeCalls(body: unknown, bodyBytes: number): FieldProblem[] {
+  const calls = memberOf(body, 'calls');
+  if (!Array.isArray(calls)) return [];
+  if (calls.length > limits.callsPerRequestMax) {
+    return [{ path: 'calls', message: `holds more than ${String(limits.callsPerRequestMax)} calls` }];
+  }
+  if (bodyBytes <= limits.argumentsBytesMax) return [];
+  return calls.flatMap((call: unknown, index) =>
+    oversize(memberOf(call, 'arguments'), `calls.${String(index)}.arguments`),
+  );
+}
+
+/** What is too large in an answer: the arguments of an edit. */
+export function oversizeEdit(body: unknown, bodyBytes: number): FieldProblem[] {
+  if (bodyBytes <= limits.argumentsBytesMax) return [];
+  return oversize(memberOf(memberOf(body, 'decision'), 'arguments'), 'decision.arguments');
+}
+
+function oversize(args: unknown, path: string): FieldProblem[] {
+  if (args === undefined || Buffer.byteLength(JSON.stringify(args)) <= limits.argumentsBytesMax) return [];
+  return [{ path, message: `has more than ${String(limits.argumentsBytesMax)} bytes of JSON` }];
+}
+
+function memberOf(value: unknown, name: string): unknown {
+  return typeof value === 'object' && value !== null ? (value as Readonly<Record<string, unknown>>)[name] : undefined;
+}

@@ -1,0 +1,43 @@
+import { createChannels, loadChannels, noChannels, pollTelegram } from '@countersign/channels';
+import type { ChannelsConfig } from '@countersign/channels';
+import { createAnswerDesk } from '@countersign/gateway';
+import { topicNames } from '@countersign/message-bus';
+import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import type { StandaloneConfig } from './config.js';
+import type { OutsideWorld, Parts } from './parts.js';
+
+/**
+ * The channels file with its secrets.
+ * @throws ChannelsFileError naming every problem at once.
+ */
+export function readChannels({ channelsFile }: Pick<StandaloneConfig, 'channelsFile'>): ChannelsConfig {
+  return channelsFile === null ? noChannels : loadChannels(channelsFile, process.env);
+}
+
+/** Tells people through the channels, and fetches the answers that do not come by themselves; answers how to stop it. */
+export async function startNotifier(
+  { store, readModel, bus, commands }: Parts,
+  { people, routes, channels: configured }: ChannelsConfig,
+  { clock, ids, log }: OutsideWorld,
+  publicUrl: URL,
+  registry: Parameters<typeof createNotifierMetrics>[0],
+): Promise<() => Promise<void>> {
+  if (configured.length === 0) return () => Promise.resolve();
+  const channels = createChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
+  const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log });
+  createNotifierMetrics(registry, notifier);
+  const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log });
+  notifier.start();
+  await app.listen();
+  const desk = createAnswerDesk({ commands, store });
+  const polls = configured.flatMap((channel) =>
+    channel.type === 'telegram' && channel.mode === 'polling'
+      ? [pollTelegram(channel, { desk, people, clock, log })]
+      : [],
+  );
+  return async () => {
+    const polled = Promise.all(polls.map((stop) => stop()));
+    await app.close();
+    await polled;
+  };
+}

@@ -1,0 +1,14 @@
+import { createServer } from 'node:http';
+import { Webhook } from 'standardwebhooks';
+
+const webhook = new Webhook(process.env.HOOK_SECRET);
+createServer(async (request, response) => {
+  const body = (await Array.fromAsync(request)).join('');
+  try {
+    const { type, data } = webhook.verify(body, request.headers);
+    console.log(type, data.callId);
+    response.writeHead(204).end();
+  } catch {
+    response.writeHead(401).end();
+  }
+}).listen(Number(process.env.PORT ?? 8080));

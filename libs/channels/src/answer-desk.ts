@@ -1,0 +1,68 @@
+import type { Assurance } from '@countersign/contracts';
+import type { Notice } from './channel.js';
+import type { Person } from './config/channels-file.js';
+import { timeWords } from './card/card.js';
+import { visible } from './card/visible.js';
+
+/** A person's answer as it came through a channel, the person being proved. */
+export interface ChannelAnswer {
+  readonly approvalId: string;
+  /** What the person was shown. */
+  readonly actionDigest: string;
+  readonly person: Person;
+  readonly channelId: string;
+  readonly assurance: Assurance;
+  /** The same for a repeat of the same press. */
+  readonly commandId: string;
+  readonly decision:
+    | { readonly type: 'approve' | 'deny' }
+    | {
+        readonly type: 'edit';
+        /** JSON as the person wrote it. */
+        readonly argumentsText: string;
+      };
+  readonly reason?: string;
+}
+
+/** What became of an answer. */
+export type AnswerResult =
+  | { readonly status: 'recorded' }
+  | {
+      readonly status: 'refused';
+      readonly code: string;
+      readonly detail: string;
+      /** Who won, where somebody else was first. */
+      readonly winner?: {
+        readonly respondedBy: string;
+        readonly respondedAt: string;
+        readonly via: string;
+        readonly resolution: string;
+      };
+    };
+
+/** Where answers go, whatever way they came. It knows the rules; the channel knows the person. */
+export interface AnswerDesk {
+  /** The question as the event store has it now, masked. */
+  readonly find: (approvalId: string) => Promise<Pick<Notice, 'call' | 'approval'> | undefined>;
+  readonly answer: (answer: ChannelAnswer) => Promise<AnswerResult>;
+}
+
+/** Said to somebody who pressed a button that decides nothing any more. */
+export const expiredWords = 'This approval request has expired.';
+
+/** Said to somebody whom the channels file does not know. */
+export const strangerWords = 'You are not known here: ask an administrator to add you. Nothing was decided.';
+
+/** What the person is told: in words, and never more than 190 characters. */
+export function answerWords(result: AnswerResult, decision: string): string {
+  if (result.status === 'recorded') return decision === 'deny' ? 'Denied.' : 'Approved.';
+  const { code, detail, winner } = result;
+  if (code === 'expired' || code === 'unknown-approval') return expiredWords;
+  if (winner !== undefined) {
+    const who = visible(winner.respondedBy, 60);
+    return `Already ${winner.resolution} by ${who} via ${visible(winner.via, 40)}, ${timeWords(winner.respondedAt)}.`;
+  }
+  if (code === 'already-resolved') return `${expiredWords} It is decided already.`;
+  if (code === 'digest-mismatch') return 'It was changed since you looked: look again. Nothing was decided.';
+  return visible(`Not recorded: ${detail}`, 160);
+}

@@ -1,0 +1,107 @@
+import { hash } from 'node:crypto';
+import { isMask } from '@countersign/contracts';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { countOf, look } from './visible.js';
+
+/** Arguments as an approver reads them. */
+export interface ArgumentLines {
+  readonly lines: readonly string[];
+  readonly posing: number;
+  readonly hidden: number;
+  /** Something is not shown as a whole. */
+  readonly isCut: boolean;
+}
+
+const stringMax = 500;
+const headLength = 360;
+const tailLength = 80;
+/** A run of an encoding that nobody reads: base64, base64url, hex. */
+const encoded = /^[A-Za-z0-9+/_-]{160,}={0,2}$/;
+
+/** The first 64 bits of the SHA-256 of what is not shown, so that two people can tell whether they mean the same. */
+function hashOf(text: string): string {
+  return `sha256:${hash('sha256', text, 'hex').slice(0, 16)}`;
+}
+
+/**
+ * The arguments as lines of JSON in which every character is seen. Long and binary values are summed up with their hash,
+ * and so is what does not fit into `charactersMax`.
+ */
+export function argumentLines(args: JsonObject, charactersMax: number): ArgumentLines {
+  const seen = { posing: 0, hidden: 0, isCut: false };
+  const all = valueLines(args, '', seen);
+  const lines: string[] = [];
+  let characters = 0;
+  for (const [index, line] of all.entries()) {
+    characters += line.length + 1;
+    if (characters > charactersMax) {
+      const left = all.length - index;
+      lines.push(`⟦${countOf(left)} more lines are not shown; all of it: ${hashOf(JSON.stringify(args))}⟧`);
+      return { ...seen, lines, isCut: true };
+    }
+    lines.push(line);
+  }
+  return { ...seen, lines };
+}
+
+interface Seen {
+  posing: number;
+  hidden: number;
+  isCut: boolean;
+}
+
+function valueLines(value: JsonValue, indent: string, seen: Seen): string[] {
+  if (typeof value === 'string') return [stringText(value, seen)];
+  if (typeof value !== 'object' || value === null) return [JSON.stringify(value)];
+  const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
+  const members: readonly (readonly [string, JsonValue])[] = Array.isArray(value)
+    ? (value as JsonValue[]).map((member) => ['', member] as const)
+    : Object.entries(value).map(([key, member]) => [`${stringText(key, seen)}: `, member] as const);
+  if (members.length === 0) return [`${open}${close}`];
+  const inner = members.flatMap(([label, member], index) => {
+    const lines = valueLines(member, `${indent}  `, seen);
+    const comma = index < members.length - 1 ? ',' : '';
+    return lines.map((line, at) => {
+      const isFirst = at === 0;
+      const isLast = at === lines.length - 1;
+      return `${isFirst ? `${indent}  ${label}` : ''}${line}${isLast ? comma : ''}`;
+    });
+  });
+  return [open, ...inner, `${indent}${close}`];
+}
+
+function stringText(text: string, seen: Seen): string {
+  if (isMask(text)) return text;
+  if (text.length <= stringMax) return quoted(text, seen);
+  seen.isCut = true;
+  const size = countOf(text.length);
+  if (encoded.test(text.replace(/^data:[\w/+.-]{0,80};base64,/, '')) || text.includes('\0')) {
+    return `⟦${size} characters of encoded data, ${hashOf(text)}⟧`;
+  }
+  const characters = Array.from(text);
+  // The end is shown too: what is dangerous likes to stand where nobody scrolls.
+  const head = quoted(characters.slice(0, headLength).join(''), seen);
+  const tail = quoted(characters.slice(-tailLength).join(''), seen);
+  const left = countOf(characters.length - headLength - tailLength);
+  return `${head} …⟦${left} characters not shown, ${hashOf(text)}⟧… ${tail}`;
+}
+
+const lineEscapes: Readonly<Record<string, string>> = {
+  '\n': '\\n',
+  '\t': '\\t',
+  '\r': '\\r',
+  '"': '\\"',
+  '\\': '\\\\',
+};
+
+function quoted(text: string, seen: Seen): string {
+  const parts = text.split(/([\n\t\r"\\])/u).map((part) => {
+    const escape = lineEscapes[part];
+    if (escape !== undefined) return escape;
+    const { text: shown, posing, hidden } = look(part);
+    seen.posing += posing;
+    seen.hidden += hidden;
+    return shown;
+  });
+  return `"${parts.join('')}"`;
+}

@@ -1,0 +1,133 @@
+import type { ApprovalView, Requirement, ResponseView } from '@countersign/contracts';
+import type { Notice } from '../channel.js';
+import { argumentLines } from './argument-lines.js';
+import { countOf, look, visible } from './visible.js';
+
+/**
+ * A message as people read it, in plain text in which every character is seen; each channel escapes it for its own
+ * format. What is recorded comes first; what the agent says about it comes last, and is labelled.
+ */
+export interface Card {
+  readonly headline: string;
+  /** How it stands or ended; empty while nothing has been said. */
+  readonly status: readonly string[];
+  readonly facts: readonly (readonly [label: string, text: string])[];
+  readonly argumentLines: readonly string[];
+  /** What an approver should be wary of. */
+  readonly warnings: readonly string[];
+  readonly agentWords: readonly (readonly [label: string, text: string])[];
+  /** Whether buttons make sense. */
+  readonly isOpen: boolean;
+}
+
+/** Above the agent's words, in every channel. */
+export const agentWordsLabel = "The agent's own words (untrusted: judge by the arguments above)";
+
+const nameMax = 120;
+const wordsMax = 700;
+
+/** The card of a notice; at most about `charactersMax` characters of arguments. */
+export function cardOf(notice: Notice, charactersMax: number): Card {
+  const { call, approval, kind } = notice;
+  const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax);
+  const names = [call.toolName, call.agentId, call.runId].map(look);
+  const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
+  const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);
+  const isOpen = approval?.state === 'pending' && (kind === 'requested' || kind === 'reminder');
+  return {
+    headline: headlineOf(notice),
+    status: statusOf(notice),
+    facts: factsOf(notice),
+    argumentLines: shown.lines,
+    warnings: [
+      ...(posing > 0 ? [`${countOf(posing)} letters look like others and are marked: read them twice`] : []),
+      ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),
+      ...(shown.isCut ? ['Not everything is shown here: look at the whole in the inbox before you decide'] : []),
+    ],
+    agentWords: wordsOf(approval),
+    isOpen,
+  };
+}
+
+function headlineOf({ call, approval, kind, nth }: Notice): string {
+  const tool = visible(call.toolName, nameMax);
+  if (kind === 'requested' || kind === 'reminder') {
+    const again = kind === 'reminder' ? ` (reminder ${String(nth)})` : '';
+    return approval?.state === 'pending' ? `May ${tool} run?${again}` : `${tool}: ${approval?.state ?? call.state}`;
+  }
+  return `${tool}: ${kind === 'unknown' ? 'nobody knows whether it ran' : kind}`;
+}
+
+function statusOf({ call, approval }: Notice): string[] {
+  const responses = approval?.responses.map(responseWords) ?? [];
+  const isCurrent = approval === null || approval.approvalId === call.approval?.approvalId;
+  const ended = approval === null || approval.state === 'pending' ? [] : [`This question is ${approval.state}.`];
+  const outcome =
+    isCurrent && ['succeeded', 'failed', 'unknown', 'blocked'].includes(call.state) ? [`The call: ${call.state}.`] : [];
+  return [...responses, ...ended, ...outcome];
+}
+
+const said = {
+  approve: 'approved',
+  edit: 'approved with edited arguments',
+  deny: 'denied',
+  answer: 'answered in its place',
+} as const;
+
+/** One person's response: `bob approved via ops-slack: "seen with ops"`. */
+export function responseWords({ respondedBy, decision, reason, via }: ResponseView): string {
+  const why = reason === null || reason === '' ? '' : `: "${visible(reason, 200)}"`;
+  return `${visible(respondedBy, nameMax)} ${said[decision.type]} via ${visible(via, nameMax)}${why}`;
+}
+
+function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
+  const risk = approval?.risk ?? null;
+  return [
+    ['Tool', visible(call.toolName, nameMax)],
+    ['Agent', visible(call.agentId, nameMax)],
+    ['Run', visible(call.runId, nameMax)],
+    ['Rule', visible(call.verdict.ruleId, nameMax)],
+    ...(risk === null ? [] : [['Risk', risk] as const]),
+    ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement)] as const]),
+    ...untilFact(approval),
+    ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
+  ];
+}
+
+function untilFact(approval: ApprovalView | null): (readonly [string, string])[] {
+  const until = approval?.expiresAt ?? null;
+  return until === null ? [] : [['Until', timeWords(until)]];
+}
+
+/** A time as people of every zone read it. */
+export function timeWords(time: string): string {
+  return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
+}
+
+function requirementWords({ stages, fourEyes }: Requirement): string {
+  const words = stages.map(({ mode, approve, groups }) => {
+    const names = groups?.map((group) => visible(group, nameMax)) ?? [];
+    if (mode === 'all-of') return `one of each: ${names.join(', ')}`;
+    const people = approve === 1 ? '1 approver' : `${String(approve)} approvers`;
+    return names.length === 0 ? people : `${people} of ${names.join(' or ')}`;
+  });
+  return words.join(', then ') + (fourEyes ? '; not the requester' : '');
+}
+
+function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
+  const texts = [
+    ['Reason', approval?.reason ?? ''],
+    ['Description', approval?.description ?? ''],
+  ] as const;
+  return texts.flatMap(([label, text]) => {
+    if (text === '') return [];
+    // Each line stands behind a bar, so that no line of theirs passes for one of ours.
+    const lines = text
+      .slice(0, wordsMax)
+      .split(/\r\n|\n/)
+      .map((line) => `│ ${look(line).text}`);
+    const left = text.length - wordsMax;
+    if (left > 0) lines.push(`│ …⟦${countOf(left)} more characters⟧`);
+    return [[label, lines.join('\n')] as const];
+  });
+}

@@ -1,0 +1,132 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { maskByName } from '@countersign/contracts';
+import type { Answers } from './testing/answers.js';
+import { hostileTexts } from './testing/hostile-texts.js';
+import { sampleNotice } from './testing/notices.js';
+import type { OpenedChannel } from './testing/opened.js';
+
+/** What a channel is known not to do. */
+export interface ChannelTraits {
+  /** Whether people answer through it. */
+  readonly answers: boolean;
+}
+
+/** What every channel promises, whatever it is made of. */
+export function channelContract(
+  open: () => Promise<OpenedChannel>,
+  { answers: isAnswered }: ChannelTraits = { answers: true },
+): void {
+  let opened: OpenedChannel;
+  const { signal } = new AbortController();
+  beforeEach(async () => {
+    opened = await open();
+  });
+  afterEach(async () => {
+    await opened.close();
+  });
+
+  it('takes the same message twice, and each copy can be told from another message', async () => {
+    for (let n = 0; n < 2; n += 1) {
+      expect(await opened.channel.send([sampleNotice()], { signal })).toMatchObject({ status: 'delivered' });
+    }
+    expect(await opened.messages()).toHaveLength(2);
+  });
+
+  it.each(hostileTexts)('shows $name as text', async ({ text, unseen }) => {
+    const change = { toolName: `t ${text}`, arguments: { value: text }, reason: text, description: text };
+    expect(await opened.channel.send([sampleNotice(change)], { signal })).toMatchObject({ status: 'delivered' });
+    const [message = ''] = await opened.messages();
+    if (unseen !== undefined && opened.channel.type !== 'webhook') {
+      expect(message).not.toContain(unseen);
+      expect(await opened.shown()).toContain(
+        `⟦U+${(unseen.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')}⟧`,
+      );
+    }
+  });
+
+  it('takes a message of any size', async () => {
+    const args = {
+      text: 'x y '.repeat(60_000),
+      list: Array.from({ length: 2_000 }, (_, n) => ({ n, a: '<&>"`'.repeat(20) })),
+    };
+    const notice = sampleNotice({ arguments: args, description: '`'.repeat(8_000), toolName: 'n'.repeat(256) });
+    expect(await opened.channel.send([notice], { signal })).toMatchObject({ status: 'delivered' });
+    if (opened.channel.type !== 'webhook')
+      expect(await opened.shown()).toMatch(/⟦[\d,]+ (more lines|characters)|more is not shown/);
+  });
+
+  it('changes a copy after a decision made elsewhere: it says who decided, and nothing can be pressed any more', async () => {
+    const { channel } = opened;
+    const sent = await channel.send([sampleNotice()], { signal });
+    if (channel.update === undefined) return;
+    const messageRef = sent.status === 'delivered' ? (sent.messageRef ?? '') : '';
+    const response = {
+      respondedBy: 'bob',
+      decision: { type: 'deny' },
+      reason: 'too risky',
+      respondedAt: '2026-11-22T10:01:00.000Z',
+      via: 'inbox',
+    } as const;
+    const decided = sampleNotice({ approval: { state: 'denied', responses: [response], resolution: 'denied' } });
+    expect(await channel.update(messageRef, decided, { signal })).toEqual({ status: 'delivered', messageRef });
+    const [before = '', after = ''] = await opened.messages();
+    expect(before).toMatch(/Approve/);
+    expect(after).not.toMatch(/Approve|callback_data|action_id/);
+    expect(await opened.shown()).toContain('bob denied via inbox');
+  });
+
+  it('shows a masked value as masked, and no secret of its own', async () => {
+    const password = 'canary-of-the-arguments';
+    const args = maskByName({ password, nested: [{ 'api-key': password }] });
+    expect(await opened.channel.send([sampleNotice({ arguments: args })], { signal })).toMatchObject({
+      status: 'delivered',
+    });
+    const [message = ''] = await opened.messages();
+    expect(message).toContain('masked');
+    expect(message).not.toMatch(/canary|whsec|8f742231b10e8888/);
+  });
+
+  it(`${isAnswered ? 'has a' : 'has no'} way back`, () => {
+    expect(opened.answers !== false).toBe(isAnswered);
+  });
+  if (isAnswered) describe('its way back', () => answersContract(() => opened));
+
+  it('says that it failed when nobody answers, in words without a secret, and never throws', async () => {
+    await opened.down();
+    const result = await opened.channel.send([sampleNotice()], { signal });
+    expect(result.status).toBe('failed');
+    expect(JSON.stringify(result)).not.toMatch(/canary|whsec|127\.0\.0\.1/);
+  });
+}
+
+/** What every way back promises. */
+function answersContract(opened: () => OpenedChannel): void {
+  let answers: Answers;
+  beforeEach(async () => {
+    const { answers: given, channel } = opened();
+    if (given === false) throw new Error('the channel has no way back');
+    answers = given;
+    const { signal } = new AbortController();
+    expect(await channel.send([await answers.question()], { signal })).toMatchObject({ status: 'delivered' });
+  });
+
+  it('takes an answer in the name of the person, once, however often it comes', async () => {
+    expect(await answers.press('approve')).toMatchObject({ isRefused: false });
+    await answers.press('approve');
+    expect(await answers.decided()).toEqual(['approve by alice']);
+  });
+
+  it.each(['sender', 'token', 'person'] as const)('refuses an answer whose %s is forged', async (forgery) => {
+    const { isRefused, told } = await answers.press('approve', forgery);
+    expect(await answers.decided()).toEqual([]);
+    // Whom a server cannot tell from the real one is told; anybody else is turned away.
+    expect(isRefused || /expired|not known|not for you/.test(told)).toBe(true);
+    if (forgery === 'sender') expect(isRefused).toBe(true);
+  });
+
+  it('tells a late answer who was first', async () => {
+    await answers.decideElsewhere();
+    expect((await answers.press('deny')).told).toMatch(/approved.*bob|bob.*approved/);
+    expect(await answers.decided()).toEqual(['approve by bob']);
+  });
+}

@@ -1,0 +1,163 @@
+import { externalIdSchema, notificationKinds } from '@countersign/contracts';
+import { z } from 'zod';
+import { durationMsOf } from './duration.js';
+
+const secretRefSchema = z.union(
+  [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
+  { error: 'must be { env: NAME } or { file: PATH }: a secret is never written in place' },
+);
+/** Where a secret is kept. */
+export type SecretRef = z.infer<typeof secretRefSchema>;
+
+const httpUrlSchema = z
+  .string()
+  .refine((url) => /^https?:$/.test(URL.parse(url)?.protocol ?? ''), {
+    error: 'must be an http or https url',
+    abort: true,
+  })
+  .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), { error: 'must carry no credentials' });
+
+/** Ways in that are always there: no channel may pass for one of them. */
+const builtIn = ['inbox', 'cli', 'api'];
+
+const channelIdSchema = z
+  .string()
+  .regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/, 'must be 1 to 64 letters, digits, - and _')
+  .refine((id) => !builtIn.includes(id.toLowerCase()), { error: 'is the name of a built-in channel' });
+
+const durationSchema = z.string().transform((text, context): number => {
+  const durationMs = durationMsOf(text);
+  if (durationMs !== undefined) return durationMs;
+  context.addIssue({ code: 'custom', message: `"${text}" is not a duration: write 30s, 10m, 2h or 3d` });
+  return z.NEVER;
+});
+
+const slackSchema = z
+  .strictObject({
+    id: channelIdSchema,
+    type: z.literal('slack'),
+    mode: z.enum(['http', 'socket']).default('http'),
+    channel: z.string().regex(/^[A-Z0-9]{2,32}$/, 'must be the id of a Slack channel, such as C0123'),
+    botToken: secretRefSchema,
+    signingSecret: secretRefSchema.optional(),
+    appToken: secretRefSchema.optional(),
+    apiUrl: httpUrlSchema.default('https://slack.com/api'),
+  })
+  .superRefine((channel, context) => {
+    if (channel.mode === 'socket') {
+      // Accepted, it would send cards whose buttons nobody hears.
+      const message = 'socket is not supported by this version: use http, or Telegram with mode: polling';
+      context.addIssue({ code: 'custom', path: ['mode'], message });
+    } else if (channel.signingSecret === undefined) {
+      context.addIssue({ code: 'custom', path: ['signingSecret'], message: 'is needed with mode: http' });
+    }
+  });
+
+const telegramSchema = z
+  .strictObject({
+    id: channelIdSchema,
+    type: z.literal('telegram'),
+    mode: z.enum(['webhook', 'polling']).default('webhook'),
+    chat: z.string().regex(/^(-?\d{1,20}|@[A-Za-z0-9_]{4,64})$/, 'must be the id of a chat, in quotes, or its @name'),
+    botToken: secretRefSchema,
+    webhookSecret: secretRefSchema.optional(),
+    apiUrl: httpUrlSchema.default('https://api.telegram.org'),
+  })
+  .superRefine((channel, context) => {
+    if (channel.mode === 'webhook' && channel.webhookSecret === undefined) {
+      context.addIssue({ code: 'custom', path: ['webhookSecret'], message: 'is needed with mode: webhook' });
+    }
+  });
+
+const emailSchema = z.strictObject({
+  id: channelIdSchema,
+  type: z.literal('email'),
+  smtp: secretRefSchema,
+  from: z
+    .string()
+    .regex(/^[^\p{Cc}]*[^\s<>@]+@[^\s<>@]+>?$/u, 'must be an address, or a name and <address>')
+    .max(320),
+});
+
+const webhookSchema = z
+  .strictObject({
+    id: channelIdSchema,
+    type: z.literal('webhook'),
+    url: httpUrlSchema,
+    secret: secretRefSchema,
+    allowPrivateNetwork: z.boolean().default(false),
+  })
+  .superRefine(({ url, allowPrivateNetwork }, context) => {
+    if (!allowPrivateNetwork && URL.parse(url)?.protocol === 'http:') {
+      context.addIssue({
+        code: 'custom',
+        path: ['url'],
+        message: 'must be https; http needs allowPrivateNetwork: true',
+      });
+    }
+  });
+
+/** One entry of `channels`. */
+export const channelSchema = z.discriminatedUnion('type', [slackSchema, telegramSchema, emailSchema, webhookSchema], {
+  error: 'must have a type: slack, telegram, email or webhook',
+});
+export type ChannelEntry = z.output<typeof channelSchema>;
+
+export const personSchema = z.strictObject({
+  id: externalIdSchema,
+  slack: z
+    .string()
+    .regex(/^[A-Z0-9]+:[A-Z0-9]+$/, 'must be workspace and user id, such as "T01:U01"')
+    .optional(),
+  telegram: z
+    .string()
+    .regex(/^\d{1,20}$/, 'must be the numeric id of a user, in quotes')
+    .optional(),
+  email: z
+    .string()
+    .regex(/^[^\s<>@,;:"]+@[^\s<>@,;:"]+$/, 'must be an e-mail address')
+    .max(254)
+    .optional(),
+  groups: z.array(externalIdSchema).default([]),
+});
+
+/** Somebody whom channels know, and who they are there. */
+export type Person = z.output<typeof personSchema>;
+
+const patternSchema = z
+  .string()
+  .min(1)
+  .max(256)
+  .regex(/^[^\s\p{Cc}?[\]{}\\]+$/u, 'may use * and no other wildcard');
+
+export const routeSchema = z
+  .strictObject({
+    tools: z.array(patternSchema).min(1).default(['*']),
+    agents: z.array(patternSchema).min(1).default(['*']),
+    groups: z.array(externalIdSchema).min(1).optional(),
+    events: z
+      .array(z.enum(notificationKinds).exclude(['reminder']))
+      .min(1)
+      .default(['requested']),
+    to: z.array(z.string()).min(1),
+    after: durationSchema.optional(),
+    reminders: z.array(durationSchema).min(1).max(20).optional(),
+  })
+  .superRefine((route, context) => {
+    if (route.events.includes('requested')) return;
+    for (const key of ['after', 'reminders'] as const) {
+      if (route[key] === undefined) continue;
+      context.addIssue({ code: 'custom', path: [key], message: 'is only for a route whose events have "requested"' });
+    }
+  });
+
+/** Which messages go to which channels. */
+export type Route = z.output<typeof routeSchema>;
+
+/** The file as a whole; its parts are checked one by one, so that all problems are told at once. */
+export const channelsFileSchema = z.strictObject({
+  version: z.literal(1, { error: 'must be 1' }),
+  people: z.array(z.unknown()).default([]),
+  channels: z.array(z.unknown()).default([]),
+  routes: z.array(z.unknown()).default([]),
+});

@@ -1,0 +1,106 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ChannelsFileError, loadChannels } from './load-channels.js';
+import { matchesPattern } from './glob.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-channels-'));
+afterAll(() => rmSync(folder, { recursive: true }));
+
+const env = {
+  SLACK_BOT_TOKEN: 'xoxb-canary',
+  SLACK_SIGNING_SECRET: 'canary-signing',
+  TELEGRAM_BOT_TOKEN: '1:canary',
+  TELEGRAM_SECRET: 'canary-telegram',
+  SMTP_URL: 'smtp://u:canary@localhost:2525',
+  HOOK_SECRET: 'whsec_Y2FuYXJ5Y2FuYXJ5Y2FuYXJ5',
+};
+const load = (text: string) => {
+  const file = join(folder, 'channels.yaml');
+  writeFileSync(file, text);
+  return loadChannels(file, env);
+};
+const problemsOf = (text: string): readonly string[] => {
+  try {
+    load(text);
+    return [];
+  } catch (error) {
+    if (!(error instanceof ChannelsFileError)) throw error;
+    return error.problems.map(({ path, problem }) => `${path}: ${problem}`);
+  }
+};
+
+const whole = `
+version: 1
+people:
+  - { id: alice, slack: "T01:U01", telegram: "4711", email: "alice@example.com", groups: [ops] }
+channels:
+  - { id: ops-slack, type: slack, channel: C0123, botToken: { env: SLACK_BOT_TOKEN }, signingSecret: { env: SLACK_SIGNING_SECRET }, apiUrl: "https://slack.com/api" }
+  - { id: ops-telegram, type: telegram, mode: webhook, chat: "-100123", botToken: { env: TELEGRAM_BOT_TOKEN }, webhookSecret: { env: TELEGRAM_SECRET }, apiUrl: "https://api.telegram.org" }
+  - { id: mail, type: email, smtp: { env: SMTP_URL }, from: "Countersign <approvals@example.com>" }
+  - { id: pager, type: webhook, url: "https://hooks.example/countersign", secret: { env: HOOK_SECRET }, allowPrivateNetwork: false }
+routes:
+  - { tools: ["*"], groups: [ops], to: [ops-slack, ops-telegram] }
+  - { tools: ["*"], to: [mail], after: 5m }
+  - { tools: ["delete_*"], to: [mail], reminders: [30m, 2h] }
+  - { events: [denied, expired, failed, unknown, succeeded], to: [pager] }
+`;
+
+it('reads a whole file, secrets included, and prints none of them', () => {
+  const config = load(whole);
+  expect(config.channels.map(({ id, type }) => `${id} ${type}`)).toEqual([
+    'ops-slack slack',
+    'ops-telegram telegram',
+    'mail email',
+    'pager webhook',
+  ]);
+  expect(config.routes.map(({ after, reminders }) => [after, reminders])).toEqual([
+    [undefined, undefined],
+    [300_000, undefined],
+    [undefined, [1_800_000, 7_200_000]],
+    [undefined, undefined],
+  ]);
+  expect(JSON.stringify(config)).not.toContain('canary');
+});
+
+it('names everything that is wrong, at once and with its place', () => {
+  expect(
+    problemsOf(`
+version: 1
+people: [{ id: a, slack: "T:U", email: A@x.de }, { id: b, slack: "T:U", email: "a@x.de" }, { id: c, telegramm: "1" }]
+channels:
+  - { id: inbox, type: webhook, url: "http://127.0.0.1/", secret: { env: MISSING } }
+  - { id: s, type: slack, channel: C1, botToken: xoxb-in-place, signingSecret: { file: ./none } }
+  - { id: t, type: telegram, chat: "1", botToken: { env: TELEGRAM_BOT_TOKEN } }
+  - { id: w, type: webhook, url: "https://10.0.0.1/", secret: { env: MISSING } }
+  - { id: p, type: pigeon }
+routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], to: [w], after: 5m }]
+`),
+  ).toEqual([
+    'channels[0].id: is the name of a built-in channel',
+    'channels[0].url: must be https; http needs allowPrivateNetwork: true',
+    'channels[1].botToken: must be { env: NAME } or { file: PATH }: a secret is never written in place',
+    'channels[2].webhookSecret: is needed with mode: webhook',
+    'channels[4].type: must have a type: slack, telegram, email or webhook',
+    'people[2].telegramm: is not a known setting',
+    'routes[0].after: "soon" is not a duration: write 30s, 10m, 2h or 3d',
+    'routes[2].after: is only for a route whose events have "requested"',
+    'people[1].slack: is that of people[0] too',
+    'people[1].email: is that of people[0] too',
+    'routes[1].to[1]: there is no channel "ghost"',
+    'channels[3].secret: the environment variable MISSING is not set',
+    'channels[3].url: is in a private network: that needs allowPrivateNetwork: true',
+  ]);
+});
+
+it.each([
+  ['*', 'anything', true],
+  ['delete_*', 'delete_file', true],
+  ['delete_*', 'undelete_file', false],
+  ['*_file', 'delete_file', true],
+  ['a*b*c', 'a-b-b-c', true],
+  ['a*a', 'a', false],
+  ['exact', 'exact', true],
+])('%s and %s: %s', (pattern, name, expected) => {
+  expect(matchesPattern(pattern, name)).toBe(expected);
+});

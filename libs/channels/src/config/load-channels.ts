@@ -1,0 +1,215 @@
+import { readFileSync } from 'node:fs';
+import { dirname, resolve as resolvePath } from 'node:path';
+import { Secret } from '@countersign/runtime';
+import { parseDocument } from 'yaml';
+import type { z } from 'zod';
+import { literalAddress, isPublicAddress } from '../webhook/address.js';
+import { channelSchema, channelsFileSchema, personSchema, routeSchema } from './channels-file.js';
+import type { ChannelEntry, Person, Route, SecretRef } from './channels-file.js';
+
+/** What is wrong at one place of a channels file. */
+export interface ChannelsFileProblem {
+  /** Such as `channels[0].url`. */
+  readonly path: string;
+  readonly problem: string;
+}
+
+/** The channels file is not usable. The message names every place that is wrong, one a line, and no secret. */
+export class ChannelsFileError extends Error {
+  override readonly name = 'ChannelsFileError';
+  readonly problems: readonly ChannelsFileProblem[];
+
+  constructor(file: string, problems: readonly ChannelsFileProblem[]) {
+    const lines = problems.map(({ path, problem }) => `  ${path === '' ? '' : `${path}: `}${problem}`);
+    super(`${file} cannot be used:\n${lines.join('\n')}`);
+    this.problems = problems;
+  }
+}
+
+/** An entry with its secrets read. */
+type Revealed<T> = { readonly [K in keyof T]: Extract<T[K], SecretRef> extends never ? T[K] : SecretOf<T[K]> };
+type SecretOf<V> = undefined extends V ? Secret | undefined : Secret;
+
+/** One channel, ready to be opened. */
+export type ChannelConfig = ChannelEntry extends infer E ? (E extends ChannelEntry ? Revealed<E> : never) : never;
+/** The configuration of one type of channel. */
+export type ChannelConfigOf<T extends ChannelEntry['type']> = Extract<ChannelConfig, { readonly type: T }>;
+
+/** Everything that `COUNTERSIGN_CHANNELS` says. */
+export interface ChannelsConfig {
+  readonly people: readonly Person[];
+  readonly channels: readonly ChannelConfig[];
+  readonly routes: readonly Route[];
+}
+
+/** Without a file: the inbox alone. */
+export const noChannels: ChannelsConfig = { people: [], channels: [], routes: [] };
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+interface Loading {
+  readonly folder: string;
+  readonly env: Environment;
+  readonly problems: ChannelsFileProblem[];
+}
+
+/**
+ * Loads a channels file: YAML, and so JSON too. Secrets are read now, not at the first message; their paths are relative
+ * to the file.
+ * @throws ChannelsFileError with all problems at once.
+ */
+export function loadChannels(file: string, env: Environment): ChannelsConfig {
+  let text: string;
+  try {
+    text = readFileSync(file, 'utf8');
+  } catch (error) {
+    throw new ChannelsFileError(file, [{ path: '', problem: `cannot be read: ${messageOf(error)}` }]);
+  }
+  const loading: Loading = { folder: dirname(resolvePath(file)), env, problems: [] };
+  const config = readFile(text, loading);
+  if (config === undefined || loading.problems.length > 0) throw new ChannelsFileError(file, loading.problems);
+  return config;
+}
+
+function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
+  const { problems } = loading;
+  const document = parseDocument(text, { uniqueKeys: true, strict: true });
+  problems.push(...document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message })));
+  if (problems.length > 0) return undefined;
+  const file = channelsFileSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
+  if (!file.success) {
+    problems.push(...file.error.issues.flatMap((issue) => describe('', issue)));
+    return undefined;
+  }
+  const entries = read('channels', file.data.channels, channelSchema, problems);
+  const people = read('people', file.data.people, personSchema, problems).map(({ value }) => value);
+  const routes = read('routes', file.data.routes, routeSchema, problems);
+  repeated(file.data.channels, 'channels', ['id'], problems);
+  repeated(file.data.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
+  checkTargets(routes, idsOf(file.data.channels), problems);
+  const channels = entries.map((entry) => reveal(entry, loading));
+  return { people, channels, routes: routes.map(({ value }) => value) };
+}
+
+interface Entry<T> {
+  readonly value: T;
+  readonly path: string;
+}
+
+function read<S extends z.ZodType>(
+  section: string,
+  given: readonly unknown[],
+  schema: S,
+  problems: ChannelsFileProblem[],
+): Entry<z.output<S>>[] {
+  return given.flatMap((one, index) => {
+    const path = `${section}[${String(index)}]`;
+    const result = schema.safeParse(one);
+    if (result.success) return [{ value: result.data, path }];
+    problems.push(...result.error.issues.flatMap((issue) => describe(path, issue)));
+    return [];
+  });
+}
+
+function describe(path: string, issue: z.core.$ZodIssue): ChannelsFileProblem[] {
+  const place = issue.path.reduce<string>((before, part) => at(before, part), path);
+  if (issue.code !== 'unrecognized_keys') return [{ path: place, problem: issue.message }];
+  return issue.keys.map((key) => ({ path: at(place, key), problem: 'is not a known setting' }));
+}
+
+function at(before: string, part: PropertyKey): string {
+  if (typeof part === 'number') return `${before}[${String(part)}]`;
+  return before === '' ? String(part) : `${before}.${String(part)}`;
+}
+
+function memberOf(given: unknown, key: string): string | undefined {
+  const value: unknown = typeof given === 'object' && given !== null ? Reflect.get(given, key) : undefined;
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Two people with one identity would leave it to chance who answered. Case and blanks at the ends make no difference. */
+function repeated(
+  given: readonly unknown[],
+  section: string,
+  keys: readonly string[],
+  problems: ChannelsFileProblem[],
+): void {
+  for (const key of keys) {
+    const seen = new Map<string, number>();
+    given.forEach((one, index) => {
+      const value = memberOf(one, key)?.trim().toLowerCase();
+      if (value === undefined) return;
+      const first = seen.get(value);
+      if (first === undefined) seen.set(value, index);
+      else
+        problems.push({
+          path: `${section}[${String(index)}].${key}`,
+          problem: `is that of ${section}[${String(first)}] too`,
+        });
+    });
+  }
+}
+
+function idsOf(channels: readonly unknown[]): ReadonlySet<string | undefined> {
+  return new Set(channels.map((one) => memberOf(one, 'id')));
+}
+
+function checkTargets(
+  routes: readonly Entry<Route>[],
+  known: ReadonlySet<string | undefined>,
+  problems: ChannelsFileProblem[],
+): void {
+  for (const { value, path } of routes) {
+    value.to.forEach((id, index) => {
+      if (!known.has(id))
+        problems.push({ path: `${path}.to[${String(index)}]`, problem: `there is no channel "${id}"` });
+    });
+  }
+}
+
+function reveal({ value, path }: Entry<ChannelEntry>, loading: Loading): ChannelConfig {
+  const revealed = Object.fromEntries(
+    Object.entries(value).map(([key, member]) => [
+      key,
+      isSecretRef(member) ? readSecret(member, `${path}.${key}`, loading) : member,
+    ]),
+  ) as unknown as ChannelConfig;
+  checkMeaning(revealed, path, loading);
+  return revealed;
+}
+
+function isSecretRef(value: unknown): value is SecretRef {
+  return typeof value === 'object' && value !== null && ('env' in value || 'file' in value);
+}
+
+function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loading): Secret | undefined {
+  try {
+    const text = 'file' in ref ? readFileSync(resolvePath(folder, ref.file), 'utf8').trim() : env[ref.env];
+    if (text !== undefined && text !== '') return new Secret(text);
+    const what = 'file' in ref ? `the file ${ref.file} is empty` : `the environment variable ${ref.env} is not set`;
+    problems.push({ path, problem: what });
+  } catch (error) {
+    problems.push({ path, problem: `cannot be read: ${messageOf(error)}` });
+  }
+  return undefined;
+}
+
+/** What can be known of a secret or an address before the first message. */
+function checkMeaning(channel: ChannelConfig, path: string, { problems }: Loading): void {
+  if (channel.type === 'webhook') {
+    const literal = literalAddress(new URL(channel.url));
+    if (!channel.allowPrivateNetwork && literal !== undefined && !isPublicAddress(literal)) {
+      problems.push({ path: `${path}.url`, problem: 'is in a private network: that needs allowPrivateNetwork: true' });
+    }
+  }
+  if (channel.type === 'email') {
+    const smtp = channel.smtp as Secret | undefined;
+    if (smtp !== undefined && !/^smtps?:$/.test(URL.parse(smtp.reveal())?.protocol ?? '')) {
+      problems.push({ path: `${path}.smtp`, problem: 'must be a url of the form smtp://user:password@host:587' });
+    }
+  }
+}
+
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

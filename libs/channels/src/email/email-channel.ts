@@ -1,0 +1,88 @@
+import { createTransport } from 'nodemailer';
+import { createAnswerTokens } from '../answer-token.js';
+import type { AnswerTokens } from '../answer-token.js';
+import { cardOf } from '../card/card.js';
+import type { Channel, Notice, SendResult } from '../channel.js';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import { htmlOf, textOf } from './mail-text.js';
+import type { MailPart } from './mail-text.js';
+
+export interface EmailPorts {
+  /** Where people reach the gateway; null: mails have no link. */
+  readonly publicUrl: string | null;
+}
+
+const timeoutMs = 10_000;
+const charactersMax = 20_000;
+/** Mails leave within 5 s of what they tell. */
+const gatherMs = 3_000;
+
+/** Mails by SMTP: a text and an HTML part, and a link to a page where the person decides. No mail decides anything. */
+export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl }: EmailPorts): Channel {
+  const transport = createTransport({
+    url: config.smtp.reveal(),
+    connectionTimeout: timeoutMs,
+    greetingTimeout: timeoutMs,
+    socketTimeout: timeoutMs,
+    dnsTimeout: timeoutMs,
+    // What a mail says is text: nothing in it makes us read a file or fetch an address.
+    disableFileAccess: true,
+    disableUrlAccess: true,
+  });
+  const tokens = createEmailTokens(config);
+  return {
+    id: config.id,
+    type: 'email',
+    addressing: 'personal',
+    gatherMs,
+    tellsOutcomeBelow: false,
+    send: async (notices) => {
+      const [{ recipient, messageId }] = notices;
+      if (recipient?.email === undefined) return { status: 'refused', reason: 'the person has no e-mail address' };
+      const parts = notices.map((notice): MailPart => ({
+        card: cardOf(notice, charactersMax),
+        link: linkOf(notice, tokens, publicUrl),
+      }));
+      try {
+        await transport.sendMail({
+          from: config.from,
+          to: { name: '', address: recipient.email },
+          subject: subjectOf(notices, parts),
+          text: textOf(parts),
+          html: htmlOf(parts),
+          // The same for a repeat, so that a mail program shows it once.
+          messageId: `<${messageId}@countersign>`,
+          headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
+        });
+        return { status: 'delivered', messageRef: null };
+      } catch (error) {
+        return failureOf(error);
+      }
+    },
+  };
+}
+
+/** The tokens in the links of a mail channel. */
+export function createEmailTokens({ smtp, id }: ChannelConfigOf<'email'>): AnswerTokens {
+  return createAnswerTokens(smtp, id);
+}
+
+function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl: string | null): string | null {
+  if (publicUrl === null || approval?.state !== 'pending') return null;
+  const token = tokens.seal({ action: 'o', ...approval }, recipient?.id);
+  return `${publicUrl.replace(/\/+$/, '')}/a/${token}`;
+}
+
+/** One line: what is not seen as a letter is a mark already. */
+function subjectOf(notices: readonly Notice[], parts: readonly MailPart[]): string {
+  const headline = parts[0]?.card.headline ?? 'Countersign';
+  return notices.length === 1 ? headline : `${String(notices.length)} approvals are waiting for you`;
+}
+
+/** Permanent is what the server says of this mail or this address; everything else may pass. */
+function failureOf(error: unknown): SendResult {
+  const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+  const answer = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0;
+  const reason = answer > 0 ? `the mail server answers ${String(answer)}` : `the mail server cannot be used (${code})`;
+  return answer >= 500 && code !== 'EAUTH' ? { status: 'refused', reason } : { status: 'failed', reason };
+}

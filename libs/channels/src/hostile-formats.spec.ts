@@ -1,0 +1,55 @@
+import { hostileTexts } from './testing/hostile-texts.js';
+import { sampleNotice } from './testing/notices.js';
+import { openMailServer, openSlack, slackConfig } from './testing/opened.js';
+import { createEmailChannel } from './email/email-channel.js';
+import { Secret } from '@countersign/runtime';
+import { messageOf } from './slack/blocks.js';
+import { createSlackTokens } from './slack/slack-channel.js';
+
+const { signal } = new AbortController();
+const noticeOf = (text: string) =>
+  sampleNotice({ toolName: text, arguments: { [text]: text }, reason: text, description: text });
+
+describe('in a mail', () => {
+  it.each(hostileTexts)('$name is no markup, no header and no address', async ({ text }) => {
+    const server = await openMailServer();
+    const config = { id: 'mail', type: 'email', smtp: new Secret(server.url), from: 'C <c@example.com>' } as const;
+    const sent = await createEmailChannel(config, { publicUrl: 'https://c.example' }).send([noticeOf(text)], {
+      signal,
+    });
+    expect(sent.status).toBe('delivered');
+    const [mail] = await server.mails();
+    await server.close();
+    expect(mail?.html).not.toMatch(/<script|<img|onmouseover="/);
+    expect(
+      [...(mail?.html ?? '').matchAll(/href="([^"]*)"/g)].every(([, href = '']) =>
+        href.startsWith('https://c.example/a/'),
+      ),
+    ).toBe(true);
+    expect(mail?.to).toEqual(['alice@example.com']);
+    expect(mail?.headers).not.toContain('bcc');
+  });
+});
+
+describe('in Slack', () => {
+  it.each(hostileTexts)('$name is neither mention nor link nor the end of a fence', ({ text }) => {
+    const tokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
+    const { text: fallback, blocks } = messageOf(noticeOf(text), tokens);
+    expect(fallback).not.toMatch(/<[!@#h]/);
+    const formatted = blocks.flatMap((block) =>
+      block.type === 'section' && block.text?.type === 'mrkdwn' ? [block.text.text] : [],
+    );
+    expect(formatted).toHaveLength(1);
+    for (const one of formatted) {
+      expect(one).not.toMatch(/<[!@#h]/);
+      expect(one.match(/```/g)).toHaveLength(2);
+    }
+  });
+
+  it('is sent with blocks that Slack takes', async () => {
+    const opened = await openSlack();
+    for (const { text } of hostileTexts)
+      expect(await opened.channel.send([noticeOf(text)], { signal })).toMatchObject({ status: 'delivered' });
+    await opened.close();
+  });
+});

@@ -1,0 +1,88 @@
+import type { KnownBlock } from '@slack/web-api';
+import type { AnswerTokens } from '../answer-token.js';
+import { agentWordsLabel, cardOf } from '../card/card.js';
+import type { Card } from '../card/card.js';
+import type { Notice } from '../channel.js';
+
+/** Slack takes 3,000 characters a section; escaping makes a text longer. */
+const sectionMax = 2_900;
+const argumentsMax = 2_000;
+const headerMax = 150;
+
+/** The three characters that mean something to mrkdwn wherever they stand. */
+export function escapedMrkdwn(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** A text in a fence that nothing in it can close. */
+function fenced(text: string): string {
+  const closed = escapedMrkdwn(text).replaceAll('```', '⟦U+0060⟧⟦U+0060⟧⟦U+0060⟧');
+  return `\`\`\`\n${closed}\n\`\`\``;
+}
+
+function cut(text: string, max: number): string {
+  return text.length <= max ? text : `${text.slice(0, max - 24)}…⟦more is not shown⟧`;
+}
+
+/** Plain text: nothing in it is read as a mention, a link, an emoji or a format. */
+function plain(text: string): KnownBlock {
+  return { type: 'section', text: { type: 'plain_text', text: cut(text, sectionMax), emoji: false } };
+}
+
+function code(text: string): KnownBlock {
+  return { type: 'section', text: { type: 'mrkdwn', text: fenced(cutLines(text)), verbatim: true } };
+}
+
+/** Escaping and marks may make a text longer than a section: what does not fit is named, never dropped in silence. */
+function cutLines(text: string): string {
+  if (fenced(text).length <= sectionMax) return text;
+  let shown = text;
+  while (fenced(shown).length > sectionMax - 40) shown = shown.slice(0, Math.floor(shown.length * 0.9));
+  return `${shown}…⟦more is not shown⟧`;
+}
+
+/** A notice as Block Kit, and as the one line that notifications show. */
+export function messageOf(
+  notice: Notice,
+  tokens: AnswerTokens,
+): { readonly text: string; readonly blocks: KnownBlock[] } {
+  const card = cardOf(notice, argumentsMax);
+  const blocks: KnownBlock[] = [
+    { type: 'header', text: { type: 'plain_text', text: cut(card.headline, headerMax), emoji: false } },
+    ...card.status.slice(-8).map(plain),
+    plain(card.facts.map(([label, text]) => `${label}: ${text}`).join('\n')),
+    ...card.warnings.map((warning) => plain(`⚠ ${warning}`)),
+    code(card.argumentLines.join('\n')),
+    ...ownWords(card),
+    ...(card.isOpen ? [buttons(notice, tokens)] : []),
+  ];
+  return { text: escapedMrkdwn(card.headline), blocks };
+}
+
+function ownWords({ agentWords }: Card): KnownBlock[] {
+  if (agentWords.length === 0) return [];
+  return [plain(`${agentWordsLabel}:`), ...agentWords.map(([label, text]) => plain(`${label}:\n${text}`))];
+}
+
+function buttons({ approval }: Notice, tokens: AnswerTokens): KnownBlock {
+  const question = { approvalId: approval?.approvalId ?? '', actionDigest: approval?.actionDigest ?? '' };
+  const allowed: readonly string[] = approval?.allowedDecisions ?? [];
+  const all = [
+    { actionId: 'approve', action: 'a', label: 'Approve', style: 'primary' },
+    { actionId: 'deny', action: 'd', label: 'Deny', style: 'danger' },
+    { actionId: 'more', action: 'm', label: 'More…', style: undefined },
+  ] as const;
+  return {
+    type: 'actions',
+    block_id: 'decision',
+    elements: all
+      .filter(({ actionId }) => actionId === 'more' || allowed.includes(actionId))
+      .map(({ actionId, action, label, style }) => ({
+        type: 'button',
+        action_id: actionId,
+        text: { type: 'plain_text', text: label },
+        value: tokens.seal({ action, ...question }),
+        ...(style === undefined ? {} : { style }),
+      })),
+  };
+}

@@ -1,0 +1,97 @@
+import type { ModalView } from '@slack/web-api';
+import type { ApprovalView } from '@countersign/contracts';
+import type { ChannelAnswer } from '../answer-desk.js';
+import { visible } from '../card/visible.js';
+import type { ViewSubmission } from './payload.js';
+
+/** Slack takes 3,000 characters as the initial value of an input. */
+const inputMax = 3_000;
+const reasonMax = 2_000;
+export const modalId = 'countersign-answer';
+
+const options = {
+  approve: 'Approve as it is',
+  edit: 'Approve with the arguments below',
+  deny: 'Deny',
+} as const;
+
+/** The modal behind "More…": a reason, and edited arguments. */
+export function answerModal(approval: ApprovalView, token: string): ModalView {
+  const args = editable(approval.arguments);
+  const decisions = (['approve', 'edit', 'deny'] as const).filter(
+    (decision) => approval.allowedDecisions.includes(decision) && (decision !== 'edit' || args !== undefined),
+  );
+  const choices = decisions.map((value) => ({ text: { type: 'plain_text' as const, text: options[value] }, value }));
+  return {
+    type: 'modal',
+    callback_id: modalId,
+    private_metadata: token,
+    title: { type: 'plain_text', text: 'Answer' },
+    submit: { type: 'plain_text', text: 'Send' },
+    close: { type: 'plain_text', text: 'Close' },
+    blocks: [
+      {
+        type: 'section',
+        text: { type: 'plain_text', text: `May ${visible(approval.toolName, 120)} run?`, emoji: false },
+      },
+      {
+        type: 'input',
+        block_id: 'decision',
+        label: { type: 'plain_text', text: 'Your answer' },
+        element: { type: 'static_select', action_id: 'value', options: choices },
+      },
+      {
+        type: 'input',
+        block_id: 'reason',
+        optional: true,
+        label: { type: 'plain_text', text: 'Reason' },
+        element: { type: 'plain_text_input', action_id: 'value', multiline: true, max_length: reasonMax },
+      },
+      ...(args === undefined || !decisions.includes('edit') ? [] : [argumentsInput(args)]),
+    ],
+  };
+}
+
+function argumentsInput(initial: string) {
+  return {
+    type: 'input' as const,
+    block_id: 'arguments',
+    optional: true,
+    label: { type: 'plain_text' as const, text: 'Arguments (JSON); a masked value that you leave stays as it is' },
+    element: { type: 'plain_text_input' as const, action_id: 'value', multiline: true, initial_value: initial },
+  };
+}
+
+/** The same value in letters that one sees: what hides is written as its escape. Undefined: too long to be edited here. */
+function editable(args: ApprovalView['arguments']): string | undefined {
+  const text = JSON.stringify(args, null, 2).replaceAll(/[^\x20-\x7e\n\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, '0')}`,
+    ).join(''),
+  );
+  return text.length <= inputMax ? text : undefined;
+}
+
+/** One line that the person is told, as a modal. */
+export function noticeModal(words: string): ModalView {
+  return {
+    type: 'modal',
+    title: { type: 'plain_text', text: 'Countersign' },
+    close: { type: 'plain_text', text: 'Close' },
+    blocks: [{ type: 'section', text: { type: 'plain_text', text: words, emoji: false } }],
+  };
+}
+
+/** What was sent with the modal; undefined when it is none of the choices. */
+export function readModal({ view }: ViewSubmission): Pick<ChannelAnswer, 'decision' | 'reason'> | undefined {
+  const field = (block: string): string => {
+    const given = view.state.values[block]?.['value'];
+    return given?.selected_option?.value ?? given?.value ?? '';
+  };
+  const type = field('decision');
+  const reason = field('reason').slice(0, reasonMax);
+  const why = reason === '' ? {} : { reason };
+  if (type === 'edit') return { decision: { type, argumentsText: field('arguments') }, ...why };
+  return type === 'approve' || type === 'deny' ? { decision: { type }, ...why } : undefined;
+}

@@ -1,0 +1,96 @@
+import { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient, LogLevel } from '@slack/web-api';
+import { createAnswerTokens } from '../answer-token.js';
+import type { AnswerTokens } from '../answer-token.js';
+import type { Channel, SendResult } from '../channel.js';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import { messageOf } from './blocks.js';
+
+const timeoutMs = 10_000;
+
+/** Cards in a Slack channel: every copy is changed when a decision is made anywhere, and how it ended stands in its thread. */
+export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
+  const client = createSlackClient(config);
+  const tokens = createSlackTokens(config);
+  return {
+    id: config.id,
+    type: 'slack',
+    addressing: 'shared',
+    gatherMs: 0,
+    tellsOutcomeBelow: true,
+    send: ([notice], { inReplyTo }) =>
+      attempt(async () => {
+        const thread = inReplyTo === undefined ? undefined : parseSlackRef(inReplyTo).ts;
+        const posted = await client.chat.postMessage({
+          channel: config.channel,
+          ...messageOf(notice, tokens),
+          unfurl_links: false,
+          unfurl_media: false,
+          ...(thread === undefined ? {} : { thread_ts: thread }),
+        });
+        return `${posted.channel ?? config.channel}:${posted.ts ?? ''}`;
+      }),
+    update: (messageRef, notice) =>
+      attempt(async () => {
+        await client.chat.update({ ...parseSlackRef(messageRef), ...messageOf(notice, tokens) });
+        return messageRef;
+      }),
+  };
+}
+
+/** The client of a Slack channel: it neither retries nor waits by itself, that is the notifier's. */
+export function createSlackClient({ botToken, apiUrl }: ChannelConfigOf<'slack'>): WebClient {
+  return new WebClient(botToken.reveal(), {
+    slackApiUrl: `${apiUrl.replace(/\/+$/, '')}/`,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    timeout: timeoutMs,
+    // Its log could name what was sent.
+    logLevel: LogLevel.ERROR,
+    logger: silent,
+  });
+}
+
+const nothing = (): void => undefined;
+const silent = {
+  ...{ debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing },
+  getLevel: () => LogLevel.ERROR,
+};
+
+/** The tokens in the buttons of a Slack channel. */
+export function createSlackTokens({ signingSecret, botToken, id }: ChannelConfigOf<'slack'>): AnswerTokens {
+  return createAnswerTokens(signingSecret ?? botToken, id);
+}
+
+/** The channel and time of a copy. */
+export function parseSlackRef(messageRef: string): { readonly channel: string; readonly ts: string } {
+  const [channel = '', ts = ''] = messageRef.split(':');
+  return { channel, ts };
+}
+
+/** What Slack says of one message that no other try would change. */
+const permanent = new Set([
+  'invalid_blocks',
+  'invalid_blocks_format',
+  'msg_too_long',
+  'message_not_found',
+  'cant_update_message',
+  'edit_window_closed',
+  'thread_not_found',
+]);
+
+async function attempt(call: () => Promise<string>): Promise<SendResult> {
+  try {
+    return { status: 'delivered', messageRef: await call() };
+  } catch (error) {
+    if (error instanceof WebAPIRateLimitedError) {
+      return { status: 'failed', reason: 'Slack asks for patience', retryAfterMs: error.retryAfter * 1000 };
+    }
+    if (error instanceof WebAPIPlatformError) {
+      const code = /^[a-z0-9_]{1,60}$/.exec(error.data.error)?.[0] ?? 'unknown';
+      return { status: permanent.has(code) ? 'refused' : 'failed', reason: `Slack answers ${code}` };
+    }
+    const reason =
+      error instanceof WebAPIHTTPError ? `Slack answers ${String(error.statusCode)}` : 'Slack does not answer';
+    return { status: 'failed', reason };
+  }
+}

@@ -1,0 +1,208 @@
+import { createHmac } from 'node:crypto';
+import { createSystemClock } from '@countersign/runtime';
+import { createCollectingLog } from '@countersign/runtime/testing';
+import { verifySlackRequest } from '@slack/bolt';
+import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import type { Surface } from '../surface.js';
+import { openSlackServer } from '../testing/slack-server.js';
+import type { SlackServer } from '../testing/slack-server.js';
+import { alice, sampleNotice } from '../testing/notices.js';
+import { slackConfig } from '../testing/opened.js';
+import { createSlackTokens } from './slack-channel.js';
+import { isSignedBySlack } from './slack-signature.js';
+import { createSlackSurface } from './slack-surface.js';
+
+const secret = slackConfig.signingSecret;
+const notice = sampleNotice();
+const approval = notice.approval ?? { approvalId: '', actionDigest: '' };
+
+let server: SlackServer;
+let surface: Surface;
+let given: ChannelAnswer[];
+let result: AnswerResult;
+const clock = createSystemClock();
+
+beforeEach(async () => {
+  server = await openSlackServer(slackConfig.botToken.reveal());
+  [given, result] = [[], { status: 'recorded' }];
+  const desk = {
+    find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
+    answer: (answer: ChannelAnswer) => {
+      given.push(answer);
+      return Promise.resolve(result);
+    },
+  };
+  const config = { ...slackConfig, apiUrl: server.url };
+  surface = createSlackSurface(config, { desk, people: [alice], clock, log: createCollectingLog() });
+});
+afterEach(async () => {
+  await server.close();
+});
+
+const tokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
+const press = (action: 'a' | 'd' | 'm', change: object = {}) => ({
+  type: 'block_actions',
+  user: { id: 'U01', team_id: 'T01' },
+  team: { id: 'T01' },
+  trigger_id: 'trigger-1',
+  container: { type: 'message', channel_id: 'C0123', message_ts: '1700000000.000001' },
+  actions: [{ action_id: { a: 'approve', d: 'deny', m: 'more' }[action], value: tokens.seal({ action, ...approval }) }],
+  ...change,
+});
+const bodyOf = (payload: object): Buffer =>
+  Buffer.from(new URLSearchParams({ payload: JSON.stringify(payload) }).toString());
+const headersOf = (body: Buffer, ageS = 0, key = secret.reveal()) => {
+  const timestamp = String(Math.floor(Date.now() / 1000) - ageS);
+  const mac = createHmac('sha256', key).update(`v0:${timestamp}:${body.toString()}`).digest('hex');
+  return { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${mac}` };
+};
+const receive = async (payload: object) => {
+  const body = bodyOf(payload);
+  const response = await surface.receive({ body, headers: headersOf(body) });
+  await response.done;
+  return response;
+};
+
+describe('the signature', () => {
+  it("is the one of Slack's documentation", () => {
+    const body =
+      'token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c';
+    const signature = 'v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503';
+    const headers = { timestamp: '1531420618', signature };
+    expect(isSignedBySlack(Buffer.from(body), headers, secret, 1531420618_000)).toBe(true);
+    expect(isSignedBySlack(Buffer.from(`${body} `), headers, secret, 1531420618_000)).toBe(false);
+  });
+
+  it.each([
+    ['as it came', 0, '', undefined],
+    ['299 s old', 299, '', undefined],
+    ['301 s old', 301, '', undefined],
+    ['with a byte more', 0, 'x', undefined],
+    ['of another app', 0, '', 'another-secret'],
+  ])("judges a body %s as Slack's own receiver does", (_name, ageS, extra, key) => {
+    const body = bodyOf(press('a'));
+    const headers = headersOf(body, ageS, key);
+    const came = `${body.toString()}${extra}`;
+    let isFine = true;
+    try {
+      const numeric = Number(headers['x-slack-request-timestamp']);
+      verifySlackRequest({
+        signingSecret: secret.reveal(),
+        body: came,
+        headers: { ...headers, 'x-slack-request-timestamp': numeric },
+      });
+    } catch {
+      isFine = false;
+    }
+    const { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': signature } = headers;
+    expect(isSignedBySlack(Buffer.from(came), { timestamp, signature }, secret, Date.now())).toBe(isFine);
+  });
+});
+
+describe('a press', () => {
+  it('decides in the name of the person, with the digest that they saw', async () => {
+    expect((await receive(press('d'))).status).toBe(200);
+    expect(given).toMatchObject([
+      {
+        approvalId: approval.approvalId,
+        actionDigest: approval.actionDigest,
+        person: { id: 'alice' },
+        channelId: 'ops-slack',
+        decision: { type: 'deny' },
+      },
+    ]);
+  });
+
+  it('is one and the same when Slack repeats it', async () => {
+    await receive(press('a'));
+    await receive(press('a'));
+    expect(new Set(given.map(({ commandId }) => commandId)).size).toBe(1);
+  });
+
+  it.each([
+    ['no signature', {}],
+    [
+      'a forged one',
+      {
+        'x-slack-request-timestamp': String(Math.floor(Date.now() / 1000)),
+        'x-slack-signature': `v0=${'0'.repeat(64)}`,
+      },
+    ],
+  ])('with %s is refused', async (_name, headers) => {
+    expect((await surface.receive({ body: bodyOf(press('a')), headers })).status).toBe(401);
+    expect(given).toEqual([]);
+  });
+
+  it.each([
+    ['an unknown user', { user: { id: 'U99', team_id: 'T01' } }],
+    ['the same user id in another workspace', { user: { id: 'U01', team_id: 'T99' } }],
+    [
+      'a forged token',
+      { actions: [{ action_id: 'approve', value: `${tokens.seal({ action: 'a', ...approval }).slice(0, -2)}x1` }] },
+    ],
+    [
+      'a token of another channel',
+      {
+        actions: [
+          {
+            action_id: 'approve',
+            value: createSlackTokens({ ...slackConfig, id: 'other', apiUrl: '' }).seal({ action: 'a', ...approval }),
+          },
+        ],
+      },
+    ],
+    [
+      'arguments that were changed since',
+      {
+        actions: [
+          {
+            action_id: 'approve',
+            value: tokens.seal({ action: 'a', ...approval, actionDigest: `sha256:${'cd'.repeat(32)}` }),
+          },
+        ],
+      },
+    ],
+  ])('of %s decides nothing, and the person is told', async (_name, change) => {
+    expect((await receive(press('a', change))).status).toBe(200);
+    expect(given).toEqual([]);
+    expect(server.calls()[0]?.method).toBe('views.open');
+  });
+
+  it('that comes too late is told who was first, and the copy is changed', async () => {
+    result = {
+      status: 'refused',
+      code: 'already-resolved',
+      detail: '',
+      winner: { respondedBy: 'bob', respondedAt: '2026-11-22T10:00:00.000Z', via: 'inbox', resolution: 'denied' },
+    };
+    await receive(press('a'));
+    expect(server.calls().map(({ method }) => method)).toEqual(['views.open', 'chat.update']);
+    expect(JSON.stringify(server.calls()[0])).toContain('Already denied by bob via inbox');
+  });
+
+  it('on "More…" opens a modal, whose answer carries reason and edited arguments', async () => {
+    await receive(press('m'));
+    const view = server.calls()[0]?.args['view'] as { callback_id: string; private_metadata: string };
+    const values = {
+      decision: { value: { type: 'static_select', selected_option: { value: 'edit' } } },
+      reason: { value: { type: 'plain_text_input', value: 'smaller' } },
+      arguments: { value: { type: 'plain_text_input', value: '{"path":"/tmp/y"}' } },
+    };
+    const submitted = {
+      type: 'view_submission',
+      user: { id: 'U01', team_id: 'T01' },
+      team: { id: 'T01' },
+      view: { id: 'V1', ...view, state: { values } },
+    };
+    const response = await receive(submitted);
+    expect(response).toMatchObject({ status: 200 });
+    expect(given).toMatchObject([
+      { decision: { type: 'edit', argumentsText: '{"path":"/tmp/y"}' }, reason: 'smaller' },
+    ]);
+    result = { status: 'refused', code: 'invalid-arguments', detail: 'path must be string' };
+    expect((await receive(submitted)).body).toMatchObject({
+      response_action: 'errors',
+      errors: { arguments: expect.any(String) as string },
+    });
+  });
+});

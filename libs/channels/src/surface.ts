@@ -1,0 +1,32 @@
+/** A request as a channel's server sent it: the bytes that came. Header names are lower case. */
+export interface SurfaceRequest {
+  readonly body: Uint8Array;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/** What is answered, and what goes on after that. */
+export interface SurfaceResponse {
+  readonly status: number;
+  /** Sent as JSON; absent: an empty body. */
+  readonly body?: object;
+  /** Ends when everything that the request asked for is done; never rejects. */
+  readonly done: Promise<void>;
+}
+
+/** Receives the answers of one channel. */
+export interface Surface {
+  readonly channelId: string;
+  readonly type: 'slack' | 'telegram';
+  readonly receive: (request: SurfaceRequest) => Promise<SurfaceResponse>;
+}
+
+/** The one value of a header. */
+export function headerOf({ headers }: Pick<SurfaceRequest, 'headers'>, name: string): string | undefined {
+  const value = headers[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** Answered without anything that goes on. */
+export function answered(status: number, body?: object): SurfaceResponse {
+  return { status, ...(body === undefined ? {} : { body }), done: Promise.resolve() };
+}

@@ -1,0 +1,78 @@
+import type { AnswerTokens } from '../answer-token.js';
+import { agentWordsLabel, cardOf } from '../card/card.js';
+import type { Notice } from '../channel.js';
+
+/** Telegram takes 4,096 characters a message. */
+const textMax = 4_000;
+const argumentsMax = 1_800;
+
+export interface TelegramEntity {
+  readonly type: 'bold' | 'pre' | 'code';
+  readonly offset: number;
+  readonly length: number;
+}
+
+export interface TelegramMessage {
+  readonly text: string;
+  /** Formats by place: no text is ever parsed, so none can be hostile to a parser. */
+  readonly entities: TelegramEntity[];
+  readonly link_preview_options: { readonly is_disabled: true };
+  readonly reply_markup: { readonly inline_keyboard: { readonly text: string; readonly callback_data: string }[][] };
+}
+
+/** A notice as a message; without buttons when there is nothing to decide (any more). */
+export function telegramMessageOf(notice: Notice, tokens: AnswerTokens): TelegramMessage {
+  const card = cardOf(notice, argumentsMax);
+  const builder = createBuilder();
+  builder.add(`${card.headline}\n`, 'bold');
+  for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
+  builder.add('\n');
+  // As code, so that no name of theirs becomes a link, a mention or a command.
+  for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
+  for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
+  builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
+  if (card.agentWords.length > 0) builder.add(`\n${agentWordsLabel}:\n`, 'bold');
+  for (const [label, text] of card.agentWords) builder.add(`${label}:\n`).add(text, 'pre').add('\n');
+  return {
+    ...builder.built(),
+    link_preview_options: { is_disabled: true },
+    reply_markup: { inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens)] : [] },
+  };
+}
+
+interface Builder {
+  readonly add: (text: string, format?: TelegramEntity['type']) => Builder;
+  readonly built: () => Pick<TelegramMessage, 'text' | 'entities'>;
+}
+
+function createBuilder(): Builder {
+  let text = '';
+  let isFull = false;
+  const entities: TelegramEntity[] = [];
+  const builder: Builder = {
+    add: (given, format) => {
+      if (isFull) return builder;
+      const room = textMax - text.length;
+      isFull = given.length > room;
+      const shown = isFull ? `${given.slice(0, Math.max(0, room - 24))}…⟦more is not shown⟧` : given;
+      const length = shown.trimEnd().length;
+      if (format !== undefined && length > 0) entities.push({ type: format, offset: text.length, length });
+      text += shown;
+      return builder;
+    },
+    built: () => ({ text: text.trimEnd(), entities }),
+  };
+  return builder;
+}
+
+function buttonsOf({ approval }: Notice, tokens: AnswerTokens): { text: string; callback_data: string }[] {
+  const question = { approvalId: approval?.approvalId ?? '', actionDigest: approval?.actionDigest ?? '' };
+  const allowed: readonly string[] = approval?.allowedDecisions ?? [];
+  const all = [
+    { decision: 'approve', action: 'a', text: '✅ Approve' },
+    { decision: 'deny', action: 'd', text: '❌ Deny' },
+  ] as const;
+  return all
+    .filter(({ decision }) => allowed.includes(decision))
+    .map(({ action, text }) => ({ text, callback_data: tokens.seal({ action, ...question }) }));
+}

@@ -1,0 +1,170 @@
+import { createSystemClock } from '@countersign/runtime';
+import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
+import { Bot, webhookCallback } from 'grammy';
+import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import type { Surface } from '../surface.js';
+import { alice, sampleNotice } from '../testing/notices.js';
+import { telegramConfig } from '../testing/opened.js';
+import { openTelegramServer } from '../testing/telegram-server.js';
+import type { TelegramServer } from '../testing/telegram-server.js';
+import { createTelegramTokens } from './telegram-channel.js';
+import { pollTelegram } from './telegram-polling.js';
+import { createTelegramSurface } from './telegram-surface.js';
+
+const notice = sampleNotice();
+const approval = notice.approval ?? { approvalId: '', actionDigest: '' };
+const tokens = createTelegramTokens({ ...telegramConfig, apiUrl: '' });
+const secret = { 'x-telegram-bot-api-secret-token': telegramConfig.webhookSecret.reveal() };
+
+let server: TelegramServer;
+let surface: Surface;
+let given: ChannelAnswer[];
+let result: AnswerResult;
+const desk = {
+  find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
+  answer: (answer: ChannelAnswer) => {
+    given.push(answer);
+    return Promise.resolve(result);
+  },
+};
+
+beforeEach(async () => {
+  server = await openTelegramServer(telegramConfig.botToken.reveal());
+  [given, result] = [[], { status: 'recorded' }];
+  const config = { ...telegramConfig, apiUrl: server.url };
+  surface = createTelegramSurface(config, { desk, people: [alice], log: createCollectingLog() });
+});
+afterEach(async () => {
+  await server.close();
+});
+
+const press = (action: 'a' | 'd', change: object = {}) => ({
+  update_id: 9,
+  callback_query: {
+    id: 'query-1',
+    from: { id: 4711, is_bot: false, first_name: 'A' },
+    chat_instance: '1',
+    message: { message_id: 101, date: 1, chat: { id: -100123, type: 'group', title: 'ops' } },
+    data: tokens.seal({ action, ...approval }),
+    ...change,
+  },
+});
+const receive = async (update: object, headers: object = secret) => {
+  const response = await surface.receive({ body: Buffer.from(JSON.stringify(update)), headers: { ...headers } });
+  await response.done;
+  return response;
+};
+const methods = (): readonly string[] => server.calls().map(({ method }) => method);
+
+it('decides in the name of the person, and always answers the press', async () => {
+  expect((await receive(press('d'))).status).toBe(200);
+  expect(given).toMatchObject([
+    {
+      approvalId: approval.approvalId,
+      person: { id: 'alice' },
+      decision: { type: 'deny' },
+      reason: 'Rejected by user via Telegram',
+    },
+  ]);
+  expect(methods()).toEqual(['answerCallbackQuery']);
+});
+
+it('keeps tokens within 64 bytes, also in late rounds', () => {
+  const late = tokens.seal({ action: 'a', ...approval, approvalId: approval.approvalId.replace(/_1$/, '_99999') });
+  expect(Buffer.byteLength(late)).toBeLessThanOrEqual(64);
+  expect(tokens.open(late)?.approvalId).toMatch(/_99999$/);
+});
+
+it.each([
+  ['no secret', {}],
+  ['a wrong one', { 'x-telegram-bot-api-secret-token': 'wrong' }],
+])("refuses an update with %s, as grammY's own parser does", async (_name, headers) => {
+  const bot = new Bot(telegramConfig.botToken.reveal(), {
+    botInfo: { id: 1, is_bot: true, first_name: 'b', username: 'b' } as never,
+  });
+  const oracle = webhookCallback(bot, 'std/http', { secretToken: telegramConfig.webhookSecret.reveal() });
+  const request = new Request('http://localhost/', {
+    method: 'POST',
+    headers: { ...headers },
+    body: JSON.stringify(press('a')),
+  });
+  expect((await oracle(request)).status).toBe(401);
+  expect((await receive(press('a'), headers)).status).toBe(401);
+  expect(given).toEqual([]);
+});
+
+it.each([
+  ['somebody whom nobody knows', { from: { id: 1, is_bot: false, first_name: 'Alice' } }],
+  [
+    'a press in another chat',
+    { message: { message_id: 1, date: 1, chat: { id: 5, type: 'private', first_name: 'x' } } },
+  ],
+  ['a forged token', { data: tokens.seal({ action: 'a', ...approval }).replace(/^a/, 'd') }],
+  ['a token of long ago', { data: 'approve|reject:1:2' }],
+  [
+    'arguments that were changed since',
+    { data: tokens.seal({ action: 'a', ...approval, actionDigest: `sha256:${'cd'.repeat(32)}` }) },
+  ],
+])('decides nothing for %s, and says so', async (_name, change) => {
+  expect((await receive(press('a', change))).status).toBe(200);
+  expect(given).toEqual([]);
+  expect(methods()[0]).toBe('answerCallbackQuery');
+  expect(server.calls()[0]?.args['text']).toMatch(/not known|expired|changed/);
+});
+
+it('tells a late press who was first, and takes the buttons away', async () => {
+  result = {
+    status: 'refused',
+    code: 'already-resolved',
+    detail: '',
+    winner: { respondedBy: 'bob', respondedAt: '2026-11-22T10:00:00.000Z', via: 'ops-slack', resolution: 'approved' },
+  };
+  await receive(press('a'));
+  expect(server.calls()[0]?.args['text']).toContain('Already approved by bob via ops-slack');
+  expect(methods()).toEqual(['answerCallbackQuery', 'editMessageText']);
+});
+
+it('answers the press even when nothing can be decided', async () => {
+  desk.answer = () => Promise.reject(new Error('down'));
+  await receive(press('a'));
+  expect(methods()).toEqual(['answerCallbackQuery']);
+  desk.answer = (answer) => {
+    given.push(answer);
+    return Promise.resolve(result);
+  };
+});
+
+it('fetches updates where none can be sent, each once', async () => {
+  server.updates.push(press('a'));
+  const stop = pollTelegram(
+    { ...telegramConfig, apiUrl: server.url },
+    { desk, people: [alice], log: createCollectingLog(), clock: createSystemClock() },
+  );
+  while (server.calls().filter(({ method }) => method === 'getUpdates').length < 3)
+    await new Promise((resolve) => setImmediate(resolve));
+  await stop();
+  expect(given).toHaveLength(1);
+});
+
+it('stands by while another process fetches, and goes on when that one is gone', async () => {
+  const conflict = { ok: false, error_code: 409, description: 'Conflict: terminated by other getUpdates request' };
+  server.next.push({ status: 409, body: conflict }, { status: 409, body: conflict });
+  server.updates.push(press('a'));
+  const clock = createVirtualClock();
+  const asked = (): number => server.calls().filter(({ method }) => method === 'getUpdates').length;
+  const log = createCollectingLog();
+  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { desk, people: [alice], log, clock });
+  const until = async (isSo: () => boolean): Promise<void> => {
+    while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  for (let n = 1; n <= 2; n += 1) {
+    await until(() => clock.nextInMs() !== undefined);
+    expect(clock.nextInMs()).toBe(30_000);
+    expect(asked()).toBe(n);
+    clock.advance(30_000);
+  }
+  await until(() => given.length > 0);
+  await stop();
+  expect(given).toHaveLength(1);
+  expect(JSON.stringify(log.entries)).not.toContain(telegramConfig.botToken.reveal());
+});

@@ -1,0 +1,156 @@
+import { hash, timingSafeEqual } from 'node:crypto';
+import type { Log } from '@countersign/runtime';
+import type { Api } from 'grammy';
+import { z } from 'zod';
+import { answerWords } from '../answer-desk.js';
+import type { AnswerDesk } from '../answer-desk.js';
+import type { AnswerTokens } from '../answer-token.js';
+import type { Person } from '../config/channels-file.js';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import { readPress } from '../pressed.js';
+import { answered, headerOf } from '../surface.js';
+import type { Surface } from '../surface.js';
+import { createTelegramApi, createTelegramTokens } from './telegram-channel.js';
+import { telegramMessageOf } from './telegram-message.js';
+
+export interface TelegramSurfacePorts {
+  readonly desk: AnswerDesk;
+  readonly people: readonly Person[];
+  readonly log: Log;
+}
+
+const updateSchema = z.object({
+  update_id: z.int(),
+  callback_query: z
+    .object({
+      id: z.string().max(128),
+      from: z.object({ id: z.int() }),
+      data: z.string().max(64).optional(),
+      message: z
+        .object({ message_id: z.int(), chat: z.object({ id: z.int(), username: z.string().optional() }) })
+        .optional(),
+    })
+    .optional(),
+});
+type Update = z.infer<typeof updateSchema>;
+type Press = NonNullable<Update['callback_query']>;
+
+/** Deals with updates, however they were fetched. */
+export interface TelegramUpdates {
+  /** Ends when the update needs no more attention; never rejects. */
+  readonly take: (update: unknown) => Promise<void>;
+}
+
+/** Receives the updates of one bot: nothing counts without the secret that Telegram was given with the webhook. */
+export function createTelegramSurface(config: ChannelConfigOf<'telegram'>, ports: TelegramSurfacePorts): Surface {
+  const updates = createTelegramUpdates(config, ports);
+  const wanted = hash('sha256', config.webhookSecret?.reveal() ?? '', 'buffer');
+  return {
+    channelId: config.id,
+    type: 'telegram',
+    receive: async (request) => {
+      const given = headerOf(request, 'x-telegram-bot-api-secret-token');
+      // Hashes, so that the comparison tells nothing, not even the length.
+      const isProved = given !== undefined && timingSafeEqual(hash('sha256', given, 'buffer'), wanted);
+      if (config.webhookSecret === undefined || !isProved) {
+        ports.log.warn({ channelId: config.id }, 'refused: a request to the Telegram surface lacks the secret');
+        return answered(401);
+      }
+      return { status: 200, done: updates.take(parse(request.body)) };
+    },
+  };
+}
+
+function parse(body: Uint8Array): unknown {
+  try {
+    return JSON.parse(Buffer.from(body).toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a press means, who pressed, and what they are told: always something, or their button would spin for ever. */
+export function createTelegramUpdates(
+  config: ChannelConfigOf<'telegram'>,
+  ports: TelegramSurfacePorts,
+): TelegramUpdates {
+  const api = createTelegramApi(config);
+  const tokens = createTelegramTokens(config);
+  const told = async (press: Press, words: string, isAlert: boolean): Promise<void> => {
+    await api.answerCallbackQuery(press.id, { text: words.slice(0, 200), show_alert: isAlert });
+  };
+  return {
+    take: async (given) => {
+      const update = updateSchema.safeParse(given);
+      const press = update.data?.callback_query;
+      if (!update.success || press === undefined) return;
+      const commandId = `telegram:${config.id}:${String(update.data.update_id)}`;
+      try {
+        const words = await decide(config, ports, tokens, press, commandId).catch((error: unknown) => {
+          ports.log.error({ channelId: config.id, error }, 'a press in Telegram could not be dealt with');
+          return { text: 'Countersign cannot decide at the moment: try again.', isStale: false, isDone: false };
+        });
+        await told(press, words.text, !words.isDone);
+        if (words.isStale) await refresh(api, ports.desk, tokens, press);
+      } catch (error) {
+        // Only its name: an error of the client may name the url, which has the bot's token in it.
+        ports.log.warn(
+          { channelId: config.id, name: error instanceof Error ? error.name : 'unknown' },
+          'Telegram could not be answered',
+        );
+      }
+    },
+  };
+}
+
+interface Words {
+  readonly text: string;
+  /** The buttons that were pressed decide nothing any more. */
+  readonly isStale: boolean;
+  readonly isDone: boolean;
+}
+
+async function decide(
+  config: ChannelConfigOf<'telegram'>,
+  ports: TelegramSurfacePorts,
+  tokens: AnswerTokens,
+  press: Press,
+  commandId: string,
+): Promise<Words> {
+  const { desk, people, log } = ports;
+  const known = people.find(({ telegram }) => telegram === String(press.from.id));
+  const person = isOurChat(config, press) ? known : undefined;
+  if (person === undefined) {
+    log.warn({ channelId: config.id, user: press.from.id }, 'refused: a press by nobody we know, or in another chat');
+  }
+  const pressed = await readPress(person, press.data, { tokens, desk });
+  if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
+  const { approvalId, actionDigest } = pressed.approval;
+  const type = pressed.token.action === 'd' ? 'deny' : 'approve';
+  const result = await desk.answer({
+    ...{ approvalId, actionDigest, person: pressed.person, channelId: config.id, assurance: 'low', commandId },
+    decision: { type },
+    ...(type === 'deny' ? { reason: 'Rejected by user via Telegram' } : {}),
+  });
+  const isDone = result.status === 'recorded';
+  return { text: answerWords(result, type), isStale: !isDone, isDone };
+}
+
+function isOurChat({ chat }: ChannelConfigOf<'telegram'>, { message }: Press): boolean {
+  if (message === undefined) return true;
+  return chat.startsWith('@') ? `@${message.chat.username ?? ''}` === chat : String(message.chat.id) === chat;
+}
+
+async function refresh(api: Api, desk: AnswerDesk, tokens: AnswerTokens, press: Press): Promise<void> {
+  const token = tokens.open(press.data ?? '');
+  const { message } = press;
+  if (message === undefined) return;
+  const question = token === undefined ? undefined : await desk.find(token.approvalId);
+  if (question === undefined) {
+    await api.editMessageReplyMarkup(message.chat.id, message.message_id, { reply_markup: { inline_keyboard: [] } });
+    return;
+  }
+  const what = { messageId: '', kind: 'requested', nth: 0, at: '', recipient: null } as const;
+  const { text, ...rest } = telegramMessageOf({ ...what, ...question }, tokens);
+  await api.editMessageText(message.chat.id, message.message_id, text, rest);
+}

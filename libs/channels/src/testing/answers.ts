@@ -1,0 +1,140 @@
+import { createHmac } from 'node:crypto';
+import { createSystemClock } from '@countersign/runtime';
+import type { Secret } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import type { AnswerDesk } from '../answer-desk.js';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import type { Notice } from '../channel.js';
+import { createSlackSurface } from '../slack/slack-surface.js';
+import type { SurfaceRequest, SurfaceResponse } from '../surface.js';
+import { createTelegramSurface } from '../telegram/telegram-surface.js';
+import { alice, sampleNotice } from './notices.js';
+import type { SlackServer } from './slack-server.js';
+import type { TelegramServer } from './telegram-server.js';
+
+/** What is false about an answer: who brings it, the token in it, or who gives it. */
+export type Forgery = 'sender' | 'token' | 'person';
+
+/** The way back of a channel: how people answer what they were sent. */
+export interface Answers {
+  /** A question that is pending. */
+  readonly question: () => Promise<Notice>;
+  /** Answers the message that was sent last, as its reader would; answers whether that was refused, and what they were told. */
+  readonly press: (type: 'approve' | 'deny', forgery?: Forgery) => Promise<{ isRefused: boolean; told: string }>;
+  /** Bob approves in the inbox. */
+  readonly decideElsewhere: () => Promise<void>;
+  /** What was decided, such as `approve by alice`. */
+  readonly decided: () => Promise<readonly string[]>;
+}
+
+interface LocalDesk extends Pick<Answers, 'decideElsewhere' | 'decided'> {
+  readonly desk: AnswerDesk;
+}
+
+/** A desk that keeps one question, and the ledger's rules about it: one decision, and a repeated command adds nothing. */
+function createLocalDesk(notice: Notice): LocalDesk {
+  const decisions: { readonly commandId: string; readonly words: string; readonly by: string; readonly via: string }[] =
+    [];
+  const decide: AnswerDesk['answer'] = async ({ commandId, decision, person, channelId: via }) => {
+    const [first] = decisions;
+    if (first?.commandId === commandId) return { status: 'recorded' };
+    if (first === undefined) {
+      decisions.push({ commandId, words: `${decision.type} by ${person.id}`, by: person.id, via });
+      return { status: 'recorded' };
+    }
+    const winner = { respondedBy: first.by, respondedAt: notice.at, via: first.via, resolution: 'approved' };
+    return { status: 'refused', code: 'already-resolved', detail: 'it is decided', winner };
+  };
+  return {
+    desk: {
+      find: (id) => Promise.resolve(id === notice.approval?.approvalId ? notice : undefined),
+      answer: decide,
+    },
+    decideElsewhere: async () => {
+      decisions.push({ commandId: 'bob', words: 'approve by bob', by: 'bob', via: 'inbox' });
+    },
+    decided: () => Promise.resolve(decisions.map(({ words }) => words)),
+  };
+}
+
+/** A token of ours with another meaning. */
+function forged(token: string): string {
+  return token.replace(/^[ad]/, (action) => (action === 'a' ? 'd' : 'a'));
+}
+
+async function finished(response: SurfaceResponse): Promise<boolean> {
+  await response.done;
+  return response.status >= 400;
+}
+
+/** The way back of a Slack channel: signed form posts. */
+export function slackAnswers(config: ChannelConfigOf<'slack'>, server: SlackServer): Answers {
+  const notice = sampleNotice();
+  const { desk, ...local } = createLocalDesk(notice);
+  const ports = { desk, people: [alice], clock: createSystemClock(), log: createSilentLog() };
+  const surface = createSlackSurface(config, ports);
+  return {
+    ...local,
+    question: () => Promise.resolve(notice),
+    press: async (type, forgery) => {
+      const value = slackTokenOf(server, type);
+      const payload = {
+        ...{ type: 'block_actions', team: { id: 'T01' }, trigger_id: 'trigger-1' },
+        user: { id: forgery === 'person' ? 'U99' : 'U01', team_id: 'T01' },
+        container: { type: 'message', channel_id: config.channel, message_ts: '1700000000.000001' },
+        actions: [{ action_id: type, value: forgery === 'token' ? forged(value) : value }],
+      };
+      const request = signedForm(payload, config.signingSecret, forgery === 'sender');
+      const isRefused = await finished(await surface.receive(request));
+      const opened = server.calls().findLast(({ method }) => method === 'views.open');
+      return { isRefused, told: JSON.stringify(opened?.args ?? '') };
+    },
+  };
+}
+
+function slackTokenOf(server: SlackServer, actionId: string): string {
+  const card = server.calls().findLast(({ method }) => method === 'chat.postMessage');
+  const blocks = (card?.args['blocks'] ?? []) as readonly {
+    readonly elements?: readonly { readonly action_id: string; readonly value: string }[];
+  }[];
+  return blocks.flatMap(({ elements = [] }) => elements).find(({ action_id: id }) => id === actionId)?.value ?? '';
+}
+
+function signedForm(payload: object, secret: Secret | undefined, isForged: boolean): SurfaceRequest {
+  const body = Buffer.from(new URLSearchParams({ payload: JSON.stringify(payload) }).toString());
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const key = isForged ? 'another secret' : (secret?.reveal() ?? '');
+  const mac = createHmac('sha256', key).update(`v0:${timestamp}:${body.toString()}`).digest('hex');
+  return { body, headers: { 'x-slack-request-timestamp': timestamp, 'x-slack-signature': `v0=${mac}` } };
+}
+
+/** The way back of a Telegram channel: updates with the secret of the webhook. */
+export function telegramAnswers(config: ChannelConfigOf<'telegram'>, server: TelegramServer): Answers {
+  const notice = sampleNotice();
+  const { desk, ...local } = createLocalDesk(notice);
+  const surface = createTelegramSurface(config, { desk, people: [alice], log: createSilentLog() });
+  return {
+    ...local,
+    question: () => Promise.resolve(notice),
+    press: async (type, forgery) => {
+      const card = server.calls().findLast(({ method }) => method === 'sendMessage');
+      const keyboard = card?.args['reply_markup'] as
+        { readonly inline_keyboard: readonly (readonly { readonly callback_data: string }[])[] } | undefined;
+      const buttons = keyboard?.inline_keyboard.flat().map(({ callback_data: data }) => data) ?? [];
+      const data = buttons.find((one) => one.startsWith(type === 'approve' ? 'a' : 'd')) ?? '';
+      const update = {
+        update_id: 9,
+        callback_query: {
+          ...{ id: 'query-1', chat_instance: '1', data: forgery === 'token' ? forged(data) : data },
+          from: { id: forgery === 'person' ? 1 : 4711, is_bot: false, first_name: 'Alice' },
+          message: { message_id: 101, date: 1, chat: { id: Number(config.chat), type: 'group', title: 'ops' } },
+        },
+      };
+      const secret = forgery === 'sender' ? 'wrong' : config.webhookSecret?.reveal();
+      const headers = { 'x-telegram-bot-api-secret-token': secret };
+      const isRefused = await finished(await surface.receive({ body: Buffer.from(JSON.stringify(update)), headers }));
+      const told = server.calls().findLast(({ method }) => method === 'answerCallbackQuery');
+      return { isRefused, told: JSON.stringify(told?.args['text'] ?? '') };
+    },
+  };
+}

@@ -1,0 +1,52 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+/** One request as it came. */
+export interface Received {
+  readonly path: string;
+  readonly headers: IncomingMessage['headers'];
+  readonly body: string;
+}
+
+export interface VendorAnswer {
+  readonly status?: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: unknown;
+}
+
+/** A server on a port of its own. `hang`: no answer at all. */
+export interface VendorServer {
+  readonly url: string;
+  readonly received: Received[];
+  /** What the next requests get before the ordinary answer is used again. */
+  readonly next: (VendorAnswer | 'hang')[];
+  readonly close: () => Promise<void>;
+}
+
+export async function openVendorServer(answer: (request: Received) => VendorAnswer): Promise<VendorServer> {
+  const received: Received[] = [];
+  const next: (VendorAnswer | 'hang')[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const one = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() };
+      received.push(one);
+      const given = next.shift() ?? answer(one);
+      if (given === 'hang') return;
+      response.writeHead(given.status ?? 200, { 'content-type': 'application/json', ...given.headers });
+      response.end(given.body === undefined ? '' : JSON.stringify(given.body));
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
+    received,
+    next,
+    close: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { request as httpRequest } from 'node:http';
+import type { ClientRequest } from 'node:http';
+import { request as httpsRequest } from 'node:https';
+import type { Clock } from '@countersign/runtime';
+import { AddressNotAllowedError, isPublicAddress, literalAddress, publicLookup } from './address.js';
+import type { Resolve } from './address.js';
+
+/** One POST to an endpoint that somebody else configured. */
+export interface PostRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+  /** From the first look-up to the head of the answer. */
+  readonly timeoutMs: number;
+  readonly allowPrivateNetwork: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** The head of the answer: its body is nobody's business. Messages name no secret of the url. */
+export type PostAnswer =
+  | { readonly status: 'answered'; readonly httpStatus: number; readonly retryAfterMs?: number }
+  | { readonly status: 'failed' | 'refused'; readonly message: string };
+
+/**
+ * Posts once. Follows no redirect (it could lead into the private network) and reuses no connection, so that each is made
+ * to an address that was checked.
+ */
+export function post(
+  request: PostRequest,
+  ports: { readonly clock: Clock; readonly resolve?: Resolve },
+): Promise<PostAnswer> {
+  const { url, allowPrivateNetwork, signal, timeoutMs } = request;
+  const literal = literalAddress(url);
+  if (!allowPrivateNetwork && literal !== undefined && !isPublicAddress(literal)) {
+    return Promise.resolve({ status: 'refused', message: 'the address is in a private network' });
+  }
+  if (signal.aborted) return Promise.resolve({ status: 'failed', message: 'given up before it was sent' });
+  return new Promise((resolve) => {
+    const posting = open(request, ports.resolve);
+    // Only the first ending counts: a destroyed request still tells of errors.
+    const end = (answer: PostAnswer): void => {
+      cancelTimeout();
+      signal.removeEventListener('abort', giveUp);
+      posting.destroy();
+      resolve(answer);
+    };
+    const fail = (message: string): void => end({ status: 'failed', message });
+    const giveUp = (): void => fail('given up: the notifier stops');
+    const cancelTimeout = ports.clock.setTimer(timeoutMs, () => fail(`no answer within ${String(timeoutMs)} ms`));
+    signal.addEventListener('abort', giveUp);
+    posting.on('error', (error: NodeJS.ErrnoException) => {
+      if (error instanceof AddressNotAllowedError) end({ status: 'refused', message: error.message });
+      else fail(error.code ?? 'the connection broke');
+    });
+    posting.once('close', () => fail('the connection closed before the answer'));
+    posting.once('response', ({ statusCode: httpStatus = 0, headers }) => {
+      const retryAfterMs = retryAfterMsOf(headers['retry-after'], ports.clock.now());
+      end({ status: 'answered', httpStatus, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) });
+    });
+    posting.end(request.body);
+  });
+}
+
+function open({ url, headers, body, allowPrivateNetwork }: PostRequest, resolve?: Resolve): ClientRequest {
+  const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
+  return send(url, {
+    method: 'POST',
+    agent: false,
+    headers: { ...headers, 'content-length': String(Buffer.byteLength(body)) },
+    ...(allowPrivateNetwork ? {} : { lookup: publicLookup(resolve) }),
+  });
+}
+
+const retryAfterMsMax = 86_400_000;
+
+/** `Retry-After` in milliseconds: seconds, or a date. */
+export function retryAfterMsOf(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - nowMs;
+  return Number.isFinite(ms) ? Math.min(Math.max(ms, 0), retryAfterMsMax) : undefined;
+}

@@ -1,0 +1,102 @@
+import { createSystemClock, Secret } from '@countersign/runtime';
+import { Webhook } from 'standardwebhooks';
+import { sampleNotice } from '../testing/notices.js';
+import { webhookSecret } from '../testing/opened.js';
+import { openVendorServer } from '../testing/vendor-server.js';
+import type { VendorServer } from '../testing/vendor-server.js';
+import type { Resolve } from './address.js';
+import { isPublicAddress } from './address.js';
+import { createWebhookChannel } from './webhook-channel.js';
+
+const { signal } = new AbortController();
+const clock = createSystemClock();
+let server: VendorServer;
+beforeEach(async () => {
+  server = await openVendorServer(() => ({ status: 200 }));
+});
+afterEach(async () => {
+  await server.close();
+});
+
+const channelOf = (
+  secret = webhookSecret,
+  change: { url?: string; allowPrivateNetwork?: boolean } = {},
+  resolve?: Resolve,
+) =>
+  createWebhookChannel(
+    { id: 'pager', type: 'webhook', url: server.url, secret: new Secret(secret), allowPrivateNetwork: true, ...change },
+    { clock, ...(resolve === undefined ? {} : { resolve }) },
+  );
+
+it("is verified by the standard's own library, and a changed byte is not", async () => {
+  await channelOf().send([sampleNotice()], { signal });
+  const [{ body, headers } = { body: '', headers: {} }] = server.received;
+  const verify = (text: string): unknown => new Webhook(webhookSecret).verify(text, headers as Record<string, string>);
+  expect(verify(body)).toMatchObject({
+    type: 'approval.requested',
+    timestamp: '2026-11-22T10:00:00.000Z',
+    data: { state: 'pending' },
+  });
+  expect(() => verify(body.replace('delete_file', 'delete_fily'))).toThrow();
+});
+
+it('signs with the old key and the new one while keys are changed', async () => {
+  const older = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
+  await channelOf(`${webhookSecret} ${older}`).send([sampleNotice()], { signal });
+  const [{ body, headers } = { body: '', headers: {} }] = server.received;
+  for (const one of [webhookSecret, older]) {
+    expect(() => new Webhook(one).verify(body, headers as Record<string, string>)).not.toThrow();
+  }
+});
+
+it.each([
+  [200, { status: 'delivered' }],
+  [299, { status: 'delivered' }],
+  [302, { status: 'failed', reason: 'the endpoint answers 302' }],
+  [410, { status: 'off' }],
+  [500, { status: 'failed' }],
+] as const)('takes %i for what it is', async (status, expected) => {
+  server.next.push({ status, headers: { location: `${server.url}/elsewhere` } });
+  expect(await channelOf().send([sampleNotice()], { signal })).toMatchObject(expected);
+  expect(server.received).toHaveLength(1);
+});
+
+it('tells for how long it was asked to wait', async () => {
+  server.next.push({ status: 429, headers: { 'retry-after': '7' } });
+  expect(await channelOf().send([sampleNotice()], { signal })).toMatchObject({ status: 'failed', retryAfterMs: 7000 });
+});
+
+it.each([
+  'http://127.0.0.1:1/',
+  'http://2130706433/',
+  'http://0177.0.0.1/',
+  'http://[::1]/',
+  'http://[::ffff:127.0.0.1]/',
+  'http://169.254.169.254/latest',
+  'http://[fd00:ec2::254]/',
+  'http://10.0.0.1/',
+])('does not go into the private network: %s', async (url) => {
+  const result = await channelOf(webhookSecret, { url, allowPrivateNetwork: false }).send([sampleNotice()], { signal });
+  expect(result).toMatchObject({ status: 'failed', reason: expect.stringContaining('private network') as string });
+});
+
+it('does not follow a name that is public when it is checked and private when it is used', async () => {
+  let asked = 0;
+  const rebinding: Resolve = (_name, _options, done) => {
+    asked += 1;
+    done(null, [{ address: asked === 1 ? '127.0.0.1' : '93.184.216.34', family: 4 }]);
+  };
+  const url = server.url.replace('127.0.0.1', 'rebind.example');
+  const result = await channelOf(webhookSecret, { url, allowPrivateNetwork: false }, rebinding).send([sampleNotice()], {
+    signal,
+  });
+  expect(result).toMatchObject({ status: 'failed', reason: expect.stringContaining('private network') as string });
+  expect(server.received).toHaveLength(0);
+});
+
+it('knows public addresses', () => {
+  expect(['93.184.216.34', '2606:2800:220:1::1'].every(isPublicAddress)).toBe(true);
+  expect(['100.64.0.1', '224.0.0.1', '0.0.0.0', '::', '64:ff9b::7f00:1', '168.63.129.16'].some(isPublicAddress)).toBe(
+    false,
+  );
+});

@@ -1,0 +1,70 @@
+import { hash } from 'node:crypto';
+import type { Clock, Secret } from '@countersign/runtime';
+import { Webhook } from 'standardwebhooks';
+import type { Channel, Notice, SendResult } from '../channel.js';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import type { Resolve } from './address.js';
+import { post } from './post.js';
+
+export interface WebhookPorts {
+  readonly clock: Clock;
+  /** Default: the system's. */
+  readonly resolve?: Resolve;
+}
+
+const timeoutMs = 10_000;
+
+/**
+ * Posts Standard Webhooks 1.0 messages. A secret may be several ones with blanks between, the newest first: each signs,
+ * so that the receiver can change to the new one whenever it likes.
+ */
+export function createWebhookChannel(config: ChannelConfigOf<'webhook'>, ports: WebhookPorts): Channel {
+  const signers = signersOf(config.secret);
+  const url = new URL(config.url);
+  return {
+    id: config.id,
+    type: 'webhook',
+    addressing: 'shared',
+    // An address may have a secret in it.
+    endpoint: hash('sha256', url.href, 'hex').slice(0, 16),
+    gatherMs: 0,
+    tellsOutcomeBelow: false,
+    send: async ([notice], { signal }) => {
+      const body = JSON.stringify(bodyOf(notice));
+      const sentAt = new Date(ports.clock.now());
+      const headers = {
+        'content-type': 'application/json',
+        'user-agent': 'countersign-notifier',
+        'webhook-id': notice.messageId,
+        'webhook-timestamp': String(Math.floor(sentAt.getTime() / 1000)),
+        'webhook-signature': signers.map((signer) => signer.sign(notice.messageId, sentAt, body)).join(' '),
+      };
+      const { allowPrivateNetwork } = config;
+      return toResult(await post({ url, headers, body, timeoutMs, allowPrivateNetwork, signal }, ports));
+    },
+  };
+}
+
+/** `whsec_` and base64, as the standard writes secrets; any other text is taken as the bytes of the key. */
+function signersOf(secret: Secret): readonly Webhook[] {
+  return secret
+    .reveal()
+    .split(/\s+/)
+    .map((one) => (one.startsWith('whsec_') ? new Webhook(one) : new Webhook(one, { format: 'raw' })));
+}
+
+function bodyOf({ kind, nth, call, approval, at }: Notice): object {
+  const isOutcome = kind === 'succeeded' || kind === 'failed' || kind === 'unknown' || kind === 'blocked';
+  const type = isOutcome ? `toolcall.${kind}` : `approval.${kind}`;
+  const data = isOutcome || approval === null ? call : approval;
+  return { type, timestamp: at, data: nth === 0 ? data : { ...data, nth } };
+}
+
+function toResult(answer: Awaited<ReturnType<typeof post>>): SendResult {
+  if (answer.status !== 'answered') return { status: 'failed', reason: answer.message };
+  const { httpStatus, retryAfterMs } = answer;
+  if (httpStatus >= 200 && httpStatus < 300) return { status: 'delivered', messageRef: null };
+  if (httpStatus === 410) return { status: 'off', reason: 'the endpoint answers 410 Gone: it wants no more' };
+  const reason = `the endpoint answers ${String(httpStatus)}`;
+  return { status: 'failed', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
+}

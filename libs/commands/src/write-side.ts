@@ -1,0 +1,37 @@
+import { toolCallDecider } from '@countersign/domain';
+import { createCommandHandler } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { createPolicies } from '@countersign/policy';
+import type { PolicyContent } from '@countersign/policy';
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import { createArgumentSchemas } from './argument-schema.js';
+import { createCommands } from './commands.js';
+import type { Commands } from './commands.js';
+import type { ServiceTools } from './ports.js';
+
+/** What a process that writes to the ledger brings. */
+export interface WriteSidePorts {
+  readonly store: EventStore;
+  /** Null: the built-in policy. */
+  readonly policy: PolicyContent | null;
+  readonly tools: ServiceTools;
+  readonly clock: Clock;
+  readonly ids: Ids;
+  readonly log: Log;
+}
+
+/** How many folded streams are kept: calls in the middle of their life, some kilobytes each. */
+const cacheSize = 1024;
+
+/** The commands over an event store: what every process that writes has inside, standalone or one role of many. */
+export function createWriteSide({ store, policy, tools, clock, ids, log }: WriteSidePorts): Commands {
+  return createCommands({
+    handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize }),
+    policies: createPolicies(policy === null ? [] : [policy]),
+    tools,
+    schemas: createArgumentSchemas(),
+    clock,
+    ids,
+    log,
+  });
+}

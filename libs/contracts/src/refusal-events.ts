@@ -1,0 +1,23 @@
+import { z } from 'zod';
+
+/** A request from the requests topic that was understood and not carried out. */
+export const requestRefusedSchema = z.strictObject({
+  /** The `ce_id` of the request. */
+  requestId: z.string(),
+  /** One of the stable codes; a string, so that a newer ledger may say more. */
+  code: z.string(),
+  detail: z.string(),
+  /** The calls that the request spoke of; empty when it was refused before it was read. */
+  toolCallIds: z.array(z.string()),
+});
+
+/** Events of a tenant's refused requests, `refusals-<tenant>`. */
+export interface RefusalEvent {
+  readonly type: 'RequestRefused';
+  readonly data: z.infer<typeof requestRefusedSchema>;
+}
+
+/** The stream of a tenant's refused requests. */
+export function refusalsStream(tenant: string): string {
+  return `refusals-${tenant}`;
+}

@@ -1,0 +1,54 @@
+import type { Clock, Log } from '@countersign/runtime';
+import { describeError } from '../failure.js';
+import type { Generation } from './generation.js';
+
+export interface CommitsOptions {
+  /** The generation of now: of an earlier one nothing is committed. */
+  readonly generation: () => Pick<Generation, 'commit'>;
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** What is done is committed beside the loop, at most this often: a broker takes 6 ms for each commit. */
+const commitEveryMs = 200;
+
+/** The commits of one session, one after the other; none that fails is a failure of the messages. */
+export class Commits {
+  readonly #options: CommitsOptions;
+  #cancel: (() => void) | undefined;
+  #running = Promise.resolve();
+  #ended = false;
+
+  constructor(options: CommitsOptions) {
+    this.#options = options;
+  }
+
+  /** Something more is done: it is committed soon. */
+  readonly later = (): void => {
+    if (this.#cancel !== undefined || this.#ended) return;
+    this.#cancel = this.#options.clock.setTimer(commitEveryMs, () => {
+      this.#cancel = undefined;
+      this.#running = this.#running.then(() => this.now());
+    });
+  };
+
+  /** Commits at once; never rejects. */
+  async now(): Promise<void> {
+    const { generation, log } = this.#options;
+    try {
+      await generation().commit();
+    } catch (error) {
+      // At worst the messages come again.
+      log.debug({ error }, `the progress was not committed: ${describeError(error)}`);
+      this.later();
+    }
+  }
+
+  /** Commits for the last time. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#cancel?.();
+    await this.#running;
+    await this.now();
+  }
+}

@@ -1,0 +1,6 @@
+export { BusUnavailableError, MessageTooLargeError, TopicsMissingError } from './bus-errors.js';
+export type { KafkaConnection } from './kafka-client.js';
+export type { CreateTopicsOptions, KafkaTopics, TopicDescription } from './kafka-topics.js';
+export { openKafka } from './open-kafka.js';
+export type { KafkaBus, KafkaHealth, KafkaOptions } from './open-kafka.js';
+export { ConsumerStalledError } from './stall.js';

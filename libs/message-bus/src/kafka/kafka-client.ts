@@ -1,0 +1,79 @@
+import { Kafka, logLevel } from 'kafkajs';
+import type { Admin, ISocketFactory, LogEntry, RetryOptions, SASLOptions } from 'kafkajs';
+import type { Log } from '@countersign/runtime';
+
+/** How a process reaches its brokers. */
+export interface KafkaConnection {
+  /** `host:port` of some brokers; the others are found through them. */
+  readonly brokers: readonly string[];
+  /** Names the process in the brokers' logs and quotas. */
+  readonly clientId: string;
+  /** TLS: `true`, or with certificates as PEM. */
+  readonly ssl?: boolean | { readonly ca?: string; readonly cert?: string; readonly key?: string };
+  readonly sasl?: {
+    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
+    readonly username: string;
+    readonly password: string;
+  };
+  /** Opens a connection, such as through a proxy. Default: straight. */
+  readonly socketFactory?: ISocketFactory;
+}
+
+/** All of it is written out: the client's own defaults are others when NODE_ENV is `test`. */
+const retry = {
+  initialRetryTime: 100,
+  multiplier: 2,
+  factor: 0.2,
+  maxRetryTime: 2_000,
+  retries: 6,
+  // A consumer that crashed is opened anew by the subscription, which then also tells that it is interrupted.
+  restartOnFailure: () => Promise.resolve(false),
+} satisfies RetryOptions;
+
+/** What tries for about so long: a consumer that gives up leaves a dead member behind, for which its group waits. */
+export const patient = (patienceMs: number): RetryOptions => ({
+  ...retry,
+  retries: Math.max(1, Math.ceil(patienceMs / retry.maxRetryTime)),
+});
+
+/** The vendor's client, which logs into ours. It tries for about ten seconds, unless told otherwise. */
+export function createKafkaClient(connection: KafkaConnection, log: Log, retries: RetryOptions = retry): Kafka {
+  const { brokers, clientId, ssl, sasl, socketFactory } = connection;
+  return new Kafka({
+    brokers: [...brokers],
+    clientId,
+    ...(ssl === undefined ? {} : { ssl }),
+    ...(sasl === undefined ? {} : { sasl: sasl as SASLOptions }),
+    ...(socketFactory === undefined ? {} : { socketFactory }),
+    connectionTimeout: 3_000,
+    requestTimeout: 15_000,
+    retry: retries,
+    logLevel: logLevel.INFO,
+    logCreator: () => (entry) => write(log, entry),
+  });
+}
+
+/** Runs one piece of administration on a connection of its own: one that is kept would be stale after an outage. */
+export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
+  const admin = kafka.admin();
+  try {
+    await admin.connect();
+    return await work(admin);
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+/** What the client calls an error is mostly one try of several: whoever gives up logs that as an error, once. */
+function write(
+  log: Log,
+  { level, namespace, log: { message, error, stack: _stack, timestamp: _at, ...rest } }: LogEntry,
+): void {
+  const fields = {
+    ...rest,
+    from: `kafkajs ${namespace}`.trimEnd(),
+    ...(error === undefined ? {} : { detail: error as unknown }),
+  };
+  if (level === logLevel.ERROR || level === logLevel.WARN) log.warn(fields, message);
+  else log.debug(fields, message);
+}

@@ -1,0 +1,138 @@
+import type { Kafka } from 'kafkajs';
+import { sleep } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import { Dispatcher } from '../dispatcher.js';
+import { describeError } from '../failure.js';
+import { PoisonMessageError } from '../message-bus.js';
+import type { Delivery, Message, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
+import { mayPass, TopicsMissingError } from './bus-errors.js';
+import { toLetterHeaders } from './dead-letter-headers.js';
+import { KafkaMessage } from './kafka-message.js';
+import type { KafkaSender } from './kafka-publisher.js';
+import { KafkaSession } from './kafka-session.js';
+import type { KafkaTopics } from './kafka-topics.js';
+import { farewellMsMax, orAborted } from './patience.js';
+
+export interface KafkaSubscriptionOptions {
+  readonly consumer: SubscribeOptions;
+  readonly kafka: Kafka;
+  /** A client for consumers, which waits longer for brokers that do not answer. */
+  readonly consuming: Kafka;
+  readonly topics: Pick<KafkaTopics, 'missing' | 'names'>;
+  readonly sender: KafkaSender;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly sessionTimeoutMs: number;
+  readonly stallAfterMs: number;
+  readonly onFatal: (error: Error) => void;
+  readonly onStopped: () => void;
+}
+
+const reopenAfterMs = 1_000;
+
+/** One consumer group's member at work: sessions with Kafka one after the other in front, one dispatcher behind. */
+export class KafkaSubscription implements Subscription {
+  readonly #options: KafkaSubscriptionOptions;
+  readonly #dispatcher: Dispatcher;
+  readonly #stop = new AbortController();
+  /** Aborts when the brokers had their time to take what is being put aside. */
+  readonly #overdue = new AbortController();
+  readonly #running: Promise<void>;
+  #session: KafkaSession | undefined;
+  #interruption: string | undefined = 'it has not joined its group yet';
+  #stopping: Promise<void> | undefined;
+
+  constructor(options: KafkaSubscriptionOptions) {
+    const { consumer, clock, log } = options;
+    this.#options = options;
+    this.#dispatcher = new Dispatcher({
+      consumer: { ...consumer, onMessage: (message, delivery) => this.#handle(message, delivery) },
+      park: async (message, failure) => {
+        if (!(message instanceof KafkaMessage) || message.isRevoked) return;
+        const { group } = consumer;
+        const headers = toLetterHeaders(message, group, failure, new Date(clock.now()).toISOString());
+        const { key, value } = message.received;
+        const sent = options.sender.send(options.topics.names.deadLetters, [{ key, value, headers }]);
+        await orAborted(sent, this.#overdue.signal);
+      },
+      clock,
+      log,
+    });
+    this.#running = this.#run();
+  }
+
+  readonly status = (): SubscriptionStatus => {
+    const inFlight = this.#dispatcher.inFlight;
+    if (this.#stopping !== undefined) return { state: 'stopped', inFlight };
+    const why = this.#interruption ?? this.#session?.silence ?? this.#dispatcher.stuck;
+    return why === undefined ? { state: 'running', inFlight } : { state: 'interrupted', why, inFlight };
+  };
+
+  readonly stop = (): Promise<void> => (this.#stopping ??= this.#drain());
+
+  /** What was revoked is not begun, for somebody else has it; what comes again of a key waits until its first try ended. */
+  #handle(message: Message, delivery: Delivery): void | Promise<void> {
+    if (!(message instanceof KafkaMessage) || message.isRevoked) return undefined;
+    if (message.isTombstone) throw new PoisonMessageError('malformed', 'a message without a value');
+    return this.#options.consumer.onMessage(message, delivery);
+  }
+
+  async #run(): Promise<void> {
+    const { clock } = this.#options;
+    while (!this.#stop.signal.aborted) {
+      try {
+        await this.#consume();
+      } catch (error) {
+        this.#interrupted(error);
+      }
+      await sleep(clock, reopenAfterMs, this.#stop.signal);
+    }
+  }
+
+  async #consume(): Promise<void> {
+    const { consumer, topics } = this.#options;
+    const asked = topics.missing([...consumer.topics, topics.names.deadLetters]);
+    const missing = await orAborted(asked, this.#stop.signal);
+    if (missing.length > 0) throw new TopicsMissingError(missing);
+    if (this.#stop.signal.aborted) return;
+    const session = new KafkaSession({
+      ...this.#options,
+      group: consumer.group,
+      topics: consumer.topics,
+      types: consumer.types === undefined ? undefined : new Set(consumer.types),
+      dispatcher: this.#dispatcher,
+      onJoined: () => {
+        this.#interruption = undefined;
+      },
+    });
+    this.#session = session;
+    try {
+      await session.run(this.#stop.signal);
+      // Stopped: what runs may end first, and its progress is committed.
+      await this.#dispatcher.stop();
+    } finally {
+      this.#session = undefined;
+      await session.close();
+    }
+  }
+
+  #interrupted(error: unknown): void {
+    if (this.#stop.signal.aborted) return;
+    const { log, onFatal } = this.#options;
+    const why = describeError(error);
+    if (why !== this.#interruption) log.warn({ error }, `interrupted, it is tried again: ${why}`);
+    this.#interruption = why;
+    if (!mayPass(error)) onFatal(error instanceof Error ? error : new Error(why));
+  }
+
+  async #drain(): Promise<void> {
+    this.#session?.pause();
+    const idle = this.#dispatcher.stop();
+    this.#stop.abort(new Error('the subscription is stopped'));
+    const cancel = this.#options.clock.setTimer(farewellMsMax, () => this.#overdue.abort(new Error('no time is left')));
+    await idle;
+    cancel();
+    await this.#running;
+    this.#options.onStopped();
+  }
+}

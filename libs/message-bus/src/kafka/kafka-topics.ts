@@ -1,0 +1,117 @@
+import kafkajs from 'kafkajs';
+import type { Kafka } from 'kafkajs';
+import type { TopicNames } from '../topics.js';
+import { toBusError } from './bus-errors.js';
+import { withAdmin } from './kafka-client.js';
+
+export interface CreateTopicsOptions {
+  /** Of the requests and events topics: how many processes can share the work. Can be raised later, never lowered. */
+  readonly partitions: number;
+  /** On how many brokers each message is kept. */
+  readonly replication: number;
+  /** How long messages are kept. The event store is the truth, so this is how long a consumer may be away. Default 14 days. */
+  readonly retentionMs?: number;
+}
+
+export interface TopicDescription {
+  readonly topic: string;
+  readonly exists: boolean;
+  readonly partitions: number;
+  readonly replication: number;
+  /** Undefined where the process may not ask for it. */
+  readonly retentionMs?: number;
+  readonly minInSyncReplicas?: number;
+}
+
+/** The topics of one installation. */
+export interface KafkaTopics {
+  readonly names: TopicNames;
+  /** Makes those that are missing and leaves the others as they are. Answers which it made. */
+  readonly create: (options: CreateTopicsOptions) => Promise<readonly string[]>;
+  readonly describe: () => Promise<readonly TopicDescription[]>;
+  /** Which of the given ones, default all three, are not there. @throws BusUnavailableError */
+  readonly missing: (topics?: readonly string[]) => Promise<readonly string[]>;
+}
+
+const dayMs = 86_400_000;
+/** An output may be 4 MiB, and its event carries some more. */
+const messageBytesMax = 8 * 1024 * 1024;
+/** A dead letter is the message, and says besides why, whence and for whom it was put aside. */
+const letterBytesMax = messageBytesMax + 1024 * 1024;
+
+export function createKafkaTopics(kafka: Kafka, names: TopicNames): KafkaTopics {
+  const all = [names.requests, names.events, names.deadLetters];
+  const missing = async (topics: readonly string[] = all): Promise<readonly string[]> => {
+    try {
+      const there = new Set(await withAdmin(kafka, (admin) => admin.listTopics()));
+      return topics.filter((topic) => !there.has(topic));
+    } catch (error) {
+      throw toBusError(error, 'Kafka cannot be asked for its topics');
+    }
+  };
+  return {
+    names,
+    missing,
+    create: async ({ partitions, replication, retentionMs = 14 * dayMs }) => {
+      const wanted = await missing();
+      const topics = wanted.map((topic) => ({
+        topic,
+        // One partition: the letters have one order, and there are few of them.
+        numPartitions: topic === names.deadLetters ? 1 : partitions,
+        replicationFactor: replication,
+        configEntries: [
+          { name: 'cleanup.policy', value: 'delete' },
+          { name: 'retention.ms', value: String(retentionMs) },
+          { name: 'min.insync.replicas', value: String(Math.max(1, replication - 1)) },
+          { name: 'max.message.bytes', value: String(topic === names.deadLetters ? letterBytesMax : messageBytesMax) },
+          // Whatever a sender compresses with: consumers need not know it, and nothing grows when it is put aside.
+          { name: 'compression.type', value: 'uncompressed' },
+        ],
+      }));
+      try {
+        if (topics.length > 0) await withAdmin(kafka, (admin) => admin.createTopics({ topics, waitForLeaders: true }));
+      } catch (error) {
+        throw toBusError(error, 'the topics cannot be created');
+      }
+      return wanted;
+    },
+    describe: async () => {
+      const absent = new Set(await missing());
+      const described = await describe(
+        kafka,
+        all.filter((topic) => !absent.has(topic)),
+      );
+      return all.map(
+        (topic) =>
+          described.find((each) => each.topic === topic) ?? { topic, exists: false, partitions: 0, replication: 0 },
+      );
+    },
+  };
+}
+
+async function describe(kafka: Kafka, topics: string[]): Promise<readonly TopicDescription[]> {
+  if (topics.length === 0) return [];
+  return withAdmin(kafka, async (admin) => {
+    const metadata = await admin.fetchTopicMetadata({ topics });
+    const resources = topics.map((name) => ({
+      // Not among the names that Node finds in the client's module.
+      type: kafkajs.ConfigResourceTypes.TOPIC,
+      name,
+      configNames: ['retention.ms', 'min.insync.replicas'],
+    }));
+    const configs = await admin.describeConfigs({ resources, includeSynonyms: false });
+    return metadata.topics.map(({ name, partitions }) => {
+      const entries = configs.resources.find(({ resourceName }) => resourceName === name)?.configEntries ?? [];
+      const numberOf = (setting: string): number =>
+        Number(entries.find((each) => each.configName === setting)?.configValue);
+      return {
+        topic: name,
+        exists: true,
+        partitions: partitions.length,
+        replication: Math.min(...partitions.map(({ replicas }) => replicas.length)),
+        retentionMs: numberOf('retention.ms'),
+        minInSyncReplicas: numberOf('min.insync.replicas'),
+      };
+    });
+  });
+}

@@ -1,0 +1,140 @@
+import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { MessageBus, MessagePublisher, SubscriptionStatus } from '../message-bus.js';
+import { topicNames } from '../topics.js';
+import { describeError } from '../failure.js';
+import { TopicsMissingError } from './bus-errors.js';
+import { createKafkaClient, patient } from './kafka-client.js';
+import type { KafkaConnection } from './kafka-client.js';
+import type { ExclusiveProgress } from '../exclusive-progress.js';
+import { createKafkaDeadLetters } from './kafka-dead-letters.js';
+import { createKafkaExclusiveProgress } from './kafka-exclusive-progress.js';
+import { createKafkaPublisher, createKafkaSender } from './kafka-publisher.js';
+import { KafkaSubscription } from './kafka-subscription.js';
+import { createKafkaTopics } from './kafka-topics.js';
+import type { KafkaTopics } from './kafka-topics.js';
+
+export interface KafkaOptions extends KafkaConnection {
+  /** Default `countersign`. */
+  readonly topicPrefix?: string;
+  readonly clock: Clock;
+  readonly ids: Pick<Ids, 'uuid'>;
+  readonly log: Log;
+  /**
+   * Something failed that no further try of this process helps against, such as credentials that are refused or a consumer
+   * that stands still: the process should end and be started anew. The bus tries again all the same.
+   */
+  readonly onFatal?: (error: Error) => void;
+  /** A member that was not heard for so long is taken for dead. Default 30,000. */
+  readonly sessionTimeoutMs?: number;
+  /**
+   * How long a consumer waits for brokers that are away before it begins anew, as another member, for which its group
+   * then waits a whole session. Default 300,000.
+   */
+  readonly patienceMs?: number;
+  /** Messages wait, there is room, and none comes for so long: fatal. Default 180,000. */
+  readonly stallAfterMs?: number;
+}
+
+/** Whether the bus works, for `/readyz`. */
+export interface KafkaHealth {
+  readonly state: 'running' | 'interrupted';
+  /** Why not, with the remedy where there is one. */
+  readonly why?: string;
+  /** By group. */
+  readonly subscriptions: Readonly<Record<string, SubscriptionStatus>>;
+}
+
+/** Kafka as this process has it. */
+export interface KafkaBus {
+  readonly bus: MessageBus;
+  readonly publisher: MessagePublisher;
+  readonly topics: KafkaTopics;
+  /**
+   * One active process of those that name this group; not a group that is subscribed.
+   * `sessionTimeoutMs`: after so long without a sign of life it is replaced. Default 8,000.
+   */
+  readonly exclusiveProgress: (group: string, options?: { readonly sessionTimeoutMs?: number }) => ExclusiveProgress;
+  /** What this process last knew of its subscriptions; asks nobody. */
+  readonly status: () => KafkaHealth;
+  /** Asks the brokers: reachable, and every topic there? Never rejects. */
+  readonly health: () => Promise<KafkaHealth>;
+  /** Stops every subscription, sends what is being sent, disconnects: brokers that do not answer get a few seconds. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The message bus on Kafka. Connects when it is first used; while brokers or topics are missing it waits, says so in
+ * `status`, and begins by itself once they are there.
+ *
+ * Progress is committed at most 200 ms late, and at a rebalance and a stop. After a kill or a rebalance the last messages
+ * come again; a partition's first deliveries keep the order of a key, and nothing is committed that was not handled.
+ *
+ * A handler that runs while its partition is taken away is not stopped, and what it does counts for nothing here: the
+ * new owner repeats its message, perhaps at the same moment. Within one process a key's handlers never overlap; across
+ * two they may, for as long as one handler takes, so handlers MUST bear a repeat that runs beside the first try.
+ * @example
+ * const kafka = openKafka({ brokers: ['127.0.0.1:9092'], clientId: 'ledger', clock, ids, log });
+ * kafka.bus.subscribe({ group: 'countersign-ledger', topics: [kafka.topics.names.requests], onMessage });
+ */
+export function openKafka(options: KafkaOptions): KafkaBus {
+  const { clock, ids, log, topicPrefix, sessionTimeoutMs = 30_000, stallAfterMs = 180_000 } = options;
+  const { patienceMs = 300_000 } = options;
+  const kafka = createKafkaClient(options, log);
+  const consuming = createKafkaClient(options, log, patient(patienceMs));
+  const topics = createKafkaTopics(kafka, topicNames(topicPrefix));
+  const sender = createKafkaSender(kafka, topics, clock);
+  const served = new Map<string, KafkaSubscription>();
+  const exclusive: { readonly leave: () => Promise<void> }[] = [];
+  const closed = new AbortController();
+  const onFatal = (error: Error): void => {
+    log.error({ error }, `Kafka needs this process to start anew: ${describeError(error)}`);
+    options.onFatal?.(error);
+  };
+  const bus: MessageBus = {
+    subscribe: (consumer) => {
+      const { group } = consumer;
+      if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);
+      const onStopped = (): void => void served.delete(group);
+      const own = { clock, log: log.child({ group }), sessionTimeoutMs, stallAfterMs, onFatal, onStopped };
+      const subscription = new KafkaSubscription({ consumer, kafka, consuming, topics, sender, ...own });
+      served.set(group, subscription);
+      return subscription;
+    },
+    deadLetters: createKafkaDeadLetters({ kafka, topics, sender, ids }),
+    close: async () => {
+      await Promise.all([...served.values()].map((subscription) => subscription.stop()));
+    },
+  };
+  const status = (): KafkaHealth => {
+    const subscriptions = Object.fromEntries([...served].map(([group, each]) => [group, each.status()]));
+    const [group, troubled] = Object.entries(subscriptions).find(([, { state }]) => state === 'interrupted') ?? [];
+    if (troubled === undefined) return { state: 'running', subscriptions };
+    return { state: 'interrupted', why: `${group ?? ''}: ${troubled.why ?? ''}`, subscriptions };
+  };
+  return {
+    bus,
+    publisher: createKafkaPublisher(sender),
+    topics,
+    exclusiveProgress: (group, { sessionTimeoutMs: afterMs = 8_000 } = {}) => {
+      const own = { group, topic: topics.names.events, sessionTimeoutMs: afterMs, log: log.child({ group }) };
+      const progress = createKafkaExclusiveProgress({ kafka, topics, clock, closed: closed.signal, ...own });
+      exclusive.push(progress);
+      return progress;
+    },
+    status,
+    health: async () => {
+      try {
+        const missing = await topics.missing();
+        if (missing.length > 0) throw new TopicsMissingError(missing);
+        return status();
+      } catch (error) {
+        return { ...status(), state: 'interrupted', why: error instanceof Error ? error.message : String(error) };
+      }
+    },
+    close: async () => {
+      closed.abort(new Error('the bus is closed'));
+      // What is put aside while subscriptions stop still needs the sender.
+      await Promise.all([bus.close().then(sender.close), ...exclusive.map((each) => each.leave())]);
+    },
+  };
+}

@@ -1,0 +1,28 @@
+import { sleep } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
+
+/** How long brokers that do not answer may hold up one step of the end of a process. */
+export const farewellMsMax = 3_000;
+
+/** Waits for something, but no longer than so many ms; it then goes on unheard. @throws what it throws by then */
+export async function atMost(clock: Clock, timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  const over = new AbortController();
+  try {
+    await Promise.race([work, sleep(clock, timeoutMs, over.signal)]);
+  } finally {
+    over.abort();
+  }
+}
+
+/** What something resolves with. @throws the signal's reason when that aborts first; the work then goes on unheard */
+export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const aborted = Promise.withResolvers<never>();
+  const abort = (): void => aborted.reject(signal.reason);
+  if (signal.aborted) abort();
+  signal.addEventListener('abort', abort, { once: true });
+  try {
+    return await Promise.race([work, aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
+}

@@ -1,0 +1,46 @@
+// An agent that asks by messages: requests go to Kafka, what people decide comes back on the events topic.
+import { readFileSync, unlinkSync } from 'node:fs';
+import { createWorker, gateTool, type Step, type StepOutcome } from '@countersign/worker-sdk';
+import { z } from 'zod';
+
+const deleteFile = gateTool({
+  name: 'delete_file',
+  inputSchema: z.strictObject({ path: z.string() }),
+  needsApproval: true,
+  execute: ({ path }) => {
+    unlinkSync(path);
+    return { deleted: path };
+  },
+});
+
+const worker = createWorker({
+  kafka: { brokers: ['127.0.0.1:9092'] },
+  url: 'http://127.0.0.1:7400',
+  token: process.env['AGENT_TOKEN'] ?? '',
+  resolverToken: process.env['WORKER_TOKEN'] ?? '',
+  agentId: 'agent',
+  tools: [deleteFile],
+});
+
+/** The same with a key that the operator has registered, over TLS, signed in with a password. */
+export const signing = createWorker({
+  kafka: {
+    brokers: ['kafka-1.example.com:9093', 'kafka-2.example.com:9093'],
+    ssl: { ca: readFileSync('ca.pem') },
+    sasl: { mechanism: 'scram-sha-512', username: 'agent', password: process.env['KAFKA_PASSWORD'] ?? '' },
+    signing: { kid: 'agent-2026', privateKey: readFileSync('agent-2026.pem', 'utf8') },
+  },
+  url: 'https://countersign.example.com',
+  token: process.env['AGENT_TOKEN'] ?? '',
+  agentId: 'agent',
+  tools: [deleteFile],
+});
+
+/** Runs one step of the agent to its end. */
+export async function runStep(step: Step): Promise<StepOutcome> {
+  try {
+    return await worker.run(step);
+  } finally {
+    await worker.close();
+  }
+}

@@ -1,0 +1,190 @@
+// The only file that loads kafkajs: imported when a worker was given `kafka`, and not before.
+import { randomUUID } from 'node:crypto';
+import { Kafka, logLevel, Partitioners, type Consumer, type IHeaders, type KafkaMessage, type LogEntry } from 'kafkajs';
+import { backoffMs } from '../backoff.js';
+import { sleep, type WorkerClock } from '../clock.js';
+import { CountersignError, messageOf } from '../errors.js';
+import type { WorkerLog } from '../log.js';
+import type { KafkaOptions } from './options.js';
+import type { HeardMessage, RequestFeed } from './request-feed.js';
+
+/** A request as a message. */
+export interface RequestMessage {
+  readonly key: string;
+  readonly value: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** The two topics, from a worker's side. */
+export interface KafkaConnection {
+  /** Resolves when all replicas in sync have it. Rejects with what kafkajs says. */
+  readonly publish: (message: RequestMessage) => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** What a connection is made with. */
+export interface ConnectOptions {
+  readonly kafka: KafkaOptions;
+  readonly feed: Pick<RequestFeed, 'hear' | 'gap'>;
+  readonly clock: WorkerClock;
+  readonly random: () => number;
+  readonly log: WorkerLog;
+}
+
+/** A stopped fetch is waited for when the consumer leaves, so it must not be a long one. */
+const fetchWaitMs = 1000;
+const againBackoff = { firstMs: 500, maxMs: 10_000 } as const;
+
+/**
+ * Connects a producer to the requests topic and a consumer to the events topic. When it resolves, nothing that is
+ * published from then on is missed: the consumer starts at where the topic ended before.
+ *
+ * The consumer is alone in a group of its own and commits nothing, so that the brokers forget the group with it. After a
+ * crash it is in another one: in the old one it would wait until it is itself taken for dead.
+ * @throws CountersignError `not-found` when a topic is missing.
+ */
+export async function connectKafka(options: ConnectOptions): Promise<KafkaConnection> {
+  const { topicPrefix = 'countersign' } = options.kafka;
+  const topics = { requests: `${topicPrefix}.requests.v1`, events: `${topicPrefix}.events.v1` };
+  const kafka = kafkaOf(options.kafka, options.log);
+  const positions = await endOf(kafka, topics);
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: Partitioners.DefaultPartitioner,
+    retry: { retries: 5 },
+  });
+  await producer.connect();
+  const listener = createListener(kafka, topics.events, `${topicPrefix}.worker`, positions, options);
+  await listener.start();
+  return {
+    publish: async ({ key, value, headers }) => {
+      await producer.send({ topic: topics.requests, acks: -1, messages: [{ key, value, headers }] });
+    },
+    close: async () => {
+      await Promise.allSettled([listener.stop(), producer.disconnect()]);
+    },
+  };
+}
+
+function kafkaOf({ brokers, clientId, ssl, sasl }: KafkaOptions, log: WorkerLog): Kafka {
+  return new Kafka({
+    brokers: [...brokers],
+    clientId: clientId ?? 'countersign-worker',
+    ...(ssl === undefined ? {} : { ssl: ssl as boolean }),
+    ...(sasl === undefined ? {} : { sasl: sasl as { mechanism: 'plain'; username: string; password: string } }),
+    logLevel: logLevel.ERROR,
+    logCreator: () => (entry: LogEntry) => {
+      log.warn({ from: 'kafkajs', namespace: entry.namespace, error: entry.log['error'] }, entry.log.message);
+    },
+  });
+}
+
+/** Where the events topic ends now, by partition; proves on the way that both topics are there. */
+async function endOf(
+  kafka: Kafka,
+  topics: { readonly requests: string; readonly events: string },
+): Promise<Map<number, string>> {
+  const admin = kafka.admin({ retry: { retries: 3 } });
+  await admin.connect();
+  try {
+    const known = await admin.listTopics();
+    const missing = Object.values(topics).filter((topic) => !known.includes(topic));
+    if (missing.length > 0) {
+      const message = `there is no topic ${missing.join(', ')}: is the prefix right? \`countersign topics create\` makes them`;
+      throw new CountersignError({ code: 'not-found', message });
+    }
+    const ends = await admin.fetchTopicOffsets(topics.events);
+    return new Map(ends.map(({ partition, high }) => [partition, high]));
+  } finally {
+    await admin.disconnect();
+  }
+}
+
+interface Listener {
+  readonly start: () => Promise<void>;
+  readonly stop: () => Promise<void>;
+}
+
+/** Consumes from `positions` on, which it keeps: after a loss of its place in the group it goes on from there. */
+function createListener(
+  kafka: Kafka,
+  topic: string,
+  groupPrefix: string,
+  positions: Map<number, string>,
+  { feed, clock, random, log }: ConnectOptions,
+): Listener {
+  const stopped = new AbortController();
+  let consumer: Consumer | undefined;
+  let failures = 0;
+
+  const begin = async (): Promise<void> => {
+    const groupId = `${groupPrefix}.${randomUUID()}`;
+    const own = kafka.consumer({
+      groupId,
+      allowAutoTopicCreation: false,
+      maxWaitTimeInMs: fetchWaitMs,
+      // Else kafkajs begins again by itself, even for a worker that was closed meanwhile.
+      retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
+    });
+    consumer = own;
+    own.on(own.events.GROUP_JOIN, () => {
+      failures = 0;
+      // Nothing is committed, so that kafkajs would start at the beginning again after each rejoin.
+      for (const [partition, offset] of positions) own.seek({ topic, partition, offset });
+      feed.gap();
+    });
+    own.on(own.events.CRASH, ({ payload }) => {
+      log.warn({ error: payload.error.message, groupId }, 'the events topic cannot be heard for a while');
+      if (!isStopped()) void beginAgain();
+    });
+    await own.connect();
+    // From the beginning: what a partition that is added later has before this worker knows of it counts too.
+    await own.subscribe({ topic, fromBeginning: true });
+    await own.run({
+      autoCommit: false,
+      eachBatch: async ({ batch }) => {
+        for (const message of batch.messages) feed.hear(heard(message));
+        positions.set(batch.partition, String(BigInt(batch.lastOffset()) + 1n));
+      },
+    });
+  };
+  const isStopped = (): boolean => stopped.signal.aborted;
+  const end = async (): Promise<void> => {
+    await consumer?.disconnect().catch(() => undefined);
+  };
+  const beginAgain = async (): Promise<void> => {
+    await end();
+    while (!isStopped()) {
+      try {
+        failures += 1;
+        await sleep(clock, backoffMs(failures, random, againBackoff), stopped.signal);
+        await begin();
+        if (isStopped()) await end();
+        return;
+      } catch (error) {
+        if (!isStopped()) log.warn({ error: messageOf(error) }, 'the events topic cannot be heard yet');
+        await end();
+      }
+    }
+  };
+  return {
+    start: begin,
+    stop: async () => {
+      stopped.abort(new Error('the worker is closed'));
+      await end();
+    },
+  };
+}
+
+function heard({ key, headers = {}, value }: KafkaMessage): HeardMessage {
+  return { key: key?.toString() ?? null, headers: textsOf(headers), value: () => value?.toString() ?? '' };
+}
+
+function textsOf(headers: IHeaders): Record<string, string> {
+  const texts = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), String(firstOf(value))] as const);
+  return Object.fromEntries(texts);
+}
+
+function firstOf(value: IHeaders[string]): Buffer | string {
+  return (Array.isArray(value) ? value[0] : value) ?? '';
+}

@@ -1,0 +1,74 @@
+import type { Client } from '../client.js';
+import { messageOf } from '../errors.js';
+import type { WorkerLog } from '../log.js';
+import type { Requests } from '../requests.js';
+import type { Transport } from '../transport.js';
+import type { connectKafka, KafkaConnection } from './connection.js';
+import type { KafkaOptions } from './options.js';
+import { createRequestFeed } from './request-feed.js';
+import { createRequestSigner } from './request-signer.js';
+import { requestsOverKafka } from './requests-over-kafka.js';
+
+/** What requests over Kafka are made of. */
+export interface OpenRequestsOptions {
+  readonly kafka: KafkaOptions;
+  readonly client: Client;
+  readonly transport: Transport;
+  readonly agentId: string;
+  readonly log: WorkerLog;
+}
+
+const answerWithinMsDefault = 60_000;
+
+/**
+ * Requests by messages. Connects when there is something to ask or to wait for, and again when that failed.
+ * @throws TypeError when no broker is named, or for a key that cannot sign.
+ */
+export function openKafkaRequests({ kafka, client, transport, agentId, log }: OpenRequestsOptions): Requests {
+  if (kafka.brokers.length === 0) throw new TypeError('kafka.brokers names no broker');
+  const feed = createRequestFeed(transport.noticePosition);
+  let connecting: Promise<KafkaConnection> | undefined;
+  let isClosed = false;
+
+  const connect = async (): Promise<KafkaConnection> => {
+    const loaded = await loadConnection();
+    return loaded.connectKafka({ kafka, feed, log, clock: transport.clock, random: transport.random });
+  };
+  const connection = (): Promise<KafkaConnection> => {
+    if (isClosed) return Promise.reject(new Error('the worker is closed'));
+    if (connecting === undefined) {
+      connecting = connect();
+      connecting.catch((error: unknown) => {
+        log.warn({ error: messageOf(error) }, 'no connection to Kafka');
+        connecting = undefined;
+      });
+    }
+    return connecting;
+  };
+  return requestsOverKafka({
+    client,
+    connection,
+    close: async () => {
+      isClosed = true;
+      await (await connecting?.catch(() => undefined))?.close();
+    },
+    feed,
+    signer: kafka.signing === undefined ? undefined : createRequestSigner(kafka.signing),
+    source: `/agents/${encodeURIComponent(agentId)}`,
+    clock: transport.clock,
+    random: transport.random,
+    now: () => Date.now(),
+    answerWithinMs: kafka.answerWithinMs ?? answerWithinMsDefault,
+  });
+}
+
+/** Only now is kafkajs loaded: who works without Kafka need not have it. */
+async function loadConnection(): Promise<{ readonly connectKafka: typeof connectKafka }> {
+  try {
+    return await import('./connection.js');
+  } catch (error) {
+    const code: unknown = error instanceof Error && 'code' in error ? error.code : undefined;
+    if (code !== 'ERR_MODULE_NOT_FOUND' || !messageOf(error).includes('kafkajs')) throw error;
+    throw new TypeError('createWorker was given `kafka`, which needs kafkajs 2: npm install kafkajs', { cause: error });
+  }
+}

@@ -1,0 +1,37 @@
+import { isMask, jcsDigest, type JsonValue, type RequestToolCalls, type ToolCallView } from '@countersign/contracts';
+
+/**
+ * The calls of a request as the ledger has them, in order; undefined while one is missing, or is another one under the
+ * same id, of which the ledger says so itself.
+ */
+export function recordedCalls(
+  body: RequestToolCalls,
+  views: readonly ToolCallView[],
+): readonly ToolCallView[] | undefined {
+  const found = body.calls.map((call) => {
+    const view = views.find(({ toolCallId }) => toolCallId === call.toolCallId);
+    if (view === undefined || view.toolName !== call.toolName) return undefined;
+    if (body.agentId !== undefined && view.agentId !== body.agentId) return undefined;
+    return isShownAs(call.arguments, view.originalArguments ?? view.arguments) ? view : undefined;
+  });
+  return found.includes(undefined) ? undefined : found.filter((view) => view !== undefined);
+}
+
+/** Whether `shown` can be what readers see of `asked`: the same, but for the values that are masked. */
+function isShownAs(asked: JsonValue, shown: JsonValue): boolean {
+  if (isMask(shown)) return true;
+  if (typeof asked !== 'object' || asked === null || typeof shown !== 'object' || shown === null) {
+    return jcsDigest(asked) === jcsDigest(shown);
+  }
+  if (Array.isArray(asked) !== Array.isArray(shown)) return false;
+  const members = asked as Readonly<Record<string, JsonValue>>;
+  const others = shown as Readonly<Record<string, JsonValue>>;
+  const names = Object.keys(members);
+  return (
+    names.length === Object.keys(others).length &&
+    names.every((name) => {
+      const [one, other] = [members[name], others[name]];
+      return Object.hasOwn(others, name) && one !== undefined && other !== undefined && isShownAs(one, other);
+    })
+  );
+}

@@ -1,0 +1,41 @@
+import { describe, expect, it } from '@jest/globals';
+import { createChanges } from '../changes.js';
+import { createRequestFeed } from './request-feed.js';
+import type { HeardMessage } from './request-feed.js';
+
+const message = (ce_id: string, ce_subject: string | undefined, key = 'run-1'): HeardMessage => ({
+  key,
+  headers: { ce_id, ce_type: 'ApprovalRequested', ce_sequence: '7', ...(ce_subject !== undefined && { ce_subject }) },
+  value: () => '',
+});
+
+describe('what is heard on the events topic', () => {
+  const open = () => {
+    const positions: string[] = [];
+    const feed = createRequestFeed((position) => void positions.push(position));
+    const changes = createChanges();
+    const news: unknown[] = [];
+    feed.watch({
+      runId: 'run-1',
+      changes: { ...changes, add: (id) => void news.push(id), addAnything: () => void news.push('anything') },
+    });
+    return { feed, positions, news };
+  };
+
+  it('makes those look who wait for the run, once for each event however often it comes', () => {
+    const { feed, positions, news } = open();
+    for (let times = 0; times < 3; times += 1) feed.hear(message('e-1', 'tc_a'));
+    feed.hear(message('e-2', 'tc_b', 'run-2'));
+    feed.hear(message('e-3', undefined));
+    expect([news, positions]).toEqual([
+      ['tc_a', 'anything'],
+      ['7', '7'],
+    ]);
+  });
+
+  it('makes everybody look who waits, when something may have been missed', () => {
+    const { feed, news } = open();
+    feed.gap();
+    expect(news).toEqual(['anything']);
+  });
+});

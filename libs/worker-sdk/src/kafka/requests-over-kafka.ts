@@ -1,0 +1,253 @@
+import { randomUUID } from 'node:crypto';
+import { isSettled, type ToolCallView } from '@countersign/contracts';
+import { backoffMs } from '../backoff.js';
+import { createChanges, type Changes } from '../changes.js';
+import { linkedController, reasonOf, sleep, type WorkerClock } from '../clock.js';
+import type { Client } from '../client.js';
+import { CountersignError, isRefusal, messageOf } from '../errors.js';
+import { rejectOnAbort } from '../events.js';
+import type { RequestOptions, Requests } from '../requests.js';
+import type { KafkaConnection } from './connection.js';
+import { recordedCalls } from './recorded.js';
+import type { RequestFeed } from './request-feed.js';
+import { signatureHeader, type RequestSigner } from './request-signer.js';
+
+/** What requests over Kafka stand on. */
+export interface KafkaRequestsPorts {
+  /** Reads what became of a request: the ledger's word counts, not that of a topic. */
+  readonly client: Client;
+  /** Connected; waits for it, and throws when it cannot be. */
+  readonly connection: () => Promise<KafkaConnection>;
+  readonly close: () => Promise<void>;
+  readonly feed: RequestFeed;
+  readonly signer: RequestSigner | undefined;
+  readonly source: string;
+  readonly clock: WorkerClock;
+  readonly random: () => number;
+  /** The time of day, ms since the epoch. */
+  readonly now: () => number;
+  readonly answerWithinMs: number;
+}
+
+type RequestType = 'ToolCallRequested' | 'ApprovalRequested' | 'ToolCallCancelled' | 'ToolOutputSubmitted';
+
+/** A request, and how one sees that the ledger has recorded it. */
+interface Asked<T> {
+  readonly type: RequestType;
+  readonly runId: string;
+  readonly data: object;
+  /** Undefined: not yet. */
+  readonly look: (signal: AbortSignal) => Promise<T | undefined>;
+}
+
+/** The events topic wakes the look; should it be silent, such as for a repeat that adds nothing, the look comes anyway. */
+const lookBackoff = { firstMs: 500, maxMs: 5000 } as const;
+const publishBackoff = { firstMs: 200, maxMs: 5000 } as const;
+
+/**
+ * Requests as messages. What the events topic says wakes, a look at the ledger over HTTP decides, and `RequestRefused`
+ * ends the waiting with its code.
+ */
+export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
+  const { client, clock, feed } = ports;
+
+  const ask = async <T>(asked: Asked<T>, options: RequestOptions = {}): Promise<T> => {
+    const requestId = options.requestId ?? randomUUID();
+    const changes = createChanges();
+    const limit = linkedController(options.signal);
+    const cancelTimer = clock.setTimer(ports.answerWithinMs, () => {
+      limit.abort(noAnswer(asked.type, requestId, ports.answerWithinMs));
+    });
+    const release = feed.watch({ runId: asked.runId, requestId, changes });
+    try {
+      await publish(ports, asked, requestId, limit.signal);
+      return await lookUntilFound(ports, asked, changes, limit.signal);
+    } finally {
+      release();
+      cancelTimer();
+      limit.release();
+    }
+  };
+  const askAbout = async (
+    callId: string,
+    options: RequestOptions | undefined,
+    request: (call: ToolCallView) => Omit<Asked<unknown>, 'runId' | 'look'> & { readonly done: IsDone },
+  ): Promise<void> => {
+    const before = await client.getToolCall(callId, { signal: options?.signal });
+    const { done, ...asked } = request(before);
+    const look = async (signal: AbortSignal): Promise<true | undefined> =>
+      done(await client.getToolCall(callId, { signal, attempts: Infinity })) ? true : undefined;
+    await ask({ ...asked, runId: before.runId, look }, options);
+  };
+
+  return {
+    toolCalls: (body, options) => {
+      const look = async (signal: AbortSignal): Promise<readonly ToolCallView[] | undefined> =>
+        recordedCalls(body, await callsOfRun(client, body.runId, signal));
+      return ask({ type: 'ToolCallRequested', runId: body.runId, data: body, look }, options);
+    },
+    approval: (callId, question, options) =>
+      askAbout(callId, options, ({ runId, toolCallId, approval }) => ({
+        type: 'ApprovalRequested',
+        data: { runId, toolCallId, ...question },
+        done: (call) => call.state === 'awaiting_approval' || (call.approval?.round ?? 0) > (approval?.round ?? 0),
+      })),
+    output: (callId, body, options) =>
+      askAbout(callId, options, ({ runId, toolCallId, state }) => {
+        if (isSettled(state)) throw alreadySettled(callId);
+        return {
+          type: 'ToolOutputSubmitted',
+          data: { runId, toolCallId, ...body },
+          done: (call) => isSettled(call.state),
+        };
+      }),
+    cancel: (callId, reason, options) =>
+      askAbout(callId, options, ({ runId, toolCallId }) => ({
+        type: 'ToolCallCancelled',
+        data: { runId, toolCallId, reason },
+        done: (call) => call.state === 'cancelled',
+      })),
+    cancelRun: async (runId, reason, options) => {
+      const look = async (signal: AbortSignal): Promise<true | undefined> =>
+        (await callsOfRun(client, runId, signal)).some(isOpen) ? undefined : true;
+      await ask({ type: 'ToolCallCancelled', runId, data: { runId, reason }, look }, options);
+    },
+    listen: async (runId, changes, signal) => {
+      const release = feed.watch({ runId, changes });
+      const aborted = rejectOnAbort(signal);
+      try {
+        await connectedWithin(ports, signal);
+        // What happened before the topic was heard.
+        changes.addAnything();
+        await aborted.promise;
+      } catch (error) {
+        if (!signal.aborted) changes.fail(error instanceof Error ? error : new Error(messageOf(error)));
+      } finally {
+        aborted.release();
+        release();
+      }
+    },
+    close: ports.close,
+  };
+}
+
+type IsDone = (call: ToolCallView) => boolean;
+
+async function lookUntilFound<T>(
+  { clock, random }: KafkaRequestsPorts,
+  { look }: Asked<T>,
+  changes: Changes,
+  signal: AbortSignal,
+): Promise<T> {
+  for (let looks = 1; ; looks += 1) {
+    const cancel = clock.setTimer(backoffMs(looks, random, lookBackoff), changes.addAnything);
+    await changes.next(signal).finally(cancel);
+    const found = await look(signal);
+    if (found !== undefined) return found;
+  }
+}
+
+/** Until the brokers have it; the same id each time, so that the ledger takes a second copy for what it is. */
+async function publish<T>(ports: KafkaRequestsPorts, asked: Asked<T>, id: string, signal: AbortSignal): Promise<void> {
+  const value = JSON.stringify(asked.data);
+  for (let failures = 1; ; failures += 1) {
+    try {
+      const connection = await connectedWithin(ports, signal);
+      // Made for each try: a signature has the time at which it was made.
+      await connection.publish({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
+      return;
+    } catch (error) {
+      if (signal.aborted) throw reasonOf(signal);
+      const final = finalError(error);
+      if (final !== undefined) throw final;
+      await sleep(ports.clock, backoffMs(failures, ports.random, publishBackoff), signal);
+    }
+  }
+}
+
+/** The connection, as soon as there is one; brokers that are away are waited for. */
+async function connectedWithin(ports: KafkaRequestsPorts, signal: AbortSignal): Promise<KafkaConnection> {
+  const aborted = rejectOnAbort(signal);
+  try {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await Promise.race([ports.connection(), aborted.promise]);
+      } catch (error) {
+        if (signal.aborted) throw reasonOf(signal);
+        const final = finalError(error);
+        if (final !== undefined) throw final;
+        await sleep(ports.clock, backoffMs(failures, ports.random, publishBackoff), signal);
+      }
+    }
+  } finally {
+    aborted.release();
+  }
+}
+
+function headersOf(
+  { now, signer, source }: KafkaRequestsPorts,
+  type: RequestType,
+  id: string,
+  value: string,
+): Record<string, string> {
+  const at = now();
+  const headers = {
+    'content-type': 'application/json',
+    ce_specversion: '1.0',
+    ce_id: id,
+    ce_source: source,
+    ce_type: type,
+    ce_time: new Date(at).toISOString(),
+  };
+  if (signer === undefined) return headers;
+  const signature = signer(value, { ce_id: id, ce_type: type, iat: Math.floor(at / 1000) });
+  return { ...headers, [signatureHeader]: signature };
+}
+
+const finalCodes: Readonly<Record<string, string>> = {
+  TOPIC_AUTHORIZATION_FAILED: 'forbidden',
+  GROUP_AUTHORIZATION_FAILED: 'forbidden',
+  CLUSTER_AUTHORIZATION_FAILED: 'forbidden',
+  SASL_AUTHENTICATION_FAILED: 'unauthenticated',
+  UNSUPPORTED_SASL_MECHANISM: 'unauthenticated',
+  MESSAGE_TOO_LARGE: 'payload-too-large',
+  RECORD_LIST_TOO_LARGE: 'payload-too-large',
+};
+
+/** What another try would be answered with as well; undefined when it may be the surroundings. */
+function finalError(error: unknown): Error | undefined {
+  if (error instanceof CountersignError || error instanceof TypeError) return error;
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if (cause.name === 'KafkaJSSASLAuthenticationError') return kafkaRefused('unauthenticated', cause);
+    const type: unknown = 'type' in cause ? cause.type : undefined;
+    const code = typeof type === 'string' ? finalCodes[type] : undefined;
+    if (code !== undefined) return kafkaRefused(code, cause);
+  }
+  return undefined;
+}
+
+function kafkaRefused(code: string, cause: Error): CountersignError {
+  return new CountersignError({ code, message: `the Kafka brokers refuse: ${cause.message}`, cause });
+}
+
+async function callsOfRun(client: Client, runId: string, signal: AbortSignal): Promise<readonly ToolCallView[]> {
+  try {
+    return (await client.getRun(runId, { signal, attempts: Infinity })).calls;
+  } catch (error) {
+    if (isRefusal(error, 'not-found')) return [];
+    throw error;
+  }
+}
+
+function isOpen({ state }: ToolCallView): boolean {
+  return state === 'awaiting_approval' || state === 'allowed' || state === 'approved';
+}
+
+function alreadySettled(callId: string): CountersignError {
+  return new CountersignError({ code: 'already-settled', message: `already-settled: ${callId} has its result` });
+}
+
+function noAnswer(type: string, requestId: string, afterMs: number): CountersignError {
+  const message = `no ledger has answered ${type} ${requestId} within ${String(afterMs)} ms: it may still do so; asking again adds nothing`;
+  return new CountersignError({ code: 'unreachable', message });
+}

@@ -1,0 +1,3 @@
+// breaks: inbox-imports-node
+import * as it from 'node:http';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: inbox-specs-import-npm
+import * as it from 'commander';
+export const used = it;

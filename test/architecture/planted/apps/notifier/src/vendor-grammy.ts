@@ -1,0 +1,3 @@
+// breaks: vendor-grammy, no-undeclared-package
+import * as it from 'grammy';
+export const used = it;

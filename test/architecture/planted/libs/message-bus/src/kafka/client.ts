@@ -1,0 +1,3 @@
+// breaks: nothing
+import * as it from 'kafkajs';
+export const client = it;

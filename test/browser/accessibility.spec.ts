@@ -1,0 +1,101 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { describe, expect, it } from '@jest/globals';
+import type { Page } from 'playwright-core';
+import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import type { World } from './harness/inbox.js';
+import { openInbox, openPage, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+import { keepPicture } from './harness/pictures.js';
+import { everydayScenes } from './harness/scenes.js';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+interface Finding {
+  readonly id: string;
+  readonly impact: string;
+  readonly nodes: readonly { readonly html: string }[];
+}
+
+/** What axe finds on the page as it stands. It is evaluated by the debugger, which the page's policy does not bind. */
+async function findingsOf(page: Page): Promise<readonly string[]> {
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate<{ readonly violations: readonly Finding[] }>(
+    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
+  );
+  return violations
+    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
+}
+
+async function seed(world: World): Promise<void> {
+  for (const scene of everydayScenes) await world.send('agent', 'POST', '/v1/tool-calls', scene);
+  const asked = await world.ask([{ toolName: 'decided' }, { toolName: 'refused', toolCallId: 'two' }], {
+    runId: 'run-done',
+  });
+  for (const [index, type] of (['approve', 'deny'] as const).entries()) {
+    const path = `/v1/approvals/${asked[index]?.approval?.approvalId ?? ''}/responses`;
+    await world.send('bob', 'POST', path, { decision: { type }, reason: 'because' });
+  }
+}
+
+describe.each(['light', 'dark'] as const)('the inbox in %s', (colorScheme) => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('has nothing serious for axe to find, on any page or in any dialog', async () => {
+    const world = await openWorld();
+    await seed(world);
+    const found: Record<string, readonly string[]> = {};
+    const look = async (page: Page, name: string) => {
+      found[name] = await findingsOf(page);
+      await keepPicture(page, `${colorScheme}-${name}`);
+    };
+    const signIn = await openPage(browser(), world.url, { colorScheme });
+    await signIn.page.getByLabel('Token').waitFor();
+    await look(signIn.page, 'sign-in');
+    const { page, complaints } = await openInbox(browser(), world.url, 'me', { colorScheme });
+    await rowOf(page, 'edit_file').click();
+    await page.getByText('needsApproval').waitFor();
+    await look(page, 'card');
+    await page.getByRole('button', { name: 'Filters' }).click();
+    await rowOf(page, 'shell').click();
+    await page.getByRole('heading', { name: 'shell' }).waitFor();
+    await look(page, 'hostile-card');
+    await rowOf(page, 'refund_order').click();
+    await page.getByRole('heading', { name: 'refund_order' }).waitFor();
+    await page.keyboard.press('e');
+    await page.getByText('Fits the tool’s schema.').waitFor();
+    await look(page, 'edit');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('r');
+    await page.getByRole('dialog').waitFor();
+    await look(page, 'answer');
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+    await page.keyboard.press('?');
+    await page.getByRole('dialog').waitFor();
+    await look(page, 'help');
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Select all' }).click();
+    await page.getByRole('button', { name: /^Review/ }).click();
+    await page.getByRole('dialog').waitFor();
+    await look(page, 'bulk');
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', { name: 'History' }).click();
+    await page.getByRole('link', { name: 'refused' }).waitFor();
+    await look(page, 'history');
+    await page.getByRole('link', { name: 'refused' }).click();
+    await page.getByText('bob denied via the API: because').waitFor();
+    await look(page, 'call');
+    await page.getByRole('link', { name: 'run-done' }).click();
+    await page.getByRole('heading', { name: 'Run run-done' }).waitFor();
+    await look(page, 'run');
+    await page.getByRole('link', { name: 'Insights' }).click();
+    await page.getByText('2 decided approvals').waitFor();
+    for (const summary of await page.getByText('As a table').all()) await summary.click();
+    await look(page, 'insights');
+    expect(Object.fromEntries(Object.entries(found).filter(([, findings]) => findings.length > 0))).toEqual({});
+    expect(complaints).toEqual([]);
+  }, 120_000);
+});

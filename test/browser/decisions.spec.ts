@@ -1,0 +1,188 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import { eventually } from '../process/harness/wait.js';
+import type { Asked, World } from './harness/inbox.js';
+import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+
+interface Call {
+  readonly state: string;
+  readonly arguments: unknown;
+  readonly output: unknown;
+  readonly instruction: string | null;
+  readonly approval: { readonly responses: readonly Record<string, unknown>[] };
+}
+
+const stateOf = (world: World, call: Asked | undefined, state: string): Promise<Call> =>
+  eventually(`the call to be ${state}`, 10_000, async () => {
+    const seen = await world.send<Call>('agent', 'GET', `/v1/tool-calls/${call?.callId ?? ''}`);
+    return seen.state === state ? seen : undefined;
+  });
+
+describe('a decision in the inbox', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('approves exactly what the card shows, through the inbox, and goes on to the next', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{ toolName: 'delete_file' }, { toolName: 'send_email', toolCallId: 'second' }]);
+    const { page, complaints } = await openInbox(browser(), world.url);
+    await rowOf(page, 'delete_file').click();
+    await page.getByLabel('Reason').fill('seen with ops');
+    await page.getByLabel('Instruction to the agent').fill('then verify');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    const approved = await stateOf(world, call, 'approved');
+    expect(approved.approval.responses).toMatchObject([{ respondedBy: 'me', via: 'inbox', reason: 'seen with ops' }]);
+    expect(approved.instruction).toBe('then verify');
+    await rowOf(page, 'delete_file').waitFor({ state: 'detached' });
+    await page.getByRole('heading', { name: 'send_email' }).waitFor();
+    await page.getByText('Approved: delete_file').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('denies by keys: d and Enter, and a key alone decides nothing', async () => {
+    const world = await openWorld();
+    const [call, second] = await world.ask([{}, { toolCallId: 'second', toolName: 'send_email' }]);
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('heading', { name: 'delete_file' }).waitFor();
+    await page.keyboard.press('a');
+    await page.keyboard.press('d');
+    expect(await page.locator('button:focus').textContent()).toBe('Deny');
+    await page.keyboard.press('Enter');
+    await stateOf(world, call, 'denied');
+    await page.getByRole('heading', { name: 'send_email' }).waitFor();
+    expect((await stateOf(world, second, 'awaiting_approval')).approval.responses).toEqual([]);
+  });
+
+  it('walks the list with j and k and opens the help with ?', async () => {
+    const world = await openWorld();
+    await world.ask(['one', 'two', 'three'].map((toolName) => ({ toolName, toolCallId: toolName })));
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('heading', { name: 'one' }).waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'two' }).waitFor();
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'three' }).waitFor();
+    await page.keyboard.press('k');
+    await page.getByRole('heading', { name: 'two' }).waitFor();
+    await page.keyboard.press('?');
+    await page.getByRole('dialog', { name: 'Help' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('dialog').waitFor({ state: 'detached' });
+  });
+
+  it('edits the arguments against the schema, shows the change, and approves those', async () => {
+    const world = await openWorld();
+    const toolSchema = {
+      type: 'object',
+      properties: { amount: { type: 'number', maximum: 500 }, apiKey: { type: 'string' } },
+      required: ['amount'],
+    };
+    const [call] = await world.ask([
+      { toolName: 'refund_order', arguments: { amount: 120, apiKey: 'sk-live-1' }, toolSchema },
+    ]);
+    const { page, complaints } = await openInbox(browser(), world.url, 'ann');
+    await page.getByRole('heading', { name: 'refund_order' }).waitFor();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    const editor = dialog.getByRole('textbox', { name: 'Arguments as JSON' });
+    await dialog.getByText('Fits the tool’s schema.').waitFor();
+    const send = dialog.getByRole('button', { name: 'Approve these arguments' });
+    const text = await editor.innerText();
+    const replaceAll = async (value: string) => {
+      await editor.click();
+      await page.keyboard.press('ControlOrMeta+a');
+      await page.keyboard.insertText(value);
+    };
+    expect(await send.isDisabled()).toBe(true);
+    await replaceAll(text.replace('120', '5000'));
+    await dialog.getByText('/amount').first().waitFor();
+    expect(await send.isDisabled()).toBe(true);
+    await replaceAll('{ "amount": ');
+    await dialog.getByText(/Not JSON yet/).waitFor();
+    await replaceAll(text.replace('120', '80'));
+    await dialog.locator('.diff-line[data-sign="+"]', { hasText: '"amount": 80' }).waitFor();
+    await dialog.locator('.diff-line[data-sign="-"]', { hasText: '"amount": 120' }).waitFor();
+    await send.click();
+    const approved = await stateOf(world, call, 'approved');
+    // The mask was sent back, and stands for the value that nobody saw.
+    expect(approved.arguments).toEqual({ amount: 80, apiKey: 'sk-live-1' });
+    expect(complaints).toEqual([]);
+  });
+
+  it('answers in place of the tool', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{ toolName: 'ask_customer' }]);
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('heading', { name: 'ask_customer' }).waitFor();
+    await page.keyboard.press('r');
+    await page.getByLabel('Result').fill('{ "found": 3 }');
+    await page.getByText('Sent as JSON.').waitFor();
+    await page.getByRole('button', { name: 'Send the answer' }).click();
+    expect((await stateOf(world, call, 'succeeded')).output).toEqual({ found: 3 });
+  });
+
+  it('answers many after one look at all of them', async () => {
+    const world = await openWorld();
+    const calls = await world.ask(
+      [1, 2, 3].map((nth) => ({ toolName: `tool_${nth}`, toolCallId: `c${nth}`, arguments: { nth } })),
+    );
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('checkbox', { name: 'Select tool_1' }).click();
+    await page.getByRole('checkbox', { name: 'Select tool_3' }).click({ modifiers: ['Shift'] });
+    await page.getByRole('button', { name: 'Review 3 …' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByText('calls of 3 different tools').waitFor();
+    expect(await dialog.getByRole('row').count()).toBe(4);
+    // One of them is answered elsewhere in the meantime: the others are, and it is said which was not.
+    const lost = calls[1]?.approval?.approvalId ?? '';
+    await world.send('bob', 'POST', `/v1/approvals/${lost}/responses`, { decision: { type: 'deny' } });
+    await dialog.getByRole('button', { name: 'Approve 3' }).click();
+    await dialog.getByText(/bob denied this .* via the API/).waitFor();
+    await stateOf(world, calls[0], 'approved');
+    await stateOf(world, calls[1], 'denied');
+    await stateOf(world, calls[2], 'approved');
+  });
+
+  it('tells the slower of two browsers kindly who was first', async () => {
+    const world = await openWorld();
+    await world.ask([{ toolName: 'delete_file' }]);
+    const [ann, bob] = await Promise.all([
+      openInbox(browser(), world.url, 'ann'),
+      openInbox(browser(), world.url, 'bob'),
+    ]);
+    for (const { page } of [ann, bob]) await page.getByRole('heading', { name: 'delete_file' }).waitFor();
+    // Bob's browser hears nothing of it: he presses on a card that is out of date.
+    await bob.page.route('**/v1/events?**', (route) => route.abort());
+    await bob.context.setOffline(true);
+    await bob.context.setOffline(false);
+    await ann.page.getByRole('button', { name: 'Deny' }).click();
+    await ann.page.getByText('Denied: delete_file').waitFor();
+    await bob.page.getByRole('button', { name: 'Approve' }).click();
+    await bob.page
+      .getByText(/ann denied this .* via the inbox/)
+      .first()
+      .waitFor();
+    await bob.page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
+  });
+
+  it('leaves the card in place when somebody else answers, and says who', async () => {
+    const world = await openWorld();
+    const [first] = await world.ask([{ toolName: 'first' }, { toolName: 'second', toolCallId: 'second' }]);
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByRole('heading', { name: 'first' }).waitFor();
+    const path = `/v1/approvals/${first?.approval?.approvalId ?? ''}/responses`;
+    await world.send('bob', 'POST', path, { decision: { type: 'approve' } });
+    await page.getByText(/bob approved this .* via the API. Nothing of yours was sent./).waitFor();
+    await page.getByRole('heading', { name: 'first' }).waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+  });
+
+  it('lets those look who may not decide', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{ toolName: 'delete_file' }]);
+    const { page } = await openInbox(browser(), world.url, 'auditor');
+    await page.getByText('You can look, not decide').waitFor();
+    expect(await page.getByRole('button', { name: 'Approve' }).count()).toBe(0);
+    await stateOf(world, call, 'awaiting_approval');
+  });
+});

@@ -1,0 +1,147 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll } from '@jest/globals';
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
+import { onCleanup, temporaryFolder } from '../../process/harness/cleanup.js';
+import { install } from '../../process/harness/standalone.js';
+import type { Installation } from '../../process/harness/standalone.js';
+import { launchChromium } from './chromium.js';
+import type { SceneCall } from './scenes.js';
+
+const roles = { person: ['approver', 'auditor', 'admin'], approver: ['approver'] };
+
+/** Who may come in; the first three are those that a first start makes. */
+export const tokenOf = {
+  agent: 'agent-token',
+  me: 'me-token',
+  worker: 'worker-token',
+  ann: 'ann-token',
+  bob: 'bob-token',
+  auditor: 'auditor-token',
+} as const;
+
+const entries = [
+  { token: tokenOf.agent, principal: 'agent', roles: ['agent'] },
+  { token: tokenOf.me, principal: 'me', roles: roles.person },
+  { token: tokenOf.worker, principal: 'worker', roles: ['resolver'] },
+  { token: tokenOf.ann, principal: 'ann', roles: roles.approver, groups: ['ops'] },
+  { token: tokenOf.bob, principal: 'bob', roles: roles.approver },
+  { token: tokenOf.auditor, principal: 'auditor', roles: ['auditor'] },
+];
+
+/** An installation with people, and what a spec does to it from outside. */
+export interface World extends Installation {
+  readonly url: string;
+  readonly tokensFile: string;
+  /** Requests calls of one run as `agent`; answers their approvals. */
+  readonly ask: (calls: readonly Partial<SceneCall>[], more?: Readonly<Record<string, unknown>>) => Promise<Asked[]>;
+  /** Sends to the API as somebody. */
+  readonly send: <T = Record<string, unknown>>(
+    as: keyof typeof tokenOf,
+    method: 'GET' | 'POST',
+    path: string,
+    body?: unknown,
+  ) => Promise<T>;
+}
+
+/** A call that was asked for. */
+export interface Asked {
+  readonly callId: string;
+  readonly runId: string;
+  readonly state: string;
+  readonly approval: { readonly approvalId: string } | null;
+}
+
+let runs = 0;
+
+/** Installs Countersign with people on a folder of its own. */
+export async function openWorld(env: Readonly<Record<string, string>> = {}, port?: number): Promise<World> {
+  const folder = temporaryFolder();
+  const tokensFile = join(folder, 'data', 'tokens.json');
+  mkdirSync(join(folder, 'data'), { recursive: true });
+  writeFileSync(tokensFile, JSON.stringify(entries), { mode: 0o600 });
+  const installation = await install(env, folder, port);
+  const send: World['send'] = async (as, method, path, body) => {
+    const answer = await installation.http.send({ method, path, token: tokenOf[as], body });
+    if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`);
+    return answer.body as never;
+  };
+  const ask: World['ask'] = async (calls, more) => {
+    runs += 1;
+    const body = {
+      runId: `run-${runs}`,
+      agentId: 'billing-agent',
+      calls: calls.map((call, index) => ({
+        toolCallId: `call-${index}`,
+        toolName: 'delete_file',
+        arguments: { path: '/etc/hosts' },
+        needsApproval: true,
+        ...call,
+      })),
+      ...more,
+    };
+    return (await send<{ calls: Asked[] }>('agent', 'POST', '/v1/tool-calls', body)).calls;
+  };
+  return { ...installation, url: `http://127.0.0.1:${installation.port}`, tokensFile, ask, send };
+}
+
+/** A page of the inbox, and what the browser complained about on it. */
+export interface InboxPage {
+  readonly page: Page;
+  readonly context: BrowserContext;
+  /** Errors of scripts, violations of the policy, failed loads: everything that a person would find in the console. */
+  readonly complaints: string[];
+}
+
+/** One browser for all tests of the calling spec. */
+export function useBrowser(): () => Browser {
+  let browser: Browser | undefined;
+  beforeAll(async () => {
+    browser = await launchChromium();
+  }, 60_000);
+  afterAll(async () => {
+    await browser?.close();
+  });
+  return () => {
+    if (browser === undefined) throw new Error('the browser is not open yet');
+    return browser;
+  };
+}
+
+/** Opens a page of the inbox as nobody. */
+export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<InboxPage> {
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 800 },
+    // What is half faded in would be looked at as it is.
+    reducedMotion: 'reduce',
+    ...options,
+  });
+  onCleanup(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
+  });
+  await page.goto(url);
+  return { page, context, complaints };
+}
+
+/** Opens a page of the inbox and signs in. */
+export async function openInbox(
+  browser: Browser,
+  url: string,
+  as: keyof typeof tokenOf = 'me',
+  options: BrowserContextOptions = {},
+): Promise<InboxPage> {
+  const opened = await openPage(browser, url, options);
+  await opened.page.getByLabel('Token').fill(tokenOf[as]);
+  await opened.page.getByRole('button', { name: 'Sign in' }).click();
+  await opened.page.getByRole('navigation', { name: 'Main' }).waitFor();
+  return opened;
+}
+
+/** The row of a pending call. */
+export const rowOf = (page: Page, toolName: string) =>
+  page.getByRole('list', { name: 'Pending approvals' }).getByRole('link', { name: toolName });

@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import type { World } from './harness/inbox.js';
+import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+
+/** As many at once as one request takes. */
+async function askMany(world: World, count: number): Promise<void> {
+  const batch = 250;
+  for (let from = 0; from < count; from += batch) {
+    await world.ask(
+      Array.from({ length: Math.min(batch, count - from) }, (_, index) => ({
+        toolCallId: `c${from + index}`,
+        toolName: `tool_${String(from + index).padStart(5, '0')}`,
+        arguments: { index: from + index },
+      })),
+      { runId: `run-many-${from}` },
+    );
+  }
+}
+
+describe('the list of the inbox', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('shows what comes in and takes away what ends, by itself', async () => {
+    const world = await openWorld();
+    const { page } = await openInbox(browser(), world.url);
+    await page.getByText('Nothing waits for an answer.').waitFor();
+    const [call] = await world.ask([{ toolName: 'late_comer' }]);
+    await rowOf(page, 'late_comer').waitFor();
+    expect(await page.title()).toBe('(1) Countersign');
+    await world.send('agent', 'POST', `/v1/tool-calls/${call?.callId ?? ''}/cancel`, { reason: 'no longer needed' });
+    await rowOf(page, 'late_comer').waitFor({ state: 'detached' });
+    await page.getByText('The call was cancelled').waitFor();
+  });
+
+  it('is narrowed by tool, agent, run, group and text', async () => {
+    const world = await openWorld();
+    await world.ask([{ toolName: 'alpha', arguments: { path: '/needle' } }], { agentId: 'one' });
+    await world.ask([{ toolName: 'beta' }], { agentId: 'two', runId: 'run-two' });
+    const { page } = await openInbox(browser(), world.url);
+    const rows = page.getByRole('list', { name: 'Pending approvals' }).getByRole('link');
+    const shows = async (names: string[]) => {
+      await page.getByText(`${names.length} shown`).waitFor();
+      expect(await rows.locator('.row-tool').allTextContents()).toEqual(names);
+    };
+    await shows(['alpha', 'beta']);
+    await page.keyboard.press('/');
+    await page.keyboard.type('needle');
+    await shows(['alpha']);
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByRole('button', { name: 'Filters' }).click();
+    for (const [label, value, left] of [
+      ['Tool', 'beta', ['beta']],
+      ['Agent', 'one', ['alpha']],
+      ['Run', 'run-two', ['beta']],
+    ] as const) {
+      await page.getByLabel(label, { exact: true }).selectOption(value);
+      await shows([...left]);
+      await page.getByRole('button', { name: 'Clear' }).click();
+    }
+    expect(await page.getByLabel('Group').count()).toBe(1);
+  });
+
+  it('says that the connection is lost, and catches up when it is back', async () => {
+    const world = await openWorld();
+    const { page, context } = await openInbox(browser(), world.url);
+    await page.getByText('Live', { exact: true }).waitFor();
+    await context.setOffline(true);
+    await page.getByText(/Connection lost. Trying again/).waitFor();
+    await world.ask([{ toolName: 'while_away' }]);
+    await context.setOffline(false);
+    await rowOf(page, 'while_away').waitFor();
+    await page.getByText(/Connection lost/).waitFor({ state: 'detached' });
+  });
+
+  it('holds 10,000 and draws only those that one sees', async () => {
+    const world = await openWorld();
+    await askMany(world, 10_000);
+    const { page, complaints } = await openInbox(browser(), world.url);
+    await page.getByText('10,000 shown').waitFor();
+    const list = page.getByRole('list', { name: 'Pending approvals' });
+    expect(await list.getByRole('listitem').count()).toBeLessThan(60);
+    expect(await list.getByRole('listitem').first().getAttribute('aria-setsize')).toBe('10000');
+    const counts: number[] = [];
+    for (let step = 1; step <= 20; step += 1) {
+      await page.evaluate(`document.querySelector('.list-scroll').scrollTop = ${step * 42_000}`);
+      counts.push(await list.getByRole('listitem').count());
+    }
+    expect(Math.max(...counts)).toBeLessThan(60);
+    await rowOf(page, 'tool_09999').waitFor();
+    await page.keyboard.press('/');
+    await page.keyboard.type('tool_07777');
+    await page.getByText('1 shown').waitFor();
+    await rowOf(page, 'tool_07777').click();
+    await page.getByRole('heading', { name: 'tool_07777' }).waitFor();
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('Approved: tool_07777').waitFor();
+    await page.getByRole('button', { name: 'Clear' }).click();
+    await page.getByText('9,999 shown').waitFor();
+    expect(complaints).toEqual([]);
+  }, 180_000);
+
+  it('works at a phone’s size: the list, a card, a decision, and back', async () => {
+    const world = await openWorld();
+    await world.ask([
+      { toolName: 'delete_file', description: 'x'.repeat(400) },
+      { toolName: 'other', toolCallId: 'o' },
+    ]);
+    const phone = { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true };
+    const { page } = await openInbox(browser(), world.url, 'me', phone);
+    const widthOf = () => page.evaluate('document.documentElement.scrollWidth');
+    await rowOf(page, 'delete_file').waitFor();
+    expect(await widthOf()).toBe(360);
+    expect(await page.getByRole('heading', { name: 'delete_file' }).isVisible()).toBe(false);
+    await rowOf(page, 'delete_file').tap();
+    await page.getByRole('heading', { name: 'delete_file' }).waitFor();
+    expect(await widthOf()).toBe(360);
+    for (const name of ['Approve', 'Deny', 'Edit…', 'Answer…']) {
+      const box = await page.getByRole('button', { name }).boundingBox();
+      expect(box?.height).toBeGreaterThanOrEqual(44);
+      expect((box?.x ?? 0) + (box?.width ?? 999)).toBeLessThanOrEqual(360);
+    }
+    await page.getByRole('button', { name: 'Approve' }).tap();
+    await rowOf(page, 'other').waitFor();
+    await rowOf(page, 'delete_file').waitFor({ state: 'detached' });
+  });
+});

@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Browser, Page } from 'playwright-core';
+import { openReach } from '../process/channels/reach.js';
+import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import { freePort } from '../process/harness/free-port.js';
+import { eventually } from '../process/harness/wait.js';
+import { openPage, openWorld, tokenOf, useBrowser } from './harness/inbox.js';
+import type { World } from './harness/inbox.js';
+
+/** A question, and the links of the mail that a real server received about it. */
+async function openMailed() {
+  const reach = await openReach(['{ to: [mail] }']);
+  const port = await freePort();
+  const world = await openWorld({ ...reach.env, COUNTERSIGN_PUBLIC_URL: `http://127.0.0.1:${String(port)}` }, port);
+  const [call] = await world.ask([{ toolName: 'delete_file' }]);
+  await eventually('the mail', 10_000, () => reach.mail.raw.length > 0 || undefined);
+  const [mail] = await reach.mail.mails();
+  const urlsIn = (text: string): string[] => text.match(/https?:\/\/[^\s"'<>)]+/g) ?? [];
+  const links = [...new Set([...urlsIn(mail?.text ?? ''), ...urlsIn(mail?.html ?? '')])];
+  const link = links.find((one) => new URL(one).pathname.startsWith('/a/'));
+  if (link === undefined) throw new Error(`no link in ${mail?.text ?? 'no mail'}`);
+  return { world, callId: call?.callId ?? '', link, links };
+}
+
+const stateOf = async (world: World, callId: string): Promise<unknown> =>
+  (await world.send('agent', 'GET', `/v1/tool-calls/${callId}`))['state'];
+
+/** What security gateways do with a mail: open everything, run its scripts, submit its forms by script, follow its links. */
+async function scan(browser: Browser, links: readonly string[]): Promise<number> {
+  const seen = new Set<string>();
+  const waiting = [...links];
+  while (waiting.length > 0 && seen.size < 50) {
+    const link = waiting.shift() ?? '';
+    if (seen.has(link) || !link.startsWith('http://127.0.0.1')) continue;
+    seen.add(link);
+    for (const method of ['HEAD', 'GET', 'OPTIONS']) await fetch(link, { method, redirect: 'manual' });
+    const { page, context } = await openPage(browser, link);
+    await untilQuiet(page);
+    await page.evaluate(`
+      for (const form of document.forms) form.requestSubmit();
+      for (const button of document.querySelectorAll('button')) button.click();
+    `);
+    await untilQuiet(page);
+    const found = await page.evaluate<string[]>(
+      `[...document.querySelectorAll('a[href], script[src]')].map((one) => one.href ?? one.src)`,
+    );
+    waiting.push(...found);
+    await context.close();
+  }
+  return seen.size;
+}
+
+/** Scanners wait for a while, not for ever: a page may keep a connection open. */
+async function untilQuiet(page: Page): Promise<void> {
+  await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
+}
+
+async function signIn(page: Page, as: keyof typeof tokenOf): Promise<void> {
+  await page.getByLabel('Token').fill(tokenOf[as]);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+describe('the link of a mail', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('changes nothing however often scanners open it, and still lets the person decide, once', async () => {
+    const { world, callId, link, links } = await openMailed();
+    expect(await scan(browser(), links)).toBeGreaterThan(1);
+    expect(await stateOf(world, callId)).toBe('awaiting_approval');
+
+    const mine = await openPage(browser(), link);
+    await signIn(mine.page, 'me');
+    await mine.page.getByText('May delete_file run?').waitFor();
+    // A script that runs in the session of the right person, an extension of the browser say, presses no button for them.
+    await mine.page.evaluate(`document.querySelector('button[value=approve]')?.click()`);
+    await mine.page.evaluate(`document.querySelector('#answer')?.requestSubmit()`);
+    await mine.page.reload();
+    await mine.page.getByText('It is waiting for your answer.').waitFor();
+    expect(await stateOf(world, callId)).toBe('awaiting_approval');
+    await mine.page.getByRole('button', { name: 'Approve' }).click();
+    await mine.page.getByText('It is approved.').waitFor();
+    expect(await world.send('agent', 'GET', `/v1/tool-calls/${callId}`)).toMatchObject({
+      state: 'approved',
+      approval: { responses: [{ respondedBy: 'me', via: 'mail' }] },
+    });
+
+    await mine.page.reload();
+    await mine.page.getByText('It is approved.').waitFor();
+    expect(await mine.page.getByRole('button', { name: 'Approve' }).isVisible()).toBe(false);
+  });
+
+  it('opens for nobody else, and says so', async () => {
+    const { world, callId, link } = await openMailed();
+    const theirs = await openPage(browser(), link);
+    await signIn(theirs.page, 'bob');
+    await theirs.page.getByText('this link is not for you').waitFor();
+    expect(await theirs.page.getByRole('button', { name: 'Approve' }).isVisible()).toBe(false);
+    expect(await stateOf(world, callId)).toBe('awaiting_approval');
+  });
+});

@@ -1,0 +1,161 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { gzipSync } from 'node:zlib';
+import { describe, expect, it } from '@jest/globals';
+import { cleanUpAfterEach, onCleanup } from '../process/harness/cleanup.js';
+import { eventually } from '../process/harness/wait.js';
+import { openInbox, openPage, openWorld, rowOf, tokenOf, useBrowser } from './harness/inbox.js';
+
+/** A page of another origin on this machine. */
+async function serveElsewhere(html: string): Promise<string> {
+  const server = createServer((_, response) => {
+    response.setHeader('content-type', 'text/html').end(html);
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  onCleanup(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+}
+
+describe('signing in to the inbox', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('takes a token for a session that no script can read, and gives it back', async () => {
+    const world = await openWorld();
+    const { page, context, complaints } = await openPage(browser(), world.url);
+    await page.getByLabel('Token').fill('not-a-token');
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('This token is not valid.').waitFor();
+    expect(complaints.splice(0).join()).toContain('401');
+    await page.getByLabel('Token').fill(tokenOf.ann);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByText('Nothing waits for an answer.').waitFor();
+    const [cookie] = await context.cookies();
+    expect(cookie).toMatchObject({ httpOnly: true, sameSite: 'Strict', path: '/', secure: false });
+    expect(cookie?.value).not.toContain(tokenOf.ann);
+    expect(
+      await page.evaluate('document.cookie + JSON.stringify(localStorage) + JSON.stringify(sessionStorage)'),
+    ).not.toContain(tokenOf.ann);
+    await page.reload();
+    await page.getByText('Nothing waits for an answer.').waitFor();
+    await page.getByRole('button', { name: 'Sign out' }).click();
+    await page.getByLabel('Token').waitFor();
+    // The session is over on the server too, not only forgotten here.
+    const answer = await fetch(`${world.url}/v1/approvals`, {
+      headers: { cookie: `${cookie?.name}=${cookie?.value}` },
+    });
+    expect(answer.status).toBe(401);
+    expect(complaints).toEqual([]);
+  });
+
+  it('survives a restart of the server, and dies with its token', async () => {
+    const world = await openWorld();
+    const { page } = await openInbox(browser(), world.url, 'ann');
+    await world.server().stop();
+    await page.getByText(/Connection lost/).waitFor();
+    await world.restart();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await world.ask([{ toolName: 'after_restart' }]);
+    await rowOf(page, 'after_restart').waitFor();
+    const left = (JSON.parse(readFileSync(world.tokensFile, 'utf8')) as { principal: string }[]).filter(
+      ({ principal }) => principal !== 'ann',
+    );
+    writeFileSync(world.tokensFile, JSON.stringify(left));
+    await eventually('the token to be revoked', 15_000, async () => {
+      const { status } = await world.http.send({ method: 'GET', path: '/v1/approvals', token: tokenOf.ann });
+      return status === 401 ? true : undefined;
+    });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('Your session is over. Sign in again.').waitFor();
+  });
+
+  it('lets no other site decide with somebody’s session', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{}]);
+    const path = `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`;
+    const { context } = await openInbox(browser(), world.url);
+    const [cookie] = await context.cookies();
+    const post = (headers: Record<string, string>) =>
+      fetch(`${world.url}${path}`, {
+        method: 'POST',
+        headers: { cookie: `${cookie?.name}=${cookie?.value}`, 'content-type': 'application/json', ...headers },
+        body: JSON.stringify({ decision: { type: 'approve' } }),
+      });
+    const ours = { 'countersign-client': 'inbox' };
+    const refused = [
+      await post({}),
+      await post({ ...ours, origin: 'https://evil.example' }),
+      await post({ ...ours, origin: 'null' }),
+      await post({ ...ours, 'sec-fetch-site': 'cross-site' }),
+      await post({ ...ours, 'sec-fetch-site': 'same-site', origin: world.url }),
+    ];
+    expect(refused.map(({ status }) => status)).toEqual([403, 403, 403, 403, 403]);
+    // And as a browser does it: another origin's page, with and without asking first.
+    const evil = await context.newPage();
+    // Another port is another origin, but the same site: the browser sends even a strict cookie along.
+    await evil.goto(await serveElsewhere('<p>hello</p>'));
+    const tried = await evil.evaluate(`(async () => {
+      const body = JSON.stringify({ decision: { type: 'approve' } });
+      const results = [];
+      for (const headers of [{ 'content-type': 'text/plain' }, { 'content-type': 'application/json', 'countersign-client': 'inbox' }])
+        results.push(await fetch('${world.url}${path}', { method: 'POST', credentials: 'include', headers, body, mode: headers['countersign-client'] ? 'cors' : 'no-cors' }).then((r) => r.type, () => 'blocked'));
+      return results;
+    })()`);
+    expect(tried).toEqual(['opaque', 'blocked']);
+    expect(await world.send('agent', 'GET', `/v1/tool-calls/${call?.callId ?? ''}`)).toMatchObject({
+      state: 'awaiting_approval',
+    });
+    expect((await post({ ...ours, origin: world.url, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
+  });
+
+  it('sits in nobody’s frame and runs nothing but its own files', async () => {
+    const world = await openWorld();
+    const { headers, text } = await world.http.send({ method: 'GET', path: '/' });
+    expect(headers['content-security-policy']).toBe(
+      "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; frame-ancestors 'none'; base-uri 'none'; form-action 'self'",
+    );
+    expect(headers).toMatchObject({
+      'x-frame-options': 'DENY',
+      'x-content-type-options': 'nosniff',
+      'cache-control': 'no-cache',
+    });
+    expect(text).not.toMatch(/<style|style=|<script(?![^>]* src=)|javascript:| on\w+=/);
+    const { page } = await openPage(browser(), await serveElsewhere(`<iframe src="${world.url}/"></iframe>`));
+    expect(page.frames()).toHaveLength(2);
+    const frame = page.frames()[1];
+    expect(await frame?.locator('#root').count()).toBe(0);
+  });
+
+  it('serves hashed files for ever, compressed, and nothing else', async () => {
+    const world = await openWorld();
+    const { text } = await world.http.send({ method: 'GET', path: '/' });
+    const asset = /\/assets\/[\w-]+\.js/.exec(text)?.[0] ?? '';
+    const answer = await fetch(`${world.url}${asset}`, { headers: { 'accept-encoding': 'br' } });
+    expect(answer.headers.get('content-encoding')).toBe('br');
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(answer.headers.get('content-type')).toMatch(/javascript/);
+    for (const path of [
+      '/assets/..%2f..%2fpackage.json',
+      '/assets/none-12345678.js',
+      '/assets/',
+      '/package.json',
+      '/index.html',
+    ]) {
+      expect((await world.http.send({ method: 'GET', path })).status).toBe(404);
+    }
+  });
+
+  it('loads at most 250 kB of scripts, gzipped, the editor included', () => {
+    const assets = join(import.meta.dirname, '..', '..', 'apps', 'inbox', 'dist', 'assets');
+    const scripts = readdirSync(assets).filter((name) => name.endsWith('.js'));
+    const bytes = scripts.map((name) => gzipSync(readFileSync(join(assets, name)), { level: 9 }).length);
+    expect(bytes.reduce((sum, one) => sum + one, 0)).toBeLessThan(250_000);
+  });
+});

@@ -1,0 +1,81 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { brokerJars } from './jars.ts';
+import { NodeProcess } from './node-process.ts';
+import type { NodeAddress } from './server-properties.ts';
+
+const logs = join(dirname(dirname(import.meta.dirname)), '.cache', 'kafka-logs');
+const dayMs = 86_400_000;
+
+/** Starts so many nodes of Apache Kafka as processes and waits until each answers. */
+export async function startNodes(count: number): Promise<{ nodes: readonly NodeProcess[]; folder: string }> {
+  const jars = await brokerJars();
+  const folder = await mkdtemp(join(tmpdir(), 'countersign-kafka-'));
+  await forgetOldLogs();
+  const addresses: NodeAddress[] = [];
+  const ports = await freePorts(2 * count);
+  for (let id = 1; id <= count; id += 1) {
+    addresses.push({ id, port: ports[2 * id - 2]!, controllerPort: ports[2 * id - 1]! });
+  }
+  // An id may begin with a hyphen, which the command that formats takes for an option.
+  const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
+  const nodes = addresses.map((node) => {
+    const logFile = join(logs, `${basename(folder)}-${node.id}.log`);
+    return new NodeProcess({ node, nodes: addresses, clusterId, jars, folder, logFile });
+  });
+  try {
+    await Promise.all(nodes.map((node) => node.format()));
+    for (const node of nodes) node.spawn();
+    await Promise.all(nodes.map((node) => node.listening()));
+  } catch (error) {
+    await endNodes(nodes, folder, 'SIGKILL');
+    throw error;
+  }
+  return { nodes, folder };
+}
+
+/** Ends them and removes their data. */
+export async function endNodes(
+  nodes: readonly NodeProcess[],
+  folder: string,
+  signal: 'SIGKILL' | 'SIGTERM',
+): Promise<void> {
+  // One that is paused hears nothing else.
+  for (const node of nodes) node.signal('SIGCONT');
+  await Promise.all(nodes.map((node) => node.end(signal)));
+  await rm(folder, { recursive: true, force: true });
+}
+
+/**
+ * Ports that stay free while a node is down: outside the range from which the system gives ports to connections, or
+ * somebody else's connection could have one when the node comes back.
+ */
+async function freePorts(count: number): Promise<readonly number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = randomInt(20_000, 30_000);
+    if (await isFree(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}
+
+/** What brokers said is kept for a day, for whoever looks into a failure. */
+async function forgetOldLogs(): Promise<void> {
+  await mkdir(logs, { recursive: true });
+  for (const name of await readdir(logs)) {
+    const file = join(logs, name);
+    if (existsSync(file) && Date.now() - (await stat(file)).mtimeMs > dayMs) await rm(file, { force: true });
+  }
+}

@@ -1,0 +1,6 @@
+// Says why there is no Kafka for the tests, and ends with 1 then: for scripts/test.mjs.
+import { findKafka } from './broker.ts';
+
+const source = await findKafka();
+if (source.from === 'nowhere') process.stdout.write(source.why);
+process.exitCode = source.from === 'nowhere' ? 1 : 0;

@@ -1,0 +1,133 @@
+import { execFile, spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { closeSync, openSync, readFileSync } from 'node:fs';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { connect, Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { addressOf, serverProperties } from './server-properties.ts';
+import type { NodeAddress } from './server-properties.ts';
+
+const run = promisify(execFile);
+const listeningWithinMs = 60_000;
+
+export interface NodeOptions {
+  readonly node: NodeAddress;
+  readonly nodes: readonly NodeAddress[];
+  readonly clusterId: string;
+  readonly jars: string;
+  /** The cluster's folder: it goes when the process that started it is gone. */
+  readonly folder: string;
+  /** Where the node's standard output goes. */
+  readonly logFile: string;
+}
+
+/** One node of Kafka as a process, which can be killed, paused and started again on its data. */
+export class NodeProcess {
+  readonly address: string;
+  readonly #options: NodeOptions;
+  readonly #properties: string;
+  #java: { readonly process: ChildProcess; readonly exited: Promise<unknown>; ended: boolean } | undefined;
+  #reaper: ChildProcess | undefined;
+
+  constructor(options: NodeOptions) {
+    this.#options = options;
+    this.address = addressOf(options.node);
+    this.#properties = join(options.folder, `node-${options.node.id}.properties`);
+  }
+
+  /** Makes its storage. */
+  async format(): Promise<void> {
+    const { node, nodes, clusterId, folder } = this.#options;
+    const data = join(folder, `node-${node.id}`);
+    await mkdir(data, { recursive: true });
+    await writeFile(this.#properties, serverProperties(node, nodes, data));
+    const arguments_ = ['format', '-t', clusterId, '-c', this.#properties];
+    await run('java', [...this.#flags('64m'), 'kafka.tools.StorageTool', ...arguments_]);
+  }
+
+  /** Starts it without waiting for anything. */
+  spawn(): void {
+    const output = openSync(this.#options.logFile, 'a');
+    const java = spawn('java', [...this.#flags('512m'), 'kafka.Kafka', this.#properties], {
+      stdio: ['ignore', output, output],
+      // A Ctrl-C meant for the tests ends it through the reaper, with its folder.
+      detached: true,
+    });
+    closeSync(output);
+    java.unref();
+    const started = { process: java, exited: once(java, 'exit'), ended: false };
+    java.once('exit', () => (started.ended = true));
+    this.#java = started;
+    this.#reaper = startReaper(java.pid ?? 0, this.#options.folder);
+  }
+
+  /** Resolves when it answers on its port. */
+  async listening(): Promise<void> {
+    const deadline = performance.now() + listeningWithinMs;
+    while (!(await answers(this.#options.node.port))) {
+      const ended = this.#hasEnded();
+      if (ended || performance.now() > deadline) throw this.#failure(ended);
+      await setTimeout(50);
+    }
+  }
+
+  /** Ends it as a crash or a power cut would, or in order with SIGTERM, and waits until it is gone. */
+  async end(signal: 'SIGKILL' | 'SIGTERM'): Promise<void> {
+    const java = this.#java;
+    if (java === undefined) return;
+    this.#java = undefined;
+    java.process.ref();
+    java.process.kill(signal);
+    await java.exited;
+    // The folder stays: the next start goes on with it.
+    this.#reaper?.kill('SIGKILL');
+  }
+
+  /** SIGSTOP: connections stay open and nothing answers. SIGCONT ends it. */
+  signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
+    this.#java?.process.kill(signal);
+  }
+
+  #hasEnded(): boolean {
+    return this.#java?.ended ?? true;
+  }
+
+  #flags(heap: string): string[] {
+    const { jars } = this.#options;
+    const logging = `-Dlog4j2.configurationFile=${join(import.meta.dirname, 'log4j2.properties')}`;
+    return [`-Xmx${heap}`, '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', logging, '-cp', join(jars, '*')];
+  }
+
+  #failure(ended: boolean): Error {
+    const last = readFileSync(this.#options.logFile, 'utf8').trim().split('\n').slice(-15).join('\n');
+    const what = ended ? 'ended before it listened' : `did not listen within ${listeningWithinMs / 1000} s`;
+    return new Error(`the Kafka broker ${what}. The last it said (${this.#options.logFile}):\n${last}`);
+  }
+}
+
+/** However the tests end, the node ends too, and its folder goes: the reaper's input closes with the process that opened it. */
+function startReaper(pid: number, folder: string): ChildProcess {
+  const script = 'cat >/dev/null; kill -9 "$0" 2>/dev/null; rm -rf "$1"';
+  const reaper = spawn('sh', ['-c', script, String(pid), folder], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+    detached: true,
+  });
+  reaper.unref();
+  // A pipe keeps the process alive like any handle, and is a socket here.
+  if (reaper.stdin instanceof Socket) reaper.stdin.unref();
+  return reaper;
+}
+
+function answers(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const done = (listening: boolean): void => {
+      socket.destroy();
+      resolve(listening);
+    };
+    socket.once('connect', () => done(true)).once('error', () => done(false));
+  });
+}

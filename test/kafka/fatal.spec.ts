@@ -1,0 +1,102 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { ConsumerStalledError } from '@countersign/message-bus/kafka';
+import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
+import { eventually } from '@countersign/message-bus/testing';
+import { Kafka, logLevel } from 'kafkajs';
+import { createCollectingLog } from '@countersign/runtime/testing';
+import { startKafkaBroker } from '../kafka-broker/broker.ts';
+import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
+import { severable } from './severable.ts';
+import { idOf, inTurns } from './traffic.ts';
+
+const withinMs = 20_000;
+
+/** How far a group is with the one partition of a topic. */
+async function committedBy(groupId: string, topic: string): Promise<string | undefined> {
+  const { brokers } = await startKafkaBroker();
+  const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const [of] = await admin.fetchOffsets({ groupId, topics: [topic] }).finally(() => admin.disconnect());
+  return of?.partitions[0]?.offset;
+}
+
+describe('what a process must be started anew for', () => {
+  const opened: KafkaBus[] = [];
+  const fatal: Error[] = [];
+  const onFatal = (error: Error): void => void fatal.push(error);
+  afterEach(async () => {
+    fatal.length = 0;
+    await Promise.all(opened.splice(0).map((kafka) => kafka.close()));
+  });
+  const open = async (options: Partial<KafkaOptions>): Promise<KafkaBus> => {
+    const kafka = await openedWithTopics({ topicPrefix: freshPrefix(), onFatal, ...options });
+    opened.push(kafka);
+    return kafka;
+  };
+
+  it('is a consumer that stands still while messages wait', async () => {
+    const { socketFactory, loseFetches, findFetches } = severable();
+    const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
+    const topic = kafka.topics.names.events;
+    const ids: string[] = [];
+    kafka.bus.subscribe({ group: 'g', topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
+    await kafka.publisher.publish(topic, inTurns(1, 1));
+    await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
+    loseFetches();
+    // The fetch that is under way may still bring the first of these.
+    let next = 2;
+    await eventually(async () => {
+      await kafka.publisher.publish(topic, inTurns(1, 1, next++));
+      expect(fatal[0]).toBeInstanceOf(ConsumerStalledError);
+    }, withinMs);
+    expect(fatal[0]?.message).toMatch(/^group "g" received nothing for \d+ s while \d+ messages wait$/);
+    expect(kafka.status().state).toBe('interrupted');
+    findFetches();
+  }, 60_000);
+
+  it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {
+    const kafka = await open({ stallAfterMs: 200 });
+    const topic = kafka.topics.names.events;
+    const started: string[] = [];
+    let finish = (): void => undefined;
+    const held = new Promise<void>((resolve) => (finish = resolve));
+    const onMessage = (message: Parameters<typeof idOf>[0]): Promise<void> => {
+      started.push(idOf(message));
+      return held;
+    };
+    kafka.bus.subscribe({ group: 'idle', topics: [kafka.topics.names.requests], onMessage });
+    kafka.bus.subscribe({ group: 'slow', topics: [topic], inFlightMax: 2, onMessage });
+    await kafka.publisher.publish(topic, inTurns(1, 10));
+    await eventually(() => expect(started).toEqual(['k0.1']), withinMs);
+    // Longer than the session of a member that is not heard of, and many times as long as a stall takes.
+    await new Promise((resolve) => setTimeout(resolve, 8_000));
+    finish();
+    await eventually(() => expect(started).toHaveLength(10), withinMs);
+    // A member that had been given up could commit only after it has handled all of them once more.
+    await eventually(async () => expect(await committedBy('slow', topic)).toBe('10'), withinMs);
+    expect(new Set(started).size).toBe(started.length);
+    expect(fatal).toEqual([]);
+    expect(kafka.status().state).toBe('running');
+  }, 60_000);
+
+  it('is a setting that the brokers refuse', async () => {
+    const log = createCollectingLog();
+    const good = await open({});
+    const { sessionTimeoutMs } = { sessionTimeoutMs: 1 };
+    const kafka = await openedKafka({
+      topicPrefix: good.topics.names.events.split('.')[0] ?? '',
+      onFatal,
+      log,
+      sessionTimeoutMs,
+    });
+    opened.push(kafka);
+    kafka.bus.subscribe({ group: 'g', topics: [kafka.topics.names.events], onMessage: () => undefined });
+    await eventually(() => expect(fatal.length).toBeGreaterThan(0), withinMs);
+    expect(fatal[0]?.message).toContain('session timeout');
+    expect(kafka.status()).toMatchObject({
+      state: 'interrupted',
+      why: expect.stringContaining('session timeout') as unknown,
+    });
+    expect(log.entries.filter(({ level }) => level === 'error')[0]?.message).toContain('start anew');
+  }, 60_000);
+});

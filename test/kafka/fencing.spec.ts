@@ -1,0 +1,73 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { eventually } from '@countersign/message-bus/testing';
+import type { KafkaBus } from '@countersign/message-bus/kafka';
+import { startKafkaBroker } from '../kafka-broker/broker.ts';
+import { startMember } from './member.ts';
+import type { Member } from './member.ts';
+import { freshPrefix, openedWithTopics } from './opened.ts';
+
+const withinMs = 25_000;
+
+describe('the turn of one process among several', () => {
+  const members: Member[] = [];
+  let kafka: KafkaBus;
+  afterEach(async () => {
+    await Promise.all(members.splice(0).map((member) => member.end()));
+    await kafka.close();
+  });
+
+  it('is taken from a process that stands still, which is refused by the broker when it goes on', async () => {
+    const topicPrefix = freshPrefix();
+    kafka = await openedWithTopics({ topicPrefix });
+    const { brokers } = await startKafkaBroker();
+    const start = (): Member => {
+      const member = startMember('holder', brokers.join(','), topicPrefix, 'relay');
+      members.push(member);
+      return member;
+    };
+    const first = start();
+    await eventually(() => expect(first.said).toEqual(['turn null']), withinMs);
+    first.tell('1');
+    await eventually(() => expect(first.said).toContain('kept 1'), withinMs);
+    const second = start();
+    first.signal('SIGSTOP');
+    await eventually(() => expect(second.said).toEqual(['turn 1']), withinMs);
+    // Written while it stands: it reads this first of all.
+    first.tell('2');
+    second.tell('3');
+    await eventually(() => expect(second.said).toContain('kept 3'), withinMs);
+    first.signal('SIGCONT');
+    await eventually(
+      () => expect([...first.said].sort()).toEqual(['FencedError', 'ended', 'kept 1', 'turn null']),
+      withinMs,
+    );
+    await second.end('SIGKILL');
+    const third = start();
+    await eventually(() => expect(third.said).toEqual(['turn 3']), withinMs);
+  }, 60_000);
+
+  it('outlasts others that come to stand in line, and keeps what it is told meanwhile', async () => {
+    kafka = await openedWithTopics({ topicPrefix: freshPrefix() });
+    const stopped = new AbortController();
+    const standIn = (): void =>
+      void kafka
+        .exclusiveProgress('relay', { sessionTimeoutMs: 6_000 })
+        .take(stopped.signal)
+        .catch(() => undefined);
+    const turn = await kafka.exclusiveProgress('relay', { sessionTimeoutMs: 6_000 }).take(stopped.signal);
+    const until = performance.now() + 6_000;
+    let kept = 0;
+    for (let comers = 0; performance.now() < until;) {
+      if (performance.now() > until - 5_000 + comers * 1_500) {
+        comers += 1;
+        standIn();
+      }
+      await turn.keep(String((kept += 1)));
+    }
+    expect(turn.ended.aborted).toBe(false);
+    await turn.release();
+    stopped.abort();
+    const next = await kafka.exclusiveProgress('relay', { sessionTimeoutMs: 6_000 }).take(new AbortController().signal);
+    expect(next.progress).toBe(String(kept));
+  }, 60_000);
+});

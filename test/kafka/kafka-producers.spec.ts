@@ -1,0 +1,167 @@
+import { execFile, execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { eventually } from '@countersign/message-bus/testing';
+import { createWorker } from '@countersign/worker-sdk';
+import { startKafkaBroker } from '../kafka-broker/broker.ts';
+import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
+
+const root = join(import.meta.dirname, '..', '..');
+const guide = readFileSync(join(root, 'docs', 'kafka.md'), 'utf8');
+const shell = [...guide.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, code = '']) => code);
+/** The very lines of the guide that contain a text. */
+const linesWith = (text: string): string => shell.find((code) => code.includes(text)) ?? `the guide has no ${text}`;
+
+const folder = mkdtempSync(join(tmpdir(), 'countersign-producers-'));
+const venv = join(root, '.cache', 'python-examples');
+const python = join(venv, 'bin', 'python');
+const hasProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;
+// Whoever has no Python or kcat runs the rest; where changes are judged, both must be there.
+const hasPython = process.env['CI'] !== undefined || hasProgram('python3');
+const hasKcat = process.env['CI'] !== undefined || spawnSync('kcat', ['-V']).error === undefined;
+
+let brokers: readonly string[];
+let ledger: LedgerBehindKafka;
+
+beforeAll(async () => {
+  ({ brokers } = await startKafkaBroker());
+  ledger = await openLedgerBehindKafka(brokers, `producers-${randomUUID()}`, { keys: [keyOfTheGuide()] });
+  if (hasPython) installPackages();
+}, 180_000);
+afterAll(async () => {
+  await ledger.close();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Makes a key by the commands of the guide. */
+function keyOfTheGuide() {
+  const x = execFileSync('sh', ['-ec', linesWith('openssl genpkey')], { cwd: folder, encoding: 'utf8', stdio: 'pipe' });
+  const entries = /^```json\n([^]*?)^```/m.exec(guide)?.[1] ?? '';
+  const [entry] = JSON.parse(entries.replace('"…"', JSON.stringify(x.trim()))) as [never];
+  return entry;
+}
+
+/** What the example needs, once, in an environment of its own. */
+function installPackages(): void {
+  const wanted = join(root, 'examples', 'kafka', 'requirements.txt');
+  if (!existsSync(python)) execFileSync('python3', ['-m', 'venv', venv], { stdio: 'pipe' });
+  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', wanted];
+  execFileSync(python, pip, { stdio: 'pipe' });
+}
+
+/** Runs the example; its last line, and how it ended. */
+async function request(...args: readonly string[]): Promise<{ readonly code: number; readonly said: unknown }> {
+  const example = join(root, 'examples', 'kafka', 'request.py');
+  const all = [example, '--brokers', brokers.join(','), '--prefix', ledger.prefix, '--timeout', '60', ...args];
+  const ended = await promisify(execFile)(python, all, { env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' } }).then(
+    ({ stdout }) => ({ code: 0, stdout }),
+    (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
+  );
+  if (ended.stdout === '') throw new Error(`the example said nothing: ${JSON.stringify(ended)}`);
+  return { code: ended.code, said: JSON.parse(ended.stdout.trim().split('\n').at(-1) ?? '') };
+}
+
+const newRun = (): string => `run-${randomUUID()}`;
+const requestsOf = (runId: string) => ledger.seen.filter(({ key }) => key === runId);
+
+/** The tests that need a program; where it is missing, one that says so. */
+function describeWith(program: string, isThere: boolean, tests: () => void): void {
+  if (isThere) describe(`with ${program}`, tests);
+  else it(`is not tried with ${program}, which is not installed here`, () => undefined);
+}
+
+describeWith('Python', hasPython, () => {
+  it('asks, and hears that a person agreed', async () => {
+    const runId = newRun();
+    const asked = request('--run', runId);
+    await ledger.respondTo(runId, { decision: { type: 'approve' } });
+    expect(await asked).toMatchObject({ code: 0, said: { outcome: 'approved' } });
+  });
+
+  it('hears that a person did not', async () => {
+    const runId = newRun();
+    const asked = request('--run', runId);
+    await ledger.respondTo(runId, { decision: { type: 'deny' }, reason: 'no' });
+    expect(await asked).toMatchObject({ code: 1, said: { outcome: 'denied' } });
+  });
+
+  it('hears that other arguments under the same id are refused', async () => {
+    const runId = newRun();
+    expect(await request('--run', runId, '--timeout', '0')).toMatchObject({ said: { outcome: 'no answer yet' } });
+    const { said } = await request('--run', runId, '--path', '/etc/passwd');
+    expect(said).toMatchObject({ outcome: 'refused', code: 'tool-call-mismatch' });
+  });
+
+  it('signs with the key that the guide makes, and only with that', async () => {
+    const signed = (kid: string) => {
+      const runId = newRun();
+      const asked = request(
+        '--run',
+        runId,
+        '--agent',
+        'billing-py',
+        '--kid',
+        kid,
+        '--key',
+        join(folder, 'agent-2026.pem'),
+      );
+      return { runId, asked };
+    };
+    const good = signed('agent-2026');
+    await ledger.respondTo(good.runId, { decision: { type: 'approve' } });
+    expect(await good.asked).toMatchObject({ said: { outcome: 'approved' } });
+    expect(await signed('agent-1999').asked).toMatchObject({ said: { outcome: 'refused', code: 'unauthenticated' } });
+  });
+
+  it('puts a run where the SDK puts it, so that its messages keep their order', async () => {
+    // Fixed names, so that they are known not to be all of one partition.
+    const runIds = ['place-1', 'place-2', 'place-3', 'place-4'];
+    for (const runId of runIds) {
+      await request('--run', runId, '--timeout', '0');
+      const worker = createWorker({
+        kafka: { brokers, topicPrefix: ledger.prefix },
+        url: ledger.url,
+        token: 'agent-token',
+        agentId: 'agent',
+        tools: [],
+      });
+      await worker.cancelRun(runId, 'seen enough').finally(worker.close);
+    }
+    await eventually(() => {
+      for (const runId of runIds) {
+        const places = requestsOf(runId).map(({ partition }) => partition);
+        expect(places).toHaveLength(2);
+        expect(places[1]).toBe(places[0]);
+      }
+    });
+    expect(new Set(runIds.map((runId) => requestsOf(runId)[0]?.partition)).size).toBeGreaterThan(1);
+  });
+});
+
+describeWith('kcat', hasKcat, () => {
+  const sh = (lines: string) =>
+    execFileSync('sh', ['-ec', lines.replace(/^BROKERS=.*$/m, '')], {
+      encoding: 'utf8',
+      env: { ...process.env, BROKERS: brokers.join(','), PREFIX: ledger.prefix },
+    });
+
+  it('asks and listens by the lines of the guide', async () => {
+    sh(linesWith('kcat -P'));
+    await ledger.respondTo('run-42', { decision: { type: 'deny' }, reason: 'read it first' });
+    await eventually(() => {
+      const heard = sh(linesWith('kcat -C'));
+      expect(heard).toMatch(/ce_type=ApprovalRequested[^]*ce_type=ApprovalResponded/);
+      expect(heard).toContain('"reason":"read it first"');
+    });
+  });
+
+  it.each(['gzip', 'snappy', 'lz4', 'zstd'])('asks by messages that are compressed (%s)', async (codec) => {
+    const runId = `run-${codec}`;
+    sh(linesWith('kcat -P').replaceAll('run-42', runId).replace('kcat -P', `kcat -P -z ${codec}`));
+    await ledger.respondTo(runId, { decision: { type: 'approve' } });
+  });
+});

@@ -1,0 +1,114 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { parseEventMessage } from '@countersign/message-bus';
+import { eventually } from '@countersign/message-bus/testing';
+import { openLedgerCluster } from './ledger/ledger-cluster.ts';
+import type { LedgerCluster } from './ledger/ledger-cluster.ts';
+
+const withinMs = 25_000;
+const call = (change: object = {}) => ({
+  calls: [{ toolCallId: 'c', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true, ...change }],
+});
+
+describe('the ledger on Kafka', () => {
+  let cluster: LedgerCluster;
+  beforeEach(async () => {
+    cluster = await openLedgerCluster();
+  });
+  afterEach(() => cluster.close());
+
+  /** What is recorded, by run; what belongs to no run is under ''. */
+  const recorded = async (): Promise<Readonly<Record<string, readonly string[]>>> => {
+    const events = await cluster.events();
+    const byRun = Map.groupBy(events, ({ metadata }) => metadata.runId ?? '');
+    return Object.fromEntries([...byRun].map(([runId, ofRun]) => [runId, ofRun.map(({ type }) => type)]));
+  };
+  const asked = ['ToolCallRequested', 'ApprovalRequested'];
+
+  it('records a request once, though it is killed before it has heard that it was recorded', async () => {
+    const first = await cluster.startLedger();
+    await cluster.request('ToolCallRequested', 'run-0', call(), 'r-0');
+    await eventually(async () => expect(await recorded()).toEqual({ 'run-0': asked }), withinMs);
+    const dead = first.dieAfterNextWrite();
+    await cluster.request('ToolCallRequested', 'run-1', call(), 'r-1');
+    await dead;
+    await cluster.request('ToolCallRequested', 'run-2', call(), 'r-2');
+    const second = await cluster.startLedger();
+    await eventually(async () => {
+      expect(await recorded()).toEqual({ 'run-0': asked, 'run-1': asked, 'run-2': asked });
+      expect(second.begun).toEqual(expect.arrayContaining(['r-1', 'r-2']));
+    }, withinMs);
+  }, 60_000);
+
+  it('answers a refused request on the events topic, by the relay, under its run', async () => {
+    const heard: unknown[] = [];
+    cluster.kafka.bus.subscribe({
+      group: 'worker',
+      topics: [cluster.kafka.topics.names.events],
+      types: ['RequestRefused'],
+      onMessage: (message) => void heard.push({ key: message.key, event: parseEventMessage(message) }),
+    });
+    await cluster.startLedger();
+    await cluster.request('ToolCallRequested', 'run-1', call(), 'r-1');
+    await cluster.request('ToolCallRequested', 'run-1', call({ arguments: { path: '/y' } }), 'r-2');
+    await cluster.request('ApprovalResponded', 'run-1', { decision: { type: 'approve' } }, 'r-3');
+    await cluster.request('ToolCallRequested', 'run-1', { calls: 'none' }, 'r-4');
+    const refusal = (key: string | null, requestId: string, code: string, toolCallIds: readonly string[]) => ({
+      key,
+      event: expect.objectContaining({ data: expect.objectContaining({ requestId, code, toolCallIds }) as unknown }),
+    });
+    await eventually(async () => {
+      expect(heard).toEqual([
+        refusal('run-1', 'r-2', 'tool-call-mismatch', ['c']),
+        refusal(null, 'r-3', 'forbidden', []),
+      ]);
+      const letters = await cluster.kafka.bus.deadLetters.list();
+      expect(letters).toMatchObject([{ code: 'invalid-request', headers: { ce_id: 'r-4' } }]);
+    }, withinMs);
+    expect((await recorded())['run-1']).toEqual([...asked, 'RequestRefused']);
+  }, 60_000);
+
+  it('bears that the new owner of a partition repeats what the old one is still about', async () => {
+    const runs = Array.from({ length: 8 }, (_, n) => `run-${n}`);
+    const slow = await cluster.startLedger();
+    await Promise.all(runs.map((runId) => cluster.request('ToolCallRequested', runId, call())));
+    await eventually(async () => expect(Object.keys(await recorded())).toHaveLength(8), withinMs);
+    slow.holdWrites();
+    const ids = await Promise.all(
+      runs.map(async (runId, n) => {
+        const id = `again-${runId}`;
+        const next = { calls: [{ ...call().calls[0], toolCallId: 'd' }] };
+        if (n % 4 === 0) await cluster.request('ToolCallRequested', runId, next, id);
+        if (n % 4 === 1) await cluster.request('ToolCallCancelled', runId, { reason: 'the user left' }, id);
+        if (n % 4 === 2) await cluster.request('ToolCallRequested', runId, call({ toolName: 'other' }), id);
+        if (n % 4 === 3) await cluster.request('ApprovalRequested', runId, { toolCallId: 'c', reason: 'why' }, id);
+        return id;
+      }),
+    );
+    await eventually(() => expect(slow.begun).toEqual(expect.arrayContaining(ids)), withinMs);
+    const expected = [
+      [...asked, ...asked],
+      [...asked, 'RunCancelled', 'ToolCallCancelled'],
+      [...asked, 'RequestRefused'],
+      [...asked, 'ApprovalDescribed'],
+    ];
+    const fast = await cluster.startLedger();
+    // The partitions that it got: all of their runs are repeated, and done.
+    await eventually(async () => {
+      const repeated = ids.filter((id) => fast.begun.includes(id));
+      expect(repeated.length).toBeGreaterThan(0);
+      const done = await recorded();
+      for (const id of repeated) {
+        const n = ids.indexOf(id);
+        expect(done[runs[n]!]).toEqual(expected[n % 4]);
+      }
+    }, withinMs);
+    slow.releaseWrites();
+    await eventually(async () => {
+      const done = await recorded();
+      expect(runs.map((runId) => done[runId])).toEqual(runs.map((_, n) => expected[n % 4]));
+    }, withinMs);
+    await slow.close();
+    // Whatever was still under way there has ended by now.
+    expect((await cluster.events()).length).toBe(expected.flat().length * 2);
+  }, 60_000);
+});

@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { createWriteSide } from '@countersign/commands';
+import type { RecordedEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import { createLedger, createLedgerApp, createOpenCalls } from '@countersign/ledger';
+import type { Ledger } from '@countersign/ledger';
+import type { MessageBus } from '@countersign/message-bus';
+import type { KafkaBus } from '@countersign/message-bus/kafka';
+import { createRelay } from '@countersign/relay';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { openParts, readStandaloneConfig } from '@countersign/standalone';
+import { freshPrefix, openedKafka, openedWithTopics } from '../opened.ts';
+import { severable } from '../severable.ts';
+
+/** One ledger process of several: a Nest application on a connection to Kafka of its own. */
+export interface LedgerProcess {
+  /** The ids of the requests that it began to handle, repeats included. */
+  readonly begun: readonly string[];
+  /** From now on what it writes waits: nothing of it is recorded. */
+  readonly holdWrites: () => void;
+  readonly releaseWrites: () => void;
+  /** Its next write is recorded, and it never hears of it; then it is killed. */
+  readonly dieAfterNextWrite: () => Promise<void>;
+  readonly close: () => Promise<void>;
+}
+
+/** Ledgers, and a relay, over one log and one Kafka. */
+export interface LedgerCluster {
+  readonly kafka: KafkaBus;
+  readonly startLedger: () => Promise<LedgerProcess>;
+  readonly request: (type: string, runId: string, data: object, id?: string) => Promise<void>;
+  readonly events: () => Promise<readonly RecordedEvent[]>;
+  readonly close: () => Promise<void>;
+}
+
+const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+
+export async function openLedgerCluster({ partitions = 2 } = {}): Promise<LedgerCluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-ledgers-'));
+  const topicPrefix = freshPrefix();
+  const parts = await openParts(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
+  const { store, readModel } = parts;
+  const kafka = await openedWithTopics({ topicPrefix }, { partitions });
+  const { requests, events } = kafka.topics.names;
+  const relay = createRelay({
+    ...{ ...world, store, publisher: kafka.publisher, topic: events },
+    turns: kafka.exclusiveProgress(`${topicPrefix}-relay`),
+  });
+  relay.start();
+  const processes: LedgerProcess[] = [];
+  return {
+    kafka,
+    startLedger: async () => {
+      const openCalls = createOpenCalls({ store, readModel, ...world });
+      const started = await startLedger({ topicPrefix, topic: requests, store, openCalls });
+      processes.push(started);
+      return started;
+    },
+    request: (type, runId, data, id = randomUUID()) => {
+      const headers = {
+        ...{ 'content-type': 'application/json', ce_specversion: '1.0', ce_source: '/agents/test' },
+        ...{ ce_id: id, ce_type: type },
+      };
+      return kafka.publisher.publish(requests, [{ key: runId, value: JSON.stringify({ runId, ...data }), headers }]);
+    },
+    events: () => store.readAll(0, 10_000),
+    close: async () => {
+      await Promise.all(processes.map((each) => each.close()));
+      await relay.stop();
+      await kafka.close();
+      await parts.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+interface StartOptions {
+  readonly topicPrefix: string;
+  readonly topic: string;
+  readonly store: EventStore;
+  readonly openCalls: ReturnType<typeof createOpenCalls>;
+}
+
+async function startLedger({ topicPrefix, topic, store, openCalls }: StartOptions): Promise<LedgerProcess> {
+  const { socketFactory, clock, cut } = severable();
+  const kafka = await openedKafka({ topicPrefix, socketFactory, clock, patienceMs: 4_000 });
+  const writes = createGate();
+  let onWritten: (() => void) | undefined;
+  const own: EventStore = {
+    ...store,
+    append: async (...given) => {
+      await writes.passed();
+      const result = await store.append(...given);
+      if (onWritten === undefined) return result;
+      onWritten();
+      return new Promise(() => undefined);
+    },
+  };
+  const begun: string[] = [];
+  const real = createLedger({
+    ...{ ...world, store: own, openCalls, keys: null },
+    commands: createWriteSide({ store: own, policy: null, tools: { find: () => undefined }, ...world }),
+    unsigned: { mode: 'allow', tenant: 'default', principal: 'kafka' },
+  });
+  const ledger: Ledger = {
+    ...real,
+    handle: (message, delivery) => {
+      begun.push(message.headers['ce_id'] ?? '');
+      return real.handle(message, delivery);
+    },
+  };
+  // Its consumer groups carry the prefix of the topics, as those of the product's process do.
+  const bus: MessageBus = {
+    ...kafka.bus,
+    subscribe: (options) => kafka.bus.subscribe({ ...options, group: `${topicPrefix}-${options.group}` }),
+  };
+  const app = await createLedgerApp({ ledger, bus, topic, log: world.log });
+  await app.listen();
+  let isDead = false;
+  return {
+    begun,
+    holdWrites: writes.close,
+    releaseWrites: writes.open,
+    dieAfterNextWrite: async () => {
+      await new Promise<void>((resolve) => (onWritten = resolve));
+      isDead = true;
+      cut();
+    },
+    close: async () => {
+      // What was killed has no last word; its handler waits for ever.
+      if (isDead) return;
+      writes.open();
+      await app.close();
+      await kafka.close();
+    },
+  };
+}
+
+function createGate() {
+  let opened = Promise.withResolvers<undefined>();
+  opened.resolve(undefined);
+  return {
+    passed: () => opened.promise,
+    close: () => void (opened = Promise.withResolvers()),
+    open: () => opened.resolve(undefined),
+  };
+}

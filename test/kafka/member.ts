@@ -1,0 +1,36 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+
+/** A process of its own that uses Kafka through what was built. */
+export interface Member {
+  /** What it has said so far, a line each. */
+  readonly said: readonly string[];
+  readonly tell: (line: string) => void;
+  readonly signal: (signal: NodeJS.Signals) => void;
+  /** Ends it by this signal and waits until it is gone. */
+  readonly end: (signal?: NodeJS.Signals) => Promise<void>;
+}
+
+/** Starts `members/<name>.ts`. */
+export function startMember(name: string, ...args: readonly string[]): Member {
+  const child = spawn(
+    process.execPath,
+    ['--disable-warning=TimeoutNegativeWarning', join(import.meta.dirname, 'members', `${name}.ts`), ...args],
+    { stdio: ['pipe', 'pipe', 'inherit'] },
+  );
+  const exited = once(child, 'exit');
+  const said: string[] = [];
+  createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
+  return {
+    said,
+    tell: (line) => void child.stdin.write(`${line}\n`),
+    signal: (signal) => void child.kill(signal),
+    end: async (signal = 'SIGKILL') => {
+      child.kill('SIGCONT');
+      child.kill(signal);
+      await exited;
+    },
+  };
+}

@@ -1,0 +1,25 @@
+// node holder.ts BROKERS PREFIX GROUP: takes the turn, and keeps what it is told to, a line each way.
+import { createInterface } from 'node:readline';
+import { openKafka } from '@countersign/message-bus/kafka';
+import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+
+const [brokers = '', topicPrefix = '', group = ''] = process.argv.slice(2);
+const kafka = openKafka({
+  brokers: brokers.split(','),
+  clientId: 'holder',
+  topicPrefix,
+  clock: createSystemClock(),
+  ids: createSystemIds(),
+  log: createLog({ level: 'silent' }),
+});
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+const turn = await kafka.exclusiveProgress(group, { sessionTimeoutMs: 6_000 }).take(new AbortController().signal);
+turn.ended.addEventListener('abort', () => say('ended'));
+say(`turn ${turn.progress ?? 'null'}`);
+for await (const line of createInterface({ input: process.stdin })) {
+  await turn.keep(line).then(
+    () => say(`kept ${line}`),
+    (error: unknown) => say(error instanceof Error ? error.name : String(error)),
+  );
+}
+await kafka.close();

@@ -1,0 +1,33 @@
+import { randomUUID } from 'node:crypto';
+import { openKafka } from '@countersign/message-bus/kafka';
+import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { startKafkaBroker } from '../kafka-broker/broker.ts';
+
+/** A prefix of its own for the topics and groups of one test. */
+export const freshPrefix = (): string => `t${randomUUID().slice(0, 8)}`;
+
+/** Kafka as one process of a test has it: on the broker of the run, and quick to take a member for dead. */
+export async function openedKafka(options: Partial<KafkaOptions> = {}): Promise<KafkaBus> {
+  const brokers = options.brokers ?? (await startKafkaBroker()).brokers;
+  return openKafka({
+    clientId: 'test',
+    clock: createSystemClock(),
+    ids: createSystemIds(),
+    log: createSilentLog(),
+    sessionTimeoutMs: 6_000,
+    ...options,
+    brokers,
+  });
+}
+
+/** The same, with its topics made. */
+export async function openedWithTopics(
+  options: Partial<KafkaOptions> = {},
+  { partitions = 1, replication = 1 } = {},
+): Promise<KafkaBus> {
+  const kafka = await openedKafka(options);
+  await kafka.topics.create({ partitions, replication });
+  return kafka;
+}

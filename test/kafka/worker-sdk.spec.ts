@@ -1,0 +1,249 @@
+import { generateKeyPairSync, randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import type { RequestKeyEntry } from '@countersign/ledger';
+import { eventually } from '@countersign/message-bus/testing';
+import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import { z } from 'zod';
+import { startKafkaBroker } from '../kafka-broker/broker.ts';
+import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
+
+const keys = {
+  ed25519: generateKeyPairSync('ed25519'),
+  p256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
+};
+const entryOf = ({ publicKey }: (typeof keys)['p256'], index: number): RequestKeyEntry => ({
+  kid: `key-${index}`,
+  publicKey: publicKey.export({ format: 'jwk' }) as RequestKeyEntry['publicKey'],
+  principal: 'signer',
+  agentIds: ['agent'],
+});
+const pemOf = (name: keyof typeof keys) => keys[name].privateKey.export({ type: 'pkcs8', format: 'pem' }) as string;
+
+let brokers: readonly string[];
+let ledger: LedgerBehindKafka;
+const ran: string[] = [];
+const workers: Worker[] = [];
+
+beforeAll(async () => {
+  ({ brokers } = await startKafkaBroker());
+  ledger = await openLedgerBehindKafka(brokers, `sdk-${randomUUID()}`, { keys: Object.values(keys).map(entryOf) });
+});
+afterEach(async () => {
+  ran.length = 0;
+  await Promise.all(workers.splice(0).map((worker) => worker.close()));
+});
+afterAll(() => ledger.close());
+
+const deleteFile = gateTool({
+  name: 'delete_file',
+  inputSchema: z.strictObject({ path: z.string() }),
+  needsApproval: ({ path }) => !path.startsWith('/tmp/'),
+  execute: ({ path }) => {
+    ran.push(path);
+    return { deleted: path };
+  },
+});
+const askUser = gateTool({
+  name: 'ask_user',
+  inputSchema: z.strictObject({ question: z.string() }),
+  clientExecuted: true,
+});
+
+function newWorker(
+  kafka: Partial<NonNullable<WorkerOptions['kafka']>> = {},
+  others: Partial<WorkerOptions> = {},
+): Worker {
+  const worker = createWorker({
+    kafka: { brokers, topicPrefix: ledger.prefix, ...kafka },
+    url: ledger.url,
+    token: 'agent-token',
+    resolverToken: 'worker-token',
+    agentId: 'agent',
+    tools: [deleteFile, askUser],
+    ...others,
+  });
+  workers.push(worker);
+  return worker;
+}
+
+const deletion = (toolCallId: string, path: string) => ({ toolCallId, toolName: 'delete_file', arguments: { path } });
+const requestsOf = (runId: string) => ledger.seen.filter(({ key }) => key === runId);
+const newRun = (): string => `run-${randomUUID()}`;
+
+describe('a worker with kafka', () => {
+  it('asks by a message, hears the approval, claims over HTTP and runs once what was approved', async () => {
+    const runId = newRun();
+    const worker = newWorker();
+    const outcome = await worker.run(
+      { runId, toolCalls: [deletion('1', '/etc/hosts'), deletion('2', '/tmp/x')] },
+      {
+        onPause: async ({ pendingApprovals }) => {
+          expect(ran).toEqual(['/tmp/x']);
+          await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'approve' }, reason: 'seen' });
+        },
+      },
+    );
+    expect(outcome).toMatchObject({
+      stopReason: null,
+      results: [
+        { status: 'succeeded', output: { deleted: '/etc/hosts' } },
+        { status: 'succeeded', output: { deleted: '/tmp/x' } },
+      ],
+    });
+    expect(ran).toEqual(['/tmp/x', '/etc/hosts']);
+    const headers = {
+      'content-type': 'application/json',
+      ce_specversion: '1.0',
+      ce_source: '/agents/agent',
+      ce_type: 'ToolCallRequested',
+    };
+    await eventually(() => expect(requestsOf(runId)).toMatchObject([{ headers }]));
+  });
+
+  it('is denied, and told why', async () => {
+    const worker = newWorker();
+    const { state, pendingApprovals } = await worker.step({ runId: newRun(), toolCalls: [deletion('1', '/a')] });
+    const waiting = worker.wait(state);
+    await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'deny' }, reason: 'not today' });
+    expect((await waiting).results).toMatchObject([{ status: 'denied', reason: 'not today' }]);
+    expect(ran).toEqual([]);
+  });
+
+  it('is refused other arguments under the same id, with the code', async () => {
+    const runId = newRun();
+    const worker = newWorker();
+    await worker.step({ runId, toolCalls: [deletion('1', '/a')] });
+    const step = worker.step({ runId, toolCalls: [deletion('1', '/b')] });
+    await expect(step).rejects.toMatchObject({ name: 'CountersignError', code: 'tool-call-mismatch' });
+  });
+
+  it('gets a failure for the one call that the schema of the server refuses, and the others go on', async () => {
+    const toolCalls = [deletion('1', '/tmp/x'), { toolCallId: '2', toolName: 'strict', arguments: { of: 'tea' } }];
+    const strict = gateTool({
+      name: 'strict',
+      // The worker's own check knows nothing of the pattern; the server's does.
+      inputSchema: { type: 'object', properties: { of: { type: 'string', pattern: '^coffee$' } } },
+      execute: () => null,
+    });
+    const { results } = await newWorker({}, { tools: [deleteFile, strict] }).step({ runId: newRun(), toolCalls });
+    expect(results).toMatchObject([
+      { status: 'succeeded' },
+      { status: 'failed', error: { code: 'invalid-arguments' }, callId: null },
+    ]);
+  });
+
+  it('gets the same calls for the same step, under the id that it was given', async () => {
+    const runId = newRun();
+    const step = { runId, requestId: `request-${runId}`, toolCalls: [deletion('1', '/a')] };
+    const first = await newWorker().step(step);
+    const second = await newWorker().step(step);
+    expect(second.state).toEqual(first.state);
+    const ids = () => requestsOf(runId).map(({ headers }) => headers['ce_id']);
+    await eventually(() => expect(ids()).toEqual([step.requestId, step.requestId]));
+  });
+
+  it('waits for a ledger that is away, and says when its patience is over', async () => {
+    const runId = newRun();
+    const toolCalls = [deletion('1', '/tmp/x')];
+    await ledger.stopLedger();
+    const impatient = newWorker({ answerWithinMs: 1500 });
+    await expect(impatient.step({ runId, toolCalls })).rejects.toMatchObject({ code: 'unreachable' });
+    const patient = newWorker().step({ runId, toolCalls });
+    ledger.startLedger();
+    expect((await patient).results).toMatchObject([{ status: 'succeeded' }]);
+    expect(ran).toEqual(['/tmp/x']);
+  });
+
+  it('goes on from its state in another process, with what was decided meanwhile', async () => {
+    const first = newWorker();
+    const { state, pendingApprovals } = await first.step({ runId: newRun(), toolCalls: [deletion('1', '/a')] });
+    await first.close();
+    await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'approve' } });
+    const { results } = await newWorker().wait(state);
+    expect(results).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  it('runs once although every event comes again', async () => {
+    const worker = newWorker();
+    const { state, pendingApprovals } = await worker.step({ runId: newRun(), toolCalls: [deletion('1', '/a')] });
+    await ledger.relayAgain();
+    const waiting = worker.wait(state);
+    await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'approve' } });
+    await ledger.relayAgain();
+    expect((await waiting).results).toMatchObject([{ status: 'succeeded' }]);
+    expect(ran).toEqual(['/a']);
+  });
+
+  it('does not believe a forged approval: it looks, and goes on waiting', async () => {
+    const runId = newRun();
+    const worker = newWorker();
+    const { state } = await worker.step({ runId, toolCalls: [deletion('1', '/a')] });
+    const approvalId = 'apr_forged';
+    await ledger.publishForged('ApprovalResponded', { approvalId, resolution: 'approved' }, runId);
+    const outcome = await worker.wait(state, { timeoutMs: 1500 });
+    expect(outcome).toMatchObject({ stopReason: 'awaiting_approval', results: [] });
+    expect(ran).toEqual([]);
+  });
+
+  it('submits what the client did, cancels, and asks again, all by messages', async () => {
+    const runId = newRun();
+    const worker = newWorker();
+    const question = { toolCallId: 'q', toolName: 'ask_user', arguments: { question: 'Name?' } };
+    const { clientCalls, state } = await worker.step({ runId, toolCalls: [question, deletion('1', '/a')] });
+    await worker.submitOutput(clientCalls[0]!.callId, { reply: 'Ada' });
+    await expect(worker.submitOutput(clientCalls[0]!.callId, 1)).rejects.toMatchObject({ code: 'already-settled' });
+    const deletionId = state.calls[1]!.callId!;
+    await expect(worker.submitOutput(deletionId, 1)).rejects.toMatchObject({ code: 'not-client-executed' });
+    await worker.requestAgain(deletionId, { reason: 'still wanted' });
+    await worker.cancel(deletionId, 'changed our mind');
+    const other = await worker.step({ runId, toolCalls: [deletion('2', '/b')] });
+    await worker.cancelRun(runId, 'run over');
+    expect((await worker.resume(state)).results).toMatchObject([
+      { status: 'succeeded', output: { reply: 'Ada' } },
+      { status: 'cancelled', reason: 'changed our mind' },
+    ]);
+    expect((await worker.resume(other.state)).results).toMatchObject([{ status: 'cancelled', reason: 'run over' }]);
+    const types = [
+      'ToolCallRequested',
+      'ToolOutputSubmitted',
+      'ToolOutputSubmitted',
+      'ApprovalRequested',
+      'ToolCallCancelled',
+      'ToolCallRequested',
+      'ToolCallCancelled',
+    ];
+    await eventually(() => expect(requestsOf(runId).map(({ headers }) => headers['ce_type'])).toEqual(types));
+  });
+
+  it('says which topic is missing, and how to make it', async () => {
+    const step = newWorker({ topicPrefix: 'nowhere' }).step({ runId: newRun(), toolCalls: [deletion('1', '/a')] });
+    await expect(step).rejects.toMatchObject({ code: 'not-found', message: expect.stringContaining('topics create') });
+  });
+});
+
+describe('a signed request', () => {
+  it.each([
+    ['ed25519', 'key-0'],
+    ['p256', 'key-1'],
+  ] as const)('is taken, as that of the key (%s)', async (name, kid) => {
+    const toolCalls = [deletion('1', '/a')];
+    const worker = newWorker({ signing: { kid, privateKey: pemOf(name) } });
+    expect(await worker.step({ runId: newRun(), toolCalls })).toMatchObject({ stopReason: 'awaiting_approval' });
+  });
+
+  it('is refused when the key is another one, or speaks for other agents', async () => {
+    const step = (kid: string, others: Partial<WorkerOptions> = {}) =>
+      newWorker({ signing: { kid, privateKey: pemOf('ed25519') } }, others).step({
+        runId: newRun(),
+        toolCalls: [deletion('1', '/a')],
+      });
+    await expect(step('key-9')).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(step('key-1')).rejects.toMatchObject({ code: 'unauthenticated' });
+    await expect(step('key-0', { agentId: 'somebody-else' })).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
+  it('needs a key that can sign', () => {
+    const { privateKey } = generateKeyPairSync('x25519');
+    expect(() => newWorker({ signing: { kid: 'k', privateKey } })).toThrow(/Ed25519 or P-256/);
+  });
+});

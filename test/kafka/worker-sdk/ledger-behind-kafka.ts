@@ -1,0 +1,159 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  createGatewayApp,
+  createGatewayMetrics,
+  createIdempotencyStore,
+  createTokens,
+  type TokenEntry,
+} from '@countersign/gateway';
+import { createLedger, createOpenCalls, createRequestKeys, type RequestKeyEntry } from '@countersign/ledger';
+import { toEventMessage, topicNames } from '@countersign/message-bus';
+import { openKafka } from '@countersign/message-bus/kafka';
+import { createRelay } from '@countersign/relay';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createCollectingLog } from '@countersign/runtime/testing';
+import { openParts, readStandaloneConfig } from '@countersign/standalone';
+
+const tokens: readonly TokenEntry[] = [
+  { token: 'agent-token', principal: 'kafka', roles: ['agent'] },
+  { token: 'ann-token', principal: 'ann', roles: ['approver'] },
+  { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
+];
+
+/** A request as it stood on the topic. */
+export interface SeenRequest {
+  readonly partition: number;
+  readonly key: string | null;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly value: string;
+}
+
+/** Ledger, relay and gateway over one log: everything that a worker with Kafka speaks to. */
+export interface LedgerBehindKafka {
+  readonly url: string;
+  readonly prefix: string;
+  /** What stands on the requests topic, in the order of each run. */
+  readonly seen: readonly SeenRequest[];
+  /** Answers the one pending approval of a run, as soon as there is one. */
+  readonly respondTo: (runId: string, body: object) => Promise<void>;
+  readonly respond: (approvalId: string, body: object) => Promise<void>;
+  /** Publishes every recorded event once more, the oldest first, as a relay does that lost its checkpoint. */
+  readonly relayAgain: () => Promise<void>;
+  /** An event that is in no log. */
+  readonly publishForged: (type: string, data: object, runId: string) => Promise<void>;
+  /** While it is down, requests wait on their topic. */
+  readonly stopLedger: () => Promise<void>;
+  readonly startLedger: () => void;
+  readonly close: () => Promise<void>;
+}
+
+/** How its requests are let in. */
+export interface LedgerBehindKafkaOptions {
+  readonly keys?: readonly RequestKeyEntry[];
+}
+
+/** Opens all of it, with topics of its own. */
+export async function openLedgerBehindKafka(
+  brokers: readonly string[],
+  prefix: string,
+  { keys }: LedgerBehindKafkaOptions = {},
+): Promise<LedgerBehindKafka> {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-behind-kafka-'));
+  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
+  const parts = await openParts(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
+  const { commands, readModel, store } = parts;
+  const gateway = await openGateway(folder, { ...parts, ...world });
+  const kafka = openKafka({ brokers, clientId: 'test-ledger', topicPrefix: prefix, ...world });
+  const topics = topicNames(prefix);
+  await kafka.topics.create({ partitions: 3, replication: 1 });
+
+  const ledger = createLedger({
+    ...world,
+    commands,
+    store,
+    openCalls: createOpenCalls({ store, readModel, ...world }),
+    keys: keys === undefined ? null : await createRequestKeys(keys),
+    unsigned: { mode: 'allow', tenant: 'default', principal: 'kafka' },
+  });
+  const consume = () => ledger.consume(kafka.bus, { topic: topics.requests, group: `${prefix}-ledger` });
+  let consuming = consume();
+  const relay = createRelay({
+    ...world,
+    store,
+    publisher: kafka.publisher,
+    turns: kafka.exclusiveProgress(`${prefix}-relay`),
+    topic: topics.events,
+  });
+  relay.start();
+  const seen: SeenRequest[] = [];
+  kafka.bus.subscribe({
+    group: `${prefix}-seen`,
+    topics: [topics.requests],
+    onMessage: ({ partition, key, headers, value }) =>
+      void seen.push({ partition, key, headers, value: Buffer.from(value).toString() }),
+  });
+  const { url } = gateway;
+  return {
+    url,
+    prefix,
+    seen,
+    respond: (approvalId, body) => respond(url, approvalId, body),
+    respondTo: async (runId, body) => {
+      for (;;) {
+        const query = `/v1/approvals?state=pending&runId=${encodeURIComponent(runId)}`;
+        const answer = await fetch(`${url}${query}`, { headers: { authorization: 'Bearer ann-token' } });
+        const { approvals } = (await answer.json()) as { approvals: { approvalId: string }[] };
+        if (approvals[0] !== undefined) return respond(url, approvals[0].approvalId, body);
+      }
+    },
+    relayAgain: async () => {
+      const events = await store.readAll(0, 10_000);
+      await kafka.publisher.publish(topics.events, events.map(toEventMessage));
+    },
+    publishForged: async (type, data, runId) => {
+      const headers = { ce_id: world.ids.uuid(), ce_type: type, ce_sequence: '1' };
+      await kafka.publisher.publish(topics.events, [
+        { key: runId, value: JSON.stringify({ type, runId, data }), headers },
+      ]);
+    },
+    stopLedger: () => consuming.stop(),
+    startLedger: () => {
+      consuming = consume();
+    },
+    close: async () => {
+      await relay.stop();
+      await kafka.close();
+      await gateway.close();
+      await parts.close();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+type GatewayParts = Omit<Parameters<typeof createGatewayApp>[0], 'tokens' | 'idempotency' | 'metrics'>;
+
+async function openGateway(folder: string, parts: GatewayParts) {
+  const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
+  const gateway = await createGatewayApp(
+    { ...parts, tokens: createTokens(tokens), idempotency, metrics: createGatewayMetrics() },
+    { host: '127.0.0.1', port: 0 },
+  );
+  return {
+    url: await gateway.listen(),
+    close: async () => {
+      await gateway.close();
+      idempotency.close();
+    },
+  };
+}
+
+async function respond(url: string, approvalId: string, body: object): Promise<void> {
+  const answer = await fetch(`${url}/v1/approvals/${approvalId}/responses`, {
+    method: 'POST',
+    headers: { authorization: 'Bearer ann-token', 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+  if (!answer.ok) throw new Error(`the answer was refused: ${await answer.text()}`);
+}

@@ -1,0 +1,152 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, test } from '@jest/globals';
+import { cleanUpAfterEach } from '../harness/cleanup.js';
+import { install } from '../harness/standalone.js';
+import type { Installation } from '../harness/standalone.js';
+import { eventually } from '../harness/wait.js';
+import { buttonOf, openReach, pressInSlack, pressInTelegram, webhookSecret } from './reach.js';
+
+cleanUpAfterEach();
+
+const canary = 'canary-5f1e9c';
+
+async function ask({ http, tokens }: Installation, toolCallId: string, runId = 'run-1'): Promise<string> {
+  const call = {
+    toolCallId,
+    toolName: 'delete_file',
+    needsApproval: true,
+    arguments: {
+      path: '/etc',
+      password: canary,
+      nested: { list: [{ apiKey: canary }, { 'x-api-key': [canary] }], authorization: { value: canary } },
+    },
+  };
+  const answer = await http.send({
+    method: 'POST',
+    path: '/v1/tool-calls',
+    token: tokens.agent,
+    body: { runId, calls: [call] },
+  });
+  const { calls } = answer.body as {
+    readonly calls: readonly { readonly approval: { readonly approvalId: string } }[];
+  };
+  return calls[0]?.approval.approvalId ?? '';
+}
+
+async function stateOf({ http, tokens }: Installation, approvalId: string): Promise<unknown> {
+  const answer = await http.send({ method: 'GET', path: `/v1/approvals/${approvalId}`, token: tokens.me });
+  return answer.body;
+}
+
+describe('standalone with channels', () => {
+  test('asks everywhere, takes the answer of one, changes the other copies, tells the outcome, and shows no secret', async () => {
+    const reach = await openReach([
+      '{ to: [ops-slack, ops-telegram, mail] }',
+      '{ events: [approved, denied], to: [pager] }',
+    ]);
+    const installed = await install(reach.env, reach.folder);
+    const approvalId = await ask(installed, 'call-1');
+    await eventually('a card in Slack', 10_000, () => reach.slack.calls().length > 0 || undefined);
+    await eventually('a card in Telegram', 10_000, () => reach.telegram.calls().length > 0 || undefined);
+    expect(await pressInSlack(installed.port, buttonOf(reach, 'approve'))).toBe(200);
+    await eventually('the copies', 10_000, () => {
+      const methods = [...reach.slack.calls(), ...reach.telegram.calls()].map(({ method }) => method);
+      return (methods.includes('chat.update') && methods.includes('editMessageText')) || undefined;
+    });
+    expect(await stateOf(installed, approvalId)).toMatchObject({
+      state: 'approved',
+      responses: [{ respondedBy: 'me', via: 'ops-slack' }],
+    });
+    await eventually('the webhook', 10_000, () => reach.hooks.received.length > 0 || undefined);
+    const [hook] = reach.hooks.received;
+    const told = new Webhook(webhookSecret).verify(hook?.body ?? '', hook?.headers as Record<string, string>);
+    expect(told).toMatchObject({ type: 'approval.approved', data: { approvalId } });
+    const late = reach.telegram.calls()[0]?.args['reply_markup'] as { inline_keyboard: { callback_data: string }[][] };
+    expect(await pressInTelegram(installed.port, late.inline_keyboard[0]?.[1]?.callback_data ?? '')).toBe(200);
+    await eventually(
+      'the late one is told',
+      10_000,
+      () =>
+        reach.telegram
+          .calls()
+          .some(
+            ({ method, args }) => method === 'answerCallbackQuery' && String(args['text']).includes('Already approved'),
+          ) || undefined,
+    );
+    const everything = JSON.stringify([
+      reach.slack.received,
+      reach.telegram.received,
+      reach.hooks.received,
+      reach.mail.raw,
+      installed.server().output(),
+      (await installed.http.send({ method: 'GET', path: '/metrics', token: installed.tokens.me })).text,
+      await stateOf(installed, approvalId),
+    ]);
+    expect(everything).not.toContain(canary);
+    expect(everything).toContain('[masked');
+  }, 60_000);
+
+  test('a link in a mail decides nothing by itself, and only for the person it was made for', async () => {
+    const reach = await openReach(['{ to: [mail] }']);
+    const installed = await install(reach.env, reach.folder);
+    const asked = await Promise.all([ask(installed, 'call-1', 'run-1'), ask(installed, 'call-2', 'run-2')]);
+    await eventually('the mail', 10_000, () => reach.mail.raw.length > 0 || undefined);
+    const mails = await reach.mail.mails();
+    expect(mails).toHaveLength(1);
+    expect(mails[0]).toMatchObject({ subject: '2 approvals are waiting for you', to: ['me@example.com'] });
+    const paths = [...(mails[0]?.text ?? '').matchAll(/http\S+(\/a\/\S+)/g)].map(([, path = '']) => path);
+    expect(paths).toHaveLength(2);
+    const at = (path: string): string => `http://127.0.0.1:${String(installed.port)}${path}`;
+    for (const path of [...paths, ...paths]) {
+      expect((await fetch(at(path))).status).toBe(200);
+      expect((await fetch(at(`${path}/card`))).status).toBe(401);
+      expect(
+        (
+          await fetch(at(`${path}/response`), {
+            method: 'POST',
+            headers: { 'content-type': 'application/json', 'countersign-client': 'inbox' },
+            body: '{"decision":{"type":"approve"}}',
+          })
+        ).status,
+      ).toBe(401);
+    }
+    for (const approvalId of asked) expect(await stateOf(installed, approvalId)).toMatchObject({ state: 'pending' });
+    const headers = { 'content-type': 'application/json', 'countersign-client': 'inbox' };
+    const signedIn = await fetch(at('/session'), {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ token: installed.tokens.me }),
+    });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const card = await fetch(at(`${paths[0] ?? ''}/card`), { headers: { cookie } });
+    const shown = (await card.json()) as { readonly approval: { readonly approvalId: string } };
+    expect(JSON.stringify(shown)).not.toContain(canary);
+    const respond = (path: string): Promise<Response> =>
+      fetch(at(`${path}/response`), {
+        method: 'POST',
+        headers: { ...headers, cookie },
+        body: '{"decision":{"type":"deny"},"reason":"no"}',
+      });
+    expect((await respond(paths[0] ?? '')).status).toBe(200);
+    expect((await respond(paths[0] ?? '')).status).toBe(409);
+    expect((await respond(`${paths[1] ?? ''}x`)).status).toBe(404);
+    expect(await stateOf(installed, shown.approval.approvalId)).toMatchObject({
+      state: 'denied',
+      responses: [{ respondedBy: 'me', via: 'mail' }],
+    });
+  }, 60_000);
+
+  test('killed between sending and recording: one card comes twice at most, and none is forgotten', async () => {
+    const reach = await openReach(['{ to: [ops-slack] }']);
+    const installed = await install({ ...reach.env, COUNTERSIGN_CRASH_AT: 'notifier.sent:3' }, reach.folder);
+    for (let n = 1; n <= 8; n += 1)
+      await ask(installed, `call-${String(n)}`, `run-${String(n)}`).catch(() => undefined);
+    expect(await installed.server().exited).toMatchObject({ signal: 'SIGKILL' });
+    await installed.restart({ COUNTERSIGN_CRASH_AT: '' });
+    for (let n = 1; n <= 8; n += 1) await ask(installed, `call-${String(n)}`, `run-${String(n)}`);
+    const cards = (): readonly string[] =>
+      reach.slack.calls().map(({ args }) => /Run: (run-\d)/.exec(JSON.stringify(args))?.[1] ?? '');
+    await eventually('every card', 20_000, () => new Set(cards()).size === 8 || undefined);
+    expect(cards().length).toBeLessThanOrEqual(9);
+  }, 60_000);
+});

@@ -1,0 +1,116 @@
+import { createHmac } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { openMailServer, openSlackServer, openTelegramServer, openVendorServer } from '@countersign/channels/testing';
+import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
+
+/** Servers that stand in for the vendors, and a channels file that names them. */
+export interface Reach {
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string>>;
+  readonly slack: Awaited<ReturnType<typeof openSlackServer>>;
+  readonly telegram: Awaited<ReturnType<typeof openTelegramServer>>;
+  readonly mail: Awaited<ReturnType<typeof openMailServer>>;
+  readonly hooks: Awaited<ReturnType<typeof openVendorServer>>;
+}
+
+const signingSecret = 'slack-signing-secret';
+export const telegramSecret = 'telegram-secret';
+export const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
+
+/** Opens them all; they close after the test. `routes` are lines of the file. */
+export async function openReach(
+  routes: readonly string[],
+  telegramMode: 'webhook' | 'polling' = 'webhook',
+): Promise<Reach> {
+  const folder = temporaryFolder();
+  const [slack, telegram] = [await openSlackServer('xoxb-1'), await openTelegramServer('1:bot')];
+  const [mail, hooks] = [await openMailServer(), await openVendorServer(() => ({ status: 204 }))];
+  for (const server of [slack, telegram, mail, hooks]) onCleanup(server.close);
+  const file = join(folder, 'channels.yaml');
+  writeFileSync(
+    file,
+    `version: 1
+people: [{ id: me, slack: "T01:U01", telegram: "4711", email: "me@example.com" }]
+channels:
+  - { id: ops-slack, type: slack, channel: C0123, botToken: { env: SLACK_TOKEN }, signingSecret: { env: SLACK_SECRET }, apiUrl: "${slack.url}" }
+  - { id: ops-telegram, type: telegram, mode: ${telegramMode}, chat: "-100123", botToken: { env: TELEGRAM_TOKEN }, webhookSecret: { env: TELEGRAM_SECRET }, apiUrl: "${telegram.url}" }
+  - { id: mail, type: email, smtp: { env: SMTP_URL }, from: "Countersign <c@example.com>" }
+  - { id: pager, type: webhook, url: "${hooks.url}/hook", secret: { env: HOOK_SECRET }, allowPrivateNetwork: true }
+routes:
+${routes.map((route) => `  - ${route}`).join('\n')}
+`,
+  );
+  const env = {
+    COUNTERSIGN_CHANNELS: file,
+    SLACK_TOKEN: 'xoxb-1',
+    SLACK_SECRET: signingSecret,
+    TELEGRAM_TOKEN: '1:bot',
+    TELEGRAM_SECRET: telegramSecret,
+    SMTP_URL: mail.url,
+    HOOK_SECRET: webhookSecret,
+  };
+  return { folder, env, slack, telegram, mail, hooks };
+}
+
+/** Presses a button as Slack tells of it: signed. */
+export async function pressInSlack(port: number, button: Button): Promise<number> {
+  const payload = {
+    type: 'block_actions',
+    user: { id: 'U01', team_id: 'T01' },
+    team: { id: 'T01' },
+    trigger_id: 'trigger',
+    container: { type: 'message', channel_id: 'C0123', message_ts: '1700000000.000001' },
+    actions: [button],
+  };
+  const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const mac = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex');
+  const answer = await fetch(`http://127.0.0.1:${String(port)}/channels/ops-slack/slack`, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${mac}`,
+    },
+    body,
+  });
+  return answer.status;
+}
+
+/** Presses a button as Telegram tells of it. */
+export async function pressInTelegram(port: number, data: string, updateId = 1): Promise<number> {
+  const answer = await fetch(`http://127.0.0.1:${String(port)}/channels/ops-telegram/telegram`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': telegramSecret },
+    body: JSON.stringify(telegramPress(data, updateId)),
+  });
+  return answer.status;
+}
+
+/** The update that tells of a press. */
+export function telegramPress(
+  data: string,
+  updateId: number,
+): { readonly update_id: number; readonly callback_query: object } {
+  const message = { message_id: 101, date: 1, chat: { id: -100123, type: 'group', title: 'ops' } };
+  const query = { id: 'q', from: { id: 4711, is_bot: false, first_name: 'M' }, chat_instance: '1', message, data };
+  return { update_id: updateId, callback_query: query };
+}
+
+/** A button of a card in Slack. */
+export interface Button {
+  readonly action_id: string;
+  readonly value: string;
+}
+
+/** The button of a card that was posted; the first, unless a text names another one. */
+export function buttonOf(reach: Reach, actionId: string, text = ''): Button {
+  const card = reach.slack
+    .calls()
+    .find(({ method, args }) => method === 'chat.postMessage' && JSON.stringify(args).includes(text));
+  const blocks = (card?.args['blocks'] ?? []) as readonly { readonly elements?: readonly Button[] }[];
+  const button = blocks.flatMap(({ elements = [] }) => elements).find((one) => one.action_id === actionId);
+  if (button === undefined) throw new Error(`no card with ${text} has a button ${actionId}`);
+  return button;
+}

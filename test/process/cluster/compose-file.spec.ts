@@ -1,0 +1,104 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { describe, expect, test } from '@jest/globals';
+import { Ajv } from 'ajv';
+import { composeVariables, exampleSettings, readCompose } from './compose-file.js';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+
+/** The Compose Specification's own schema, as the package `docker-compose` carries it. */
+function composeSchema(): object {
+  const folder = dirname(createRequire(import.meta.url).resolve('docker-compose/package.json'));
+  const text = readFileSync(join(folder, 'schema', 'compose-spec.json'), 'utf8');
+  // Ajv knows this draft by another address.
+  const { $schema: _draft, ...schema } = JSON.parse(text) as { $schema: string };
+  return schema;
+}
+
+interface Service {
+  readonly image: string;
+  readonly command?: readonly string[];
+  readonly restart?: string;
+  readonly user?: string;
+  readonly read_only?: boolean;
+  readonly healthcheck?: { readonly disable?: boolean; readonly test?: unknown };
+  readonly deploy?: { readonly resources?: { readonly limits?: { readonly cpus?: string; readonly memory?: string } } };
+  readonly depends_on?: readonly string[] | Readonly<Record<string, unknown>>;
+  readonly volumes?: readonly string[];
+}
+
+const { document } = readCompose();
+const { services, volumes } = document as {
+  readonly services: Readonly<Record<string, Service>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+};
+const ours = Object.entries(services).filter(([, { image }]) => image === 'countersign:local');
+
+describe('the compose file', () => {
+  test('is what the Compose Specification allows', () => {
+    const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true });
+    const isValid = ajv.compile(composeSchema());
+    isValid(document);
+    expect(isValid.errors).toBeNull();
+    // The schema bites: it was once seen to pass over everything.
+    isValid({ services: { a: { image: 'b', restrat: 'always' } } });
+    expect(isValid.errors).not.toBeNull();
+  });
+
+  test('starts every role, those that share their work twice', () => {
+    const started = readCompose()
+      .services.filter(({ command }) => command[0] === 'start')
+      .flatMap(({ command, replicas }) => Array.from({ length: replicas }, () => command[1]));
+    expect(started.toSorted()).toEqual(
+      ['gateway', 'ledger', 'relay', 'resolver']
+        .flatMap((role) => [role, role])
+        .concat('projector', 'notifier')
+        .toSorted(),
+    );
+  });
+
+  test('depends on nothing, and mounts nothing, that it does not have', () => {
+    for (const service of Object.values(services)) {
+      const needed = Array.isArray(service.depends_on) ? service.depends_on : Object.keys(service.depends_on ?? {});
+      expect(Object.keys(services)).toEqual(expect.arrayContaining([...(needed as string[])]));
+      for (const volume of service.volumes ?? []) {
+        const [source = ''] = volume.split(':');
+        if (source.startsWith('./')) expect([source, existsSync(join(root, source))]).toEqual([source, true]);
+        else expect(Object.keys(volumes)).toContain(source);
+      }
+    }
+  });
+
+  test('bounds every service, and looks after those that run on', () => {
+    for (const [name, service] of Object.entries(services)) {
+      const limits = service.deploy?.resources?.limits;
+      expect([name, typeof limits?.cpus, typeof limits?.memory]).toEqual([name, 'string', 'string']);
+      expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
+      const isAsked = service.healthcheck?.test !== undefined && service.healthcheck.disable !== true;
+      expect([name, isAsked]).toEqual([name, service.restart === 'unless-stopped' && name !== 'proxy']);
+    }
+    for (const [name, service] of ours) expect([name, service.read_only]).toEqual([name, true]);
+    expect(readFileSync(join(root, 'Dockerfile'), 'utf8')).toMatch(/^USER node$/m);
+  });
+
+  test('is explained by .env.example, which has its defaults', () => {
+    expect(exampleSettings()).toEqual(composeVariables());
+  });
+
+  test('builds the inbox into the image, with what its bundler needs', () => {
+    const lines = readFileSync(join(root, 'Dockerfile'), 'utf8').split('\n');
+    const nth = (start: string): number => lines.findIndex((line) => line.startsWith(start));
+    expect(lines).toContain('RUN npm run build --workspace apps/inbox');
+    expect(nth('RUN npm ci')).toBeLessThan(nth('RUN npm run build --workspace apps/inbox'));
+    expect(nth('RUN npm run build --workspace apps/inbox')).toBeLessThan(nth('RUN npm prune'));
+    // Its native part is an optional package: what is left out too early is missed by the bundler.
+    expect(lines[nth('RUN npm ci')]).not.toContain('--omit=optional');
+  });
+
+  test('sends whoever comes back from a sign-in provider to the gateway that sent them there', () => {
+    // Browsers keep a strict cookie back on the way from another site, and the other gateway knows nothing of the sign-in.
+    const cookies = readFileSync(join(root, 'deploy', 'haproxy.cfg'), 'utf8').match(/^ *cookie .*$/gm);
+    expect(cookies).toEqual([expect.stringContaining('attr "SameSite=Lax"')]);
+  });
+});

@@ -1,0 +1,116 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import { audit } from '../../audit/audit.js';
+import { differencesBetween } from '../../audit/log.js';
+import type { Entry } from '../../audit/log.js';
+import { eventually } from '../../harness/wait.js';
+import { createLedger } from '../../traffic/ledger.js';
+import { readAuditLog, settle } from '../../traffic/settle.js';
+import { createNames } from '../../traffic/traffic.js';
+import { tokens } from './installation.js';
+import type { Installation } from './installation.js';
+import { readStoreLog } from './store-log.js';
+import type { Supervised } from './supervised.js';
+import { eventsTopicComplaints, producedComplaints } from './topic-audit.js';
+import { lagOf, readTopic } from './topic-reader.js';
+
+/** What the judge says after a storm, and what it looked at. */
+export interface Verdict {
+  readonly complaints: readonly string[];
+  readonly entries: readonly Entry[];
+}
+
+const caughtUpWithinMs = 120_000;
+
+/**
+ * After the faults are over: everything gets ready again, every call is brought to its end, and then what is recorded is
+ * held against what clients were told, what the brokers acknowledged, what tools did, and what consumers and readers see.
+ */
+export async function settleAndJudge(installation: Installation): Promise<Verdict> {
+  const { journal, tools, random, topics, requests, store } = installation;
+  await installation.allReady();
+  await untilLedgersCaughtUp(installation);
+  const http = installation.openHttp();
+  const origin = `settle-${installation.nextPrefix()}`;
+  const ledger = createLedger(http, tokens, journal, origin);
+  const open = await settle(http, tokens, { ledger, journal, random, name: createNames(origin) });
+  const entries = readStoreLog(store.folder);
+  const overHttp = await readAuditLog(http, tokens);
+  http.close();
+  await untilPublished(installation, entries);
+  const executed = { ...journal, executions: [...journal.executions, ...tools.executions()] };
+  const complaints = [
+    ...open.map((callId) => `${callId} does not end`),
+    ...audit(entries, executed),
+    ...differencesBetween(entries, overHttp),
+    ...producedComplaints(entries, requests.produced),
+    ...eventsTopicComplaints(entries, await readTopic(requests.kafka, topics.events)),
+    ...installation.processes().flatMap(({ takeSurprises }) => takeSurprises()),
+    ...(await viewComplaints(installation)),
+  ];
+  // Each judgement is of its own storm.
+  journal.surprises.splice(0);
+  return { complaints: complaints.slice(0, 30), entries };
+}
+
+/** Every acknowledged request was looked at. */
+export async function untilLedgersCaughtUp({ requests, topics }: Installation): Promise<void> {
+  const group = `${topics.requests.split('.')[0] ?? ''}-ledger`;
+  await eventually(
+    'the ledgers to have handled every request',
+    caughtUpWithinMs,
+    async () => ((await lagOf(requests.kafka, group, topics.requests)) === 0 ? true : undefined),
+    200,
+  );
+}
+
+/** Until a relay has caught up; when none ever does, what is missing on the topic is a complaint. */
+async function untilPublished({ processes }: Installation, entries: readonly Entry[]): Promise<void> {
+  const head = entries.at(-1)?.position ?? 0;
+  const giveUpAt = Date.now() + caughtUpWithinMs;
+  const relays = processes().filter(({ role }) => role === 'relay');
+  while (Date.now() < giveUpAt) {
+    const positions = await Promise.all(relays.map((relay) => figureOf(relay, 'countersign_relay_position')));
+    // A turn that published nothing stands at the progress that it began with.
+    if (positions.some((position) => position >= head)) return;
+    await sleep(100);
+  }
+}
+
+/** The sum of a metric's values; 0 while nobody answers. */
+export async function figureOf(process: Supervised, name: string): Promise<number> {
+  const request = { method: 'GET', path: '/metrics', timeoutMs: 5000 } as const;
+  const text =
+    (
+      await process
+        .server()
+        .http.send(request)
+        .catch(() => undefined)
+    )?.text ?? '';
+  const lines = text.split('\n').filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`));
+  return lines.reduce((sum, line) => sum + Number(line.slice(line.lastIndexOf(' ') + 1)), 0);
+}
+
+const cli = join(import.meta.dirname, '..', '..', '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
+
+/** `countersign projector verify` on the views of every process that has some: they are what a rebuild would give. */
+async function viewComplaints({ of, store }: Installation): Promise<readonly string[]> {
+  const withViews = [...of('gateway'), ...of('projector')];
+  const verdicts = await Promise.all(
+    withViews.map(async ({ name, folder }) => {
+      const env = {
+        PATH: process.env['PATH'],
+        COUNTERSIGN_DATA: join(folder, 'data'),
+        COUNTERSIGN_EVENTSTORE_URL: store.url,
+      };
+      const verified = promisify(execFile)(process.execPath, [cli, 'projector', 'verify'], { env });
+      return verified.then(
+        () => [],
+        (error: unknown) => [`the views of ${name} are not what the log says: ${String(error)}`],
+      );
+    }),
+  );
+  return verdicts.flat();
+}

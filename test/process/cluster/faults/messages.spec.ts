@@ -1,0 +1,151 @@
+import { randomUUID } from 'node:crypto';
+import { deriveCallId } from '@countersign/contracts';
+import { beforeAll, expect, test } from '@jest/globals';
+import { cleanUpAfterAll } from '../../harness/cleanup.js';
+import { eventually } from '../../harness/wait.js';
+import { createLedger } from '../../traffic/ledger.js';
+import type { Ledger } from '../../traffic/ledger.js';
+import { requestOne, someCall } from '../../traffic/scene.js';
+import type { Stage } from '../../traffic/scene.js';
+import { moduleTool, moduleToolWithoutApproval } from '../../traffic/tools.js';
+import { createNames } from '../../traffic/traffic.js';
+import { install, tokens } from './installation.js';
+import type { Installation } from './installation.js';
+import { figureOf, settleAndJudge, untilLedgersCaughtUp } from './judge.js';
+import { awaitCall } from './kafka-scenes.js';
+import { poison } from './poison.js';
+import { cloudEvent } from './requests-topic.js';
+import { lagOf, readTopic } from './topic-reader.js';
+import { startTraffic } from './traffic.js';
+
+cleanUpAfterAll();
+
+let installation: Installation;
+let stage: Stage;
+
+beforeAll(async () => {
+  installation = await install();
+  const { journal, random } = installation;
+  const ledger: Ledger = createLedger(installation.openHttp(), tokens, journal, 'messages');
+  stage = { ledger, journal, random, name: createNames('messages') };
+}, 180_000);
+
+test('requests twice, on two partitions, and in the wrong order come to one call each', async () => {
+  const { requests, topics, tools } = installation;
+  const traffic = startTraffic(installation);
+  const asked: { callId: string; runId: string; toolCallId: string }[] = [];
+  for (let index = 0; index < 12; index += 1) {
+    const [runId, call] = [stage.name('run'), someCall(stage, { toolName: moduleToolWithoutApproval })];
+    const { toolCallId } = call;
+    const callId = deriveCallId('default', runId, toolCallId);
+    // The question comes before the call that it is about, and the call by three ways at once, two ledgers among them.
+    await Promise.all([
+      ...(index % 3 === 0
+        ? [requests.publish('ApprovalRequested', { runId, toolCallId, reason: 'odd' }, { key: `late-${runId}` })]
+        : []),
+      requests.publish('ToolCallRequested', { runId, calls: [call] }, { copies: 3 }),
+      requests.publish('ToolCallRequested', { runId, calls: [call] }, { copies: 2, key: `another-${runId}` }),
+    ]);
+    asked.push({ callId, runId, toolCallId });
+  }
+  for (const { callId } of asked) await awaitCall(stage, callId, () => true);
+  // Old events once more, behind all that came after them: whoever acts on one asks the log.
+  const old = (await readTopic(requests.kafka, topics.events)).filter(({ headers }) =>
+    ['ToolCallAllowed', 'ApprovalResponded'].includes(headers['ce_type'] ?? ''),
+  );
+  const again = old.toReversed().map(({ key, value, headers }) => ({ key, value, headers }));
+  await requests.publishRaw(topics.events, again);
+  await traffic.stop();
+  const { complaints, entries } = await settleAndJudge(installation);
+  expect(complaints).toEqual([]);
+  expect(again.length).toBeGreaterThan(5);
+  for (const { callId } of asked) {
+    const ofCall = entries.filter((entry) => entry.callId === callId);
+    expect(ofCall.filter(({ type }) => type === 'ToolCallRequested')).toHaveLength(1);
+    expect(tools.executions().filter((run) => run.callId === callId).length).toBeLessThanOrEqual(1);
+  }
+}, 240_000);
+
+test('poison among good messages lands in the dead letters with its bytes, and the lag returns to nothing', async () => {
+  const { requests, topics } = installation;
+  const traffic = startTraffic(installation);
+  const group = `${topics.requests.split('.')[0] ?? ''}-ledger`;
+  const sent = poison(stage.name('poison'));
+  for (const { message } of sent) await requests.publishRaw(topics.requests, [message]);
+  await traffic.stop();
+  await untilLedgersCaughtUp(installation);
+  expect(await lagOf(requests.kafka, group, topics.requests)).toBe(0);
+  const letters = await readTopic(requests.kafka, topics.deadLetters);
+  const found = sent.map(({ what, message }) => {
+    const id = String(message.headers['x-test']);
+    const letter = letters.find(({ headers }) => headers['x-test'] === id);
+    const isSame =
+      letter !== undefined && Buffer.compare(letter.value ?? Buffer.of(), message.value ?? Buffer.of()) === 0;
+    return [what, letter?.headers['x-dead-letter-code'], isSame, letter?.key];
+  });
+  expect(found).toEqual(sent.map(({ what, code, message }) => [what, code, true, message.key]));
+  const { complaints } = await settleAndJudge(installation);
+  expect(complaints).toEqual([]);
+}, 240_000);
+
+test('an answer that no person gave, on either topic, moves nothing; a metric and a line of the log say so', async () => {
+  const { requests, topics, of, tools } = installation;
+  const traffic = startTraffic(installation);
+  const call = await requestOne(stage, { toolName: moduleTool });
+  const { callId, runId, approval } = call;
+  if (approval === null) throw new Error('nobody is asked');
+  const said = { ...approvalEvent(call.callId, runId, approval.approvalId, call.actionDigest) };
+  const value = JSON.stringify(said);
+  const headers = { ...cloudEvent(said.eventId, 'ApprovalResponded'), ce_subject: callId, ce_sequence: '1' };
+  await requests.publishRaw(topics.requests, [{ key: runId, value, headers }]);
+  await requests.publishRaw(topics.events, [{ key: runId, value, headers: { ...headers, ce_source: '/countersign' } }]);
+
+  const sum = async (role: string, name: string): Promise<number> =>
+    (await Promise.all(of(role).map((each) => figureOf(each, name)))).reduce((one, other) => one + other, 0);
+  await eventually('the ledgers to count it', 60_000, async () =>
+    (await sum('ledger', 'countersign_ledger_forged_total')) === 1 ? true : undefined,
+  );
+  await eventually('the resolvers to count it', 60_000, async () =>
+    (await sum('resolver', 'countersign_resolver_forged_total')) === 1 ? true : undefined,
+  );
+  const printed = (role: string): string =>
+    of(role)
+      .map(({ output }) => output())
+      .join('');
+  expect(printed('ledger')).toContain('a message that no sender may send was refused');
+  expect(printed('resolver')).toContain('an approval that the log does not know stands on the events topic');
+  await eventually('the refusal to be told', 60_000, async () => {
+    const events = await readTopic(requests.kafka, topics.events);
+    const refusal = events.find(
+      ({ headers: { ce_type: type }, value: text }) => type === 'RequestRefused' && text?.includes(said.eventId),
+    );
+    return refusal?.value?.includes('forbidden') === true ? true : undefined;
+  });
+  const still = await awaitCall(stage, callId, () => true);
+  expect([still.state, tools.executions().filter((run) => run.callId === callId)]).toEqual(['awaiting_approval', []]);
+  await traffic.stop();
+  const { complaints, entries } = await settleAndJudge(installation);
+  expect(complaints).toEqual([]);
+  expect(entries.some(({ eventId }) => eventId === said.eventId)).toBe(false);
+}, 240_000);
+
+/** What the relay would publish had a person approved. */
+function approvalEvent(callId: string, runId: string, approvalId: string, actionDigest: string) {
+  const at = new Date().toISOString();
+  const data = {
+    ...{ approvalId, decision: { type: 'approve' }, respondedBy: 'ann', respondedAt: at, via: 'inbox' },
+    ...{ reason: null, instruction: null, actionDigest, resolution: 'approved' },
+  };
+  const eventId = randomUUID();
+  return {
+    eventId,
+    type: 'ApprovalResponded',
+    position: 1,
+    callId,
+    runId,
+    tenant: 'default',
+    revision: 2,
+    recordedAt: at,
+    data,
+  };
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RequestMessageType } from '@countersign/contracts';
+import { Kafka, logLevel, Partitioners } from 'kafkajs';
+import type { Message } from 'kafkajs';
+import { onCleanup } from '../../harness/cleanup.js';
+
+/** A request that the broker has acknowledged: from then on the agent may rely on an answer. */
+export interface Produced {
+  readonly requestId: string;
+  readonly type: RequestMessageType;
+  readonly runId: string;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** How a request is published; the rest is as it should be. */
+export interface PublishOptions {
+  /** How many copies. Default 1. */
+  readonly copies?: number;
+  /** Default: the run, as it should be. */
+  readonly key?: string;
+}
+
+/** What agents publish on, and what the broker acknowledged. */
+export interface RequestsTopic {
+  readonly kafka: Kafka;
+  /** Publishes a request until the broker has it; answers its id. */
+  readonly publish: (
+    type: RequestMessageType,
+    body: Readonly<Record<string, unknown>> & { readonly runId: string },
+    options?: PublishOptions,
+  ) => Promise<string>;
+  /** Publishes anything at all on any topic. */
+  readonly publishRaw: (topic: string, messages: readonly Message[]) => Promise<void>;
+  readonly produced: readonly Produced[];
+}
+
+/** Headers of a CloudEvent in binary mode. */
+export function cloudEvent(id: string, type: string): Record<string, string> {
+  return {
+    ce_specversion: '1.0',
+    ce_id: id,
+    ce_source: '/agents/faults',
+    ce_type: type,
+    ce_time: new Date().toISOString(),
+    'content-type': 'application/json',
+  };
+}
+
+const patienceMs = 180_000;
+
+/** Opens it with a client of its own, which shares nothing with the product's. */
+export async function openRequestsTopic(brokers: readonly string[], topic: string): Promise<RequestsTopic> {
+  const kafka = new Kafka({
+    brokers: [...brokers],
+    clientId: 'agents',
+    logLevel: logLevel.NOTHING,
+    requestTimeout: 5_000,
+    retry: { retries: 3, initialRetryTime: 100 },
+  });
+  const producer = kafka.producer({
+    allowAutoTopicCreation: false,
+    createPartitioner: Partitioners.DefaultPartitioner,
+  });
+  await producer.connect();
+  onCleanup(() => producer.disconnect());
+  const produced: Produced[] = [];
+  /** The id is made first: a send whose answer was lost is sent again, and is the same request. */
+  const send = async (to: string, messages: readonly Message[]): Promise<void> => {
+    const giveUpAt = Date.now() + patienceMs;
+    for (;;) {
+      try {
+        await producer.send({ topic: to, acks: -1, messages: [...messages] });
+        return;
+      } catch (error) {
+        if (Date.now() > giveUpAt) throw error;
+        await sleep(100);
+        await producer.connect().catch(() => undefined);
+      }
+    }
+  };
+  return {
+    kafka,
+    produced,
+    publishRaw: send,
+    publish: async (type, body, { copies = 1, key = body.runId } = {}) => {
+      const requestId = randomUUID();
+      const message = { key, value: JSON.stringify(body), headers: cloudEvent(requestId, type) };
+      await send(
+        topic,
+        Array.from({ length: copies }, () => message),
+      );
+      produced.push({ requestId, type, runId: body.runId, body });
+      return requestId;
+    },
+  };
+}

@@ -1,0 +1,112 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
+import { freePort } from '../../harness/free-port.js';
+import { startServer } from '../../harness/server.js';
+import type { Exit, Server } from '../../harness/server.js';
+import { eventually } from '../../harness/wait.js';
+import { readinessOf } from '../roles.js';
+
+/** One process of the cluster on its folder and port, started again whenever it ends, as Docker does. */
+export interface Supervised {
+  /** Such as `ledger-2`. */
+  readonly name: string;
+  readonly role: string;
+  readonly port: number;
+  readonly folder: string;
+  /** The process of the moment. */
+  readonly server: () => Server;
+  /** What all of its processes printed. */
+  readonly output: () => string;
+  /** SIGKILL; answers once the next one was started. */
+  readonly kill: () => Promise<void>;
+  /** SIGTERM; answers how it ended, once the next one was started. */
+  readonly restart: () => Promise<Exit>;
+  /** Ends it for good, in order. */
+  readonly remove: (signal?: 'SIGTERM' | 'SIGKILL') => Promise<Exit>;
+  /** What its next processes get on top of their settings. */
+  readonly setEnv: (env: Readonly<Record<string, string>>) => void;
+  readonly ready: () => Promise<void>;
+  /** Ends that nobody asked for, in words; each is told once. */
+  readonly takeSurprises: () => readonly string[];
+  /** How often it was started. */
+  readonly starts: () => number;
+}
+
+export interface SupervisedOptions {
+  readonly role: string;
+  readonly name: string;
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A process whose store gives no answer whatever is done says so, and ends with 1. */
+const asksForTheNext = /to be started again: no answer from the event store/;
+const restartAfterMs = 100;
+const readyWithinMs = 120_000;
+
+/** Starts a role and looks after it until the end of the tests. */
+export async function supervise({ role, name, env }: SupervisedOptions): Promise<Supervised> {
+  const [folder, port] = [temporaryFolder(), await freePort()];
+  const surprises: string[] = [];
+  const outputs: (() => string)[] = [];
+  let more: Readonly<Record<string, string>> = {};
+  let isRemoved = false;
+  /** The server whose end was asked for. */
+  let ordered: Server | undefined;
+  const start = (): Server => {
+    const server = startServer({ folder, port, args: ['start', role], env: { ...env, ...more } });
+    outputs.push(server.output);
+    void server.exited.then(async (exit) => {
+      if (isRemoved) return;
+      // A crash point is a SIGKILL that nobody here sent.
+      const isExpected = server === ordered || exit.signal === 'SIGKILL' || asksForTheNext.test(server.output());
+      if (!isExpected) surprises.push(`${name} ended with ${JSON.stringify(exit)}: ${server.output().slice(-2000)}`);
+      await sleep(restartAfterMs);
+      if (!isStopping()) current = start();
+    });
+    return server;
+  };
+  const isStopping = (): boolean => isRemoved;
+  let current = start();
+  onCleanup(() => {
+    isRemoved = true;
+  });
+  const replaced = async (signal: NodeJS.Signals): Promise<Exit> => {
+    const server = current;
+    ordered = server;
+    const exit = await server.stop(signal);
+    server.http.close();
+    await eventually(`the next ${name}`, 10_000, () => (current === server ? undefined : true));
+    return exit;
+  };
+  return {
+    ...{ name, role, port, folder },
+    server: () => current,
+    output: () => outputs.map((output) => output()).join(''),
+    kill: async () => void (await replaced('SIGKILL')),
+    restart: () => replaced('SIGTERM'),
+    remove: async (signal = 'SIGTERM') => {
+      isRemoved = true;
+      return current.stop(signal);
+    },
+    setEnv: (env_) => {
+      more = env_;
+    },
+    ready: async () => {
+      let last = '';
+      await eventually(
+        `${name} to be ready`,
+        readyWithinMs,
+        async () => {
+          const answer = await readinessOf(current);
+          last = answer?.text ?? last;
+          return answer?.status === 200 ? true : undefined;
+        },
+        100,
+      ).catch((error: unknown) => {
+        throw new Error(`${String(error)}; it said ${last} and printed:\n${outputs.map((each) => each()).join('')}`);
+      });
+    },
+    takeSurprises: () => surprises.splice(0),
+    starts: () => outputs.length,
+  };
+}

@@ -1,0 +1,147 @@
+import { describe, expect, test } from '@jest/globals';
+import { cleanUpAfterEach } from '../harness/cleanup.js';
+import { freePort } from '../harness/free-port.js';
+import type { HttpAnswer } from '../harness/http.js';
+import type { Server } from '../harness/server.js';
+import { eventually } from '../harness/wait.js';
+import { openStoreServer, startRole, storeUrl, untilWaitingFor, writeTokens } from './roles.js';
+
+cleanUpAfterEach();
+
+interface Pair {
+  readonly a: Server;
+  readonly b: Server;
+}
+
+/** Two gateways over one store, each with a folder of its own. */
+async function openPair(): Promise<Pair> {
+  const { port } = await openStoreServer();
+  const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens() };
+  const [a, b] = await Promise.all([startRole('gateway', env), startRole('gateway', env)]);
+  await Promise.all([a.ready(), b.ready()]);
+  return { a, b };
+}
+
+function request(gateway: Server, toolCallId: string, more: object = {}, idempotencyKey?: string): Promise<HttpAnswer> {
+  const call = { toolCallId, toolName: 'delete_file', arguments: { path: '/etc/hosts' }, needsApproval: true, ...more };
+  const keyed = idempotencyKey === undefined ? {} : { idempotencyKey };
+  return gateway.http.send({
+    method: 'POST',
+    path: '/v1/tool-calls',
+    token: 'agent-token',
+    body: { runId: 'run-1', calls: [call] },
+    ...keyed,
+  });
+}
+
+interface CallView {
+  readonly callId: string;
+  readonly state: string;
+  readonly approval: { readonly approvalId: string } | null;
+}
+
+function callOf(answer: HttpAnswer): CallView {
+  const [call] = (answer.body as { calls: CallView[] }).calls;
+  if (call === undefined) throw new Error(`no call in ${answer.text}`);
+  return call;
+}
+
+/** Reads from a gateway no older a view than the writer's answer. */
+function read(gateway: Server, path: string, written: HttpAnswer): Promise<HttpAnswer> {
+  const position = String(written.headers['countersign-position']);
+  return gateway.http.send({ method: 'GET', path, token: 'ann-token', headers: { 'countersign-position': position } });
+}
+
+describe('gateways over one event store', () => {
+  test('one reads on any of them what was written on another, at once', async () => {
+    const { a, b } = await openPair();
+    for (let round = 0; round < 20; round += 1) {
+      const written = await request(a, `call-${String(round)}`);
+      expect(written.status).toBe(201);
+      const { callId, approval } = callOf(written);
+      const seen = await read(b, `/v1/tool-calls/${callId}`, written);
+      expect(seen).toMatchObject({ status: 200, body: { callId, state: 'awaiting_approval' } });
+      const path = `/v1/approvals/${String(approval?.approvalId)}/responses`;
+      const approved = await b.http.send({
+        method: 'POST',
+        path,
+        token: 'ann-token',
+        body: { decision: { type: 'approve' } },
+      });
+      expect(approved).toMatchObject({ status: 200, body: { state: 'approved' } });
+      const after = await read(a, `/v1/tool-calls/${callId}`, approved);
+      expect(after).toMatchObject({ status: 200, body: { state: 'approved' } });
+    }
+  }, 60_000);
+
+  test('a position that no view has reached is waited for, and then answered 503', async () => {
+    const { a } = await openPair();
+    const written = await request(a, 'call-1');
+    const beyond = { ...written, headers: { 'countersign-position': String(Number.MAX_SAFE_INTEGER) } };
+    const answer = await read(a, `/v1/tool-calls/${callOf(written).callId}`, beyond);
+    expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+  }, 60_000);
+
+  test('a repeat that reaches the other one is recognised by the log, and answered with the same call', async () => {
+    const { a, b } = await openPair();
+    const first = await request(a, 'call-1', {}, 'key-1');
+    const again = await request(b, 'call-1', {}, 'key-1');
+    expect(first.status).toBe(201);
+    // The first answer's words are kept by the gateway that gave it; the other one answers of what the log has.
+    expect(again.status).toBe(200);
+    expect(callOf(again)).toEqual(callOf(first));
+    const { callId, approval } = callOf(first);
+    const path = `/v1/approvals/${String(approval?.approvalId)}/responses`;
+    const answer = { method: 'POST', path, token: 'ann-token', body: { decision: { type: 'approve' } } } as const;
+    const approved = await b.http.send({ ...answer, idempotencyKey: 'key-2' });
+    const repeated = await a.http.send({ ...answer, idempotencyKey: 'key-2' });
+    expect(approved.status).toBe(200);
+    expect([repeated.status, repeated.body]).toEqual([200, approved.body]);
+    const claim = { method: 'POST', path: `/v1/tool-calls/${callId}/claim`, token: 'worker-token' } as const;
+    const claims = { ...claim, body: { resolverId: 'w1' }, idempotencyKey: 'key-3' };
+    const claimed = await a.http.send(claims);
+    const claimedAgain = await b.http.send(claims);
+    expect(claimed.status).toBe(200);
+    expect([claimedAgain.status, claimedAgain.body]).toEqual([200, claimed.body]);
+    expect((await b.http.send({ ...claims, idempotencyKey: 'key-4' })).status).toBe(409);
+  }, 60_000);
+
+  test('an event stream goes on at another gateway where it broke off at the first', async () => {
+    const { a, b } = await openPair();
+    const first = await request(a, 'call-1');
+    const second = await request(b, 'call-2');
+    const position = String(first.headers['countersign-position']);
+    const after = await eventually('the second call alone', 10_000, async () => {
+      const answer = await b.http.send({
+        method: 'GET',
+        path: `/v1/audit/events?after=${position}`,
+        token: 'ann-token',
+      });
+      return answer.text === '' ? undefined : answer.text;
+    });
+    expect(after).toContain(callOf(second).callId);
+    expect(after).not.toContain(callOf(first).callId);
+  }, 60_000);
+});
+
+describe('a gateway whose event store is not there', () => {
+  test('waits and says so, answers 503, and serves as soon as the store does', async () => {
+    const port = await freePort();
+    const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens() };
+    const gateway = await startRole('gateway', env);
+    await untilWaitingFor(gateway, 'event-store', /ECONNREFUSED|No connection|could not be read/);
+    expect(await request(gateway, 'early')).toMatchObject({ status: 503, body: { code: 'unavailable' } });
+    expect((await gateway.http.send({ method: 'GET', path: '/healthz' })).status).toBe(200);
+    await openStoreServer(port);
+    await gateway.ready();
+    expect((await request(gateway, 'call-1')).status).toBe(201);
+    expect(await gateway.stop()).toEqual({ code: 0, signal: null });
+  }, 60_000);
+
+  test('that stops before it was ready ends with 0', async () => {
+    const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(await freePort()), COUNTERSIGN_TOKENS_FILE: writeTokens() };
+    const gateway = await startRole('gateway', env);
+    await untilWaitingFor(gateway, 'event-store', /./);
+    expect(await gateway.stop()).toEqual({ code: 0, signal: null });
+  }, 60_000);
+});

@@ -1,0 +1,59 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { startServerProcess } from '../../eventstoredb-server/server-process.ts';
+import type { ServerProcess } from '../../eventstoredb-server/server-process.ts';
+import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
+import { freePort } from '../harness/free-port.js';
+import type { HttpAnswer } from '../harness/http.js';
+import { startServer } from '../harness/server.js';
+import type { Server } from '../harness/server.js';
+import { eventually } from '../harness/wait.js';
+
+/** Who may come in; every gateway of a test has this file. */
+export const tokenEntries = [
+  { token: 'agent-token', principal: 'agent', roles: ['agent'] },
+  { token: 'ann-token', principal: 'ann', roles: ['approver', 'auditor', 'admin'] },
+  { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
+];
+
+/** A tokens file in a folder of its own. */
+export function writeTokens(): string {
+  const file = join(temporaryFolder(), 'tokens.json');
+  writeFileSync(file, JSON.stringify(tokenEntries), { mode: 0o600 });
+  return file;
+}
+
+/** A server that speaks the protocol of EventStoreDB, on a folder; it ends with the test. */
+export async function openStoreServer(port?: number, folder: string = temporaryFolder()): Promise<ServerProcess> {
+  const server = await startServerProcess({ folder, ...(port === undefined ? {} : { port }) });
+  onCleanup(() => server.stop());
+  return server;
+}
+
+/** The connection string of a test server. */
+export function storeUrl(port: number): string {
+  return `esdb://127.0.0.1:${String(port)}?tls=false`;
+}
+
+/** Starts a role in a folder of its own, ready or not. */
+export async function startRole(role: string, env: Readonly<Record<string, string>>): Promise<Server> {
+  return startServer({ folder: temporaryFolder(), port: await freePort(), args: ['start', role], env });
+}
+
+/** What `/readyz` says now; undefined while nothing listens. */
+export function readinessOf({ http }: Server): Promise<HttpAnswer | undefined> {
+  return http.send({ method: 'GET', path: '/readyz', timeoutMs: 5000 }).catch(() => undefined);
+}
+
+/** Waits until a process is not ready and says this about a check. */
+export async function untilWaitingFor(server: Server, check: string, why: RegExp): Promise<void> {
+  let last = '';
+  await eventually(`${check} to fail with ${String(why)}`, 30_000, async () => {
+    const answer = await readinessOf(server);
+    last = answer?.text ?? last;
+    const { checks } = (answer?.body ?? {}) as { checks?: Record<string, { status: string; why?: string }> };
+    return answer?.status === 503 && why.test(checks?.[check]?.why ?? '') ? true : undefined;
+  }).catch((error: unknown) => {
+    throw new Error(`${String(error)}; it said ${last} and printed:\n${server.output()}`);
+  });
+}

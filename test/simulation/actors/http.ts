@@ -1,0 +1,110 @@
+import type { Actor } from '@countersign/commands';
+import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import type { Gateway } from '@countersign/gateway';
+import { ProblemError } from '@countersign/shell';
+import type { RunningGateway } from '../roles/gateway.ts';
+import type { Slot } from '../world/cluster.ts';
+import type { World } from '../world/world.ts';
+
+/** What the API answered. */
+export type Reply = Awaited<ReturnType<Gateway['approvals']['respond']>>;
+
+/** One request of somebody outside. A repeat of it has the same key. */
+export interface ApiRequest {
+  /** The command's name, such as `respond`. */
+  readonly kind: string;
+  readonly actor: Actor;
+  /** Method and path. */
+  readonly target: string;
+  readonly key: string;
+  readonly body: unknown;
+  readonly run: (gateway: Gateway, context: { readonly actor: Actor; readonly commandId: string }) => Promise<Reply>;
+}
+
+/** An answer that reached whoever asked. */
+export interface Acknowledged {
+  readonly request: ApiRequest;
+  readonly commandId: string;
+  readonly reply: Reply;
+}
+
+/** The doors of the installation, and what was said at them. */
+export interface Doors {
+  /** Asks any gateway, again and elsewhere until there is an answer that stays; undefined when `triesMax` are used up. */
+  readonly ask: (request: ApiRequest, triesMax?: number) => Promise<Reply | undefined>;
+  /** Reads from any gateway; undefined when none answers now. */
+  readonly read: <T>(look: (gateway: Gateway) => T | Promise<T>) => Promise<T | undefined>;
+  readonly onAcknowledged: (listener: (acknowledged: Acknowledged) => void) => void;
+}
+
+const patienceMs = 15_000;
+const lost = Symbol('no answer');
+
+/** The doors of these gateways. */
+export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[]): Doors {
+  const { random } = world;
+  const listeners: ((acknowledged: Acknowledged) => void)[] = [];
+
+  /** One request to one gateway and back; it may get lost on either way, and the gateway may die over it. */
+  const once = async <T>(work: (running: RunningGateway) => T | Promise<T>): Promise<T | typeof lost> => {
+    const running = random.pick(gateways).running();
+    await world.travel();
+    if (running === undefined || random.chance(world.hazards().httpLost)) return lost;
+    await running.machine.enter();
+    const answer = await work(running);
+    await running.machine.enter();
+    await world.travel();
+    return random.chance(world.hazards().httpLost) ? lost : answer;
+  };
+  const patiently = <T>(work: Promise<T>): Promise<T | typeof lost> =>
+    Promise.race([work, world.wait(patienceMs).then((): typeof lost => lost)]);
+
+  const answer = async ({ gateway }: RunningGateway, request: ApiRequest): Promise<Acknowledged | undefined> => {
+    const { actor, target, key, body, run } = request;
+    let used = '';
+    try {
+      const reply = await gateway.idempotency.answer(
+        { actor, target, key, bytes: Buffer.from(JSON.stringify(body)) },
+        (commandId) => {
+          used = commandId;
+          return run(gateway, { actor, commandId });
+        },
+      );
+      return reply.status >= 500 ? undefined : { request, commandId: used, reply };
+    } catch (error) {
+      if (!isOutage(error)) {
+        world.fail(
+          'every-request-ends',
+          `${request.kind} threw ${error instanceof Error ? (error.stack ?? '') : String(error)}`,
+        );
+      }
+      return undefined;
+    }
+  };
+  return {
+    ask: async (request, triesMax = Infinity) => {
+      for (let tries = 1; tries <= triesMax; tries += 1) {
+        const found = await patiently(once((running) => answer(running, request)));
+        if (found !== lost && found !== undefined) {
+          const { status, code } = found.reply;
+          world.trace.add(request.actor.principal, `${request.kind} ${request.target}: ${status} ${code ?? ''}`);
+          for (const listener of listeners) listener(found);
+          return found.reply;
+        }
+        await world.wait(100 + random.below(1_000));
+      }
+      return undefined;
+    },
+    read: async (look) => {
+      const found = await patiently(once(({ gateway }) => look(gateway)));
+      return found === lost ? undefined : found;
+    },
+    onAcknowledged: (listener) => void listeners.push(listener),
+  };
+}
+
+/** What the API answers by 503: nothing is wrong but the surroundings. */
+function isOutage(error: unknown): boolean {
+  if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) return true;
+  return error instanceof ProblemError && error.refused.code === 'unavailable';
+}

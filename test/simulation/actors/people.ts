@@ -1,0 +1,19 @@
+import type { Actor, Role } from '@countersign/commands';
+
+/** Somebody of the default tenant. */
+export function person(principal: string, ...roles: readonly Role[]): Actor {
+  return {
+    tenant: 'default',
+    principal,
+    roles: new Set(roles),
+    groups: principal === 'dora' ? ['ops'] : [],
+    agentIds: null,
+    via: 'api',
+    assurance: 'medium',
+  };
+}
+
+/** Those who answer. The agent is one of them: it tries to approve its own calls. */
+export const approvers = ['alice', 'bob', 'carla', 'dora'].map((name) => person(name, 'approver'));
+export const agent = person('agent', 'agent', 'approver', 'resolver');
+export const admin = person('admin', 'admin', 'auditor');

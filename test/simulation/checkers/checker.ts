@@ -1,0 +1,33 @@
+import type { RecordedEvent } from '@countersign/contracts';
+import type { Acknowledged } from '../actors/http.ts';
+import type { Site } from '../world/cluster.ts';
+import type { ToolRunRecord } from '../world/outside.ts';
+
+/** One promise, looked after while the world runs and once more when it has come to rest. */
+export interface Checker {
+  readonly name: string;
+  /** An event was recorded; those before it are in the log. */
+  readonly onRecorded?: (event: RecordedEvent) => void;
+  /** A tool begins to run, or has changed the world. */
+  readonly onToolBegins?: (run: ToolRunRecord) => void;
+  readonly onToolEffect?: (run: ToolRunRecord) => void;
+  /** Somebody outside was answered. */
+  readonly onAcknowledged?: (acknowledged: Acknowledged) => void;
+  /** Everything is healed and has come to rest. */
+  readonly atEnd?: () => void | Promise<void>;
+}
+
+/** Says how the promise was broken. */
+export type Fail = (what: string) => void;
+
+export type CreateChecker = (site: Site, fail: Fail) => Omit<Checker, 'name'>;
+
+/** The events of one call so far. */
+export function eventsOf({ world }: Site, callId: string): readonly RecordedEvent[] {
+  return world.log.streams.get(`toolCall-${callId}`) ?? [];
+}
+
+/** The data of an event, one member at a time. */
+export function at(event: RecordedEvent, name: string): unknown {
+  return (event.data as Readonly<Record<string, unknown>>)[name];
+}

@@ -1,0 +1,23 @@
+import { topicNames } from '@countersign/message-bus';
+import type { CreateChecker } from './checker.ts';
+
+/** Every recorded event reaches the events topic, and the first copies of a run's events stand there in their order. */
+export const eventsTopic: CreateChecker = ({ world, broker }, fail) => ({
+  atEnd: () => {
+    const position = new Map(world.log.events.map((event) => [event.eventId, event.position]));
+    const seen = new Set<string>();
+    const last = new Map<string, number>();
+    for (const { key, headers } of broker.all(topicNames().events)) {
+      const id = headers['ce_id'] ?? '';
+      const place = position.get(id);
+      // A forged one is nobody's copy.
+      if (place === undefined || seen.has(id)) continue;
+      seen.add(id);
+      const before = last.get(key ?? '') ?? 0;
+      if (place < before) fail(`event ${place} of ${String(key)} stands behind ${before} on the events topic`);
+      last.set(key ?? '', place);
+    }
+    const missing = world.log.events.find(({ eventId }) => !seen.has(eventId));
+    if (missing !== undefined) fail(`event ${missing.position} ${missing.type} never reached the events topic`);
+  },
+});

@@ -1,0 +1,24 @@
+import { callState, isSettled, toolCallDecider } from '@countersign/domain';
+import type { ToolCallEvent } from '@countersign/contracts';
+import type { Site } from '../world/cluster.ts';
+import type { CreateChecker } from './checker.ts';
+
+/** Once everything works again, every call that is recorded comes to its end, and nobody is left to look at it. */
+export const everyRequestEnds: CreateChecker = (site, fail) => ({
+  atEnd: () => {
+    for (const one of openCalls(site)) fail(`it ends with ${one}`);
+  },
+});
+
+/** The calls that have no result yet, each with its state. */
+export function openCalls({ world }: Pick<Site, 'world'>): readonly string[] {
+  return [...world.log.streams].flatMap(([stream, events]) => {
+    if (!stream.startsWith('toolCall-')) return [];
+    const state = events.reduce(
+      (folded, { type, data }) => toolCallDecider.evolve(folded, { type, data } as ToolCallEvent),
+      toolCallDecider.initialState(),
+    );
+    const name = String(callState(state));
+    return isSettled(state) && name !== 'unknown' ? [] : [`${stream} ${name}`];
+  });
+}

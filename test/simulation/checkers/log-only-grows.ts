@@ -1,0 +1,58 @@
+import type { RecordedEvent } from '@countersign/contracts';
+import { at } from './checker.ts';
+import type { CreateChecker } from './checker.ts';
+
+/**
+ * What is recorded stays as it was, each stream numbered from 0 without a gap; and the log and the answers agree: what
+ * was acknowledged is in the log, what was refused is not.
+ */
+export const logOnlyGrows: CreateChecker = ({ world }, fail) => {
+  const seen: string[] = [];
+  const revisions = new Map<string, number>();
+  const requests = new Set<unknown>();
+  const byCommand = new Map<string, RecordedEvent[]>();
+  return {
+    onRecorded: (event) => {
+      seen.push(JSON.stringify(event));
+      if (event.position !== seen.length) fail(`position ${event.position} follows ${seen.length - 1}`);
+      const expected = (revisions.get(event.stream) ?? -1) + 1;
+      if (event.revision !== expected)
+        fail(`${event.stream} has revision ${event.revision} where ${expected} was next`);
+      revisions.set(event.stream, event.revision);
+      if (event.type === 'RequestRefused' && requests.has(at(event, 'requestId'))) {
+        fail(`the request ${String(at(event, 'requestId'))} is refused twice`);
+      }
+      if (event.type === 'RequestRefused') requests.add(at(event, 'requestId'));
+      const { commandId } = event.metadata;
+      byCommand.set(commandId, [...(byCommand.get(commandId) ?? []), event]);
+    },
+    onAcknowledged: ({ request, commandId, reply }) => {
+      if (commandId === '') return;
+      const recorded = byCommand.get(commandId) ?? [];
+      const isDone = reply.status < 300;
+      if (isDone && mustAppend.has(request.kind) && recorded.length === 0) {
+        fail(`${request.kind} ${request.target} was acknowledged and is not in the log`);
+      }
+      if (!isDone && request.kind === 'respond' && recorded.length > 0) {
+        fail(`${request.kind} ${request.target} was refused with ${String(reply.code)}, and is in the log`);
+      }
+      const claim = recorded.find(({ type }) => type === 'ExecutionClaimed');
+      if (!isDone && claim !== undefined && isCurrent(claim)) {
+        fail(`${request.target} was refused with ${String(reply.code)}, and has the claim`);
+      }
+    },
+    atEnd: () => {
+      const changed = world.log.events.findIndex((event, index) => JSON.stringify(event) !== seen[index]);
+      if (changed !== -1 || seen.length !== world.log.events.length) fail(`the log was altered at ${changed + 1}`);
+    },
+  };
+
+  /** Nothing has happened to the execution since this claim. */
+  function isCurrent(claim: RecordedEvent): boolean {
+    const later = (world.log.streams.get(claim.stream) ?? []).slice(claim.revision + 1);
+    return !later.some(({ type }) => type.startsWith('Execution')) && at(claim, 'attempt') !== undefined;
+  }
+};
+
+/** What is never acknowledged without having recorded something, now or at its first try. */
+const mustAppend = new Set(['respond', 'claim']);

@@ -1,0 +1,120 @@
+import { parseArgs } from 'node:util';
+import { defences, isDefence } from './defences.ts';
+import type { Defence } from './defences.ts';
+import { simulate } from './simulate.ts';
+import type { Outcome } from './simulate.ts';
+
+const help = `npm run sim [-- --without DEFENCE] [-- --teeth] [-- --digests]
+
+Lives through 500 small installations in virtual time, each with its own faults, all of it drawn from a seed, and checks
+what Countersign promises. SEED=n replays one and prints what happened; SEEDS=n lives through n, from FIRST_SEED (1) on.
+--without DEFENCE takes a defence out of the product: then the run says how many seeds notice.
+--teeth takes out each defence in turn, and names the first seed that notices; red when none of 200 does.
+--digests prints the digest of each seed's trace: the same for every run of the same code.
+
+Defences: ${Object.keys(defences).join(', ')}`;
+
+/** What the command is asked to do. */
+interface Wanted {
+  readonly first: number;
+  readonly count: number;
+  readonly without: Defence | null;
+  readonly digests: boolean;
+}
+
+const say = (line: string): void => void process.stdout.write(`${line}\n`);
+
+/** Runs what the arguments and the environment ask for; answers the exit code. */
+export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      without: { type: 'string' },
+      teeth: { type: 'boolean', default: false },
+      digests: { type: 'boolean', default: false },
+      help: { type: 'boolean', default: false },
+    },
+  });
+  const { without = env['DEFENCE'] ?? null, digests } = values;
+  const [first, count] = [Number(env['SEED'] ?? env['FIRST_SEED'] ?? '1'), Number(env['SEEDS'] ?? '500')];
+  if (values.help) {
+    say(help);
+    return 0;
+  }
+  if (without !== null && !isDefence(without)) {
+    say(`There is no defence "${without}". There are: ${Object.keys(defences).join(', ')}`);
+    return 2;
+  }
+  if (!Number.isSafeInteger(first) || !Number.isSafeInteger(count) || count < 1) {
+    say('SEED, FIRST_SEED and SEEDS are whole numbers.');
+    return 2;
+  }
+  if (values.teeth) return showTeeth(first);
+  return env['SEED'] === undefined ? sweep({ first, count, without, digests }) : replay(first, without);
+}
+
+async function replay(seed: number, without: Defence | null): Promise<number> {
+  const { trace, events, virtualMs, digest, violations } = await simulate(seed, without);
+  say(trace.join('\n'));
+  say(`\nseed ${seed}: ${events} events in ${Math.round(virtualMs / 1000)} s, trace ${digest}`);
+  for (const { checker, what } of violations) say(`broken: ${checker}: ${what}`);
+  return violations.length === 0 ? 0 : 1;
+}
+
+async function sweep({ first, count, without, digests }: Wanted): Promise<number> {
+  const noticedBy = new Map<string, number>();
+  let [red, events] = [0, 0];
+  const startedAt = performance.now();
+  for (let seed = first; seed < first + count; seed += 1) {
+    const outcome = await simulate(seed, without);
+    events += outcome.events;
+    if (digests) say(`${seed} ${outcome.digest}`);
+    const [broken] = outcome.violations;
+    if (broken !== undefined) {
+      red += 1;
+      noticedBy.set(broken.checker, (noticedBy.get(broken.checker) ?? 0) + 1);
+      if (without === null || red === 1) report(outcome, without);
+    }
+    showProgress(seed - first + 1, count, red, startedAt);
+  }
+  const seconds = ((performance.now() - startedAt) / 1000).toFixed(1);
+  if (without === null) {
+    say(`${count} seeds, ${events} events recorded, ${red} broke a promise; ${seconds} s`);
+    return red === 0 ? 0 : 1;
+  }
+  const by = [...noticedBy].sort((one, other) => other[1] - one[1]).map(([checker, times]) => `${checker} ${times}`);
+  say(`without ${without}: ${red} of ${count} seeds notice (${by.join(', ')}); ${seconds} s`);
+  return red > 0 ? 0 : 1;
+}
+
+const teethSeedsMax = 200;
+
+async function showTeeth(first: number): Promise<number> {
+  let blunt = 0;
+  for (const without of Object.keys(defences).filter(isDefence)) {
+    let noticed: string | undefined;
+    for (let seed = first; noticed === undefined && seed < first + teethSeedsMax; seed += 1) {
+      const [broken] = (await simulate(seed, without)).violations;
+      if (broken !== undefined) noticed = `seed ${seed} notices by ${broken.checker}: ${broken.what}`;
+    }
+    say(`without ${without}: ${noticed ?? `none of ${teethSeedsMax} seeds notices`}`);
+    if (noticed === undefined) blunt += 1;
+  }
+  return blunt === 0 ? 0 : 1;
+}
+
+function report({ seed, violations, trace }: Outcome, without: Defence | null): void {
+  process.stderr.write('\n');
+  for (const { checker, what } of violations) say(`broken: ${checker}: ${what}`);
+  say(
+    `The end of what happened:\n${trace.slice(-25).join('\n')}\nSEED=${seed} npm run sim${without === null ? '' : ` -- --without ${without}`}\n`,
+  );
+}
+
+/** Where somebody looks, a line that changes; elsewhere one line at the end. */
+function showProgress(done: number, count: number, red: number, startedAt: number): void {
+  if (!process.stderr.isTTY && done !== count) return;
+  const seconds = Math.round((performance.now() - startedAt) / 1000);
+  process.stderr.write(`\rsim: ${done} of ${count} seeds, ${red} red, ${seconds} s`);
+  if (done === count) process.stderr.write('\n');
+}

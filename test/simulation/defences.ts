@@ -1,0 +1,150 @@
+import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import { toolCallDecider } from '@countersign/domain';
+import type { ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { Execution } from '@countersign/domain';
+import type { EventStore } from '@countersign/event-store';
+import type { MessagePublisher } from '@countersign/message-bus';
+import type { Executions } from '@countersign/resolver';
+import { actionDigest } from '@countersign/contracts';
+import type { SimulatedLog } from '@countersign/event-store/testing';
+
+/**
+ * What the product defends itself with, each of which can be taken out: a simulation that does not notice has no teeth.
+ */
+export const defences = {
+  'command-dedupe': 'deterministic event ids, and commands recognised by their id in the stream',
+  'expected-revision': 'appends at the revision that was decided on',
+  'first-resolution': 'an approval that has ended takes no further answer',
+  'approval-check': 'the claim asks whether the call was approved or allowed',
+  'digest-check': 'claim and resolver recompute the action digest over what is about to run',
+  'batch-check': 'the claim of a member asks for the siblings of an all-or-nothing batch',
+  'attempt-check': 'only the latest attempt may report or renew',
+  'lease-check': 'a resolver looks at its lease before it runs the tool',
+  'unknown-is-final': 'only a tool that declared itself idempotent is claimable again by itself',
+  'four-eyes': 'the requester cannot answer',
+  'publish-ack': 'the relay keeps its progress only once what it published is acknowledged',
+  'projector-checkpoint': 'the read model keeps its checkpoint together with the rows',
+} as const;
+
+export type Defence = keyof typeof defences;
+
+export function isDefence(name: string): name is Defence {
+  return name in defences;
+}
+
+/** The decider without a defence. */
+export function decoratedDecider(without: Defence | null): typeof toolCallDecider {
+  const { decide } = toolCallDecider;
+  const change = (command: ToolCallCommand, state: ToolCall): [ToolCallCommand, ToolCallState] => {
+    const { permission, execution, action, request } = state;
+    switch (without) {
+      case 'attempt-check':
+        return command.type === 'ReportExecution' || command.type === 'RenewClaim'
+          ? [{ ...command, attempt: attemptOf(execution) ?? command.attempt }, state]
+          : [command, state];
+      case 'digest-check': {
+        if (command.type !== 'ClaimExecution') return [command, state];
+        const expected = permission.status === 'approved' ? permission.actionDigest : action.actionDigest;
+        return [{ ...command, actionDigest: expected }, state];
+      }
+      case 'approval-check': {
+        const isOpen = command.type === 'ClaimExecution' && permission.status === 'awaiting_approval';
+        return [command, isOpen ? { ...state, permission: { status: 'allowed' } } : state];
+      }
+      case 'batch-check':
+        return command.type === 'ClaimExecution'
+          ? [{ ...command, siblings: request.batchCallIds.map((callId) => ({ callId, state: 'approved' })) }, state]
+          : [command, state];
+      case 'unknown-is-final':
+        return [
+          command,
+          command.type === 'LapseClaim' ? { ...state, request: { ...request, idempotent: true } } : state,
+        ];
+      case 'first-resolution':
+        return [command, command.type === 'RespondToApproval' ? reopened(state) : state];
+      default:
+        return [command, state];
+    }
+  };
+  return {
+    ...toolCallDecider,
+    decide: (command, state) =>
+      state.status === 'unrequested' ? decide(command, state) : decide(...change(command, state)),
+  };
+}
+
+function attemptOf(execution: Execution): number | null {
+  return execution.status === 'none' ? null : execution.attempt;
+}
+
+function reopened(state: ToolCall): ToolCall {
+  const approvals = state.approvals.map((approval) => ({ ...approval, resolution: { status: 'pending' } as const }));
+  return { ...state, approvals };
+}
+
+/** The store without expected revisions: whatever is appended goes to the end. */
+export function withoutRevision(store: EventStore, log: SimulatedLog): EventStore {
+  return {
+    ...store,
+    append: async (stream, _, events) => {
+      const recorded = log.streams.get(stream) ?? [];
+      const ids = new Set(events.map(({ eventId }) => eventId));
+      const found = recorded.filter(({ eventId }) => ids.has(eventId));
+      const last = found.at(-1);
+      if (last !== undefined) {
+        return { status: 'committed', revision: last.revision, position: last.position, events: found };
+      }
+      return store.append(stream, recorded.length - 1, events);
+    },
+  };
+}
+
+/** The store to which every event is a new one, and to whose readers no command is one they know. */
+export function withoutDedupe(store: EventStore, uuid: () => string): EventStore {
+  const hide = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
+    events.map((event) => ({ ...event, metadata: { ...event.metadata, commandId: event.eventId } }));
+  return {
+    ...store,
+    readStream: async (...given) => hide(await store.readStream(...given)),
+    append: async (stream, revision, events) => {
+      const renamed = events.map((event): NewEvent => ({ ...event, eventId: uuid() }));
+      const result = await store.append(stream, revision, renamed);
+      return result.status === 'committed' ? { ...result, events: hide(result.events) } : result;
+    },
+  };
+}
+
+/** What a resolver may ask, by a resolver that does not look. */
+export function decoratedExecutions(executions: Executions, without: Defence | null): Executions {
+  switch (without) {
+    case 'digest-check':
+      return {
+        ...executions,
+        claim: async (...given) => {
+          const answer = await executions.claim(...given);
+          if (answer.status !== 'claimed') return answer;
+          const { claim } = answer;
+          return { ...answer, claim: { ...claim, actionDigest: actionDigest(claim.digestInput, claim.arguments) } };
+        },
+      };
+    case 'approval-check':
+      return {
+        ...executions,
+        find: async (...given) => {
+          const found = await executions.find(...given);
+          return found === undefined ? undefined : { ...found, claimable: true };
+        },
+      };
+    default:
+      return executions;
+  }
+}
+
+/** A publisher that waits for no acknowledgement. */
+export function withoutAck(publisher: MessagePublisher): MessagePublisher {
+  return {
+    publish: async (topic, messages) => {
+      publisher.publish(topic, messages).catch(() => undefined);
+    },
+  };
+}

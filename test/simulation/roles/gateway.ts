@@ -1,0 +1,50 @@
+import { createGateway } from '@countersign/gateway';
+import type { Gateway, GatewayMetrics, IdempotencyStore, StoredAnswer } from '@countersign/gateway';
+import type { Commands } from '@countersign/commands';
+import { Registry } from 'prom-client';
+import type { Site } from '../world/cluster.ts';
+import type { Machine } from '../world/machine.ts';
+import { openViews } from './views.ts';
+import type { Views } from './views.ts';
+import { createWriteSide } from './write-side.ts';
+
+/** A gateway process, behind its HTTP. */
+export interface RunningGateway extends Views {
+  readonly gateway: Gateway;
+  readonly commands: Commands;
+  readonly machine: Machine;
+}
+
+const nothing = (): void => undefined;
+
+/** Counting costs time and says nothing here. */
+const metrics: GatewayMetrics = {
+  registry: new Registry(),
+  commandEnded: nothing,
+  requestAnswered: nothing,
+  refusedAtTheDoor: nothing,
+  storeCommitted: nothing,
+  deadlineFired: nothing,
+  observe: nothing,
+};
+
+/** Boots a gateway. Its answers to keyed requests lie on its disk, and outlive it. */
+export async function bootGateway(
+  site: Site,
+  machine: Machine,
+  answers: Map<string, StoredAnswer>,
+): Promise<RunningGateway> {
+  const { store, commands } = createWriteSide(site, machine);
+  const { clock, ids, log } = machine;
+  const views = await openViews(site, machine, store);
+  const idempotency: IdempotencyStore = {
+    find: (scope) => answers.get(scope),
+    save: (scope, answer) => void answers.set(scope, answer),
+    purge: nothing,
+    close: nothing,
+  };
+  const tokens = { actorOf: () => undefined, actorOfHash: () => undefined };
+  const { readModel } = views;
+  const gateway = createGateway({ commands, readModel, store, tokens, idempotency, metrics, clock, ids, log });
+  return { ...views, gateway, commands, machine };
+}

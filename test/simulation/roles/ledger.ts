@@ -1,0 +1,21 @@
+import { createLedger, createOpenCalls } from '@countersign/ledger';
+import { topicNames } from '@countersign/message-bus';
+import { createSimulatedMessageBus } from '../world/bus-client.ts';
+import type { Site } from '../world/cluster.ts';
+import type { Machine } from '../world/machine.ts';
+import { openViews } from './views.ts';
+import type { Views } from './views.ts';
+import { createWriteSide } from './write-side.ts';
+
+/** Boots a ledger: requests off the bus, decided and recorded, unsigned ones in the name of the agent. */
+export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
+  const { store, commands } = createWriteSide(site, machine);
+  const { clock, ids, log } = machine;
+  const views = await openViews(site, machine, store);
+  const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });
+  const unsigned = { mode: 'allow', tenant: 'default', principal: 'agent' } as const;
+  const ledger = createLedger({ commands, store, openCalls, keys: null, unsigned, clock, ids, log });
+  const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
+  ledger.consume(bus, { topic: topicNames().requests });
+  return views;
+}

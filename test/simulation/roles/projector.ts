@@ -1,0 +1,20 @@
+import { createBatchCloser, createDeadlines } from '@countersign/projector';
+import { topicNames } from '@countersign/message-bus';
+import { createSimulatedMessageBus } from '../world/bus-client.ts';
+import type { Site } from '../world/cluster.ts';
+import type { Machine } from '../world/machine.ts';
+import { openViews } from './views.ts';
+import type { Views } from './views.ts';
+import { createWriteSide } from './write-side.ts';
+
+/** Boots a projector: the read model, the deadlines out of it, and the process manager of batches. */
+export async function bootProjector(site: Site, machine: Machine): Promise<Views> {
+  const { store, commands } = createWriteSide(site, machine);
+  const { clock, log } = machine;
+  const views = await openViews(site, machine, store);
+  const fireDue = commands.fireDue.bind(commands);
+  createDeadlines({ readModel: views.readModel, fireDue, clock, log }).start();
+  const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
+  createBatchCloser({ bus, topic: topicNames().events, closeBatch: commands.closeBatch.bind(commands) });
+  return views;
+}

@@ -1,0 +1,42 @@
+import { topicNames } from '@countersign/message-bus';
+import { createExecutions, createResolver } from '@countersign/resolver';
+import type { Clock } from '@countersign/runtime';
+import { decoratedExecutions } from '../defences.ts';
+import { createSimulatedMessageBus } from '../world/bus-client.ts';
+import type { Site } from '../world/cluster.ts';
+import { hangPerhaps } from '../world/machine.ts';
+import type { Machine } from '../world/machine.ts';
+import { createServiceTools } from '../world/service-tools.ts';
+import { createWriteSide } from './write-side.ts';
+
+/** The lease of the simulated resolvers, ms: short, so that it ends within a freeze. */
+export const resolverLeaseMs = 10_000;
+
+/** Boots a resolver of the service's own tools. */
+export function bootResolver(site: Site, machine: Machine): void {
+  const { world, outside, broker } = site;
+  const { commands } = createWriteSide(site, machine);
+  const { ids, log } = machine;
+  const blind: Clock = { ...machine.clock, monotonic: () => 0 };
+  const clock = world.without === 'lease-check' ? blind : machine.clock;
+  const executions = decoratedExecutions(createExecutions(commands, ids), world.without);
+  const resolver = createResolver({
+    executions: {
+      ...executions,
+      claim: async (...given) => {
+        const answer = await executions.claim(...given);
+        if (answer.status === 'claimed') await hangPerhaps(world, machine);
+        return answer;
+      },
+    },
+    tools: createServiceTools(world, outside, machine),
+    clock,
+    ids,
+    log,
+    resolverId: machine.name,
+    leaseMs: resolverLeaseMs,
+    concurrency: 1 + world.random.below(4),
+  });
+  const bus = createSimulatedMessageBus(broker, { ...machine, travel: world.travel });
+  resolver.consume(bus, { topic: topicNames().events });
+}

@@ -1,0 +1,47 @@
+import { createArgumentSchemas, createCommands } from '@countersign/commands';
+import type { Commands } from '@countersign/commands';
+import { createCommandHandler } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { decoratedDecider, withoutDedupe, withoutRevision } from '../defences.ts';
+import type { Site } from '../world/cluster.ts';
+import type { Machine } from '../world/machine.ts';
+import { createSimulatedPolicies } from '../world/policies.ts';
+import { serviceToolFacts } from '../world/service-tools.ts';
+import { createStoreClient } from '../world/store-client.ts';
+
+/** Pure, and slow to make: one for all worlds. */
+const schemas = createArgumentSchemas();
+const policies = [true, false].map((fourEyes) => createSimulatedPolicies({ fourEyes }));
+
+/** The event store as a process reaches it, and the write side over it: what each role that writes is made of. */
+export function createWriteSide(
+  site: Site,
+  machine: Machine,
+): { readonly store: EventStore; readonly commands: Commands } {
+  const { world } = site;
+  const store = createStoreClient(world, site.servers, machine);
+  const { clock, ids, log } = machine;
+  const handler = createCommandHandler({
+    store: weakened(site, store),
+    decider: decoratedDecider(world.without),
+    clock,
+    ids,
+    // Small: folded streams are forgotten and read again.
+    cacheSize: 1 + world.random.below(20),
+  });
+  const policy = policies[world.without === 'four-eyes' ? 1 : 0];
+  if (policy === undefined) throw new Error('there is a policy for either case');
+  const commands = createCommands({ handler, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log });
+  return { store, commands };
+}
+
+function weakened({ world }: Site, store: EventStore): EventStore {
+  switch (world.without) {
+    case 'expected-revision':
+      return withoutRevision(store, world.log);
+    case 'command-dedupe':
+      return withoutDedupe(store, world.ids.uuid);
+    default:
+      return store;
+  }
+}

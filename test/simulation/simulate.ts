@@ -1,0 +1,168 @@
+import type { StoredAnswer } from '@countersign/gateway';
+import { startAgents } from './actors/agent.ts';
+import { startApprovers } from './actors/approver.ts';
+import { startAttacker } from './actors/attacker.ts';
+import { openDoors } from './actors/http.ts';
+import type { Doors } from './actors/http.ts';
+import { allOrNothing } from './checkers/all-or-nothing.ts';
+import { approvedDigest } from './checkers/approved-digest.ts';
+import { atMostOnce } from './checkers/at-most-once.ts';
+import type { Checker, CreateChecker, Fail } from './checkers/checker.ts';
+import { eventsTopic } from './checkers/events-topic.ts';
+import { everyRequestEnds, openCalls } from './checkers/every-request-ends.ts';
+import { fencing } from './checkers/fencing.ts';
+import { fourEyes } from './checkers/four-eyes.ts';
+import { logOnlyGrows } from './checkers/log-only-grows.ts';
+import { oneResolution } from './checkers/one-resolution.ts';
+import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
+import type { Defence } from './defences.ts';
+import { bootGateway } from './roles/gateway.ts';
+import { bootLedger } from './roles/ledger.ts';
+import { bootProjector } from './roles/projector.ts';
+import { bootRelay } from './roles/relay.ts';
+import { bootResolver } from './roles/resolver.ts';
+import { healAll, startChaos } from './world/chaos.ts';
+import { createSite, openSlot } from './world/cluster.ts';
+import type { Site } from './world/cluster.ts';
+import { withoutRealTimeAndChance } from './world/guard.ts';
+import { createWorld } from './world/world.ts';
+import type { Violation } from './world/world.ts';
+import { drawWorkload } from './workload.ts';
+
+/** What became of one seed. */
+export interface Outcome {
+  readonly seed: number;
+  readonly violations: readonly Violation[];
+  readonly trace: readonly string[];
+  readonly digest: string;
+  readonly events: number;
+  readonly virtualMs: number;
+}
+
+const faultsMs = 90_000;
+/** How long everything may take to come to rest once nothing fails any more: longer than every deadline together. */
+const restMs = 30 * 60_000;
+
+const checkers: Readonly<Record<string, CreateChecker>> = {
+  'one-resolution': oneResolution,
+  'at-most-once': atMostOnce,
+  'approved-digest': approvedDigest,
+  fencing,
+  'four-eyes': fourEyes,
+  'all-or-nothing': allOrNothing,
+  'log-only-grows': logOnlyGrows,
+  'every-request-ends': everyRequestEnds,
+  'events-topic': eventsTopic,
+};
+
+/** Lives one world through: first with faults, then healed until it has come to rest. Nothing but the seed decides. */
+export async function simulate(seed: number, without: Defence | null = null): Promise<Outcome> {
+  const world = createWorld(seed, without);
+  const site = createSite(world);
+  try {
+    return await withoutRealTimeAndChance(() => live(site));
+  } finally {
+    site.disk.remove();
+  }
+}
+
+async function live(site: Site): Promise<Outcome> {
+  const { world } = site;
+  const { random } = world;
+  const numbers = (most: number): readonly number[] => Array.from({ length: 1 + random.below(most) }, (_, n) => n + 1);
+  const gateways = numbers(3).map((n) => {
+    const answers = new Map<string, StoredAnswer>();
+    return openSlot(world, `gateway-${n}`, (machine) => bootGateway(site, machine, answers));
+  });
+  const projectors = numbers(2).map((n) =>
+    openSlot(world, `projector-${n}`, (machine) => bootProjector(site, machine)),
+  );
+  const relays = numbers(2).map((n) => openSlot(world, `relay-${n}`, (machine) => bootRelay(site, machine)));
+  const resolvers = numbers(3).map((n) => openSlot(world, `resolver-${n}`, (machine) => bootResolver(site, machine)));
+  const ledgers = numbers(2).map((n) => openSlot(world, `ledger-${n}`, (machine) => bootLedger(site, machine)));
+  const slots = [...gateways, ...projectors, ...ledgers, ...relays, ...resolvers];
+  const doors = openDoors(world, gateways);
+  const views = () => [...gateways, ...projectors, ...ledgers].flatMap((slot) => slot.running() ?? []);
+  const checks = startCheckers(site, doors, (fail) => viewsEqualReplay(site, fail, views));
+  const agents = startAgents(site, doors, drawWorkload(random));
+  startApprovers(world, doors);
+  startAttacker(site);
+  startChaos(site, slots);
+
+  await world.run(() => false, faultsMs);
+  healAll(site, slots);
+  const isAtRest = (): boolean =>
+    agents.waiting().length === 0 &&
+    site.broker.behind() === 0 &&
+    slots.every((slot) => slot.machine()?.isAlive()) &&
+    views().length === gateways.length + projectors.length + ledgers.length &&
+    views().every(({ readModel }) => readModel.checkpoint() === world.log.events.length) &&
+    openCalls(site).length === 0;
+  if (world.violations.length === 0 && (await world.run(isAtRest, restMs)) === 'late') {
+    world.fail(
+      'every-request-ends',
+      whatIsLeft(
+        site,
+        agents.waiting(),
+        views().map(({ readModel }) => readModel.checkpoint()),
+      ),
+    );
+  }
+  // A moment more: what comes after the last result must do no harm either.
+  if (world.violations.length === 0) await world.run(() => false, 5_000);
+  if (world.violations.length === 0) await world.run(isAtRest, restMs);
+  for (const { atEnd } of checks) if (world.violations.length === 0) await atEnd?.();
+  for (const slot of slots) slot.close();
+  return {
+    seed: world.seed,
+    violations: world.violations,
+    trace: world.trace.lines(),
+    digest: world.trace.digest(),
+    events: world.log.events.length,
+    virtualMs: world.clock.monotonic(),
+  };
+}
+
+function whatIsLeft(site: Site, waiting: readonly string[], checkpoints: readonly number[]): string {
+  const { world, broker } = site;
+  const left = waiting.map(
+    (callId) => `${callId} (${world.log.streams.get(`toolCall-${callId}`)?.at(-1)?.type ?? 'not recorded'})`,
+  );
+  return `no rest after ${restMs / 60_000} minutes: without a result ${left.join(', ') || 'none'}; open ${openCalls(site).join(', ') || 'none'}; ${broker.behind()} messages not handled; views at ${checkpoints.join(', ')} of ${world.log.events.length}`;
+}
+
+function startCheckers(
+  { world, outside, ...site }: Site,
+  doors: Doors,
+  ofViews: (fail: Fail) => Omit<Checker, 'name'>,
+): readonly Omit<Checker, 'name'>[] {
+  const failing =
+    (name: string): Fail =>
+    (what) => {
+      world.fail(name, what);
+    };
+  const all = [
+    ...Object.entries(checkers).map(([name, create]) => create({ world, outside, ...site }, failing(name))),
+    ofViews(failing('views-equal-replay')),
+  ];
+  world.log.readers.add({
+    publish: (events) => {
+      for (const event of events) {
+        world.trace.add('log', `${event.position} ${event.type} ${event.stream.slice(9, 16)} r${event.revision}`);
+        for (const { onRecorded } of all) onRecorded?.(event);
+      }
+    },
+    subscribe: () => ({ stop: async () => undefined }),
+    close: () => undefined,
+  });
+  outside.onBegin((run) => {
+    for (const { onToolBegins } of all) onToolBegins?.(run);
+  });
+  outside.onEffect((run) => {
+    for (const { onToolEffect } of all) onToolEffect?.(run);
+  });
+  doors.onAcknowledged((acknowledged) => {
+    for (const { onAcknowledged } of all) onAcknowledged?.(acknowledged);
+  });
+  return all;
+}

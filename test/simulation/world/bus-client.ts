@@ -1,0 +1,206 @@
+import type {
+  DeadLetters,
+  Message,
+  MessageBus,
+  MessagePublisher,
+  SubscribeOptions,
+  Subscription,
+} from '@countersign/message-bus';
+import { createWatermark, Dispatcher } from '@countersign/message-bus/testing';
+import type { Watermark } from '@countersign/message-bus/testing';
+import type { Clock, Log } from '@countersign/runtime';
+import type { Assigned, Broker, Member, Parked } from './broker.ts';
+
+/** What a bus needs of the process that it runs in, and of the network between it and the broker. */
+export interface BusHost {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly isAlive: () => boolean;
+  /** Settles while the process runs, never once it is dead. */
+  readonly enter: () => Promise<void>;
+  readonly onDeath: (fn: () => void) => void;
+  /** The time that a fetch takes. */
+  readonly travel: () => Promise<void>;
+}
+
+const commitEveryMs = 200;
+
+/** Asked again after each wait: the partition may be another's by then. */
+const isOver = (lease: Lease): boolean => lease.isOver;
+
+/**
+ * The message bus of one process over a simulated broker: what the product's own adapters do, with the product's own
+ * dispatcher. Offsets are committed beside the handling, and at a stop.
+ */
+export function createSimulatedMessageBus(broker: Broker, host: BusHost): MessageBus {
+  const served = new Map<string, Subscription>();
+  return {
+    subscribe: (options) => {
+      const { group } = options;
+      if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);
+      const subscription = createGroupMember(broker, host, options, () => served.delete(group));
+      served.set(group, subscription);
+      return subscription;
+    },
+    deadLetters: createDeadLetters(broker),
+    close: async () => {
+      await Promise.all([...served.values()].map((subscription) => subscription.stop()));
+    },
+  };
+}
+
+/** Publishes without fault. */
+export function createSimulatedPublisher(broker: Broker): MessagePublisher {
+  return { publish: async (topic, messages) => broker.store(topic, messages) };
+}
+
+/** What one partition needs: where its reading and its handling are. */
+interface Lease {
+  readonly assigned: Assigned;
+  readonly dispatcher: Dispatcher;
+  readonly watermark: Watermark<number>;
+  next: number;
+  isOver: boolean;
+  isReading: boolean;
+}
+
+function createGroupMember(
+  broker: Broker,
+  host: BusHost,
+  options: SubscribeOptions,
+  onStopped: () => void,
+): Subscription {
+  const { group } = options;
+  const types = options.types === undefined ? undefined : new Set(options.types);
+  let leases: Lease[] = [];
+  let stopping: Promise<void> | undefined;
+  let cancelCommit: (() => void) | undefined;
+
+  const park = async (message: Message, failure: { code: string; detail: string; attempts: number }) => {
+    await host.enter();
+    const parkedAt = new Date(host.clock.now()).toISOString();
+    const known = [...broker.parked.values()].find((one) => one.letter === message);
+    const id = known?.letter.id ?? String(broker.parked.size + 1);
+    broker.parked.set(id, { letter: { ...message, ...failure, id, group, parkedAt }, state: 'parked' });
+  };
+  // One for all its partitions, so that the limits hold for the subscription.
+  let dispatcher = new Dispatcher({ consumer: options, park, clock: host.clock, log: host.log });
+
+  const commit = (): void => {
+    cancelCommit = undefined;
+    if (!host.isAlive()) return;
+    for (const lease of leases) {
+      if (!lease.isOver) broker.commit(group, member, { ...lease.assigned, offset: lease.watermark.low() });
+    }
+  };
+  const commitLater = (): void => {
+    cancelCommit ??= host.clock.setTimer(commitEveryMs, commit);
+  };
+  const take = (lease: Lease, message: Message): Promise<void> | undefined => {
+    lease.next += 1;
+    const type = message.headers['ce_type'] ?? '';
+    if (types !== undefined && !types.has(type)) {
+      lease.watermark.pass(lease.next);
+      commitLater();
+      return undefined;
+    }
+    const end = lease.watermark.begin(lease.next);
+    return lease.dispatcher.submit(message, () => {
+      end();
+      commitLater();
+    });
+  };
+  const read = async (lease: Lease): Promise<void> => {
+    if (lease.isReading) return;
+    lease.isReading = true;
+    while (!isOver(lease) && stopping === undefined) {
+      const { topic, partition } = lease.assigned;
+      const found = broker.read(topic, partition, lease.next);
+      if (found === undefined || found.visibleAt > host.clock.monotonic()) break;
+      await host.travel();
+      await host.enter();
+      if (isOver(lease) || lease.dispatcher.stopping) break;
+      await take(lease, found.message);
+    }
+    lease.isReading = false;
+  };
+  const replay = (parked: Parked): void => {
+    parked.state = 'replaying';
+    void dispatcher.submit(parked.letter, () => {
+      if (parked.state === 'replaying' && broker.parked.get(parked.letter.id) === parked) {
+        broker.parked.delete(parked.letter.id);
+      }
+    });
+  };
+  const wake = (): void => {
+    if (stopping !== undefined || !host.isAlive()) return;
+    for (const parked of broker.parked.values()) {
+      if (parked.letter.group === group && parked.state === 'waiting') replay(parked);
+    }
+    for (const lease of leases) void read(lease);
+  };
+  const member: Member = {
+    topics: options.topics,
+    assign: (assigned) => {
+      for (const lease of leases) lease.isOver = true;
+      // What was taken of partitions that are another's now is left to them; what runs, runs to its end.
+      if (leases.length > 0) {
+        void dispatcher.stop();
+        dispatcher = new Dispatcher({ consumer: options, park, clock: host.clock, log: host.log });
+      }
+      leases = assigned.map((one) => ({
+        assigned: one,
+        dispatcher,
+        watermark: createWatermark(one.offset),
+        next: one.offset,
+        isOver: false,
+        isReading: false,
+      }));
+      queueMicrotask(wake);
+    },
+    wake,
+  };
+  const leave = (): void => {
+    for (const lease of leases) lease.isOver = true;
+    // Whoever comes next handles what this one began.
+    for (const parked of broker.parked.values()) {
+      if (parked.letter.group === group && parked.state === 'replaying') parked.state = 'waiting';
+    }
+    broker.leave(group, member);
+  };
+  broker.join(group, member);
+  host.onDeath(leave);
+  const stop = async (): Promise<void> => {
+    await dispatcher.stop();
+    cancelCommit?.();
+    commit();
+    leave();
+    onStopped();
+  };
+  return {
+    status: () => ({
+      state: stopping === undefined ? 'running' : 'stopped',
+      inFlight: dispatcher.inFlight,
+    }),
+    stop: () => (stopping ??= stop()),
+  };
+}
+
+function createDeadLetters(broker: Broker): DeadLetters {
+  return {
+    list: async ({ group, after = '0', limit = 100 } = {}) =>
+      [...broker.parked.values()]
+        .filter(({ state, letter }) => state === 'parked' && Number(letter.id) > Number(after))
+        .map(({ letter }) => letter)
+        .filter((letter) => group === undefined || letter.group === group)
+        .slice(0, limit),
+    show: async (id) => broker.parked.get(id)?.letter,
+    replay: async (id) => {
+      const parked = broker.parked.get(id);
+      if (parked?.state !== 'parked') return false;
+      parked.state = 'waiting';
+      broker.wake(parked.letter.group);
+      return true;
+    },
+  };
+}

@@ -1,0 +1,88 @@
+import { topicNames } from '@countersign/message-bus';
+import { createMemoryExclusiveProgress } from '@countersign/message-bus/testing';
+import type { MemoryExclusiveProgress } from '@countersign/message-bus/testing';
+import { createBroker } from './broker.ts';
+import type { Broker } from './broker.ts';
+import { openDisk } from './disk.ts';
+import type { Disk } from './disk.ts';
+import { startMachine } from './machine.ts';
+import type { Machine } from './machine.ts';
+import { createOutside } from './outside.ts';
+import type { Outside } from './outside.ts';
+import { createStoreServers } from './store-client.ts';
+import type { StoreServers } from './store-client.ts';
+import type { World } from './world.ts';
+
+/** What all processes of one installation stand on. */
+export interface Site {
+  readonly world: World;
+  readonly servers: StoreServers;
+  readonly broker: Broker;
+  readonly turns: MemoryExclusiveProgress;
+  readonly outside: Outside;
+  readonly disk: Disk;
+}
+
+/** The outside of an installation in which nothing runs yet. */
+export function createSite(world: World): Site {
+  const { requests, events } = topicNames();
+  return {
+    world,
+    servers: createStoreServers(world),
+    broker: createBroker(world.clock, [requests, events], 3),
+    turns: createMemoryExclusiveProgress(),
+    outside: createOutside(world),
+    disk: openDisk(),
+  };
+}
+
+/** One place where a process of a role runs: whenever it dies, the next one is started. */
+export interface Slot<T> {
+  readonly name: string;
+  /** What runs there now; undefined while nothing does, or while it starts. */
+  readonly running: () => T | undefined;
+  readonly machine: () => Machine | undefined;
+  /** No further one is started. */
+  readonly close: () => void;
+}
+
+/** Keeps a process of a role running. `boot` starts it on a machine; when that fails, the machine is given up. */
+export function openSlot<T>(
+  world: World,
+  name: string,
+  boot: (machine: Machine) => T | Promise<T>,
+  options: { readonly crashes?: boolean } = {},
+): Slot<T> {
+  let machine: Machine | undefined;
+  let running: T | undefined;
+  let isClosed = false;
+  let starts = 0;
+  const start = (): void => {
+    if (isClosed) return;
+    starts += 1;
+    const mine = startMachine(world, `${name}#${starts}`, options);
+    machine = mine;
+    mine.onDeath(() => {
+      running = undefined;
+      world.clock.setTimer(world.isHealed() ? 100 : 200 + world.random.below(4_000), start);
+    });
+    void (async () => {
+      try {
+        const booted = await boot(mine);
+        if (mine.isAlive()) running = booted;
+      } catch (error) {
+        mine.kill(`it cannot start: ${error instanceof Error ? error.message : String(error)}`);
+      }
+    })();
+  };
+  start();
+  return {
+    name,
+    running: () => running,
+    machine: () => machine,
+    close: () => {
+      isClosed = true;
+      machine?.kill('the end');
+    },
+  };
+}

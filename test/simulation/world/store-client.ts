@@ -1,0 +1,158 @@
+import type { JsonObject, RecordedEvent } from '@countersign/contracts';
+import { EventStoreUnavailableError } from '@countersign/event-store';
+import type { AppendResult, EventStore, Subscription, SubscriptionHandler } from '@countersign/event-store';
+import { createSimulatedEventStore } from '@countersign/event-store/testing';
+import type { AppendFault } from '@countersign/event-store/testing';
+import type { Machine } from './machine.ts';
+import type { World } from './world.ts';
+
+/** How long a client waits for an answer that does not come. */
+const patienceMs = 2_000;
+
+/** The servers of the event store: outages come and go for all clients together. */
+export interface StoreServers {
+  readonly isDown: () => boolean;
+  readonly goDown: (forMs: number) => void;
+}
+
+/** Servers that are up. */
+export function createStoreServers(world: World): StoreServers {
+  let downUntil = -1;
+  return {
+    isDown: () => !world.isHealed() && world.clock.monotonic() < downUntil,
+    goDown: (forMs) => {
+      downUntil = world.clock.monotonic() + forMs;
+      world.trace.add('event store', `down for ${forMs} ms`);
+    },
+  };
+}
+
+/** The event store as one process reaches it: the simulated store behind a network, and the process in front of it. */
+export function createStoreClient(world: World, servers: StoreServers, machine: Machine): EventStore {
+  const store = createSimulatedEventStore({
+    clock: world.clock,
+    log: world.log,
+    fault: () => drawFault(world, servers),
+    latencyMs: world.travelMs,
+  });
+  machine.onDeath(() => void store.close());
+
+  const append = async (...given: Parameters<EventStore['append']>): Promise<AppendResult> => {
+    if (world.random.chance(world.hazards().appendLate)) {
+      world.trace.add(machine.name, `append to ${given[0].slice(0, 16)} is late`);
+      // Its sender gives up and asks again, and the first one arrives after all.
+      void writeLate(world, store, given);
+      await world.wait(patienceMs / 4);
+      return { status: 'unknown', cause: new Error('no answer in time') };
+    }
+    const result = await store.append(...given);
+    if (result.status === 'unknown') await world.wait(patienceMs * world.random.next());
+    else await world.travel();
+    return result;
+  };
+  const read = async <T>(work: () => Promise<T>): Promise<T> => {
+    if (servers.isDown() || world.random.chance(world.hazards().readUnavailable)) {
+      await world.travel();
+      throw new EventStoreUnavailableError('the event store is down');
+    }
+    const found = await work();
+    await world.travel();
+    return found;
+  };
+  return {
+    append: (...given) => machine.call(() => append(...given)),
+    readStream: (stream, from) =>
+      machine.call(() => read(async () => tamper(world, machine, await store.readStream(stream, from)))),
+    readAll: (after, limit) => machine.call(() => read(() => store.readAll(after, limit))),
+    head: () => machine.call(() => read(() => store.head())),
+    subscribe: (after, handler) => subscribe(world, store, machine, after, handler),
+    health: store.health,
+    close: store.close,
+  };
+}
+
+function drawFault(world: World, servers: StoreServers): AppendFault {
+  const { appendUnavailable, appendLostRequest, appendLostReply } = world.hazards();
+  if (servers.isDown() || world.random.chance(appendUnavailable)) return 'unavailable';
+  if (world.random.chance(appendLostRequest)) return 'lost-request';
+  return world.random.chance(appendLostReply) ? 'lost-reply' : 'none';
+}
+
+async function writeLate(world: World, store: EventStore, given: Parameters<EventStore['append']>): Promise<void> {
+  await world.wait(world.random.below(5_000));
+  await store.append(...given).catch(() => undefined);
+}
+
+/**
+ * Attack: somebody who can reach the store's answers exchanges the arguments between the approval and the run. Calls
+ * that need no approval are left alone: whoever can change those has asked for the call himself.
+ */
+function tamper(world: World, machine: Machine, events: readonly RecordedEvent[]): readonly RecordedEvent[] {
+  const isBetween =
+    events.some(({ type }) => type === 'ApprovalResponded') && !events.some(({ type }) => type === 'ExecutionClaimed');
+  if (!isBetween) return events;
+  if (!world.random.chance(world.hazards().tampered)) return events;
+  world.trace.add(machine.name, `reads tampered arguments in ${events[0]?.stream.slice(0, 16) ?? ''}`);
+  // The intruder is found. What was read so far is kept in memory, and goes with it.
+  world.clock.setTimer(world.random.below(5_000), () => {
+    machine.kill('an intruder is thrown out');
+  });
+  return events.map((event) => {
+    const data = event.data as JsonObject;
+    return event.type === 'ToolCallRequested'
+      ? ({
+          ...event,
+          data: { ...data, arguments: { ...(data['arguments'] as JsonObject), tampered: true } },
+        } as unknown as RecordedEvent)
+      : event;
+  });
+}
+
+/** A subscription over a network: a batch arrives later, or the connection breaks instead. */
+function subscribe(
+  world: World,
+  store: EventStore,
+  machine: Machine,
+  after: number,
+  handler: SubscriptionHandler,
+): Subscription {
+  let isOver = false;
+  const end = (error: unknown): void => {
+    if (isOver) return;
+    isOver = true;
+    void inner.stop();
+    handler.onError(error);
+  };
+  const inner = store.subscribe(after, {
+    onEvents: async (events) => {
+      await world.travel();
+      await machine.enter();
+      if (isOver) return;
+      if (world.random.chance(world.hazards().subscriptionDropped)) {
+        queueMicrotask(() => {
+          end(new Error('the connection was lost'));
+        });
+        return;
+      }
+      try {
+        await handler.onEvents(events);
+      } catch (error) {
+        queueMicrotask(() => {
+          end(error);
+        });
+      }
+    },
+    onCaughtUp: () => {
+      if (machine.isAlive() && !isOver) handler.onCaughtUp?.();
+    },
+    onError: (error) => {
+      if (machine.isAlive()) end(error);
+    },
+  });
+  return {
+    stop: async () => {
+      isOver = true;
+      await inner.stop();
+    },
+  };
+}

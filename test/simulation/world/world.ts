@@ -1,0 +1,100 @@
+import { setImmediate } from 'node:timers/promises';
+import { createSimulatedLog } from '@countersign/event-store/testing';
+import type { SimulatedLog } from '@countersign/event-store/testing';
+import { sleep } from '@countersign/runtime';
+import type { Ids } from '@countersign/runtime';
+import { createRandom, createSeededIds, createVirtualClock } from '@countersign/runtime/testing';
+import type { Random, VirtualClock } from '@countersign/runtime/testing';
+import type { Defence } from '../defences.ts';
+import { drawHazards } from './hazards.ts';
+import type { Hazards } from './hazards.ts';
+import { createTrace } from './trace.ts';
+import type { Trace } from './trace.ts';
+
+/** A promise of the product that was broken. */
+export interface Violation {
+  readonly checker: string;
+  readonly what: string;
+}
+
+/** Everything that all of one simulated installation share. One source of chance, one clock: the seed decides it all. */
+export interface World {
+  readonly seed: number;
+  readonly clock: VirtualClock;
+  readonly random: Random;
+  readonly ids: Ids;
+  readonly trace: Trace;
+  /** The event store's own memory: what the servers of the store hold, whoever dies around them. */
+  readonly log: SimulatedLog;
+  /** What can go wrong now; nothing any more once the world is healed. */
+  readonly hazards: () => Hazards;
+  readonly heal: () => void;
+  readonly isHealed: () => boolean;
+  /** The defence that is taken out of the product; null in a true run. */
+  readonly without: Defence | null;
+  readonly fail: (checker: string, what: string) => void;
+  readonly violations: readonly Violation[];
+  readonly wait: (delayMs: number) => Promise<void>;
+  /** The time that something takes over the network. */
+  readonly travel: () => Promise<void>;
+  readonly travelMs: () => number;
+  /** Lets time pass until `isDone`, a violation, or `withinMs` of virtual time. */
+  readonly run: (isDone: () => boolean, withinMs: number) => Promise<'done' | 'late' | 'violated'>;
+}
+
+/** How many broken promises are collected before a run ends: the first one counts, the next ones help to understand it. */
+const violationsMax = 5;
+
+/** The world of a seed. */
+export function createWorld(seed: number, without: Defence | null): World {
+  const clock = createVirtualClock();
+  const random = createRandom(seed);
+  const ids = createSeededIds(random);
+  const trace = createTrace(clock);
+  const drawn = drawHazards(random);
+  const violations: Violation[] = [];
+  let healed = false;
+
+  const hazards = (): Hazards => (healed ? drawn.healed : drawn.faulty);
+  const wait = (delayMs: number): Promise<void> => sleep(clock, delayMs);
+  const travelMs = (): number => {
+    const { latencyMsMax, slow } = hazards();
+    return random.below(latencyMsMax) + (random.chance(slow) ? random.below(3_000) : 0);
+  };
+  const run: World['run'] = async (isDone, withinMs) => {
+    const until = clock.monotonic() + withinMs;
+    for (;;) {
+      await setImmediate();
+      if (violations.length > 0) return 'violated';
+      if (isDone()) return 'done';
+      const nextInMs = clock.nextInMs();
+      if (nextInMs === undefined || clock.monotonic() + nextInMs > until) return 'late';
+      clock.runNext();
+    }
+  };
+  return {
+    seed,
+    clock,
+    random,
+    ids,
+    trace,
+    log: createSimulatedLog(),
+    hazards,
+    heal: () => {
+      healed = true;
+      trace.add('world', 'healed: no faults from here on');
+    },
+    isHealed: () => healed,
+    without,
+    fail: (checker, what) => {
+      if (violations.length >= violationsMax) return;
+      violations.push({ checker, what });
+      trace.add('VIOLATION', `${checker}: ${what}`);
+    },
+    violations,
+    wait,
+    travel: () => wait(travelMs()),
+    travelMs,
+    run,
+  };
+}
