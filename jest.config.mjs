@@ -34,7 +34,10 @@ const onceMore = { setupFilesAfterEnv: ['<rootDir>/test/retry.mjs'] };
 
 export default {
   projects: [
-    project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
+    {
+      ...project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
+      ...onceMore,
+    },
     project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
     project('sim', ['<rootDir>/test/simulation/**/*.spec.ts'], fromSource),
     {

@@ -1,4 +1,5 @@
 import { jest } from '@jest/globals';
 
-// Real processes, brokers and browsers share two cores with whatever else runs: one more try, and the first one's error is shown.
+// Real sockets, processes, brokers and browsers share two cores with whatever else runs: one more try. The first one's
+// error is shown, and the reporter names the test at the end.
 jest.retryTimes(1, { logErrorsBeforeRetry: true });

@@ -13,8 +13,11 @@ export default class TotalsReporter {
     };
     if (process.env.CI && totals.skipped > 0) {
       this.#error = new Error(`${totals.skipped} tests were skipped, left as todo, or hidden by a focused test`);
-      process.stderr.write(`\n${this.#error.message}:\n${namesOfSkipped(results).join('\n')}\n`);
+      const skipped = names(results, ({ status }) => ['pending', 'todo', 'skipped', 'disabled'].includes(status));
+      process.stderr.write(`\n${this.#error.message}:\n${skipped.join('\n')}\n`);
     }
+    const again = names(results, ({ status, invocations }) => status === 'passed' && invocations > 1);
+    if (again.length > 0) process.stderr.write(`\nPassed at the second try only:\n${again.join('\n')}\n`);
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
     if (file) appendFileSync(file, `${JSON.stringify(totals)}\n`);
     else process.stdout.write(`${totals.passed} passed, ${totals.failed} failed\n`);
@@ -25,10 +28,8 @@ export default class TotalsReporter {
   }
 }
 
-function namesOfSkipped(results) {
+function names(results, wanted) {
   return results.testResults.flatMap((suite) =>
-    suite.testResults
-      .filter((test) => ['pending', 'todo', 'skipped', 'disabled'].includes(test.status))
-      .map((test) => `  ${suite.testFilePath}: ${test.fullName}`),
+    suite.testResults.filter(wanted).map((test) => `  ${suite.testFilePath}: ${test.fullName}`),
   );
 }

@@ -20,9 +20,10 @@ export function createSystemClock(): Clock {
     setTimer: (delayMs, fn) => {
       const due = monotonic() + delayMs;
       let timer: NodeJS.Timeout;
+      // A timer may fire a little early against the monotonic clock: what is left is waited for, too.
       const wait = (): void => {
-        const leftMs = due - monotonic();
-        timer = leftMs > waitMsMax ? setTimeout(wait, waitMsMax) : setTimeout(fn, Math.max(0, Math.ceil(leftMs)));
+        const leftMs = Math.ceil(due - monotonic());
+        timer = setTimeout(() => (due > monotonic() ? wait() : fn()), Math.min(Math.max(0, leftMs), waitMsMax));
       };
       wait();
       return () => {
