@@ -6,5 +6,7 @@ export { crashPoint, createCrashPoint } from './crash-point.js';
 export type { CrashPoint } from './crash-point.js';
 export { createSystemIds, formatUuid, uuidV5 } from './ids.js';
 export type { Ids } from './ids.js';
+export { AddressNotAllowedError, privateAddressOf, publicLookup } from './network/public-lookup.js';
+export type { ResolveName } from './network/public-lookup.js';
 export { createLog, logLevels } from './log.js';
 export type { Log, LogFields, LogLevel, LogOptions } from './log.js';

@@ -1,9 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Clock } from '@countersign/runtime';
-import { AddressNotAllowedError, isPublicAddress, literalAddress, publicLookup } from './address.js';
-import type { Resolve } from './address.js';
+import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@countersign/runtime';
+import type { Clock, ResolveName } from '@countersign/runtime';
 
 /** One POST. */
 export interface ExchangeRequest {
@@ -20,7 +19,7 @@ export interface ExchangeRequest {
 export interface ExchangePorts {
   readonly clock: Clock;
   /** Default: the system's. */
-  readonly resolve?: Resolve;
+  readonly resolve?: ResolveName;
 }
 
 /**
@@ -41,9 +40,9 @@ export type Exchange =
 /** Posts once. Follows no redirect, and reuses no connection: one that breaks when reused leaves an unknown outcome. */
 export function exchange(request: ExchangeRequest, ports: ExchangePorts): Promise<Exchange> {
   const { url, allowPrivateNetwork, signal } = request;
-  const literal = literalAddress(url);
-  if (!allowPrivateNetwork && literal !== undefined && !isPublicAddress(literal)) {
-    return Promise.resolve({ status: 'refused', message: `${literal} is in a private network` });
+  const address = allowPrivateNetwork ? undefined : privateAddressOf(url);
+  if (address !== undefined) {
+    return Promise.resolve({ status: 'refused', message: `${address} is in a private network` });
   }
   if (signal.aborted) return Promise.resolve({ status: 'not-sent', message: 'given up before it was sent' });
   return new Promise((resolve) => {
@@ -74,7 +73,7 @@ export function exchange(request: ExchangeRequest, ports: ExchangePorts): Promis
   });
 }
 
-function open({ url, headers, body, allowPrivateNetwork }: ExchangeRequest, resolve?: Resolve): ClientRequest {
+function open({ url, headers, body, allowPrivateNetwork }: ExchangeRequest, resolve?: ResolveName): ClientRequest {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return send(url, {
     method: 'POST',

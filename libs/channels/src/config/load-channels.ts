@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
-import { Secret } from '@countersign/runtime';
+import { privateAddressOf, Secret } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { literalAddress, isPublicAddress } from '../webhook/address.js';
 import { channelSchema, channelsFileSchema, personSchema, routeSchema } from './channels-file.js';
 import type { ChannelEntry, Person, Route, SecretRef } from './channels-file.js';
 
@@ -197,8 +196,7 @@ function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loa
 /** What can be known of a secret or an address before the first message. */
 function checkMeaning(channel: ChannelConfig, path: string, { problems }: Loading): void {
   if (channel.type === 'webhook') {
-    const literal = literalAddress(new URL(channel.url));
-    if (!channel.allowPrivateNetwork && literal !== undefined && !isPublicAddress(literal)) {
+    if (!channel.allowPrivateNetwork && privateAddressOf(new URL(channel.url)) !== undefined) {
       problems.push({ path: `${path}.url`, problem: 'is in a private network: that needs allowPrivateNetwork: true' });
     }
   }

@@ -1,9 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
-import type { Clock } from '@countersign/runtime';
-import { AddressNotAllowedError, isPublicAddress, literalAddress, publicLookup } from './address.js';
-import type { Resolve } from './address.js';
+import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@countersign/runtime';
+import type { Clock, ResolveName } from '@countersign/runtime';
 
 /** One POST to an endpoint that somebody else configured. */
 export interface PostRequest {
@@ -27,11 +26,10 @@ export type PostAnswer =
  */
 export function post(
   request: PostRequest,
-  ports: { readonly clock: Clock; readonly resolve?: Resolve },
+  ports: { readonly clock: Clock; readonly resolve?: ResolveName },
 ): Promise<PostAnswer> {
   const { url, allowPrivateNetwork, signal, timeoutMs } = request;
-  const literal = literalAddress(url);
-  if (!allowPrivateNetwork && literal !== undefined && !isPublicAddress(literal)) {
+  if (!allowPrivateNetwork && privateAddressOf(url) !== undefined) {
     return Promise.resolve({ status: 'refused', message: 'the address is in a private network' });
   }
   if (signal.aborted) return Promise.resolve({ status: 'failed', message: 'given up before it was sent' });
@@ -61,7 +59,7 @@ export function post(
   });
 }
 
-function open({ url, headers, body, allowPrivateNetwork }: PostRequest, resolve?: Resolve): ClientRequest {
+function open({ url, headers, body, allowPrivateNetwork }: PostRequest, resolve?: ResolveName): ClientRequest {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return send(url, {
     method: 'POST',

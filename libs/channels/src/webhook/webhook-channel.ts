@@ -1,15 +1,14 @@
 import { hash } from 'node:crypto';
-import type { Clock, Secret } from '@countersign/runtime';
+import type { Clock, ResolveName, Secret } from '@countersign/runtime';
 import { Webhook } from 'standardwebhooks';
 import type { Channel, Notice, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
-import type { Resolve } from './address.js';
 import { post } from './post.js';
 
 export interface WebhookPorts {
   readonly clock: Clock;
   /** Default: the system's. */
-  readonly resolve?: Resolve;
+  readonly resolve?: ResolveName;
 }
 
 const timeoutMs = 10_000;

@@ -5,22 +5,22 @@ import type { LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 
 /** Resolves a name to all its addresses. */
-export type Resolve = (
+export type ResolveName = (
   hostname: string,
   options: { readonly all: true },
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** A tool's address leads into the private network, and the tool may not go there. */
+/** An address leads into the private network, and may not be gone to. */
 export class AddressNotAllowedError extends Error {
   override readonly name = 'AddressNotAllowedError';
 }
 
-/** Azure answers its machines' questions about themselves at a public address. */
+/** Azure answers its machines' questions about themselves at this public address. */
 const metadataAddresses = new Set(['168.63.129.16']);
 
 /**
- * Whether an address is one of the public internet. Attack: a tool's url that leads to the machine itself, its
+ * Whether an address is one of the public internet. Attack: a url that leads to the machine itself, its
  * neighbours or the cloud's metadata service, written as IPv4 inside IPv6 too. What is not known to be public is not.
  */
 export function isPublicAddress(address: string): boolean {
@@ -32,17 +32,20 @@ export function isPublicAddress(address: string): boolean {
   return parsed.kind() === 'ipv4' || parsed.match(ipaddr.parseCIDR('2000::/3'));
 }
 
-/** The address that a url names itself, without a name to resolve; decimal, octal and hex forms included. */
-export function literalAddress(url: URL): string | undefined {
+/**
+ * The address that a url names itself, in decimal, octal, hex or as it is, where it is not a public one. Undefined for a
+ * public one, and for a name: which addresses that has, `publicLookup` sees when it is used.
+ */
+export function privateAddressOf(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
-  return isIP(host) === 0 ? undefined : host;
+  return isIP(host) === 0 || isPublicAddress(host) ? undefined : host;
 }
 
 /**
  * Resolves a name for a connection, and gives it none but public addresses. Attack: a name that resolves to a public
  * address when it is checked and to a private one when it is used; here the checked address is the one connected to.
  */
-export function publicLookup(resolve: Resolve = systemLookup): LookupFunction {
+export function publicLookup(resolve: ResolveName = systemLookup): LookupFunction {
   return (hostname, options, callback) => {
     resolve(hostname, { ...options, all: true }, (error, addresses) => {
       const allowed = error === null ? addresses.filter(({ address }) => isPublicAddress(address)) : [];

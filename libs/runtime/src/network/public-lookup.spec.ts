@@ -1,11 +1,14 @@
 import type { LookupAddress } from 'node:dns';
-import { AddressNotAllowedError, isPublicAddress, literalAddress, publicLookup } from './address.js';
-import type { Resolve } from './address.js';
+import { AddressNotAllowedError, isPublicAddress, privateAddressOf, publicLookup } from './public-lookup.js';
+import type { ResolveName } from './public-lookup.js';
 
 describe('an address', () => {
-  it.each(['8.8.8.8', '1.1.1.1', '2606:4700::1111', '::ffff:8.8.8.8'])('of the internet is public: %s', (address) => {
-    expect(isPublicAddress(address)).toBe(true);
-  });
+  it.each([...['8.8.8.8', '1.1.1.1', '93.184.216.34', '2606:4700::1111', '2606:2800:220:1::1', '::ffff:8.8.8.8']])(
+    'of the internet is public: %s',
+    (address) => {
+      expect(isPublicAddress(address)).toBe(true);
+    },
+  );
 
   it.each([
     ...['127.0.0.1', '127.8.8.8', '0.0.0.0', '10.0.0.1', '172.16.0.1', '172.31.255.255', '192.168.1.1'],
@@ -26,25 +29,35 @@ describe('an address', () => {
     ['http://0x7f.1/', '127.0.0.1'],
     ['http://127.1/', '127.0.0.1'],
     ['http://127.0.0.1./', '127.0.0.1'],
+    ['http://0177.0.0.1/', '127.0.0.1'],
+    ['http://10.0.0.1/', '10.0.0.1'],
+    ['http://169.254.169.254/latest', '169.254.169.254'],
+    ['http://[fd00:ec2::254]/', 'fd00:ec2::254'],
     ['http://①②⑦.0.0.1/', '127.0.0.1'],
     ['http://[::1]:80/', '::1'],
     ['http://[::ffff:127.0.0.1]/', '::ffff:7f00:1'],
   ])('is seen in a url however it is written: %s', (url, address) => {
-    expect(literalAddress(new URL(url))).toBe(address);
-    expect(isPublicAddress(address)).toBe(false);
+    expect(privateAddressOf(new URL(url))).toBe(address);
   });
 
   it.each(['http://localhost/', 'https://billing.example/', 'http://127.0.0.1.nip.example/'])(
     'is not seen where there is a name: %s',
     (url) => {
-      expect(literalAddress(new URL(url))).toBeUndefined();
+      expect(privateAddressOf(new URL(url))).toBeUndefined();
+    },
+  );
+
+  it.each(['https://8.8.8.8/', 'https://[2606:4700::1111]/'])(
+    'is none to keep away from where it is public: %s',
+    (url) => {
+      expect(privateAddressOf(new URL(url))).toBeUndefined();
     },
   );
 });
 
 describe('the look-up of public addresses', () => {
   const ask = (addresses: readonly string[], all: boolean): Promise<unknown[]> => {
-    const resolve: Resolve = (_, __, callback) => {
+    const resolve: ResolveName = (_, __, callback) => {
       callback(
         null,
         addresses.map((address): LookupAddress => ({ address, family: address.includes(':') ? 6 : 4 })),
@@ -65,7 +78,7 @@ describe('the look-up of public addresses', () => {
   });
 
   it('passes on that a name cannot be resolved', async () => {
-    const failing: Resolve = (_, __, callback) => callback(new Error('ENOTFOUND'), []);
+    const failing: ResolveName = (_, __, callback) => callback(new Error('ENOTFOUND'), []);
     const answer = await new Promise((done) => publicLookup(failing)('x', { all: true }, (error) => done(error)));
     expect(answer).toEqual(new Error('ENOTFOUND'));
   });

@@ -1,0 +1,3 @@
+// breaks: nothing
+import * as it from 'ipaddr.js';
+export const used = it;
