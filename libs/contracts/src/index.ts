@@ -51,6 +51,7 @@ export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './pri
 export { refusalsStream, requestRefusedSchema } from './refusal-events.js';
 export type { RefusalEvent } from './refusal-events.js';
 export { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
+export { createMessageSchemas } from './message-schemas.js';
 export {
   approvalRequestSchema,
   cancelRequestSchema,
@@ -96,7 +97,10 @@ export { createSchemaBook } from './schema-book.js';
 export type { JsonSchema, SchemaBook } from './schema-book.js';
 export { runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
-export { isMask, looksSecret, maskAt, maskByName, maskOf, sensitivePointers, unmask } from './sensitive.js';
+export { maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
+export { isMask, maskOf } from './sensitive-mask.js';
+export { looksSecret } from './sensitive-names.js';
+export { isShownText } from './sensitive-text.js';
 export { UnreadableEventError, upcast, upcasters } from './upcasters.js';
 export type { Upcaster, Upcasters } from './upcasters.js';
 export {

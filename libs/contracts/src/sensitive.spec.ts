@@ -1,6 +1,8 @@
 import fc from 'fast-check';
 import type { JsonObject } from './json.js';
-import { isMask, looksSecret, maskAt, maskByName, maskOf, sensitivePointers, unmask } from './sensitive.js';
+import { maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
+import { isMask, maskOf } from './sensitive-mask.js';
+import { looksSecret } from './sensitive-names.js';
 
 const salt = '00'.repeat(16);
 

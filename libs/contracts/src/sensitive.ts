@@ -1,33 +1,7 @@
-import { hash } from 'node:crypto';
-import canonicalize from 'canonicalize';
 import type { JsonObject, JsonValue } from './json.js';
-
-const secretWord = /^(password|passwd|passphrase|pwd|secret|token|authorization|credential|credentials|cookie)$/;
-const secretPair = /^(api|private|access|signing|encryption|secret|auth)_?(key|token)s?$/;
-
-const seenNames = new Map<string, boolean>();
-const seenNamesMax = 4096;
-
-/** Whether a member's name looks like that of a secret: its last word (`dbPassword`), or two (`x-api-key`). */
-export function looksSecret(name: string): boolean {
-  const seen = seenNames.get(name);
-  if (seen !== undefined) return seen;
-  const secret = judgeName(name);
-  // The same few names come again and again; a flood of new ones must not fill the memory.
-  if (seenNames.size >= seenNamesMax) seenNames.clear();
-  seenNames.set(name, secret);
-  return secret;
-}
-
-function judgeName(name: string): boolean {
-  const words = name
-    .replace(/([a-z0-9])([A-Z])/g, '$1_$2')
-    .toLowerCase()
-    .split(/[^a-z0-9]+/)
-    .filter((word) => word !== '');
-  const last = words.at(-1) ?? '';
-  return secretWord.test(last) || secretPair.test(last) || secretPair.test(words.slice(-2).join('_'));
-}
+import { isMask, maskOf } from './sensitive-mask.js';
+import { looksSecret } from './sensitive-names.js';
+import { maskText, mayBeJsonText, unmaskText } from './sensitive-text.js';
 
 function isObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
@@ -98,27 +72,22 @@ function entriesOf(node: JsonObject | readonly JsonValue[]): [string | number, J
   return Array.isArray(node) ? (node as JsonValue[]).map((child, index) => [index, child]) : Object.entries(node);
 }
 
-const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
-
-/** Whether a value is a mask that a reader got in place of a sensitive value. */
-export function isMask(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' && maskPattern.test(value);
-}
-
 /**
- * What a reader sees in place of a sensitive value: `[masked sha256:…]`, 64 bits of a salted SHA-256, equal for equal
- * values of one call and useless for guessing. Without a salt the mask carries no hash.
+ * A copy of a JSON value with the values at `pointers` masked, and with what looks secret in strings that are JSON texts
+ * themselves; the value itself when there is nothing of either.
  */
-export function maskOf(value: JsonValue, salt: string | null): string {
-  if (salt === null) return '[masked]';
-  return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
+export function maskAt<T extends JsonValue>(value: T, pointers: readonly string[], salt: string | null): T {
+  if (pointers.length === 0 && !hasJsonText(value)) return value;
+  const wanted = new Set(pointers);
+  return rewrite(value, '', (node, pointer) => {
+    if (wanted.has(pointer)) return maskOf(node, salt);
+    return typeof node === 'string' ? maskText(node, salt) : undefined;
+  }) as T;
 }
 
-/** A copy of a JSON value with the values at `pointers` masked; the value itself when there are none. */
-export function maskAt<T extends JsonValue>(value: T, pointers: readonly string[], salt: string | null): T {
-  if (pointers.length === 0) return value;
-  const wanted = new Set(pointers);
-  return rewrite(value, '', (node, pointer) => (wanted.has(pointer) ? maskOf(node, salt) : undefined)) as T;
+function hasJsonText(value: JsonValue): boolean {
+  if (typeof value === 'string') return mayBeJsonText(value);
+  return typeof value === 'object' && value !== null && Object.values(value).some(hasJsonText);
 }
 
 /** A copy of a JSON value with every value under a secret-looking name masked, without a hash. */
@@ -127,7 +96,8 @@ export function maskByName<T extends JsonValue>(value: T): T {
 }
 
 /**
- * The edited arguments with each mask that was sent back replaced by the original value it stands for.
+ * The edited arguments with each mask that was sent back replaced by the original value it stands for, also inside a
+ * string that is a JSON text.
  * A mask that stands for nothing at its place is left and named in `foreign`, to be refused.
  */
 export function unmask(
@@ -137,13 +107,17 @@ export function unmask(
 ): { readonly arguments: JsonObject; readonly foreign: readonly string[] } {
   const foreign: string[] = [];
   const restored = rewrite(edited, '', (node, pointer) => {
-    if (!isMask(node)) return undefined;
+    if (typeof node !== 'string') return undefined;
     const before = valueAt(original, pointer);
-    if (before !== undefined && maskOf(before, salt) === node) return before;
-    foreign.push(pointer);
-    return undefined;
+    const value = isMask(node) ? unmaskValue(node, before, salt) : unmaskText(node, before, salt);
+    if (value === undefined) foreign.push(pointer);
+    return value;
   });
   return { arguments: restored as JsonObject, foreign };
+}
+
+function unmaskValue(mask: string, before: JsonValue | undefined, salt: string): JsonValue | undefined {
+  return before !== undefined && maskOf(before, salt) === mask ? before : undefined;
 }
 
 function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {

@@ -1,4 +1,11 @@
-import { isMask, jcsDigest, type JsonValue, type RequestToolCalls, type ToolCallView } from '@countersign/contracts';
+import {
+  isMask,
+  isShownText,
+  jcsDigest,
+  type JsonValue,
+  type RequestToolCalls,
+  type ToolCallView,
+} from '@countersign/contracts';
 
 /**
  * The calls of a request as the ledger has them, in order; undefined while one is missing, or is another one under the
@@ -20,6 +27,7 @@ export function recordedCalls(
 /** Whether `shown` can be what readers see of `asked`: the same, but for the values that are masked. */
 function isShownAs(asked: JsonValue, shown: JsonValue): boolean {
   if (isMask(shown)) return true;
+  if (typeof asked === 'string' && typeof shown === 'string') return isShownText(asked, shown);
   if (typeof asked !== 'object' || asked === null || typeof shown !== 'object' || shown === null) {
     return jcsDigest(asked) === jcsDigest(shown);
   }

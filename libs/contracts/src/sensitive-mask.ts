@@ -1,0 +1,30 @@
+import { hash } from 'node:crypto';
+import canonicalize from 'canonicalize';
+import type { JsonValue } from './json.js';
+
+const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
+const masksWithHash = /\[masked sha256:[0-9a-f]{16}\]/g;
+
+/** Whether a value is a mask that a reader got in place of a sensitive value. */
+export function isMask(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && maskPattern.test(value);
+}
+
+/**
+ * What a reader sees in place of a sensitive value: `[masked sha256:…]`, 64 bits of a salted SHA-256, equal for equal
+ * values of one call and useless for guessing. Without a salt the mask carries no hash.
+ */
+export function maskOf(value: JsonValue, salt: string | null): string {
+  if (salt === null) return '[masked]';
+  return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
+}
+
+/** The masks with a hash in a text, wherever they stand. */
+export function masksIn(text: string): readonly string[] {
+  return text.match(masksWithHash) ?? [];
+}
+
+/** A text whose masks carry no hash. */
+export function withoutHashes(text: string): string {
+  return text.replaceAll(masksWithHash, '[masked]');
+}

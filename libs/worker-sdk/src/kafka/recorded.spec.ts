@@ -1,0 +1,24 @@
+import { maskByName, type JsonObject, type RequestToolCalls, type ToolCallView } from '@countersign/contracts';
+import { recordedCalls } from './recorded.js';
+
+const asked = (args: JsonObject): RequestToolCalls => ({
+  runId: 'r',
+  calls: [{ toolCallId: 'a', toolName: 't', arguments: args }],
+});
+const shown = (args: JsonObject): ToolCallView =>
+  ({ toolCallId: 'a', toolName: 't', agentId: 'g', arguments: args }) as unknown as ToolCallView;
+const args = { path: '/x', password: 'p', body: '{"token":"t","to":"a"}', list: [1, { n: null }] };
+
+it('a call is known again by what readers see of it, masked or not', () => {
+  for (const seen of [args, maskByName(args)]) expect(recordedCalls(asked(args), [shown(seen)])).toHaveLength(1);
+});
+
+it.each([
+  ['another value', { ...args, path: '/y' }],
+  ['another text around a mask', { ...args, body: '{"token":"t","to":"b"}' }],
+  ['a member more', { ...args, more: 1 }],
+  ['a member less', { path: '/x' }],
+  ['a list in the place of an object', { ...args, list: { 0: 1, 1: { n: null } } }],
+])('a call with %s is another one', (_what, other) => {
+  expect(recordedCalls(asked(args), [shown(maskByName(other as JsonObject))])).toBeUndefined();
+});
