@@ -3,8 +3,7 @@ import { toEventView, toolCallStream, isCallId } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
-import { evolveCall, toToolCallView } from '@countersign/read-model';
-import type { CallRow } from '@countersign/read-model';
+import { foldCall, toToolCallView } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
@@ -28,7 +27,7 @@ export function createAudit({ store }: GatewayPorts): Audit {
       if (all.length === 0) return refused(noSuchCall(callId).rejection);
       const until = asOf === undefined ? Infinity : Date.parse(asOf);
       const events = all.filter(({ recordedAt }) => Date.parse(recordedAt) <= until);
-      const call = foldOf(events);
+      const call = foldCall(events);
       return ok({
         callId,
         events: events.map(toEventView),
@@ -52,10 +51,6 @@ export function createAudit({ store }: GatewayPorts): Audit {
       }
     },
   };
-}
-
-function foldOf(events: readonly RecordedEvent[]): CallRow | undefined {
-  return events.reduce<CallRow | undefined>(evolveCall, undefined);
 }
 
 function toLine(event: RecordedEvent): string {

@@ -1,15 +1,14 @@
-import { parseApprovalId, toolCallStream, upcast } from '@countersign/contracts';
+import { toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
 import type { EventStore } from '@countersign/event-store';
-import { evolveCall, toApprovalView, toToolCallView } from '@countersign/read-model';
+import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
 import type { ApprovalRow, CallRow } from '@countersign/read-model';
 import type { Subject } from './delivery-log.js';
 
 /** A call as its own stream says now; undefined when there is none. */
 export async function readCall(store: Pick<EventStore, 'readStream'>, callId: string): Promise<CallRow | undefined> {
-  const events = await store.readStream(toolCallStream(callId));
-  return events.reduce<CallRow | undefined>((row, event) => evolveCall(row, upcast(event)), undefined);
+  return foldCall(await store.readStream(toolCallStream(callId)));
 }
 
 /** The approval of a call by its id; null for a call that nobody was asked about. */
@@ -23,11 +22,6 @@ export function subjectOf(call: CallRow, approvalId: string | null): Subject {
   return { tenant, callId, runId, approvalId };
 }
 
-/** The callId that an approvalId carries. */
-export function callIdOf(approvalId: string): string | undefined {
-  return parseApprovalId(approvalId)?.callId;
-}
-
 /** What routes look at. Escalation adds the groups that it went to. */
 export function routedOf(call: CallRow, approval: ApprovalRow | null): Routed {
   const { toolName, agentId } = call.request;
@@ -35,7 +29,7 @@ export function routedOf(call: CallRow, approval: ApprovalRow | null): Routed {
 }
 
 /** The groups that may answer; null: anybody may. */
-export function groupsOf({ requirement, escalations }: ApprovalRow): readonly string[] | null {
+function groupsOf({ requirement, escalations }: ApprovalRow): readonly string[] | null {
   const groups: string[] = escalations.flatMap(({ to }) => to);
   for (const stage of requirement.stages) {
     if (stage.groups === null) return null;

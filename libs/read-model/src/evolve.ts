@@ -1,4 +1,4 @@
-import { toToolCallEvent } from '@countersign/contracts';
+import { toToolCallEvent, upcast } from '@countersign/contracts';
 import type { EventData, RecordedEvent, ToolCallEvent, ToolCallState } from '@countersign/contracts';
 import { answerAt } from './call-row.js';
 import type { ActionRef, ApprovalRow, CallProgress, CallRequest, CallRow, ResolutionRow } from './call-row.js';
@@ -19,6 +19,11 @@ export function evolve(call: CallRow | undefined, event: RecordedEvent): CallRow
   next.state = stateOf(next);
   next.dueAt = dueAtOf(next);
   return next;
+}
+
+/** The row of a call after all events of its stream, as the event store has them; undefined when there are none. */
+export function foldCall(events: readonly RecordedEvent[]): CallRow | undefined {
+  return events.reduce<CallRow | undefined>((row, event) => evolve(row, upcast(event)), undefined);
 }
 
 /** A row while it is made: the hot path of every write, so one copy an event must do. */

@@ -8,7 +8,7 @@ export type {
   ResolutionRow,
   ResponseRow,
 } from './call-row.js';
-export { evolve as evolveCall } from './evolve.js';
+export { foldCall } from './evolve.js';
 export { LogRewoundError } from './read-model.js';
 export type {
   Applied,

@@ -1,10 +1,9 @@
 import type { AnswerDesk, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
 import type { Actor, Commands, Rejection } from '@countersign/commands';
-import { jsonObjectSchema, parseApprovalId, toolCallStream, upcast } from '@countersign/contracts';
+import { jsonObjectSchema, parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { Decision } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
-import { evolveCall, toApprovalView, toToolCallView } from '@countersign/read-model';
-import type { CallRow } from '@countersign/read-model';
+import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
 import { parseStrictJson } from '@countersign/shell';
 
 /** What the desk stands on. */
@@ -21,7 +20,7 @@ export function createAnswerDesk({ commands, store }: DeskPorts): AnswerDesk {
   return {
     find: async (approvalId) => {
       const target = parseApprovalId(approvalId);
-      const call = target === undefined ? undefined : await readCall(store, target.callId);
+      const call = target === undefined ? undefined : foldCall(await store.readStream(toolCallStream(target.callId)));
       const approval = call?.approvals.find((one) => one.approvalId === approvalId);
       if (call === undefined || approval === undefined || call.request.tenant !== channelsTenant) return undefined;
       return { call: toToolCallView(call, 'masked'), approval: toApprovalView({ call, approval }, 'masked') };
@@ -37,11 +36,6 @@ export function createAnswerDesk({ commands, store }: DeskPorts): AnswerDesk {
       return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.rejection);
     },
   };
-}
-
-async function readCall(store: DeskPorts['store'], callId: string): Promise<CallRow | undefined> {
-  const events = await store.readStream(toolCallStream(callId));
-  return events.reduce<CallRow | undefined>((row, event) => evolveCall(row, upcast(event)), undefined);
 }
 
 function toDecision({ decision }: ChannelAnswer): Decision | undefined {
