@@ -4,6 +4,7 @@ import type { Log } from '@countersign/runtime';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError, statusOf, toProblem } from './problem.js';
 import type { Refused } from './problem.js';
+import { refuseBody } from './refuse-body.js';
 
 /** What a process tells its filter. */
 export interface ProblemFilterOptions {
@@ -46,12 +47,10 @@ const internal: Refused = { code: 'internal-error', detail: 'the request could n
 export function sendProblem(reply: FastifyReply, refused: Refused): void {
   if (refused.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer realm="countersign"');
   if (refused.code === 'unavailable') void reply.header('retry-after', '1');
-  // The rest of a body that is too large, or that nobody asked for, must not be read just to keep the connection.
-  if (refused.code === 'payload-too-large') void reply.header('connection', 'close');
-  void reply
-    .code(statusOf(refused.code))
-    .header('content-type', 'application/problem+json')
-    .send(JSON.stringify(toProblem(refused)));
+  const text = JSON.stringify(toProblem(refused));
+  void reply.code(statusOf(refused.code)).header('content-type', 'application/problem+json');
+  if (refused.code === 'payload-too-large') refuseBody(reply, text);
+  else void reply.send(text);
 }
 
 /** What Nest and fastify refuse by themselves, such as a body that is too large, in our words. */
