@@ -8,7 +8,7 @@ import { within } from './wait.js';
 import { setTimeout as sleep } from 'node:timers/promises';
 
 const cli = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
-const readyWithinMs = 20_000;
+const readyWithinMs = 60_000;
 const outputCharactersMax = 200_000;
 
 /** How a process ended. */
