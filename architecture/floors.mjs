@@ -28,6 +28,8 @@ const files = ['fs', 'os', 'path', 'process'];
  * edge      files of a pure unit that read what a person wrote, once, and may refuse it by throwing
  */
 export const floors = [
+  // Runs wherever texts are shown, browsers among them.
+  { unit: 'libs/text', floor: 0, ours: [], npm: [], node: [], pure: true },
   { unit: 'libs/contracts', floor: 0, ours: [], npm: ['zod', 'canonicalize'], node: ['crypto'] },
   {
     unit: 'libs/runtime',
@@ -44,7 +46,7 @@ export const floors = [
     floor: 1,
     // Values too: its file is parsed with the contracts' schemas and hashed with the contracts' digest.
     ours: ['contracts'],
-    npm: ['zod', 'yaml', 'smol-toml', 'canonicalize', '@marcbachmann/cel-js'],
+    npm: ['zod', 'yaml', 'smol-toml'],
     node: [],
     pure: true,
     edge: 'load-*.ts',
@@ -79,12 +81,12 @@ export const floors = [
   {
     unit: 'libs/channels',
     floor: 2,
-    ours: ['contracts', 'runtime'],
+    ours: ['contracts', 'runtime', 'text'],
     npm: ['zod', 'yaml'],
     node: [...harmless, ...files, 'http', 'https'],
     adapters: {
       email: ['nodemailer'],
-      slack: ['@slack/web-api'],
+      slack: ['@slack/web-api', '@slack/socket-mode'],
       telegram: ['grammy'],
       webhook: ['standardwebhooks'],
     },
@@ -109,7 +111,7 @@ export const floors = [
   {
     unit: 'apps/inbox',
     floor: 4,
-    ours: ['types:contracts'],
+    ours: ['types:contracts', 'text'],
     npm: [
       '@cfworker/json-schema',
       '@codemirror',

@@ -1,3 +1,4 @@
+import { retryPauseMs } from '@countersign/channels';
 import type { Channel, Notice, Person, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
@@ -7,7 +8,7 @@ import { actionOf, toEvent } from './action.js';
 import type { Action, Job } from './action.js';
 import { dataOf, leaseMs, timeOf } from './delivery-log.js';
 import type { DeliveryLog } from './delivery-log.js';
-import { channelPauseMs, pauseAfter } from './pauses.js';
+import { pauseAfter } from './pauses.js';
 
 export interface LanePorts {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -193,7 +194,7 @@ export class ChannelLane {
     if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
     this.#failures += 1;
     this.#reason = reason;
-    const pauseMs = retryAfterMs ?? channelPauseMs(this.#failures);
+    const pauseMs = retryAfterMs ?? retryPauseMs(this.#failures);
     this.#pausedUntil = clock.monotonic() + pauseMs;
     log.warn({ channelId: this.channel.id, reason, pauseMs }, 'a message could not be delivered');
     // A channel that asks for patience, or that takes nothing at all, keeps its messages in order.

@@ -1,3 +1,4 @@
+import { channelRecordOf } from '@countersign/channels';
 import { channelStream, deliveryStream } from '@countersign/contracts';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { createCommandHandler, EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
@@ -97,8 +98,8 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
     },
     whyOff: async (channelId, endpoint) => {
       const events = (await store.readStream(channelStream(channelId))) as unknown as readonly DeliveryEvent[];
-      const off = events.find((event) => event.type === 'ChannelSwitchedOff' && event.data.endpoint === endpoint);
-      return off?.type === 'ChannelSwitchedOff' ? off.data.reason : null;
+      const record = channelRecordOf(events, endpoint);
+      return record.status === 'off' ? record.reason : null;
     },
     switchOff: async ({ tenant, ...off }) => {
       const event = { type: 'ChannelSwitchedOff', data: { ...off, switchedOffAt: timeOf(clock.now()) } } as const;

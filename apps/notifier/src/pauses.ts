@@ -24,10 +24,5 @@ export function pauseAfter(attempts: number): number | undefined {
   return pausesMs[attempts - 1];
 }
 
-/** The pause of a whole channel after so many failures in a row: a channel that comes back is soon used again. */
-export function channelPauseMs(failures: number): number {
-  return Math.min(30 * second, second * 2 ** Math.min(failures - 1, 10));
-}
-
 /** How long ago something may have ended and still be news. */
 export const newsAgeMsMax = 72 * hour;

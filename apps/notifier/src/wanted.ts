@@ -1,5 +1,5 @@
-import { routeOutcome, routeQuestion } from '@countersign/channels';
-import type { Channel, ChannelsConfig } from '@countersign/channels';
+import { channelsToTell } from '@countersign/channels';
+import type { Channel, ChannelsConfig, Routed, Told } from '@countersign/channels';
 import type { EventType, EventView, NotificationKind } from '@countersign/contracts';
 import type { ApprovalRow, CallRow } from '@countersign/read-model';
 import type { MessageKey } from './deliveries.js';
@@ -75,7 +75,7 @@ export function questionMessages(
   config: Config,
 ): readonly Wanted[] {
   const routed = routedOf(call, approval);
-  const asking = routeQuestion(config.routes, routed).find(({ channelId }) => channelId === channel.id);
+  const asking = toldOf(channel, config, routed, 'requested');
   if (asking === undefined) return [];
   const requestedAtMs = Date.parse(approval.requestedAt);
   const times: readonly (readonly [NotificationKind, number, number])[] = [
@@ -97,30 +97,20 @@ export function immediateMessages(
   config: Config,
 ): readonly MessageKey[] {
   const routed = routedOf(call, approval);
-  const { id: channelId } = channel;
+  const keysOf = (routedAs: NotificationKind, kind: NotificationKind, nth: number): readonly MessageKey[] => {
+    const told = toldOf(channel, config, routed, routedAs);
+    if (told === undefined) return [];
+    const recipients = recipientIds(channel, config, routed.groups, told.groups);
+    return recipients.map((recipient) => ({ channelId: channel.id, kind, nth, recipient }));
+  };
   if (event.type === 'ApproversReminded') {
-    const asking = routeQuestion(config.routes, routed).find((one) => one.channelId === channelId);
-    const nth = policyReminders + Number(event.data['nth']);
-    const groups = asking?.groups ?? null;
-    return asking === undefined
-      ? []
-      : recipientIds(channel, config, routed.groups, groups).map(
-          (recipient) =>
-            ({
-              ...{ channelId, kind: 'reminder', nth, recipient },
-            }) as const,
-        );
+    return keysOf('requested', 'reminder', policyReminders + Number(event.data['nth']));
   }
-  return outcomesOf(event).flatMap((kind) => {
-    const route = routeOutcome(config.routes, routed, kind).find((one) => one.channelId === channelId);
-    if (route === undefined) return [];
-    return recipientIds(channel, config, routed.groups, route.groups).map((recipient) => ({
-      channelId,
-      kind,
-      nth: 0,
-      recipient,
-    }));
-  });
+  return outcomesOf(event).flatMap((kind) => keysOf(kind, kind, 0));
+}
+
+function toldOf({ id }: Channel, { routes }: Config, routed: Routed, kind: NotificationKind): Told | undefined {
+  return channelsToTell(routes, routed, kind).find(({ channelId }) => channelId === id);
 }
 
 function recipientIds(

@@ -1,10 +1,11 @@
-import { createChannels, loadChannels, noChannels, pollTelegram } from '@countersign/channels';
+import { createChannels, fetchAnswers, loadChannels, noChannels } from '@countersign/channels';
 import type { ChannelsConfig } from '@countersign/channels';
 import { createAnswerDesk } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
-import type { OutsideWorld, Parts } from './parts.js';
+import type { Parts } from './parts.js';
 
 /**
  * The channels file with its secrets.
@@ -30,14 +31,8 @@ export async function startNotifier(
   notifier.start();
   await app.listen();
   const desk = createAnswerDesk({ commands, store });
-  const polls = configured.flatMap((channel) =>
-    channel.type === 'telegram' && channel.mode === 'polling'
-      ? [pollTelegram(channel, { desk, people, clock, log })]
-      : [],
-  );
+  const stopFetching = fetchAnswers(configured, { desk, people, clock, log });
   return async () => {
-    const polled = Promise.all(polls.map((stop) => stop()));
-    await app.close();
-    await polled;
+    await Promise.all([stopFetching(), app.close()]);
   };
 }

@@ -1,8 +1,8 @@
 import type { Assurance } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import type { Notice } from './channel.js';
 import type { Person } from './config/channels-file.js';
 import { timeWords } from './card/card.js';
-import { visible } from './card/visible.js';
 
 /** A person's answer as it came through a channel, the person being proved. */
 export interface ChannelAnswer {
@@ -53,16 +53,19 @@ export const expiredWords = 'This approval request has expired.';
 /** Said to somebody whom the channels file does not know. */
 export const strangerWords = 'You are not known here: ask an administrator to add you. Nothing was decided.';
 
+/** Said where an answer could not be taken to the ledger. */
+export const unableWords = 'Countersign cannot decide at the moment: try again.';
+
 /** What the person is told: in words, and never more than 190 characters. */
 export function answerWords(result: AnswerResult, decision: string): string {
   if (result.status === 'recorded') return decision === 'deny' ? 'Denied.' : 'Approved.';
   const { code, detail, winner } = result;
   if (code === 'expired' || code === 'unknown-approval') return expiredWords;
   if (winner !== undefined) {
-    const who = visible(winner.respondedBy, 60);
-    return `Already ${winner.resolution} by ${who} via ${visible(winner.via, 40)}, ${timeWords(winner.respondedAt)}.`;
+    const who = printable(winner.respondedBy, 60);
+    return `Already ${winner.resolution} by ${who} via ${printable(winner.via, 40)}, ${timeWords(winner.respondedAt)}.`;
   }
   if (code === 'already-resolved') return `${expiredWords} It is decided already.`;
   if (code === 'digest-mismatch') return 'It was changed since you looked: look again. Nothing was decided.';
-  return visible(`Not recorded: ${detail}`, 160);
+  return printable(`Not recorded: ${detail}`, 160);
 }

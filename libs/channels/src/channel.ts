@@ -56,6 +56,11 @@ export interface Channel {
   readonly update?: (messageRef: string, notice: Notice, options: SendOptions) => Promise<SendResult>;
 }
 
+/** What any copy of a question shows now, for one that nobody remembers having sent. */
+export function copyOf(question: Pick<Notice, 'call' | 'approval'>): Notice {
+  return { messageId: '', kind: 'requested', nth: 0, at: '', recipient: null, ...question };
+}
+
 /** Names the state that a copy shows: a copy with another one is outdated. */
 export function stateShown({ call, approval }: Pick<Notice, 'call' | 'approval'>): string {
   if (approval === null) return call.state;

@@ -10,30 +10,29 @@ export interface Routed {
   readonly groups: readonly string[] | null | undefined;
 }
 
-/** What one channel gets of a question. */
-export interface Asking {
+/** What one channel gets of a message. */
+export interface Told {
   readonly channelId: string;
-  /** Only if it is still pending after so long. */
+  /** A question: only if it is still pending after so long. */
   readonly afterMs: number;
-  /** When to remind, in milliseconds after the request, ascending. */
+  /** A question: when to remind, in milliseconds after the request, ascending. */
   readonly remindersMs: readonly number[];
   /** Of the people who may answer only those of these groups; null: all of them. */
   readonly groups: readonly string[] | null;
 }
 
-/** The channels that a question goes to, each once, however many routes lead there. */
-export function routeQuestion(routes: readonly Route[], routed: Routed): readonly Asking[] {
-  const byChannel = new Map<string, Asking>();
-  for (const route of matching(routes, routed, 'requested')) {
+/** The channels that hear of something, each once, however many routes lead there. */
+export function channelsToTell(routes: readonly Route[], routed: Routed, kind: NotificationKind): readonly Told[] {
+  const byChannel = new Map<string, Told>();
+  for (const route of matching(routes, routed, kind)) {
     for (const channelId of route.to) {
-      const before = byChannel.get(channelId);
-      byChannel.set(channelId, merged(before, route, channelId));
+      byChannel.set(channelId, merged(byChannel.get(channelId), route, channelId));
     }
   }
   return [...byChannel.values()];
 }
 
-function merged(before: Asking | undefined, route: Route, channelId: string): Asking {
+function merged(before: Told | undefined, route: Route, channelId: string): Told {
   const { after: afterMs = 0, reminders = [], groups = null } = route;
   if (before === undefined) return { channelId, afterMs, remindersMs: ascending(reminders), groups };
   return {
@@ -46,21 +45,6 @@ function merged(before: Asking | undefined, route: Route, channelId: string): As
 
 function ascending(times: readonly number[]): readonly number[] {
   return [...new Set(times)].toSorted((one, other) => one - other);
-}
-
-/** The channels that want to hear how something ended, each with the groups that its routes name. */
-export function routeOutcome(
-  routes: readonly Route[],
-  routed: Routed,
-  kind: NotificationKind,
-): readonly Pick<Asking, 'channelId' | 'groups'>[] {
-  const byChannel = new Map<string, Asking>();
-  for (const route of matching(routes, routed, kind)) {
-    for (const channelId of route.to) {
-      byChannel.set(channelId, merged(byChannel.get(channelId), route, channelId));
-    }
-  }
-  return [...byChannel.values()];
 }
 
 function matching(

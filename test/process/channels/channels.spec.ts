@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, test } from '@jest/globals';
-import { cleanUpAfterEach } from '../harness/cleanup.js';
+import { interactive, openVendorServer, slackPress } from '@countersign/channels/testing';
+import { cleanUpAfterEach, onCleanup } from '../harness/cleanup.js';
 import { install } from '../harness/standalone.js';
 import type { Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
@@ -18,6 +19,7 @@ async function ask({ http, tokens }: Installation, toolCallId: string, runId = '
     arguments: {
       path: '/etc',
       password: canary,
+      body: JSON.stringify({ user: 'me', credentials: { apiKey: canary } }),
       nested: { list: [{ apiKey: canary }, { 'x-api-key': [canary] }], authorization: { value: canary } },
     },
   };
@@ -44,7 +46,10 @@ describe('standalone with channels', () => {
       '{ to: [ops-slack, ops-telegram, mail] }',
       '{ events: [approved, denied], to: [pager] }',
     ]);
-    const installed = await install(reach.env, reach.folder);
+    const collector = await openVendorServer(() => ({ body: {} }));
+    onCleanup(collector.close);
+    const traced = { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, OTEL_BSP_SCHEDULE_DELAY: '100' };
+    const installed = await install({ ...reach.env, ...traced }, reach.folder);
     const approvalId = await ask(installed, 'call-1');
     await eventually('a card in Slack', 10_000, () => reach.slack.calls().length > 0 || undefined);
     await eventually('a card in Telegram', 10_000, () => reach.telegram.calls().length > 0 || undefined);
@@ -73,7 +78,10 @@ describe('standalone with channels', () => {
             ({ method, args }) => method === 'answerCallbackQuery' && String(args['text']).includes('Already approved'),
           ) || undefined,
     );
+    const spans = (): string => collector.received.map(({ body }) => body).join('\n');
+    await eventually('the spans', 10_000, () => spans().includes('POST /v1/tool-calls') || undefined);
     const everything = JSON.stringify([
+      spans(),
       reach.slack.received,
       reach.telegram.received,
       reach.hooks.received,
@@ -84,6 +92,37 @@ describe('standalone with channels', () => {
     ]);
     expect(everything).not.toContain(canary);
     expect(everything).toContain('[masked');
+  }, 60_000);
+
+  test('takes the answers of a Slack app without a public address, whose posts it does not take', async () => {
+    const reach = await openReach(['{ to: [ops-slack] }'], { slackMode: 'socket' });
+    const installed = await install(reach.env, reach.folder);
+    const { sockets } = reach.slack;
+    const approvalId = await ask(installed, 'call-1');
+    await eventually('a card in Slack', 10_000, () => reach.slack.calls().length > 0 || undefined);
+    await eventually('the connection', 10_000, () => sockets.connected() > 0 || undefined);
+    const { action_id: actionId, value } = buttonOf(reach, 'approve');
+    expect(await pressInSlack(installed.port, { action_id: actionId, value })).toBe(404);
+    expect(await stateOf(installed, approvalId)).toMatchObject({ state: 'pending' });
+    const press = interactive(slackPress(actionId, value));
+    expect((await sockets.deliver(press)).afterMs).toBeLessThan(3_000);
+    await sockets.deliver(press);
+    await eventually('the answer', 10_000, async () => {
+      const { state } = (await stateOf(installed, approvalId)) as { readonly state: string };
+      return state === 'approved' || undefined;
+    });
+    expect(await stateOf(installed, approvalId)).toMatchObject({
+      responses: [{ respondedBy: 'me', via: 'ops-slack' }],
+    });
+    await eventually(
+      'the copy',
+      10_000,
+      () => reach.slack.calls().some(({ method }) => method === 'chat.update') || undefined,
+    );
+    expect(reach.slack.calls().some(({ method }) => method === 'views.open')).toBe(false);
+    expect(await installed.server().stop()).toEqual({ code: 0, signal: null });
+    expect([sockets.connected(), sockets.violations]).toEqual([0, []]);
+    expect(installed.server().output()).not.toMatch(/xapp-1|xoxb-1|ticket/);
   }, 60_000);
 
   test('a link in a mail decides nothing by itself, and only for the person it was made for', async () => {

@@ -1,7 +1,13 @@
 import { createHmac } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openMailServer, openSlackServer, openTelegramServer, openVendorServer } from '@countersign/channels/testing';
+import {
+  openMailServer,
+  openSlackServer,
+  openTelegramServer,
+  openVendorServer,
+  slackPress,
+} from '@countersign/channels/testing';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 
 /** Servers that stand in for the vendors, and a channels file that names them. */
@@ -18,22 +24,30 @@ const signingSecret = 'slack-signing-secret';
 export const telegramSecret = 'telegram-secret';
 export const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
+/** How answers come back. */
+export interface ReachModes {
+  readonly telegramMode?: 'webhook' | 'polling';
+  readonly slackMode?: 'http' | 'socket';
+}
+
 /** Opens them all; they close after the test. `routes` are lines of the file. */
 export async function openReach(
   routes: readonly string[],
-  telegramMode: 'webhook' | 'polling' = 'webhook',
+  { telegramMode = 'webhook', slackMode = 'http' }: ReachModes = {},
 ): Promise<Reach> {
   const folder = temporaryFolder();
-  const [slack, telegram] = [await openSlackServer('xoxb-1'), await openTelegramServer('1:bot')];
+  const [slack, telegram] = [await openSlackServer('xoxb-1', 'xapp-1'), await openTelegramServer('1:bot')];
   const [mail, hooks] = [await openMailServer(), await openVendorServer(() => ({ status: 204 }))];
   for (const server of [slack, telegram, mail, hooks]) onCleanup(server.close);
   const file = join(folder, 'channels.yaml');
+  const slackProof =
+    slackMode === 'http' ? 'signingSecret: { env: SLACK_SECRET }' : 'appToken: { env: SLACK_APP_TOKEN }';
   writeFileSync(
     file,
     `version: 1
 people: [{ id: me, slack: "T01:U01", telegram: "4711", email: "me@example.com" }]
 channels:
-  - { id: ops-slack, type: slack, channel: C0123, botToken: { env: SLACK_TOKEN }, signingSecret: { env: SLACK_SECRET }, apiUrl: "${slack.url}" }
+  - { id: ops-slack, type: slack, mode: ${slackMode}, channel: C0123, botToken: { env: SLACK_TOKEN }, ${slackProof}, apiUrl: "${slack.url}" }
   - { id: ops-telegram, type: telegram, mode: ${telegramMode}, chat: "-100123", botToken: { env: TELEGRAM_TOKEN }, webhookSecret: { env: TELEGRAM_SECRET }, apiUrl: "${telegram.url}" }
   - { id: mail, type: email, smtp: { env: SMTP_URL }, from: "Countersign <c@example.com>" }
   - { id: pager, type: webhook, url: "${hooks.url}/hook", secret: { env: HOOK_SECRET }, allowPrivateNetwork: true }
@@ -45,6 +59,7 @@ ${routes.map((route) => `  - ${route}`).join('\n')}
     COUNTERSIGN_CHANNELS: file,
     SLACK_TOKEN: 'xoxb-1',
     SLACK_SECRET: signingSecret,
+    SLACK_APP_TOKEN: 'xapp-1',
     TELEGRAM_TOKEN: '1:bot',
     TELEGRAM_SECRET: telegramSecret,
     SMTP_URL: mail.url,
@@ -54,15 +69,8 @@ ${routes.map((route) => `  - ${route}`).join('\n')}
 }
 
 /** Presses a button as Slack tells of it: signed. */
-export async function pressInSlack(port: number, button: Button): Promise<number> {
-  const payload = {
-    type: 'block_actions',
-    user: { id: 'U01', team_id: 'T01' },
-    team: { id: 'T01' },
-    trigger_id: 'trigger',
-    container: { type: 'message', channel_id: 'C0123', message_ts: '1700000000.000001' },
-    actions: [button],
-  };
+export async function pressInSlack(port: number, { action_id: actionId, value }: Button): Promise<number> {
+  const payload = slackPress(actionId, value);
   const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
   const timestamp = String(Math.floor(Date.now() / 1000));
   const mac = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex');

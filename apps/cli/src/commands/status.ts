@@ -1,10 +1,9 @@
+import { ageWords, printable } from '@countersign/text';
 import { CliError, localError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
-import { printable } from '../text/printable.js';
-import { ageWords } from '../text/time-words.js';
 import type { Line } from '../view/line.js';
 import { approvalPages } from './list.js';
 
@@ -16,7 +15,10 @@ interface Status {
   /** What the server waits for; empty when it is ready. */
   readonly notReady: readonly string[];
   readonly version: string | null;
-  /** How each channel is doing, as far as this process knows: `ok`, `failing` or `off`. */
+  /**
+   * How each channel is doing: `ok`, `failing` or `off` where this process sends to it; else what the log says: `on`,
+   * `off`, or `unserved` when no notifier has ever sent to it.
+   */
   readonly channels: Readonly<Record<string, string>>;
   readonly signedIn: boolean;
   /** Null: the token may not see approvals. */
@@ -78,20 +80,24 @@ async function readVersion(client: LedgerClient): Promise<string | null> {
   }
 }
 
-const channelState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
+const recordedState = /^countersign_channel_recorded\{channel="([^"]+)",state="(unserved|on|off)"\} 1$/gm;
+const sendingState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
 
 /** A dead channel makes no server unready: it is told here. */
 async function readChannels(client: LedgerClient): Promise<Readonly<Record<string, string>>> {
   const response = await client.open('/metrics', { anyStatus: true });
   const text = await response.text();
   if (!response.ok) return {};
-  return Object.fromEntries([...text.matchAll(channelState)].map(([, channel = '', state = '']) => [channel, state]));
+  const statesIn = (pattern: RegExp) =>
+    Object.fromEntries([...text.matchAll(pattern)].map(([, channel = '', state = '']) => [channel, state]));
+  // Whoever sends to a channel knows more of it than the log.
+  return { ...statesIn(recordedState), ...statesIn(sendingState) };
 }
 
 function channelLines(channels: Status['channels']): Line[] {
   return Object.entries(channels).map(([channel, state]) => {
     const text = `  channel   ${printable(channel)}: ${state}`;
-    return state === 'ok' ? { text } : { text, tone: 'red' };
+    return state === 'ok' || state === 'on' ? { text } : { text, tone: 'red' };
   });
 }
 

@@ -1,12 +1,12 @@
 import { hostname } from 'node:os';
-import { createChannels, loadChannels, pollTelegram } from '@countersign/channels';
+import { createChannels, fetchAnswers, loadChannels } from '@countersign/channels';
 import { createAnswerDesk } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
-import { loadTools } from '@countersign/resolver';
+import type { OutsideWorld } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole, OutsideWorld } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
 import { openWriteSide } from '../write-side.js';
@@ -19,7 +19,6 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
   }
   const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
   const notifierId = `${hostname()}/${String(process.pid)}`;
-  const noTools = await loadTools(null, {});
   return async (roleProcess) => {
     const { clock, ids, registry, onStop, check } = roleProcess;
     const store = await openEventStore(roleProcess);
@@ -34,10 +33,7 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     await app.listen();
     for (const id of notifier.channelIds) check(subscriptionCheck(`consumer-${id}`, () => app.status()[id]));
     // A press approves or denies what is recorded: no policy and no tool has a say in that.
-    const desk = createAnswerDesk({ commands: openWriteSide(roleProcess, store, null, noTools), store });
-    for (const channel of configured.channels) {
-      const isPolled = channel.type === 'telegram' && channel.mode === 'polling';
-      if (isPolled) onStop(pollTelegram(channel, { desk, people, clock, log }));
-    }
+    const desk = createAnswerDesk({ commands: openWriteSide(roleProcess, store), store });
+    onStop(fetchAnswers(configured.channels, { desk, people, clock, log }));
   };
 }

@@ -3,14 +3,15 @@ import type { ChannelsConfig, Surface } from '@countersign/channels';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayPorts } from '../ports.js';
 import { createAnswerDesk } from './answer-desk.js';
+import { observeChannels } from './channel-metrics.js';
 import { addMailRoutes } from './mail-routes.js';
 
 /** A press is a few kilobytes; a modal with edited arguments some more. */
 const bodyBytesMax = 256 * 1024;
 
 /**
- * The ways by which answers come back: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`, and the pages of
- * links in mails. Each proves by itself who sent what; none asks for a token of the API.
+ * The ways by which answers come back by themselves: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`, and the
+ * pages of links in mails; others are fetched where the notifier runs. Each proves by itself who sent what; none asks for a token of the API.
  */
 export async function addChannels(
   fastify: FastifyInstance,
@@ -30,6 +31,7 @@ export async function addChannels(
     done();
   });
   addMailRoutes(fastify, ports, config, publicUrl);
+  fastify.addHook('onClose', observeChannels(ports, config.channels));
 }
 
 function addSurface(scope: FastifyInstance, { log }: GatewayPorts, surface: Surface): void {
@@ -48,7 +50,9 @@ function surfacesOf(ports: GatewayPorts, { channels, people }: ChannelsConfig): 
   const desk = createAnswerDesk(ports);
   const { clock, log } = ports;
   return channels.flatMap((channel): Surface[] => {
-    if (channel.type === 'slack') return [createSlackSurface(channel, { desk, people, clock, log })];
+    if (channel.type === 'slack' && channel.mode === 'http') {
+      return [createSlackSurface(channel, { desk, people, clock, log })];
+    }
     const isPosted = channel.type === 'telegram' && channel.mode === 'webhook';
     return isPosted ? [createTelegramSurface(channel, { desk, people, log })] : [];
   });

@@ -44,12 +44,9 @@ const slackSchema = z
     apiUrl: httpUrlSchema.default('https://slack.com/api'),
   })
   .superRefine((channel, context) => {
-    if (channel.mode === 'socket') {
-      // Accepted, it would send cards whose buttons nobody hears.
-      const message = 'socket is not supported by this version: use http, or Telegram with mode: polling';
-      context.addIssue({ code: 'custom', path: ['mode'], message });
-    } else if (channel.signingSecret === undefined) {
-      context.addIssue({ code: 'custom', path: ['signingSecret'], message: 'is needed with mode: http' });
+    const needed = channel.mode === 'socket' ? 'appToken' : 'signingSecret';
+    if (channel[needed] === undefined) {
+      context.addIssue({ code: 'custom', path: [needed], message: `is needed with mode: ${channel.mode}` });
     }
   });
 

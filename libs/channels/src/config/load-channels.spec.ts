@@ -10,6 +10,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 const env = {
   SLACK_BOT_TOKEN: 'xoxb-canary',
   SLACK_SIGNING_SECRET: 'canary-signing',
+  SLACK_APP_TOKEN: 'xapp-canary',
   TELEGRAM_BOT_TOKEN: '1:canary',
   TELEGRAM_SECRET: 'canary-telegram',
   SMTP_URL: 'smtp://u:canary@localhost:2525',
@@ -90,6 +91,18 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
     'routes[1].to[1]: there is no channel "ghost"',
     'channels[3].secret: the environment variable MISSING is not set',
     'channels[3].url: is in a private network: that needs allowPrivateNetwork: true',
+  ]);
+});
+
+it('takes a Slack app without an address by its app token, one app a channel', () => {
+  const slack = (id: string, more: string): string =>
+    `  - { id: ${id}, type: slack, mode: socket, channel: C0123, botToken: { env: SLACK_BOT_TOKEN }${more} }\n`;
+  const text = (...channels: string[]): string => `version: 1\nchannels:\n${channels.join('')}`;
+  const token = ', appToken: { env: SLACK_APP_TOKEN }';
+  expect(load(text(slack('a', token))).channels).toMatchObject([{ mode: 'socket' }]);
+  expect(problemsOf(text(slack('a', '')))).toEqual(['channels[0].appToken: is needed with mode: socket']);
+  expect(problemsOf(text(slack('a', token), slack('b', token)))).toEqual([
+    'channels[1].appToken: is that of channels[0] too: each needs an app of its own',
   ]);
 });
 

@@ -87,6 +87,7 @@ function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   repeated(file.data.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
   checkTargets(routes, idsOf(file.data.channels), problems);
   const channels = entries.map((entry) => reveal(entry, loading));
+  checkApps(channels, entries, problems);
   return { people, channels, routes: routes.map(({ value }) => value) };
 }
 
@@ -164,6 +165,22 @@ function checkTargets(
         problems.push({ path: `${path}.to[${String(index)}]`, problem: `there is no channel "${id}"` });
     });
   }
+}
+
+/** Slack gives a press to any connection of the app, and only the channel that sent the card can read its buttons. */
+function checkApps(
+  channels: readonly ChannelConfig[],
+  entries: readonly Entry<ChannelEntry>[],
+  problems: ChannelsFileProblem[],
+): void {
+  const seen = new Map<string, string>();
+  channels.forEach((channel, index) => {
+    if (channel.type !== 'slack' || channel.mode !== 'socket' || channel.appToken === undefined) return;
+    const path = entries[index]?.path ?? '';
+    const first = seen.get(channel.appToken.reveal());
+    if (first === undefined) seen.set(channel.appToken.reveal(), path);
+    else problems.push({ path: `${path}.appToken`, problem: `is that of ${first} too: each needs an app of its own` });
+  });
 }
 
 function reveal({ value, path }: Entry<ChannelEntry>, loading: Loading): ChannelConfig {

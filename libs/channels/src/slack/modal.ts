@@ -1,7 +1,7 @@
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import type { ChannelAnswer } from '../answer-desk.js';
-import { visible } from '../card/visible.js';
 import type { ViewSubmission } from './payload.js';
 
 /** Slack takes 3,000 characters as the initial value of an input. */
@@ -32,7 +32,7 @@ export function answerModal(approval: ApprovalView, token: string): ModalView {
     blocks: [
       {
         type: 'section',
-        text: { type: 'plain_text', text: `May ${visible(approval.toolName, 120)} run?`, emoji: false },
+        text: { type: 'plain_text', text: `May ${printable(approval.toolName, 120)} run?`, emoji: false },
       },
       {
         type: 'input',

@@ -37,13 +37,10 @@ export type SlackPayload = z.infer<typeof payloadSchema>;
 export type BlockActions = z.infer<typeof blockActionsSchema>;
 export type ViewSubmission = z.infer<typeof viewSubmissionSchema>;
 
-/** The payload of a form post; undefined for whatever is none of ours. */
-export function readSlackPayload(body: Uint8Array): SlackPayload | undefined {
-  const text = new URLSearchParams(Buffer.from(body).toString()).get('payload');
-  if (text === null) return undefined;
+/** A payload as Slack writes it; undefined for whatever is none of ours. */
+export function readSlackPayload(text: string): SlackPayload | undefined {
   try {
-    const result = payloadSchema.safeParse(JSON.parse(text));
-    return result.success ? result.data : undefined;
+    return payloadSchema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }

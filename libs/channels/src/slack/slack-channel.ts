@@ -1,11 +1,9 @@
-import { WebAPIHTTPError, WebAPIPlatformError, WebAPIRateLimitedError, WebClient, LogLevel } from '@slack/web-api';
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
 import type { Channel, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { messageOf } from './blocks.js';
-
-const timeoutMs = 10_000;
+import { createSlackClient, slackFailureOf } from './slack-client.js';
 
 /** Cards in a Slack channel: every copy is changed when a decision is made anywhere, and how it ended stands in its thread. */
 export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
@@ -37,25 +35,6 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
   };
 }
 
-/** The client of a Slack channel: it neither retries nor waits by itself, that is the notifier's. */
-export function createSlackClient({ botToken, apiUrl }: ChannelConfigOf<'slack'>): WebClient {
-  return new WebClient(botToken.reveal(), {
-    slackApiUrl: `${apiUrl.replace(/\/+$/, '')}/`,
-    retryConfig: { retries: 0 },
-    rejectRateLimitedCalls: true,
-    timeout: timeoutMs,
-    // Its log could name what was sent.
-    logLevel: LogLevel.ERROR,
-    logger: silent,
-  });
-}
-
-const nothing = (): void => undefined;
-const silent = {
-  ...{ debug: nothing, info: nothing, warn: nothing, error: nothing, setLevel: nothing, setName: nothing },
-  getLevel: () => LogLevel.ERROR,
-};
-
 /** The tokens in the buttons of a Slack channel. */
 export function createSlackTokens({ signingSecret, botToken, id }: ChannelConfigOf<'slack'>): AnswerTokens {
   return createAnswerTokens(signingSecret ?? botToken, id);
@@ -82,15 +61,7 @@ async function attempt(call: () => Promise<string>): Promise<SendResult> {
   try {
     return { status: 'delivered', messageRef: await call() };
   } catch (error) {
-    if (error instanceof WebAPIRateLimitedError) {
-      return { status: 'failed', reason: 'Slack asks for patience', retryAfterMs: error.retryAfter * 1000 };
-    }
-    if (error instanceof WebAPIPlatformError) {
-      const code = /^[a-z0-9_]{1,60}$/.exec(error.data.error)?.[0] ?? 'unknown';
-      return { status: permanent.has(code) ? 'refused' : 'failed', reason: `Slack answers ${code}` };
-    }
-    const reason =
-      error instanceof WebAPIHTTPError ? `Slack answers ${String(error.statusCode)}` : 'Slack does not answer';
-    return { status: 'failed', reason };
+    const { code = '', ...failure } = slackFailureOf(error);
+    return permanent.has(code) ? { status: 'refused', reason: failure.reason } : { status: 'failed', ...failure };
   }
 }

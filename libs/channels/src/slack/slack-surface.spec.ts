@@ -4,6 +4,7 @@ import { createCollectingLog } from '@countersign/runtime/testing';
 import { verifySlackRequest } from '@slack/bolt';
 import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
 import type { Surface } from '../surface.js';
+import { slackPress, slackSubmission } from '../testing/slack-payloads.js';
 import { openSlackServer } from '../testing/slack-server.js';
 import type { SlackServer } from '../testing/slack-server.js';
 import { alice, sampleNotice } from '../testing/notices.js';
@@ -40,15 +41,9 @@ afterEach(async () => {
 });
 
 const tokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
-const press = (action: 'a' | 'd' | 'm', change: object = {}) => ({
-  type: 'block_actions',
-  user: { id: 'U01', team_id: 'T01' },
-  team: { id: 'T01' },
-  trigger_id: 'trigger-1',
-  container: { type: 'message', channel_id: 'C0123', message_ts: '1700000000.000001' },
-  actions: [{ action_id: { a: 'approve', d: 'deny', m: 'more' }[action], value: tokens.seal({ action, ...approval }) }],
-  ...change,
-});
+const actionIds = { a: 'approve', d: 'deny', m: 'more' } as const;
+const press = (action: 'a' | 'd' | 'm', change: object = {}) =>
+  slackPress(actionIds[action], tokens.seal({ action, ...approval }), change);
 const bodyOf = (payload: object): Buffer =>
   Buffer.from(new URLSearchParams({ payload: JSON.stringify(payload) }).toString());
 const headersOf = (body: Buffer, ageS = 0, key = secret.reveal()) => {
@@ -182,18 +177,8 @@ describe('a press', () => {
 
   it('on "More…" opens a modal, whose answer carries reason and edited arguments', async () => {
     await receive(press('m'));
-    const view = server.calls()[0]?.args['view'] as { callback_id: string; private_metadata: string };
-    const values = {
-      decision: { value: { type: 'static_select', selected_option: { value: 'edit' } } },
-      reason: { value: { type: 'plain_text_input', value: 'smaller' } },
-      arguments: { value: { type: 'plain_text_input', value: '{"path":"/tmp/y"}' } },
-    };
-    const submitted = {
-      type: 'view_submission',
-      user: { id: 'U01', team_id: 'T01' },
-      team: { id: 'T01' },
-      view: { id: 'V1', ...view, state: { values } },
-    };
+    const view = server.calls()[0]?.args['view'] as object;
+    const submitted = slackSubmission(view, { decision: 'edit', reason: 'smaller', args: '{"path":"/tmp/y"}' });
     const response = await receive(submitted);
     expect(response).toMatchObject({ status: 200 });
     expect(given).toMatchObject([

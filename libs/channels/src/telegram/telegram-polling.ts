@@ -2,12 +2,13 @@ import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { GrammyError } from 'grammy';
 import type { ChannelConfigOf } from '../config/load-channels.js';
+import { retryPauseMs } from '../retry-pause.js';
 import { createTelegramApi } from './telegram-channel.js';
 import { createTelegramUpdates } from './telegram-surface.js';
 import type { TelegramSurfacePorts } from './telegram-surface.js';
 
 const waitS = 8;
-const pauseMsMax = 30_000;
+const standByMs = 30_000;
 
 /**
  * Fetches the updates of a bot that has no public address. What was fetched is dealt with before it counts as taken, so
@@ -52,8 +53,8 @@ export function pollTelegram(
 function pauseMsOf(error: unknown, failures: number, channelId: string, log: Log): number {
   if (error instanceof GrammyError && error.error_code === 409) {
     log.info({ channelId }, 'another process fetches the updates of this bot; this one stands by');
-    return pauseMsMax;
+    return standByMs;
   }
   log.warn({ channelId }, 'Telegram cannot be asked for updates now; it is asked again');
-  return Math.min(pauseMsMax, 1_000 * 2 ** Math.min(failures - 1, 10));
+  return retryPauseMs(failures);
 }

@@ -2,9 +2,10 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Log } from '@countersign/runtime';
 import type { Api } from 'grammy';
 import { z } from 'zod';
-import { answerWords } from '../answer-desk.js';
+import { answerWords, unableWords } from '../answer-desk.js';
 import type { AnswerDesk } from '../answer-desk.js';
 import type { AnswerTokens } from '../answer-token.js';
+import { copyOf } from '../channel.js';
 import type { Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readPress } from '../pressed.js';
@@ -88,7 +89,7 @@ export function createTelegramUpdates(
       try {
         const words = await decide(config, ports, tokens, press, commandId).catch((error: unknown) => {
           ports.log.error({ channelId: config.id, error }, 'a press in Telegram could not be dealt with');
-          return { text: 'Countersign cannot decide at the moment: try again.', isStale: false, isDone: false };
+          return { text: unableWords, isStale: false, isDone: false };
         });
         await told(press, words.text, !words.isDone);
         if (words.isStale) await refresh(api, ports.desk, tokens, press);
@@ -150,7 +151,6 @@ async function refresh(api: Api, desk: AnswerDesk, tokens: AnswerTokens, press: 
     await api.editMessageReplyMarkup(message.chat.id, message.message_id, { reply_markup: { inline_keyboard: [] } });
     return;
   }
-  const what = { messageId: '', kind: 'requested', nth: 0, at: '', recipient: null } as const;
-  const { text, ...rest } = telegramMessageOf({ ...what, ...question }, tokens);
+  const { text, ...rest } = telegramMessageOf(copyOf(question), tokens);
   await api.editMessageText(message.chat.id, message.message_id, text, rest);
 }

@@ -1,15 +1,19 @@
 import { createHmac } from 'node:crypto';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSystemClock } from '@countersign/runtime';
 import type { Secret } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import type { AnswerDesk } from '../answer-desk.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import type { Notice } from '../channel.js';
+import { listenToSlack } from '../slack/slack-socket.js';
 import { createSlackSurface } from '../slack/slack-surface.js';
 import type { SurfaceRequest, SurfaceResponse } from '../surface.js';
 import { createTelegramSurface } from '../telegram/telegram-surface.js';
 import { alice, sampleNotice } from './notices.js';
+import { slackPress } from './slack-payloads.js';
 import type { SlackServer } from './slack-server.js';
+import { interactive } from './slack-sockets.js';
 import type { TelegramServer } from './telegram-server.js';
 
 /** What is false about an answer: who brings it, the token in it, or who gives it. */
@@ -71,25 +75,55 @@ async function finished(response: SurfaceResponse): Promise<boolean> {
 export function slackAnswers(config: ChannelConfigOf<'slack'>, server: SlackServer): Answers {
   const notice = sampleNotice();
   const { desk, ...local } = createLocalDesk(notice);
-  const ports = { desk, people: [alice], clock: createSystemClock(), log: createSilentLog() };
+  const surface = createSlackSurface(config, slackPorts(desk));
+  return {
+    ...local,
+    question: () => Promise.resolve(notice),
+    press: async (type, forgery) => {
+      const payload = pressOf(server, type, forgery);
+      const request = signedForm(payload, config.signingSecret, forgery === 'sender');
+      return { isRefused: await finished(await surface.receive(request)), told: toldInSlack(server) };
+    },
+  };
+}
+
+/** The way back of a Slack channel in socket mode: envelopes. Nobody but Slack can bring one; a post is refused. */
+export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: SlackServer): Answers {
+  const notice = sampleNotice();
+  const { desk, ...local } = createLocalDesk(notice);
+  const ports = slackPorts(desk);
   const surface = createSlackSurface(config, ports);
   return {
     ...local,
     question: () => Promise.resolve(notice),
     press: async (type, forgery) => {
-      const value = slackTokenOf(server, type);
-      const payload = {
-        ...{ type: 'block_actions', team: { id: 'T01' }, trigger_id: 'trigger-1' },
-        user: { id: forgery === 'person' ? 'U99' : 'U01', team_id: 'T01' },
-        container: { type: 'message', channel_id: config.channel, message_ts: '1700000000.000001' },
-        actions: [{ action_id: type, value: forgery === 'token' ? forged(value) : value }],
-      };
-      const request = signedForm(payload, config.signingSecret, forgery === 'sender');
-      const isRefused = await finished(await surface.receive(request));
-      const opened = server.calls().findLast(({ method }) => method === 'views.open');
-      return { isRefused, told: JSON.stringify(opened?.args ?? '') };
+      const payload = pressOf(server, type, forgery);
+      if (forgery === 'sender') {
+        return { isRefused: await finished(await surface.receive(signedForm(payload, undefined, false))), told: '' };
+      }
+      const before = server.sockets.opened();
+      const stop = listenToSlack(config, ports);
+      while (server.sockets.opened() === before) await nextTurn();
+      await server.sockets.deliver(interactive(payload));
+      await stop();
+      if (server.sockets.violations.length > 0) throw new Error(server.sockets.violations.join());
+      return { isRefused: false, told: toldInSlack(server) };
     },
   };
+}
+
+function slackPorts(desk: AnswerDesk) {
+  return { desk, people: [alice], clock: createSystemClock(), log: createSilentLog() };
+}
+
+function pressOf(server: SlackServer, type: 'approve' | 'deny', forgery?: Forgery) {
+  const value = slackTokenOf(server, type);
+  const stranger = forgery === 'person' ? { user: { id: 'U99', team_id: 'T01' } } : {};
+  return slackPress(type, forgery === 'token' ? forged(value) : value, stranger);
+}
+
+function toldInSlack(server: SlackServer): string {
+  return JSON.stringify(server.calls().findLast(({ method }) => method === 'views.open')?.args ?? '');
 }
 
 function slackTokenOf(server: SlackServer, actionId: string): string {

@@ -1,17 +1,9 @@
+import { hostileTexts as hiddenTexts } from '@countersign/text/testing';
+
 /** Texts that try to be something else than text, and what must not be left of each of them in a rendered message. */
 export const hostileTexts: readonly { readonly name: string; readonly text: string; readonly unseen?: string }[] = [
-  { name: 'a right-to-left override', text: 'safe\u202Egnp.exe', unseen: '\u202E' },
-  { name: 'bidi isolates', text: 'a\u2066b\u2069c', unseen: '\u2066' },
-  { name: 'a zero-width space', text: 'rm\u200B -rf', unseen: '\u200B' },
-  { name: 'a zero-width joiner', text: 'pay\u200Dpal', unseen: '\u200D' },
-  { name: 'a soft hyphen', text: 'ad\u00ADmin', unseen: '\u00AD' },
-  { name: 'a tag character', text: 'x\u{E0041}y', unseen: '\u{E0041}' },
-  { name: 'an escape sequence', text: 'ok\u001B[2Jgone', unseen: '\u001B' },
-  { name: 'a NUL', text: 'a\u0000b', unseen: '\u0000' },
-  { name: 'a line separator', text: 'one\u2028two', unseen: '\u2028' },
-  { name: 'a lone surrogate', text: 'x\uD800y', unseen: '\uD800' },
-  { name: 'a Cyrillic letter that looks Latin', text: '/\u0435tc/hosts', unseen: '\u0435' },
-  { name: 'a mark of ours', text: '⟦U+202E⟧ approved by root', unseen: undefined as never },
+  ...hiddenTexts.map(({ name, text, shown }) => ({ name, text, ...unseenIn(shown) })),
+  { name: 'a mark of ours before other words', text: '⟦U+202E⟧ approved by root' },
   { name: 'a mention of everybody', text: '<!channel> <@U01> approve this' },
   { name: 'a link of mrkdwn', text: '<https://evil.example|the inbox>' },
   { name: 'a link of Markdown', text: '[the inbox](https://evil.example) ![x](https://evil.example/p.png)' },
@@ -21,4 +13,11 @@ export const hostileTexts: readonly { readonly name: string; readonly text: stri
   { name: 'formats of mrkdwn', text: '*bold* _it_ ~gone~ `code`' },
   { name: 'a header of a mail', text: 'x\r\nBcc: evil@example.com\r\n\r\nhello' },
   { name: 'an entity', text: '&lt;b&gt;&#60;' },
-].map(({ unseen, ...one }) => (unseen === undefined ? one : { ...one, unseen }));
+];
+
+/** The first character that is marked, unless it may stand in a message: in our own marks, between lines, on a letter. */
+function unseenIn(shown: string): { readonly unseen?: string } {
+  const [, codePoint = ''] = /⟦U\+([0-9A-F]+)⟧/.exec(shown) ?? [];
+  const unseen = String.fromCodePoint(Number.parseInt(codePoint, 16));
+  return /[⟦\r\n\p{M}]/u.test(unseen) ? {} : { unseen };
+}

@@ -7,9 +7,10 @@ import { createEmailChannel } from '../email/email-channel.js';
 import { createSlackChannel } from '../slack/slack-channel.js';
 import { createTelegramChannel } from '../telegram/telegram-channel.js';
 import { createWebhookChannel } from '../webhook/webhook-channel.js';
-import { slackAnswers, telegramAnswers } from './answers.js';
+import { slackAnswers, slackSocketAnswers, telegramAnswers } from './answers.js';
 import type { Answers } from './answers.js';
 import { openSlackServer } from './slack-server.js';
+import type { SlackServer } from './slack-server.js';
 import { openTelegramServer } from './telegram-server.js';
 import { openVendorServer } from './vendor-server.js';
 
@@ -37,6 +38,13 @@ export const slackConfig = {
   signingSecret: new Secret('8f742231b10e8888abcd99yyyzzz85a5'),
 } as const;
 
+export const slackSocketConfig = {
+  ...slackConfig,
+  mode: 'socket',
+  signingSecret: undefined,
+  appToken: new Secret('xapp-canary-app-token'),
+} as const;
+
 export const telegramConfig = {
   id: 'ops-telegram',
   type: 'telegram',
@@ -48,12 +56,22 @@ export const telegramConfig = {
 
 export async function openSlack(): Promise<OpenedChannel> {
   const server = await openSlackServer(slackConfig.botToken.reveal());
-  const texts = (): string[] => server.calls().map(({ args }) => JSON.stringify(args));
   const config = { ...slackConfig, apiUrl: server.url };
+  return openedSlack(server, config, slackAnswers(config, server));
+}
+
+export async function openSlackSocket(): Promise<OpenedChannel> {
+  const { botToken, appToken } = slackSocketConfig;
+  const server = await openSlackServer(botToken.reveal(), appToken.reveal());
+  const config = { ...slackSocketConfig, apiUrl: server.url };
+  return openedSlack(server, config, slackSocketAnswers(config, server));
+}
+
+function openedSlack(server: SlackServer, config: ChannelConfigOf<'slack'>, answers: Answers): OpenedChannel {
   return {
     channel: createSlackChannel(config),
-    answers: slackAnswers(config, server),
-    messages: async () => texts(),
+    answers,
+    messages: async () => server.calls().map(({ args }) => JSON.stringify(args)),
     shown: async () => JSON.stringify(server.calls().at(-1)?.args['blocks']),
     down: server.close,
     close: server.close,
@@ -99,7 +117,8 @@ export interface ReadMail {
   readonly headers: readonly string[];
 }
 
-export async function openMailServer(): Promise<{
+/** A real SMTP server; `reply`: what it says to every recipient in the place of 250. */
+export async function openMailServer(reply?: number): Promise<{
   readonly url: string;
   readonly mails: () => Promise<readonly ReadMail[]>;
   readonly raw: readonly string[];
@@ -109,6 +128,8 @@ export async function openMailServer(): Promise<{
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
+    onRcptTo: (_address, _session, done) =>
+      done(reply === undefined ? null : Object.assign(new Error('no'), { responseCode: reply })),
     onData: (stream, _session, done) => {
       const chunks: Buffer[] = [];
       stream.on('data', (chunk: Buffer) => chunks.push(chunk));

@@ -1,3 +1,5 @@
+import { createSlackSockets } from './slack-sockets.js';
+import type { SlackSockets } from './slack-sockets.js';
 import { openVendorServer } from './vendor-server.js';
 import type { Received, VendorAnswer, VendorServer } from './vendor-server.js';
 
@@ -8,13 +10,17 @@ export interface SlackCall {
 }
 
 export interface SlackServer extends VendorServer {
+  /** The calls of methods that concern messages, the oldest first. */
   readonly calls: () => readonly SlackCall[];
+  readonly sockets: SlackSockets;
 }
 
 /** A local server with Slack's documented methods, as strict as the documentation: it refuses what Slack would refuse. */
-export async function openSlackServer(botToken: string): Promise<SlackServer> {
+export async function openSlackServer(botToken: string, appToken = 'xapp-canary-app-token'): Promise<SlackServer> {
   let sent = 0;
+  const sockets = createSlackSockets(appToken);
   const server = await openVendorServer((request): VendorAnswer => {
+    if (isOpening(request)) return sockets.open(request, server.url);
     if (request.headers.authorization !== `Bearer ${botToken}`) return { body: { ok: false, error: 'invalid_auth' } };
     const { method, args } = toCall(request);
     const problem = problemOf(method, args);
@@ -23,8 +29,20 @@ export async function openSlackServer(botToken: string): Promise<SlackServer> {
     sent += 1;
     const ts = typeof args['ts'] === 'string' ? args['ts'] : `1700000000.${String(sent).padStart(6, '0')}`;
     return { body: { ok: true, channel: args['channel'], ts } };
-  });
-  return { ...server, calls: () => server.received.map(toCall) };
+  }, sockets.upgrade);
+  return {
+    ...server,
+    sockets,
+    calls: () => server.received.filter((request) => !isOpening(request)).map(toCall),
+    close: async () => {
+      await sockets.close();
+      await server.close();
+    },
+  };
+}
+
+function isOpening({ path }: Received): boolean {
+  return path.endsWith('/apps.connections.open');
 }
 
 function toCall({ path, body, headers }: Received): SlackCall {

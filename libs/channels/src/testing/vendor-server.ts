@@ -1,6 +1,7 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
 
 /** One request as it came. */
 export interface Received {
@@ -24,7 +25,10 @@ export interface VendorServer {
   readonly close: () => Promise<void>;
 }
 
-export async function openVendorServer(answer: (request: Received) => VendorAnswer): Promise<VendorServer> {
+export async function openVendorServer(
+  answer: (request: Received) => VendorAnswer,
+  upgrade?: (request: IncomingMessage, socket: Duplex, head: Buffer) => void,
+): Promise<VendorServer> {
   const received: Received[] = [];
   const next: (VendorAnswer | 'hang')[] = [];
   const server = createServer((request, response) => {
@@ -39,6 +43,7 @@ export async function openVendorServer(answer: (request: Received) => VendorAnsw
       response.end(given.body === undefined ? '' : JSON.stringify(given.body));
     });
   });
+  if (upgrade !== undefined) server.on('upgrade', upgrade);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,

@@ -39,6 +39,26 @@ it("is verified by the standard's own library, and a changed byte is not", async
   expect(() => verify(body.replace('delete_file', 'delete_fily'))).toThrow();
 });
 
+it('names a message by the same id however often it is sent, and signs the time of each try', async () => {
+  let now = Date.UTC(2030, 0, 1);
+  const config = { id: 'pager', type: 'webhook', url: server.url, allowPrivateNetwork: true } as const;
+  const channel = createWebhookChannel(
+    { ...config, secret: new Secret(webhookSecret) },
+    { clock: { ...clock, now: () => now } },
+  );
+  await channel.send([sampleNotice()], { signal });
+  now += 3_600_000;
+  await channel.send([sampleNotice()], { signal });
+  await channel.send([sampleNotice({ notice: { messageId: 'another' } })], { signal });
+  const sent = server.received.map(({ headers }) => [headers['webhook-id'], headers['webhook-timestamp']]);
+  const { messageId } = sampleNotice();
+  expect(sent).toEqual([
+    [messageId, '1893456000'],
+    [messageId, '1893459600'],
+    ['another', '1893459600'],
+  ]);
+});
+
 it('signs with the old key and the new one while keys are changed', async () => {
   const older = 'whsec_C2FVsBQIhrscChlQIMV+b5sSYspob7oD';
   await channelOf(`${webhookSecret} ${older}`).send([sampleNotice()], { signal });

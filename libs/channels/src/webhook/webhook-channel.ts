@@ -24,8 +24,7 @@ export function createWebhookChannel(config: ChannelConfigOf<'webhook'>, ports: 
     id: config.id,
     type: 'webhook',
     addressing: 'shared',
-    // An address may have a secret in it.
-    endpoint: hash('sha256', url.href, 'hex').slice(0, 16),
+    endpoint: webhookEndpoint(config),
     gatherMs: 0,
     tellsOutcomeBelow: false,
     send: async ([notice], { signal }) => {
@@ -42,6 +41,11 @@ export function createWebhookChannel(config: ChannelConfigOf<'webhook'>, ports: 
       return toResult(await post({ url, headers, body, timeoutMs, allowPrivateNetwork, signal }, ports));
     },
   };
+}
+
+/** Names the address of a webhook. Its hash: an address may have a secret in it. */
+export function webhookEndpoint({ url }: Pick<ChannelConfigOf<'webhook'>, 'url'>): string {
+  return hash('sha256', new URL(url).href, 'hex').slice(0, 16);
 }
 
 /** `whsec_` and base64, as the standard writes secrets; any other text is taken as the bytes of the key. */

@@ -1,17 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { expect, test } from '@jest/globals';
-import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
 import { buttonOf, openReach, pressInSlack, telegramPress } from '../../channels/reach.js';
 import type { Reach } from '../../channels/reach.js';
-import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
-import { startServer } from '../../harness/server.js';
+import { cleanUpAfterEach } from '../../harness/cleanup.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
-import { openStoreServer, readinessOf, writeTokens } from '../roles.js';
-import { createTopics } from './create-topics.js';
+import { openReachCluster } from './reach-cluster.js';
 
 cleanUpAfterEach();
 
@@ -20,37 +15,16 @@ const runs = Array.from({ length: cards }, (_, n) => `run-${String(n + 1).padSta
 const [lastRun] = runs.slice(-1) as [string];
 
 /** A gateway, the relay and two notifiers, the first of which dies between sending its third message and recording it. */
-async function startCluster({ env }: Reach): Promise<{ storeFolder: string; port: number; notifiers: Server[] }> {
-  const broker = await startKafkaBroker();
-  onCleanup(() => broker.stop());
-  const storeFolder = temporaryFolder();
-  const store = await openStoreServer(undefined, storeFolder);
-  const settings = {
-    ...env,
-    COUNTERSIGN_EVENTSTORE_URL: store.url,
-    COUNTERSIGN_KAFKA_BROKERS: broker.brokers.join(','),
-    COUNTERSIGN_TOPIC_PREFIX: `notifiers-${randomBytes(4).toString('hex')}`,
-    COUNTERSIGN_TOKENS_FILE: writeTokens(),
-    COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: '6000',
-  };
-  await createTopics({ ...settings, COUNTERSIGN_TOPIC_PARTITIONS: '6', COUNTERSIGN_TOPIC_REPLICATION: '1' });
-  const start = async (role: string, more: object = {}): Promise<[Server, number]> => {
-    const port = await freePort();
-    const given = { ...settings, ...more };
-    return [startServer({ folder: temporaryFolder(), port, args: ['start', role], env: given }), port];
-  };
-  const [[gateway, port], [relay], [doomed], [other]] = await Promise.all([
+async function startCluster(reach: Reach): Promise<{ storeFolder: string; port: number; notifiers: Server[] }> {
+  const { storeFolder, start, untilReady } = await openReachCluster(reach, { partitions: 6 });
+  const [gateway, relay, doomed, other] = await Promise.all([
     start('gateway'),
     start('relay'),
     start('notifier', { COUNTERSIGN_CRASH_AT: 'notifier.sent:3' }),
     start('notifier'),
   ]);
-  for (const server of [gateway, relay, doomed, other]) {
-    await eventually('a process to be ready', 90_000, async () =>
-      (await readinessOf(server))?.status === 200 ? true : undefined,
-    );
-  }
-  return { storeFolder, port, notifiers: [doomed, other] };
+  for (const { server } of [gateway, relay, doomed, other]) await untilReady(server);
+  return { storeFolder, port: gateway.port, notifiers: [doomed.server, other.server] };
 }
 
 interface Delivery {
@@ -99,7 +73,7 @@ async function approvalAt(port: number, approvalId: string): Promise<unknown> {
 }
 
 test('two notifiers share the work, one is killed, and answers come through a gateway and by polling', async () => {
-  const reach = await openReach(['{ to: [ops-slack, ops-telegram] }'], 'polling');
+  const reach = await openReach(['{ to: [ops-slack, ops-telegram] }'], { telegramMode: 'polling' });
   const { storeFolder, port, notifiers } = await startCluster(reach);
   const asked = new Map<string, string>();
   for (const runId of runs) asked.set(runId, await ask(port, runId));

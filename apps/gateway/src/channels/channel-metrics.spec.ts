@@ -1,0 +1,55 @@
+import { endpointOf, noChannels } from '@countersign/channels';
+import type { ChannelConfig } from '@countersign/channels';
+import { channelStream } from '@countersign/contracts';
+import { Secret } from '@countersign/runtime';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+const pagerAt = (url: string): ChannelConfig => ({
+  ...{ id: 'pager', type: 'webhook', url, allowPrivateNetwork: true },
+  secret: new Secret('whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'),
+});
+const old = 'https://old.example/';
+
+let world: World;
+afterEach(() => world.close());
+
+beforeEach(async () => {
+  const channels = { ...noChannels, channels: [pagerAt(old)] };
+  world = await openWorld({ change: (ports) => ({ ...ports, channels }) });
+});
+const stateOfPager = async (): Promise<string | undefined> => {
+  const text = await world.ports.metrics.registry.metrics();
+  return /^countersign_channel_recorded\{channel="pager",state="(\w+)"\} 1$/m.exec(text)?.[1];
+};
+
+/** As a notifier in another process records it. */
+async function record(type: string, data: object): Promise<void> {
+  const stream = channelStream('pager');
+  const { length } = await world.store.readStream(stream);
+  const metadata = { commandId: type, tenant: 'default', callId: null, runId: null };
+  const eventId = world.ports.ids.uuid();
+  const event = { eventId, type, data: { channelId: 'pager', ...data }, metadata } as unknown;
+  const appended = await world.store.append(stream, length - 1, [event as never]);
+  expect(appended.status).toBe('committed');
+  await world.readModel.reached(await world.store.head());
+}
+
+it('a gateway tells of each channel what the log says, as soon as its view has it, whoever recorded it', async () => {
+  expect(await stateOfPager()).toBe('unserved');
+  const at = '2030-01-01T00:00:00.000Z';
+  await record('ChannelActivated', { activatedAt: at });
+  expect(await stateOfPager()).toBe('on');
+  await record('ChannelSwitchedOff', { endpoint: 'of another address', reason: '410', switchedOffAt: at });
+  expect(await stateOfPager()).toBe('on');
+  await record('ChannelSwitchedOff', { endpoint: endpointOf(pagerAt(old)), reason: '410', switchedOffAt: at });
+  expect(await stateOfPager()).toBe('off');
+});
+
+it('a channel that the store cannot tell of has no figure, until it can', async () => {
+  const { readStream } = world.store;
+  Object.assign(world.store, { readStream: () => Promise.reject(new Error('away')) });
+  expect(await stateOfPager()).toBeUndefined();
+  Object.assign(world.store, { readStream });
+  expect(await stateOfPager()).toBe('unserved');
+});

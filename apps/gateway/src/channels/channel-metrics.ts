@@ -1,0 +1,54 @@
+import { channelRecordOf, endpointOf } from '@countersign/channels';
+import type { ChannelConfig, ChannelRecord } from '@countersign/channels';
+import { channelStream } from '@countersign/contracts';
+import type { DeliveryEvent } from '@countersign/contracts';
+import { Gauge } from 'prom-client';
+import type { GatewayPorts } from '../ports.js';
+
+const statuses = ['unserved', 'on', 'off'] as const;
+
+/**
+ * The figure that says of each channel what the log has of it: the same at every gateway, wherever the notifiers are.
+ * Answers how to stop it.
+ */
+export function observeChannels(
+  { metrics, store, readModel }: Pick<GatewayPorts, 'metrics' | 'store' | 'readModel'>,
+  channels: readonly ChannelConfig[],
+): () => void {
+  const known = new Map<string, Promise<ChannelRecord>>();
+  const read = async (channel: ChannelConfig): Promise<ChannelRecord> => {
+    const events = await store.readStream(channelStream(channel.id));
+    return channelRecordOf(events as unknown as readonly DeliveryEvent[], endpointOf(channel));
+  };
+  const recordOf = async (channel: ChannelConfig): Promise<ChannelRecord | undefined> => {
+    const reading = known.get(channel.id) ?? read(channel);
+    known.set(channel.id, reading);
+    try {
+      return await reading;
+    } catch {
+      // The store is away, which others tell of; the next scrape asks again.
+      known.delete(channel.id);
+      return undefined;
+    }
+  };
+  metrics.registry.registerMetric(
+    new Gauge({
+      name: 'countersign_channel_recorded',
+      help: 'What the log says of a channel: 1 for unserved (by no notifier, ever), on, or off (the other side wants no more).',
+      labelNames: ['channel', 'state'],
+      registers: [],
+      async collect() {
+        for (const channel of channels) {
+          const record = await recordOf(channel);
+          for (const state of statuses) this.set({ channel: channel.id, state }, state === record?.status ? 1 : 0);
+        }
+      },
+    }),
+  );
+  return readModel.onApplied(({ events }) => {
+    for (const { type, data } of events) {
+      const isOfChannel = type === 'ChannelActivated' || type === 'ChannelSwitchedOff';
+      if (isOfChannel) known.delete((data as { readonly channelId: string }).channelId);
+    }
+  });
+}

@@ -1,0 +1,39 @@
+import type { Route } from './config/channels-file.js';
+import { channelsToTell } from './routing.js';
+
+const route = (change: Partial<Route>): Route => ({
+  tools: ['*'],
+  agents: ['*'],
+  events: ['requested'],
+  to: ['slack'],
+  ...change,
+});
+const about = { toolName: 'delete_file', agentId: 'billing-1', groups: ['ops'] };
+
+it.each<[string, Partial<Route>, Partial<Route>]>([
+  ['a tool', { tools: ['delete_*'] }, { tools: ['read_*'] }],
+  ['an agent', { agents: ['billing-*'] }, { agents: ['sales-*'] }],
+  ['a group that may answer', { groups: ['ops', 'hr'] }, { groups: ['hr'] }],
+  ['an event', { events: ['requested'] }, { events: ['denied'] }],
+])('a route is picked by %s', (_by, fits, fails) => {
+  expect(channelsToTell([route(fits)], about, 'requested')).toHaveLength(1);
+  expect(channelsToTell([route(fails)], about, 'requested')).toEqual([]);
+});
+
+it('a route with groups picks what anybody may answer, and nothing that nobody is asked about', () => {
+  const routes = [route({ groups: ['hr'], events: ['requested', 'blocked'] })];
+  expect(channelsToTell(routes, { ...about, groups: null }, 'requested')).toHaveLength(1);
+  expect(channelsToTell(routes, { ...about, groups: undefined }, 'blocked')).toEqual([]);
+});
+
+it('a channel that several routes lead to hears once: as soon as one of them says, with every reminder, for all their groups', () => {
+  const routes = [
+    route({ after: 60_000, reminders: [3_000, 1_000], groups: ['ops'] }),
+    route({ after: 30_000, reminders: [2_000, 1_000], groups: ['ops', 'hr'], to: ['slack', 'mail'] }),
+  ];
+  expect(channelsToTell(routes, about, 'requested')).toEqual([
+    { channelId: 'slack', afterMs: 30_000, remindersMs: [1_000, 2_000, 3_000], groups: ['ops', 'hr'] },
+    { channelId: 'mail', afterMs: 30_000, remindersMs: [1_000, 2_000], groups: ['ops', 'hr'] },
+  ]);
+  expect(channelsToTell([...routes, route({})], about, 'requested')[0]).toMatchObject({ afterMs: 0, groups: null });
+});

@@ -1,0 +1,180 @@
+import { hash } from 'node:crypto';
+import { sleep } from '@countersign/runtime';
+import type { Clock, Log } from '@countersign/runtime';
+import type { ModalView, WebClient } from '@slack/web-api';
+import { answerWords, unableWords } from '../answer-desk.js';
+import type { AnswerDesk, AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import type { AnswerTokens } from '../answer-token.js';
+import { copyOf } from '../channel.js';
+import type { Person } from '../config/channels-file.js';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import { readPress } from '../pressed.js';
+import { answered } from '../surface.js';
+import type { SurfaceResponse } from '../surface.js';
+import { messageOf } from './blocks.js';
+import { answerModal, modalId, noticeModal, readModal } from './modal.js';
+import { readSlackPayload, slackIdentity } from './payload.js';
+import type { BlockActions, ViewSubmission } from './payload.js';
+import { createSlackTokens } from './slack-channel.js';
+import { createSlackClient } from './slack-client.js';
+
+export interface SlackPorts {
+  readonly desk: AnswerDesk;
+  readonly people: readonly Person[];
+  readonly clock: Clock;
+  readonly log: Log;
+}
+
+/** Deals with presses and modals, whatever way they came. */
+export interface SlackInteractions {
+  /**
+   * Takes a payload, as the text that Slack wrote, of which it is proved that Slack wrote it. A press is answered at once
+   * and decided after that; a modal is answered with what became of it, within 3 s; never rejects.
+   */
+  readonly take: (payloadText: string) => Promise<SurfaceResponse>;
+}
+
+/** What presses and modals of one Slack app mean: nobody decides whom the channels file does not know. */
+export function createSlackInteractions(config: ChannelConfigOf<'slack'>, ports: SlackPorts): SlackInteractions {
+  const interactions = new Interactions(config, ports);
+  return { take: (payloadText) => interactions.take(payloadText) };
+}
+
+/** Slack gives up after 3 s. */
+const answerMs = 2_500;
+
+const lateWords = 'It takes longer than usual. The card will change when your answer is recorded.';
+
+class Interactions {
+  readonly #config: ChannelConfigOf<'slack'>;
+  readonly #ports: SlackPorts;
+  readonly #client: WebClient;
+  readonly #tokens: AnswerTokens;
+
+  constructor(config: ChannelConfigOf<'slack'>, ports: SlackPorts) {
+    this.#config = config;
+    this.#ports = ports;
+    this.#client = createSlackClient(config);
+    this.#tokens = createSlackTokens(config);
+  }
+
+  async take(payloadText: string): Promise<SurfaceResponse> {
+    const payload = readSlackPayload(payloadText);
+    if (payload === undefined) return answered(200);
+    // Slack repeats what it thinks was not answered: the same text is the same press.
+    const commandId = `slack:${this.#config.id}:${hash('sha256', payloadText, 'hex')}`;
+    if (payload.type === 'view_submission') return this.#answerInTime(payload, commandId);
+    return { status: 200, done: this.#pressedOrTold(payload, commandId) };
+  }
+
+  async #pressedOrTold(payload: BlockActions, commandId: string): Promise<void> {
+    try {
+      await this.#pressed(payload, commandId);
+    } catch (error) {
+      this.#failed(error);
+      await this.#tell(payload, noticeModal(unableWords)).catch(() => undefined);
+    }
+  }
+
+  async #answerInTime(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
+    const submitted = this.#submitted(payload, commandId).catch((error: unknown) => {
+      this.#failed(error);
+      return answered(200, shown(unableWords));
+    });
+    const isAnswered = new AbortController();
+    const late = sleep(this.#ports.clock, answerMs, isAnswered.signal).then(() => answered(200, shown(lateWords)));
+    const { status, body } = await Promise.race([submitted, late]);
+    isAnswered.abort();
+    const done = submitted.then(() => undefined);
+    return { status, ...(body === undefined ? {} : { body }), done };
+  }
+
+  async #pressed(payload: BlockActions, commandId: string): Promise<void> {
+    const tokenText = payload.actions[0]?.value;
+    const pressed = await readPress(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
+    if (pressed.status === 'told') {
+      await this.#tell(payload, noticeModal(pressed.words));
+      if (pressed.isStale) await this.#refresh(payload, tokenText);
+      return;
+    }
+    const { approval, person, token } = pressed;
+    if (token.action === 'm' && approval.state === 'pending') {
+      await this.#tell(payload, answerModal(approval, this.#tokens.seal({ action: 'a', ...approval })));
+      return;
+    }
+    const type = token.action === 'd' ? 'deny' : 'approve';
+    const result = await this.#ports.desk.answer({
+      ...this.#answerOf(person, approval, commandId),
+      decision: { type },
+    });
+    if (result.status === 'recorded') return;
+    await this.#tell(payload, noticeModal(answerWords(result, type)));
+    await this.#refresh(payload, tokenText);
+  }
+
+  async #submitted(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
+    if (payload.view.callback_id !== modalId) return answered(200);
+    const tokenText = payload.view.private_metadata;
+    const pressed = await readPress(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
+    if (pressed.status === 'told') return answered(200, shown(pressed.words));
+    const given = readModal(payload);
+    if (given === undefined) return answered(200);
+    const result = await this.#ports.desk.answer({
+      ...this.#answerOf(pressed.person, pressed.approval, commandId),
+      ...given,
+    });
+    return result.status === 'recorded' ? answered(200) : answered(200, notRecorded(result, given.decision.type));
+  }
+
+  #personOf(payload: BlockActions | ViewSubmission): Person | undefined {
+    const identity = slackIdentity(payload);
+    const person = this.#ports.people.find(({ slack }) => slack === identity);
+    if (person === undefined)
+      this.#ports.log.warn({ channelId: this.#config.id, identity }, 'refused: a Slack user that nobody is');
+    return person;
+  }
+
+  #answerOf(
+    person: Person,
+    { approvalId, actionDigest }: Pick<ChannelAnswer, 'approvalId' | 'actionDigest'>,
+    commandId: string,
+  ) {
+    return { approvalId, actionDigest, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
+  }
+
+  /** To the one who pressed, and to nobody else. */
+  async #tell({ trigger_id: triggerId }: BlockActions, view: ModalView): Promise<void> {
+    if (triggerId !== undefined) await this.#client.views.open({ trigger_id: triggerId, view });
+  }
+
+  /** A copy whose buttons decide nothing any more. */
+  async #refresh({ container }: BlockActions, tokenText = ''): Promise<void> {
+    const token = this.#tokens.open(tokenText);
+    const question = token === undefined ? undefined : await this.#ports.desk.find(token.approvalId);
+    const { channel_id: channel, message_ts: ts } = container ?? {};
+    if (question === undefined || channel === undefined || ts === undefined) return;
+    await this.#client.chat.update({ channel, ts, ...messageOf(copyOf(question), this.#tokens) });
+  }
+
+  #failed(error: unknown): void {
+    // Only its name: a message of Slack's client may repeat what it was given.
+    const name = error instanceof Error ? error.name : 'unknown';
+    this.#ports.log.error({ channelId: this.#config.id, name }, 'a press in Slack could not be dealt with');
+  }
+}
+
+/** What the person can mend is said at the field; anything else takes the modal's place. */
+function notRecorded(result: Extract<AnswerResult, { status: 'refused' }>, decision: string): object {
+  const words = answerWords(result, decision);
+  const mendable: Readonly<Record<string, string>> = {
+    'reason-required': 'reason',
+    'invalid-arguments': 'arguments',
+    'invalid-request': 'arguments',
+  };
+  const block = mendable[result.code];
+  return block === undefined ? shown(words) : { response_action: 'errors', errors: { [block]: words } };
+}
+
+function shown(words: string): object {
+  return { response_action: 'update', view: noticeModal(words) };
+}

@@ -1,0 +1,111 @@
+import { sleep } from '@countersign/runtime';
+import type { ChannelConfigOf } from '../config/load-channels.js';
+import { retryPauseMs } from '../retry-pause.js';
+import { slackFailureOf } from './slack-client.js';
+import { createSlackInteractions } from './slack-interactions.js';
+import type { SlackInteractions, SlackPorts } from './slack-interactions.js';
+import type { Envelope, SlackConnection } from './slack-socket-client.js';
+
+/** From the first request to Slack's hello. */
+const helloMs = 15_000;
+/** So long Slack gets to agree that a connection ends. */
+const closeMs = 2_000;
+/** A connection that has lasted so long failed for no reason that lasts. */
+const steadyMs = 60_000;
+
+/**
+ * Listens to a Slack app that has no public address, over a connection that Slack calls socket mode. It is opened anew
+ * whenever it ends: at once when it has lasted, after a growing pause when it has not. Several processes may listen:
+ * Slack gives each envelope to one of them, and one that comes again is the same command. Answers how to stop it.
+ */
+export function listenToSlack(config: ChannelConfigOf<'slack'>, ports: SlackPorts): () => Promise<void> {
+  const listener = new SlackListener(config, ports);
+  const running = listener.run();
+  return async () => {
+    listener.stop();
+    await running;
+  };
+}
+
+class SlackListener {
+  readonly #config: ChannelConfigOf<'slack'>;
+  readonly #ports: SlackPorts;
+  readonly #interactions: SlackInteractions;
+  readonly #stopping = new AbortController();
+  readonly #taken = new Set<Promise<void>>();
+
+  constructor(config: ChannelConfigOf<'slack'>, ports: SlackPorts) {
+    this.#config = config;
+    this.#ports = ports;
+    this.#interactions = createSlackInteractions(config, ports);
+  }
+
+  stop(): void {
+    this.#stopping.abort();
+  }
+
+  async run(): Promise<void> {
+    const { clock } = this.#ports;
+    const { signal } = this.#stopping;
+    for (let failures = 0; !signal.aborted;) {
+      const from = clock.monotonic();
+      const askedMs = await this.#listen();
+      failures = clock.monotonic() - from >= steadyMs ? 0 : failures + 1;
+      if (failures > 0) await sleep(clock, Math.max(askedMs, retryPauseMs(failures)), signal);
+    }
+    await Promise.all(this.#taken);
+  }
+
+  /** One connection, from its beginning to its end; answers for how long Slack wants to be left alone. */
+  async #listen(): Promise<number> {
+    const { clock, log } = this.#ports;
+    const { id: channelId } = this.#config;
+    const { signal } = this.#stopping;
+    // Only who listens loads the vendor's client.
+    const { createSlackConnection } = await import('./slack-socket-client.js');
+    const connection = createSlackConnection(this.#config, (envelope) => this.#take(envelope), signal);
+    const end = (): void => void this.#close(connection);
+    const cancelTimeout = clock.setTimer(helloMs, end);
+    signal.addEventListener('abort', end);
+    try {
+      await connection.open();
+      cancelTimeout();
+      log.info({ channelId }, 'listening to Slack');
+      if (!signal.aborted) await connection.over;
+      return 0;
+    } catch (error) {
+      if (signal.aborted) return 0;
+      const { reason, retryAfterMs = 0 } = slackFailureOf(error);
+      log.warn({ channelId, reason }, 'Slack cannot be listened to now; it is tried again');
+      return retryAfterMs;
+    } finally {
+      cancelTimeout();
+      signal.removeEventListener('abort', end);
+      await this.#close(connection);
+    }
+  }
+
+  async #close({ close, over }: SlackConnection): Promise<void> {
+    const ended = new AbortController();
+    const patience = sleep(this.#ports.clock, closeMs, ended.signal).then(() => 'asked in vain' as const);
+    close();
+    const outcome = await Promise.race([over, patience]);
+    ended.abort();
+    if (outcome === 'asked in vain') close();
+  }
+
+  #take(envelope: Envelope): void {
+    const taking = this.#answer(envelope).catch(() => {
+      this.#ports.log.warn({ channelId: this.#config.id }, 'an envelope of Slack could not be acknowledged');
+    });
+    this.#taken.add(taking);
+    void taking.then(() => this.#taken.delete(taking));
+  }
+
+  /** What is none of ours is acknowledged too, or Slack would send it again. */
+  async #answer({ type, body, ack }: Envelope): Promise<void> {
+    if (type !== 'interactive') return ack();
+    const { body: answer, done } = await this.#interactions.take(JSON.stringify(body ?? null));
+    await Promise.all([ack(answer), done]);
+  }
+}
