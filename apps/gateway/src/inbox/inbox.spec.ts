@@ -3,11 +3,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createSystemClock } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { createSessionStore } from '../sqlite/session-store.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createTokens } from '../tokens.js';
+import type { Tokens } from '../tokens.js';
 import type { Person } from './session-store.js';
 import { createSessions } from './sessions.js';
 
@@ -100,6 +102,62 @@ describe('a session', () => {
     expect(after.actorOf(opened?.id ?? '')).toBeUndefined();
     const person: Person = { tenant: 'default', principal: 'iss#sub', roles: ['approver', 'root'], groups: [] };
     expect([...(after.actorOf(after.openFor(person).id)?.roles ?? [])]).toEqual(['approver']);
+  });
+});
+
+describe('a stream of events', () => {
+  /** Heartbeats in no time, and tokens that can be revoked; each look-up makes new objects, as after the file was read again. */
+  async function openRevocable() {
+    const system = createSystemClock();
+    const clock: Clock = { ...system, setTimer: (ms, fn) => system.setTimer(ms === 15_000 ? 20 : ms, fn) };
+    const held = { entries: tokenEntries };
+    const tokens: Tokens = {
+      actorOf: (token, via) => createTokens(held.entries).actorOf(token, via),
+      actorOfHash: (tokenHash) => createTokens(held.entries).actorOfHash(tokenHash),
+    };
+    const world = await openWorld({
+      clock,
+      change: (ports) => {
+        const sessions = createSessions({ ...ports, tokens, store: createSessionStore(':memory:') });
+        return { ...ports, tokens, sessions };
+      },
+    });
+    closing.push(world.close);
+    const cookie = cookieOf(await signIn(world.url));
+    return { url: world.url, cookie, held };
+  }
+
+  /** What is read until the server ends it; undefined when it goes on. */
+  async function readToEnd(url: string, headers: Record<string, string>, withinMs = 5000): Promise<string | undefined> {
+    const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: AbortSignal.timeout(withinMs) });
+    return response.text().catch(() => undefined);
+  }
+
+  it.each([
+    ['a session', (cookie: string): Record<string, string> => ({ cookie })],
+    ['a token', (): Record<string, string> => ({ authorization: 'Bearer ann-token' })],
+  ])('of %s goes on while that does, and ends when the token is revoked or loses a role', async (_, headersOf) => {
+    const { url, cookie, held } = await openRevocable();
+    const headers = headersOf(cookie);
+    expect(await readToEnd(url, headers, 300)).toBeUndefined();
+    const revoked = readToEnd(url, headers);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    held.entries = tokenEntries.map((entry) =>
+      entry.principal === 'ann' ? { ...entry, roles: ['agent' as const] } : entry,
+    );
+    expect(await revoked).toContain(': heartbeat');
+    const gone = readToEnd(url, headers);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    held.entries = [];
+    expect(await gone).toContain(': heartbeat');
+  });
+
+  it('of a session ends with it', async () => {
+    const { url, cookie } = await openRevocable();
+    const stream = readToEnd(url, { cookie });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await fetch(`${url}/session`, { method: 'DELETE', headers: { cookie, 'countersign-client': 'inbox' } });
+    expect(await stream).toContain(': heartbeat');
   });
 });
 

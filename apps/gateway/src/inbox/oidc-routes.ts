@@ -84,7 +84,8 @@ function forgetOld(running: Map<string, Running>, beforeMs: number): void {
 
 /** A path of ours; anything else, such as `//evil.example`, becomes the start page. */
 function safePath(returnTo: unknown): string {
-  return typeof returnTo === 'string' && /^\/(?:(?:approvals|runs|calls)\/[\w%.~-]+|history|insights|)$/.test(returnTo)
+  return typeof returnTo === 'string' &&
+    /^\/(?:(?:a|approvals|runs|calls)\/[\w%.~-]+|history|insights|)$/.test(returnTo)
     ? returnTo
     : '/';
 }

@@ -1,0 +1,189 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { createSystemClock } from '@countersign/runtime';
+import { SignJWT } from 'jose';
+import { openOidcProvider } from '../testing/oidc-provider.js';
+import type { OidcProvider, Said } from '../testing/oidc-provider.js';
+import { createSessionStore } from '../sqlite/session-store.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+import { createOidc } from './oidc.js';
+import { createSessions } from './sessions.js';
+
+const audience = 'https://countersign.example/api';
+let provider: OidcProvider;
+let world: World;
+let aheadMs: number;
+
+beforeEach(async () => {
+  aheadMs = 0;
+  provider = await openOidcProvider();
+  const system = createSystemClock();
+  world = await openWorld({
+    clock: { ...system, now: () => system.now() + aheadMs },
+    change: (ports) => ({
+      ...ports,
+      sessions: createSessions({ ...ports, store: createSessionStore(':memory:') }),
+      oidc: createOidc({
+        issuer: new URL(provider.issuer),
+        clientId: 'countersign',
+        clientSecret: null,
+        audience,
+        rolesClaim: 'roles',
+        groupsClaim: 'groups',
+        tenant: 'default',
+      }),
+    }),
+  });
+});
+afterEach(async () => {
+  await world.close();
+  await provider.close();
+});
+
+/** A browser's cookies by their names. */
+const cookiesOf = (response: Response): ReadonlyMap<string, string> =>
+  new Map(response.headers.getSetCookie().map((cookie) => [cookie.split('=', 1)[0] ?? '', cookie.split(';')[0] ?? '']));
+
+interface SignIn {
+  /** Where the provider sends the browser. */
+  readonly callback: URL;
+  readonly cookie: string;
+}
+
+/** As far as the provider's answer. */
+async function signIn(returnTo = '/'): Promise<SignIn> {
+  const begun = await fetch(`${world.url}/session/oidc?returnTo=${encodeURIComponent(returnTo)}`, {
+    redirect: 'manual',
+  });
+  const back = await fetch(begun.headers.get('location') ?? '', { redirect: 'manual' });
+  const cookie = cookiesOf(begun).get('countersign_sign_in') ?? '';
+  return { callback: new URL(back.headers.get('location') ?? ''), cookie };
+}
+
+const comeBack = ({ callback, cookie }: SignIn) => fetch(callback, { headers: { cookie }, redirect: 'manual' });
+
+/** What the browser is told, and whether it got a session. */
+async function outcomeOf(signedIn: SignIn): Promise<readonly [number, boolean]> {
+  const answer = await comeBack(signedIn);
+  return [answer.status, cookiesOf(answer).has('countersign_session')];
+}
+const [taken, refused] = [[200, true] as const, [403, false] as const];
+
+const changed = ({ callback, cookie }: SignIn, name: string, value: string | null): SignIn => {
+  const url = new URL(callback);
+  if (value === null) url.searchParams.delete(name);
+  else url.searchParams.set(name, value);
+  return { callback: url, cookie };
+};
+
+describe('a sign-in at a provider', () => {
+  it('opens a session for issuer and subject, with the roles that we know', async () => {
+    const answer = await comeBack(await signIn());
+    const cookie = cookiesOf(answer).get('countersign_session') ?? '';
+    const session = await fetch(`${world.url}/session`, { headers: { cookie } });
+    expect(await session.json()).toEqual({
+      actor: { principal: `${provider.issuer}#alice`, tenant: 'default', roles: ['approver'], groups: ['ops'] },
+      isOidcOffered: true,
+    });
+  });
+
+  it('is taken once', async () => {
+    const signedIn = await signIn();
+    expect([await outcomeOf(signedIn), await outcomeOf(signedIn)]).toEqual([taken, refused]);
+  });
+
+  it('is taken only from the browser that began it', async () => {
+    const [mine, theirs] = [await signIn(), await signIn()];
+    expect(await outcomeOf({ ...mine, cookie: '' })).toEqual(refused);
+    expect(await outcomeOf({ ...mine, cookie: theirs.cookie })).toEqual(refused);
+    expect(await outcomeOf(mine)).toEqual(taken);
+  });
+
+  it('is refused with another state or none, and used up by that', async () => {
+    for (const state of ['other', null]) {
+      const signedIn = await signIn();
+      expect(await outcomeOf(changed(signedIn, 'state', state))).toEqual(refused);
+      expect(await outcomeOf(signedIn)).toEqual(refused);
+    }
+  });
+
+  it('is refused with the code of another sign-in, used or not', async () => {
+    const [used, unused] = [await signIn(), await signIn()];
+    expect(await outcomeOf(used)).toEqual(taken);
+    for (const { callback } of [used, unused]) {
+      const code = callback.searchParams.get('code');
+      expect(await outcomeOf(changed(await signIn(), 'code', code))).toEqual(refused);
+    }
+  });
+
+  it('is refused when it comes from another provider, or with an error', async () => {
+    expect(await outcomeOf(changed(await signIn(), 'iss', 'https://evil.example'))).toEqual(refused);
+    expect(await outcomeOf(changed(await signIn(), 'error', 'access_denied'))).toEqual(refused);
+  });
+
+  it('is refused after ten minutes', async () => {
+    const signedIn = await signIn();
+    aheadMs = 10 * 60_000 + 1000;
+    expect(await outcomeOf(signedIn)).toEqual(refused);
+  });
+
+  it.each<readonly [string, Said | null]>([
+    ['another nonce', { claims: { nonce: 'other' } }],
+    ['no nonce', { claims: { nonce: undefined } }],
+    ['another issuer', { claims: { iss: 'https://evil.example' } }],
+    ['another audience', { claims: { aud: 'another-client' } }],
+    ['a deadline that is over', { claims: { exp: Math.floor(Date.now() / 1000) - 3600 } }],
+    ['no subject', { claims: { sub: undefined } }],
+    ['no signature', { isUnsigned: true }],
+    ['no ID token', null],
+  ])('is refused when the provider says %s', async (_, lie) => {
+    provider.lie = lie;
+    expect(await outcomeOf(await signIn())).toEqual(refused);
+    provider.lie = {};
+    expect(await outcomeOf(await signIn())).toEqual(taken);
+  });
+
+  it.each([
+    ['/history', '/history'],
+    ['/approvals/apr_x-1', '/approvals/apr_x-1'],
+    ['/a/some.token', '/a/some.token'],
+    ['//evil.example', '/'],
+    ['https://evil.example', '/'],
+    ['/\\evil.example', '/'],
+    ['/approvals/x"><script>', '/'],
+  ])('for %s leads to %s', async (returnTo, path) => {
+    expect(await (await comeBack(await signIn(returnTo))).text()).toContain(`content="0;url=${path}"`);
+  });
+});
+
+describe('an access token of the provider', () => {
+  const now = () => Math.floor(Date.now() / 1000);
+  const claimsOf = () => ({ iss: provider.issuer, aud: audience, sub: 'robot', exp: now() + 60, roles: ['approver'] });
+  const statusOf = async (token: string) => {
+    const answer = await fetch(`${world.url}/v1/approvals`, { headers: { authorization: `Bearer ${token}` } });
+    return answer.status;
+  };
+
+  it('is taken for our audience', async () => {
+    expect(await statusOf(await provider.sign(claimsOf()))).toBe(200);
+  });
+
+  it.each<readonly [string, Said]>([
+    ['another audience', { claims: { aud: 'countersign' } }],
+    ['another issuer', { claims: { iss: 'https://evil.example' } }],
+    ['a deadline that is over', { claims: { exp: 1 } }],
+    ['no deadline', { claims: { exp: undefined } }],
+    ['no subject', { claims: { sub: undefined } }],
+    ['a nonce, as ID tokens have', { claims: { nonce: 'n' } }],
+    ['the signature of another key', { isForged: true }],
+    ['no signature', { isUnsigned: true }],
+  ])('is refused with %s', async (_, said) => {
+    expect(await statusOf(await provider.sign({ ...claimsOf(), ...said.claims }, said))).toBe(401);
+  });
+
+  it('is refused when it is signed with our public key as a shared secret', async () => {
+    const secret = new TextEncoder().encode(JSON.stringify(await provider.publicKey()));
+    const forged = await new SignJWT(claimsOf()).setProtectedHeader({ alg: 'HS256', kid: 'one' }).sign(secret);
+    expect(await statusOf(forged)).toBe(401);
+  });
+});
