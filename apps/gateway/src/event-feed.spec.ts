@@ -98,8 +98,9 @@ const open = (roomFor: number, shown: number, recorded = shown) => {
   applied = shown;
   const feed = createEventFeed(log.ports(clock));
   const socket = createSink(roomFor);
-  feed.open(actorOf('auditor-token'), { after: 0 }, socket.sink);
-  return { clock, log, feed, socket };
+  const sender = { isProved: true };
+  feed.open(actorOf('auditor-token'), { after: 0 }, socket.sink, () => Promise.resolve(sender.isProved));
+  return { clock, log, feed, socket, sender };
 };
 const positions = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
 
@@ -169,6 +170,18 @@ describe('a reader that is up to date', () => {
   });
 });
 
+it('a reader that is no longer who it was is closed at the next heartbeat', async () => {
+  const { clock, feed, socket, sender } = open(Infinity, 5);
+  await delay(5);
+  clock.advance(15_000);
+  await delay(5);
+  expect([socket.isEnded(), feed.count()]).toEqual([false, 1]);
+  sender.isProved = false;
+  clock.advance(15_000);
+  await delay(5);
+  expect([socket.isEnded(), feed.count()]).toEqual([true, 0]);
+});
+
 it('a reader that has gone is read for no more, and a broken store ends its stream', async () => {
   const { log, socket, feed, clock } = open(Infinity, 1000);
   socket.close();
@@ -177,7 +190,7 @@ it('a reader that has gone is read for no more, and a broken store ends its stre
   const broken = { ...log.ports(clock), store: { readAll: () => Promise.reject(new Error('damaged')) } };
   const other = createEventFeed(broken as unknown as GatewayPorts);
   const stream = createSink(Infinity);
-  other.open(actorOf('auditor-token'), { after: 0 }, stream.sink);
+  other.open(actorOf('auditor-token'), { after: 0 }, stream.sink, () => Promise.resolve(true));
   await delay(20);
   expect([stream.isEnded(), other.count()]).toEqual([true, 0]);
 });

@@ -17,7 +17,11 @@ export interface EventSelection {
 
 /** Streams of events to readers: from any position of the log on, then live. */
 export interface EventFeed {
-  readonly open: (actor: Actor, selection: EventSelection, sink: EventSink) => void;
+  /**
+   * `isProved` is asked at every heartbeat: whether the reader is still who it was when it came. A stream has no end of its
+   * own, and must not outlive a token that is revoked, a session that is over, or a role that is taken away.
+   */
+  readonly open: (actor: Actor, selection: EventSelection, sink: EventSink, isProved: () => Promise<boolean>) => void;
   readonly count: () => number;
   /** Ends every stream; its reader comes back with the id of the last event that it saw. */
   readonly close: () => void;
@@ -32,7 +36,7 @@ const retryMs = 2000;
 export function createEventFeed(ports: GatewayPorts): EventFeed {
   const { readModel, store, clock, log } = ports;
   const frameFor = createFrames(ports);
-  const readers = new Map<EventReader, EventSink>();
+  const readers = new Map<EventReader, () => void>();
   const news: News = { head: readModel.checkpoint(), last: undefined };
   const stopListening = readModel.onApplied((applied) => {
     news.last = { from: news.head, applied };
@@ -44,17 +48,13 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
     if (readers.size === 0) cancelBeat();
   };
   const beat = (): void => {
-    for (const [reader, sink] of readers) {
-      const fullMs = reader.fullMs();
-      if (fullMs === 0) sink.write(': heartbeat\n\n');
-      else if (fullMs > fullMsMax) closeReader(reader);
-    }
+    for (const beatOf of readers.values()) beatOf();
     if (readers.size > 0) cancelBeat = clock.setTimer(heartbeatMs, beat);
   };
   let cancelBeat = (): void => undefined;
 
   return {
-    open: (actor, selection, sink) => {
+    open: (actor, selection, sink, isProved) => {
       const position = selection.after === 'now' ? news.head : selection.after;
       const frameOf = (event: RecordedEvent) => (wants(actor, selection, event) ? frameFor(actor, event) : null);
       const { callId } = selection;
@@ -63,7 +63,14 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
         ...{ store, news, sink, position, frameOf, readWanted },
         monotonic: clock.monotonic,
       });
-      readers.set(reader, sink);
+      readers.set(reader, () => {
+        const fullMs = reader.fullMs();
+        if (fullMs > fullMsMax) closeReader(reader);
+        else if (fullMs === 0) sink.write(': heartbeat\n\n');
+        void isProved().then((isStill) => {
+          if (!isStill) closeReader(reader);
+        });
+      });
       if (readers.size === 1) cancelBeat = clock.setTimer(heartbeatMs, beat);
       sink.onClose(() => {
         closeReader(reader);

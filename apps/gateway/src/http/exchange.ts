@@ -31,6 +31,8 @@ export interface ApiRequest extends FastifyRequest {
 export interface Exchange {
   readonly ports: GatewayPorts;
   readonly gateway: Gateway;
+  /** How people reach the gateway from outside, when it stands behind a proxy. */
+  readonly publicUrl: URL | undefined;
   /** The process is about to stop: connections are not kept. */
   readonly isDraining: () => boolean;
 }

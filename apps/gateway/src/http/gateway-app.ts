@@ -2,11 +2,11 @@ import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
-import { EventStoreDamagedError, EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ProblemFilter, createHttpServer, createNestLogger } from '@countersign/shell';
+import { ProblemFilter, createHttpServer, createNestLogger, urlOf } from '@countersign/shell';
 import type { HttpServer, Refused } from '@countersign/shell';
 import { createGateway } from '../gateway.js';
 import { addChannels } from '../channels/channel-routes.js';
@@ -72,25 +72,24 @@ export async function createGatewayApp(ports: GatewayPorts, address: GatewayAddr
     abortOnError: false,
   };
   const app = await NestFactory.create<NestFastifyApplication>(
-    GatewayModule.over({ ports, gateway, isDraining: server.isDraining }),
+    GatewayModule.over({ ports, gateway, publicUrl: inbox.publicUrl, isDraining: server.isDraining }),
     server.adapter,
     options,
   );
   app.useGlobalGuards(new RolesGuard(ports));
   app.useGlobalFilters(filter);
 
-  const urlOf = (): string => {
+  const urlNow = (): string => {
     const address = server.fastify.server.address() as AddressInfo | null;
-    const name = host.includes(':') ? `[${host}]` : host;
-    return `http://${name}:${String(address?.port ?? port)}`;
+    return urlOf(host, address?.port ?? port);
   };
   return {
     get url() {
-      return urlOf();
+      return urlNow();
     },
     listen: async () => {
       await app.listen(port, host);
-      return urlOf();
+      return urlNow();
     },
     close: async () => {
       server.drain();
@@ -160,7 +159,7 @@ function attempt(fn: () => void): Error | undefined {
 }
 
 function knownError({ log }: GatewayPorts, error: unknown): Refused | undefined {
-  if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) {
+  if (isStoreOutage(error)) {
     log.warn({ error }, 'the event store could not be written');
     return {
       code: 'unavailable',

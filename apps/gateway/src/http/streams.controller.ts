@@ -1,11 +1,14 @@
 import { Readable } from 'node:stream';
+import { isDeepStrictEqual } from 'node:util';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
+import type { Actor } from '@countersign/commands';
 import { eventTypes } from '@countersign/contracts';
 import { safeHeaders } from '@countersign/shell';
 import type { FastifyReply } from 'fastify';
 import type { EventSink } from '../event-reader.js';
 import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
+import { authenticate } from './authenticate.js';
 import { Endpoint } from './endpoint.js';
 import { actorOf, paramOf, positionOf, queryOf, read } from './exchange.js';
 import type { ApiRequest, Exchange } from './exchange.js';
@@ -30,7 +33,18 @@ export class StreamsController {
       after: lastEventId === undefined ? after : positionOf('Last-Event-ID', lastEventId),
       types: types === undefined ? undefined : typesOf(types),
     };
-    this.#http.gateway.events.open(actorOf(request), selection, openSink(reply));
+    const actor = actorOf(request);
+    this.#http.gateway.events.open(actor, selection, openSink(reply), () => this.#isStill(actor, request));
+  }
+
+  /** Whether a request that goes on would still be taken, from the same sender with the same rights. */
+  async #isStill(actor: Actor, request: ApiRequest): Promise<boolean> {
+    const { ports, publicUrl } = this.#http;
+    try {
+      return isDeepStrictEqual(await authenticate(ports, request, publicUrl), actor);
+    } catch {
+      return false;
+    }
   }
 
   @Endpoint(routes.auditToolCall)
