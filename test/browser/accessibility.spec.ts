@@ -1,31 +1,11 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import { describe, expect, it } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import { findingsOf } from './harness/axe.js';
 import type { World } from './harness/inbox.js';
 import { openInbox, openPage, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 import { keepPicture } from './harness/pictures.js';
 import { everydayScenes } from './harness/scenes.js';
-
-const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-interface Finding {
-  readonly id: string;
-  readonly impact: string;
-  readonly nodes: readonly { readonly html: string }[];
-}
-
-/** What axe finds on the page as it stands. It is evaluated by the debugger, which the page's policy does not bind. */
-async function findingsOf(page: Page): Promise<readonly string[]> {
-  await page.evaluate(axe);
-  const { violations } = await page.evaluate<{ readonly violations: readonly Finding[] }>(
-    "axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] })",
-  );
-  return violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 160)).join(' | ')}`);
-}
 
 async function seed(world: World): Promise<void> {
   for (const scene of everydayScenes) await world.send('agent', 'POST', '/v1/tool-calls', scene);

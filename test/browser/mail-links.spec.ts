@@ -4,15 +4,19 @@ import { openReach } from '../process/channels/reach.js';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
 import { freePort } from '../process/harness/free-port.js';
 import { eventually } from '../process/harness/wait.js';
+import { findingsOf } from './harness/axe.js';
 import { openPage, openWorld, tokenOf, useBrowser } from './harness/inbox.js';
 import type { World } from './harness/inbox.js';
+import { keepPicture } from './harness/pictures.js';
 
 /** A question, and the links of the mail that a real server received about it. */
 async function openMailed() {
   const reach = await openReach(['{ to: [mail] }']);
   const port = await freePort();
   const world = await openWorld({ ...reach.env, COUNTERSIGN_PUBLIC_URL: `http://127.0.0.1:${String(port)}` }, port);
-  const [call] = await world.ask([{ toolName: 'delete_file' }]);
+  const [call] = await world.ask([
+    { toolName: 'delete_file', arguments: { path: '/еtc/hosts\u202e' }, description: 'x' },
+  ]);
   await eventually('the mail', 10_000, () => reach.mail.raw.length > 0 || undefined);
   const [mail] = await reach.mail.mails();
   const urlsIn = (text: string): string[] => text.match(/https?:\/\/[^\s"'<>)]+/g) ?? [];
@@ -72,12 +76,22 @@ describe('the link of a mail', () => {
     const mine = await openPage(browser(), link);
     await signIn(mine.page, 'me');
     await mine.page.getByText('May delete_file run?').waitFor();
+    // The mail's own card: what poses and what hides is seen, and the agent's words come last.
+    const card = await mine.page.locator('#card').innerText();
+    expect(card).toContain('/⟦U+0435⟧tc/hosts⟦U+202E⟧');
+    expect(card.indexOf('/⟦U+0435⟧tc')).toBeLessThan(card.indexOf("The agent's own words"));
+    await keepPicture(mine.page, 'mail-link');
+    expect(await findingsOf(mine.page)).toEqual([]);
     // A script that runs in the session of the right person, an extension of the browser say, presses no button for them.
     await mine.page.evaluate(`document.querySelector('button[value=approve]')?.click()`);
     await mine.page.evaluate(`document.querySelector('#answer')?.requestSubmit()`);
     await mine.page.reload();
     await mine.page.getByText('It is waiting for your answer.').waitFor();
     expect(await stateOf(world, callId)).toBe('awaiting_approval');
+    await mine.page.getByRole('link', { name: 'Open it in the inbox' }).click();
+    await mine.page.getByRole('button', { name: 'Edit…' }).waitFor();
+    await mine.page.goBack();
+    await mine.page.getByText('It is waiting for your answer.').waitFor();
     await mine.page.getByRole('button', { name: 'Approve' }).click();
     await mine.page.getByText('It is approved.').waitFor();
     expect(await world.send('agent', 'GET', `/v1/tool-calls/${callId}`)).toMatchObject({
@@ -88,7 +102,7 @@ describe('the link of a mail', () => {
     await mine.page.reload();
     await mine.page.getByText('It is approved.').waitFor();
     expect(await mine.page.getByRole('button', { name: 'Approve' }).isVisible()).toBe(false);
-  });
+  }, 90_000);
 
   it('opens for nobody else, and says so', async () => {
     const { world, callId, link } = await openMailed();

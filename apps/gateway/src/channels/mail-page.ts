@@ -1,3 +1,4 @@
+import { agentWordsLabel } from '@countersign/channels';
 import { inboxPolicy } from '../inbox/inbox-files.js';
 
 /** The page behind a link is ours alone: no other site frames it, reads it, or learns where one came from. */
@@ -15,55 +16,86 @@ export const mailPage = `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="robots" content="noindex">
 <title>Countersign</title>
+<link rel="stylesheet" href="/a/page.css">
 <script type="module" src="/a/page.js"></script>
 <main>
   <h1>Approval</h1>
   <p id="message" role="status">Loading</p>
   <form id="sign-in" hidden>
+    <p id="organisation" hidden><a>Sign in with your organisation</a></p>
     <p><label>Token <input name="token" type="password" autocomplete="current-password" required></label></p>
     <p><button>Sign in</button></p>
   </form>
   <section id="card" hidden>
-    <h2 id="tool"></h2>
-    <p id="facts"></p>
+    <h2 id="headline"></h2>
     <h3>Arguments</h3>
     <pre id="arguments"></pre>
-    <h3>The agent's own words (untrusted: judge by the arguments above)</h3>
-    <pre id="words"></pre>
+    <p id="warnings" class="lines"></p>
+    <p id="facts" class="lines"></p>
+    <section>
+      <h3>${agentWordsLabel}</h3>
+      <pre id="words"></pre>
+    </section>
     <form id="answer">
       <p><label>Reason <input name="reason" maxlength="8192"></label></p>
       <p><button name="decision" value="approve">Approve</button> <button name="decision" value="deny">Deny</button></p>
     </form>
+    <p><a id="inbox">Open it in the inbox</a>, where arguments can be edited too.</p>
   </section>
   <noscript>This page needs its script. Sign in to the inbox instead.</noscript>
 </main>
 </html>
 `;
 
-/** Everything is put in as text; what a reader would not see is written as its code point. */
+/** Plain, and readable in light and in dark; a phone shows it as it is. */
+export const mailStyle = `:root { color-scheme: light dark; font: 16px/1.5 system-ui, sans-serif; }
+body { margin: 0; }
+main { max-width: 46rem; margin: 0 auto; padding: 1rem 1rem 3rem; }
+h2, .lines, pre { overflow-wrap: anywhere; }
+h3 { margin: 1.5rem 0 0.25rem; font-size: 0.9rem; }
+.lines { white-space: pre-line; }
+#warnings { font-weight: 600; }
+pre { margin: 0; padding: 0.75rem; border: 1px solid GrayText; border-radius: 6px; white-space: pre-wrap; }
+label { display: grid; gap: 0.25rem; }
+input, button { min-height: 2.75rem; padding: 0 0.75rem; font: inherit; }
+button { min-width: 7rem; margin-right: 0.5rem; }
+`;
+
+/** Everything is put in as the text that the mail has: every character of it is seen. */
 export const mailScript = `const at = (id) => document.getElementById(id);
 const base = location.pathname.replace(/\\/+$/, '');
 const say = (text) => { at('message').textContent = text; };
-const hidden = /[\\p{C}\\p{Zl}\\p{Zp}\\p{Default_Ignorable_Code_Point}⟦]/gu;
-const visible = (text) => text.replace(hidden, (one) => one === '\\n' ? one
-  : '⟦U+' + one.codePointAt(0).toString(16).toUpperCase().padStart(4, '0') + '⟧');
+const write = (id, lines) => { at(id).textContent = lines.join('\\n'); };
+const labelled = (pairs) => pairs.map(([label, text]) => label + ': ' + text);
 const headers = { 'content-type': 'application/json', 'countersign-client': 'inbox' };
 const problemOf = async (response) => (await response.json().catch(() => ({}))).detail ?? 'Something went wrong';
 
 async function load() {
   const response = await fetch(base + '/card');
   at('sign-in').hidden = response.status !== 401;
-  if (response.status === 401) return say('Sign in to see it.');
+  if (response.status === 401) return offerSignIn();
   if (!response.ok) return say(await problemOf(response));
-  const { approval, isChanged } = await response.json();
-  at('tool').textContent = 'May ' + visible(approval.toolName) + ' run?';
-  at('facts').textContent = visible('Agent ' + approval.agentId + ' in run ' + approval.runId + ', ' + approval.actionDigest.slice(0, 23));
-  at('arguments').textContent = visible(JSON.stringify(approval.arguments, null, 2));
-  at('words').textContent = visible([approval.reason, approval.description].filter(Boolean).join('\\n'));
+  const { approval, card, isChanged } = await response.json();
+  write('headline', [card.headline]);
+  write('arguments', card.argumentLines);
+  write('warnings', card.warnings);
+  write('facts', labelled(card.facts));
+  write('words', card.agentWords.map(([label, text]) => label + ':\\n' + text));
+  at('words').parentElement.hidden = card.agentWords.length === 0;
+  at('inbox').href = '/approvals/' + encodeURIComponent(approval.approvalId);
   const isOpen = approval.state === 'pending' && !isChanged;
   at('answer').hidden = !isOpen;
+  for (const button of at('answer').querySelectorAll('button'))
+    button.hidden = !approval.allowedDecisions.includes(button.value);
   at('card').hidden = false;
   say(isOpen ? 'It is waiting for your answer.' : isChanged ? 'It was changed since this mail: look at the inbox.' : 'It is ' + approval.state + '.');
+}
+
+async function offerSignIn() {
+  say('Sign in to see it.');
+  const { isOidcOffered } = await (await fetch('/session')).json();
+  at('organisation').hidden = !isOidcOffered;
+  at('organisation').firstChild.href = '/session/oidc?returnTo=' + encodeURIComponent(base);
 }
 
 at('sign-in').addEventListener('submit', async (event) => {

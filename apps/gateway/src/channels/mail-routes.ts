@@ -1,4 +1,4 @@
-import { createEmailTokens, digestStartOf } from '@countersign/channels';
+import { cardOf, createEmailTokens, digestStartOf } from '@countersign/channels';
 import type { AnswerTokens, ChannelAnswer, ChannelsConfig, Person, TokenContent } from '@countersign/channels';
 import type { Actor } from '@countersign/commands';
 import { decisionTypes, jsonObjectSchema } from '@countersign/contracts';
@@ -10,7 +10,7 @@ import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
 import { parseWith } from '../validation.js';
 import { channelsTenant, createAnswerDesk } from './answer-desk.js';
-import { mailPage, mailPageHeaders, mailScript } from './mail-page.js';
+import { mailPage, mailPageHeaders, mailScript, mailStyle } from './mail-page.js';
 
 const responseSchema = z.strictObject({
   decision: z.discriminatedUnion('type', [
@@ -19,6 +19,9 @@ const responseSchema = z.strictObject({
   ]),
   reason: z.string().max(8192).optional(),
 });
+
+/** More than the arguments of a call can have: only single long values are summed up, and that is said. */
+const charactersMax = 1_000_000;
 
 interface Opened {
   readonly actor: Actor;
@@ -46,13 +49,15 @@ export function addMailRoutes(
   const open = (request: FastifyRequest): Opened => openLink(ports, config.people, links, request);
   fastify.get('/a/:token', (_request, reply) => page(reply, 'text/html', mailPage));
   fastify.get('/a/page.js', (_request, reply) => page(reply, 'text/javascript', mailScript));
+  fastify.get('/a/page.css', (_request, reply) => page(reply, 'text/css', mailStyle));
   fastify.get('/a/:token/card', async (request, reply) => {
     refuseForeignOrigin(request, publicUrl);
     const { token, person } = open(request);
     const question = await desk.find(token.approvalId);
     if (question === undefined) throw gone();
     const isChanged = question.approval !== null && digestStartOf(question.approval.actionDigest) !== token.digestStart;
-    return json(reply, { ...question, person: person.id, isChanged });
+    const notice = { ...question, kind: 'requested', nth: 0, messageId: '', at: '', recipient: person } as const;
+    return json(reply, { ...question, card: cardOf(notice, charactersMax), person: person.id, isChanged });
   });
   fastify.post('/a/:token/response', async (request, reply) => {
     refuseForgedRequest(request, publicUrl);
