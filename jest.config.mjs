@@ -66,6 +66,7 @@ export default {
   ],
   coverageThreshold: {
     global: { lines: 85 },
+    './libs/text/src/': { lines: 95 },
     './libs/domain/src/': { lines: 95 },
     './libs/policy/src/': { lines: 95 },
     './libs/event-store/src/': { lines: 95 },

@@ -98,13 +98,12 @@ function stateOfSources() {
   return stateOf([...inRoot.map((name) => join(root, name)), ...perFolder, ...inboxFiles()]);
 }
 
-/** The same for the inbox, and for what it knows the API by. */
+/** The same for the inbox, for what it knows the API by, and for what is bundled with it. */
 function stateOfInbox() {
   const others = [join(root, 'package-lock.json'), join(inbox, 'tsconfig.json'), join(inbox, 'package.json')];
-  return stateOf([...others, ...inboxFiles(), ...sources(join(inbox, 'src')), ...sources(contracts)]);
+  const ofOthers = ['contracts', 'text'].flatMap((name) => sources(join(root, 'libs', name, 'src')));
+  return stateOf([...others, ...inboxFiles(), ...sources(join(inbox, 'src')), ...ofOthers]);
 }
-
-const contracts = join(root, 'libs', 'contracts', 'src');
 
 function inboxFiles() {
   return [join(inbox, 'index.html'), join(inbox, 'vite.config.mjs'), ...sources(join(inbox, 'public'))];

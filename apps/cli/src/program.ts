@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
+import { printable } from '@countersign/text';
 import { type CliError, toCliError, usageError } from './cli-error.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
@@ -11,7 +12,7 @@ import type { GlobalOptions } from './invocation.js';
 import type { Runner } from './runner.js';
 import type { Terminal } from './terminal.js';
 import { columnsOf } from './terminal.js';
-import { printable, safeJson } from './text/printable.js';
+import { safeJson } from './text/printable.js';
 import { createStyle, wantsColor } from './text/style.js';
 import { paint, wrapped } from './view/line.js';
 import { problemWords } from './view/problem-words.js';

@@ -1,9 +1,9 @@
 import type { RunView, ToolCallView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
-import { printable } from '../text/printable.js';
 import { runLines } from '../view/run-lines.js';
 
 const reasonDefault = 'cancelled from the command line';

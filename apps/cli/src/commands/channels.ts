@@ -1,9 +1,9 @@
 import type { ChannelsConfig, Notice } from '@countersign/channels';
+import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
-import { printable } from '../text/printable.js';
 
 /** `countersign channels check <file>`: everything that is wrong with a channels file, at once; it connects to nothing. */
 export async function checkChannels(output: Output, file: string): Promise<ExitCode> {

@@ -1,12 +1,11 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import type { DeadLetter, DeadLetters } from '@countersign/message-bus';
+import { agoWords, printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
-import { printable } from '../text/printable.js';
-import { agoWords } from '../text/time-words.js';
 import type { Line } from '../view/line.js';
 import { wrapped } from '../view/line.js';
 import { withKafka } from './kafka.js';

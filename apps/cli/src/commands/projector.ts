@@ -3,11 +3,11 @@ import { join, resolve } from 'node:path';
 import type { EventStore } from '@countersign/event-store';
 import type { Difference, OnProgress, Progress, RebuildOptions } from '@countersign/read-model';
 import type { Log } from '@countersign/runtime';
+import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
-import { printable } from '../text/printable.js';
 
 type Environment = Output['terminal']['env'];
 

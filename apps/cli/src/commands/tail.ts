@@ -1,10 +1,10 @@
 import type { EventView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { type CliError, usageError } from '../cli-error.js';
 import { followEvents } from '../connection/event-stream.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
-import { printable } from '../text/printable.js';
 import { eventWords } from '../view/event-words.js';
 import type { Line } from '../view/line.js';
 import { wrapped } from '../view/line.js';

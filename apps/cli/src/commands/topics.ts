@@ -1,8 +1,9 @@
 import type { TopicDescription } from '@countersign/message-bus/kafka';
+import { printable } from '@countersign/text';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
-import { printable, safeJson } from '../text/printable.js';
+import { safeJson } from '../text/printable.js';
 import type { Line } from '../view/line.js';
 import { withKafka } from './kafka.js';
 

@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { codePointsOf, printable } from '../text/printable.js';
-import { ageWords, deadlineWords } from '../text/time-words.js';
+import { ageWords, deadlineWords, printable } from '@countersign/text';
+import { codePointsOf } from '../text/printable.js';
 import { cut, fit, widthOf } from '../text/width.js';
 import { approvalCard } from '../view/approval-card.js';
 import { changeLines } from '../view/argument-lines.js';
@@ -103,9 +103,7 @@ function preview(approval: ApprovalView, size: ScreenSize, rows: number): Line[]
 function row(approval: ApprovalView, isSelected: boolean, { columns, nowMs }: ScreenSize): string {
   const mark = `${isSelected ? '▸' : ' '}${approval.risk === 'high' ? '!' : ' '}`;
   const cells = [`${mark}${ageWords(approval.requestedAt, nowMs)}`, deadlineWords(approval.expiresAt, nowMs)];
-  const names = [approval.toolName, approval.agentId, approval.runId].map((name) =>
-    printable(name, { charactersMax: 200 }),
-  );
+  const names = [approval.toolName, approval.agentId, approval.runId].map((name) => printable(name, 200));
   return columnsText([...cells, ...names], columns);
 }
 
@@ -173,8 +171,6 @@ const hints = {
 function footLines(state: InboxState, { columns }: ScreenSize): Line[] {
   const sending: Line[] = state.sendingId === undefined ? [] : [{ text: 'Sending …', tone: 'cyan' }];
   const notice =
-    state.notice === undefined
-      ? []
-      : wrapped(printable(state.notice.text, { charactersMax: 600 }), columns, state.notice.tone);
+    state.notice === undefined ? [] : wrapped(printable(state.notice.text, 600), columns, state.notice.tone);
   return [...sending, ...notice.slice(0, 4), { text: hints[state.view.kind], tone: 'dim' }];
 }

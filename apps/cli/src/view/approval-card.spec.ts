@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ApprovalView, Stage } from '@countersign/contracts';
+import type { ApprovalView } from '@countersign/contracts';
 import { approvalOf, nowMs } from '../testing/fixtures.js';
 import { widthOf } from '../text/width.js';
-import { approvalCard, requirementWords, responseWords } from './approval-card.js';
+import { approvalCard, responseWords } from './approval-card.js';
 import { goneWords, responseSentWords } from './response-words.js';
 
 const cardOf = (changes: Partial<ApprovalView> = {}, columns = 80) =>
@@ -54,16 +54,6 @@ describe('the card of an approval', () => {
   it('fits a narrow terminal', () => {
     for (const line of cardOf({ arguments: { command: 'y'.repeat(300) } }, 40))
       expect(widthOf(line)).toBeLessThanOrEqual(40);
-  });
-
-  it('says who must agree', () => {
-    const { requirement } = approvalOf();
-    const stage: Stage = { mode: 'quorum', approve: 2, deny: 1, groups: null };
-    expect(requirementWords({ ...requirement, stages: [stage], fourEyes: false })).toBe('2 approvers');
-    const all: Stage = { mode: 'all-of', approve: 1, deny: 1, groups: ['ops', 'legal'] };
-    expect(requirementWords({ ...requirement, stages: [stage, all] })).toBe(
-      '2 approvers, then one of each: ops, legal; not the requester',
-    );
   });
 
   it('says who answered, when and how', () => {

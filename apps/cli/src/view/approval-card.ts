@@ -1,6 +1,7 @@
-import type { ApprovalView, ResponseView, Requirement } from '@countersign/contracts';
-import { printable, printableLines } from '../text/printable.js';
-import { agoWords, deadlineWords, timeWords } from '../text/time-words.js';
+import type { ApprovalView, ResponseView } from '@countersign/contracts';
+import { agoWords, deadlineWords, decidedWords, moreCharacters, printable, requirementWords } from '@countersign/text';
+import { printableLines } from '../text/printable.js';
+import { timeWords } from '../text/time-words.js';
 import { fit } from '../text/width.js';
 import { argumentLines } from './argument-lines.js';
 import type { Line } from './line.js';
@@ -66,31 +67,10 @@ function deadline({ state, expiresAt, resolvedAt }: ApprovalView, nowMs: number)
   return `deadline ${left === 'over' ? 'over' : `in ${left}`} (${timeWords(expiresAt)})`;
 }
 
-/** Who must agree, in words: `2 of ops, then 1 of security; not the requester`. */
-export function requirementWords(requirement: Requirement): string {
-  const stages = requirement.stages.map((stage) => {
-    const groups = stage.groups?.map((group) => printable(group)) ?? [];
-    if (stage.mode === 'all-of') return `one of each: ${groups.join(', ')}`;
-    const people = stage.approve === 1 ? '1 approver' : `${String(stage.approve)} approvers`;
-    return groups.length === 0 ? people : `${people} of ${groups.join(' or ')}`;
-  });
-  return stages.join(', then ') + (requirement.fourEyes ? '; not the requester' : '');
-}
-
-const said = {
-  approve: 'approved',
-  edit: 'approved with edited arguments',
-  deny: 'denied',
-  answer: 'answered in its place',
-} as const;
-
 /** One person's response in words: `bob approved 3 s ago via slack: "seen with ops"`. */
 export function responseWords(response: ResponseView, nowMs: number): string {
-  const who = `${printable(response.respondedBy)} ${said[response.decision.type]}`;
-  const why =
-    response.reason === null || response.reason === ''
-      ? ''
-      : `: "${printable(response.reason, { charactersMax: 200 })}"`;
+  const who = `${printable(response.respondedBy)} ${decidedWords[response.decision.type]}`;
+  const why = response.reason === null || response.reason === '' ? '' : `: "${printable(response.reason, 200)}"`;
   return `${who} ${agoWords(response.respondedAt, nowMs)} via ${printable(response.via)}${why}`;
 }
 
@@ -111,7 +91,7 @@ function ownWords(approval: ApprovalView, columns: number): Line[] {
 function quoted(label: string, text: string, columns: number): Line[] {
   const capped = text.slice(0, ownWordsMax).split('\n').slice(0, ownLinesMax).join('\n');
   const left = text.length - capped.length;
-  const note = left > 0 ? [`…⟦${left.toLocaleString('en-US')} more characters⟧`] : [];
+  const note = left > 0 ? [moreCharacters(left)] : [];
   const lines = [...printableLines(capped), ...note];
   return lines.flatMap((line, index) => wrapped(`${fit(index === 0 ? label : '', 12)}│ ${line}`, columns, 'dim', 14));
 }

@@ -1,6 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { printable } from '../text/printable.js';
-import { ageWords, agoWords, deadlineWords } from '../text/time-words.js';
+import { ageWords, agoWords, deadlineWords, printable } from '@countersign/text';
 import { cut } from '../text/width.js';
 import type { CardOptions } from './approval-card.js';
 import type { Line } from './line.js';
@@ -26,5 +25,5 @@ function whenWords({ state, requestedAt, expiresAt, resolvedAt }: ApprovalView, 
 
 /** A JSON value on one line, cut visibly. */
 export function compactJson(value: unknown, charactersMax: number): string {
-  return printable(JSON.stringify(value ?? null), { charactersMax });
+  return printable(JSON.stringify(value ?? null), charactersMax);
 }

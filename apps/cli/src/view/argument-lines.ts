@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import type { DiffLine } from '../text/line-diff.js';
-import { lineDiff } from '../text/line-diff.js';
+import type { DiffLine } from '@countersign/text';
+import { lineDiff } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
 import { jsonLines } from './json-lines.js';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
-import type { TextBlock } from './text-blocks.js';
-import { textBlocksOf, textChangesOf } from './text-blocks.js';
+import type { ShownBlock } from './text-blocks.js';
+import { shownBlocksOf, textChangesOf } from './text-blocks.js';
 
 /**
  * The arguments of a call as an approver reads them: the JSON, and below it every text of several lines as lines. All of
@@ -15,7 +15,7 @@ import { textBlocksOf, textChangesOf } from './text-blocks.js';
 export function argumentLines(args: JsonObject, columns: number): readonly Line[] {
   const before = drawn.get(args);
   if (before?.columns === columns) return before.lines;
-  const { blocks, standIns } = textBlocksOf(args);
+  const { blocks, standIns } = shownBlocksOf(args);
   const json = jsonLines(args, columns, (pointer) => standIns.get(pointer));
   const lines = [...json.map((text) => ({ text })), ...blockLines(blocks, columns)];
   drawn.set(args, { columns, lines });
@@ -36,7 +36,7 @@ export function changeLines(before: JsonValue, after: JsonValue, columns: number
   return [...json, ...blockLines(blocks, columns)];
 }
 
-function blockLines(blocks: readonly TextBlock[], columns: number): Line[] {
+function blockLines(blocks: readonly ShownBlock[], columns: number): Line[] {
   return blocks.flatMap(({ title, lines, kind }): Line[] => [
     { text: '' },
     ...wrapped(title, columns, 'bold'),

@@ -1,6 +1,7 @@
 import type { EventView, ToolCallView } from '@countersign/contracts';
-import { printable, printableLines } from '../text/printable.js';
-import { durationWords, timeWords } from '../text/time-words.js';
+import { durationWords, printable } from '@countersign/text';
+import { printableLines } from '../text/printable.js';
+import { timeWords } from '../text/time-words.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalCard, fact } from './approval-card.js';
 import { argumentLines, changeLines } from './argument-lines.js';
@@ -33,7 +34,7 @@ function heading(text: string): Line[] {
 
 function headLines(call: ToolCallView, columns: number): Line[] {
   const { verdict } = call;
-  const why = verdict.why.length === 0 ? '' : ` (${printable(verdict.why.join('; '), { charactersMax: 500 })})`;
+  const why = verdict.why.length === 0 ? '' : ` (${printable(verdict.why.join('; '), 500)})`;
   const facts: [string, string][] = [
     ['call', printable(call.callId)],
     ['agent', printable(call.agentId)],

@@ -1,5 +1,5 @@
 import type { JsonValue } from '@countersign/contracts';
-import { printable } from '../text/printable.js';
+import { membersOf, printable } from '@countersign/text';
 import { wrap } from '../text/width.js';
 
 /** What is printed in place of the value at a JSON pointer, or undefined for the value itself. */
@@ -43,22 +43,4 @@ function write(out: Output, value: JsonValue, place: Place): void {
     write(out, member.value, { pointer: member.pointer, depth: depth + 1, before: key, after: comma });
   });
   put(`${isList ? ']' : '}'}${after}`);
-}
-
-/** A child of a list or an object. */
-export interface Member {
-  readonly name: string;
-  /** Its JSON pointer (RFC 6901), which no other value of the document has, whatever the names are. */
-  readonly pointer: string;
-  readonly value: JsonValue;
-}
-
-/** The children of a list or object; none for any other value. */
-export function membersOf(value: JsonValue, pointer: string): Member[] {
-  if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value as Readonly<Record<string, JsonValue>>).map(([name, child]) => ({
-    name,
-    pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-    value: child,
-  }));
 }

@@ -1,18 +1,10 @@
 import type { ApprovalView, DecisionType } from '@countersign/contracts';
-import { printable } from '../text/printable.js';
-import { agoWords } from '../text/time-words.js';
-
-const done = {
-  approve: 'Approved',
-  edit: 'Approved with your arguments',
-  deny: 'Denied',
-  answer: 'Answered in its place',
-} as const;
+import { agoWords, doneWords, printable } from '@countersign/text';
 
 /** What came of a response that was recorded: `Approved: delete_file.`, or who is still waited for. */
 export function responseSentWords(type: DecisionType, approval: ApprovalView): string {
   const tool = printable(approval.toolName);
-  if (approval.state !== 'pending') return `${done[type]}: ${tool}. The approval is ${printable(approval.state)}.`;
+  if (approval.state !== 'pending') return `${doneWords[type]}: ${tool}. The approval is ${printable(approval.state)}.`;
   const votes = approval.responses.length;
   return `Your answer to ${tool} is recorded (${String(votes)} so far); more people must answer before it is decided.`;
 }

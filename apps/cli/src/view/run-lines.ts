@@ -1,5 +1,5 @@
 import type { RunView } from '@countersign/contracts';
-import { printable } from '../text/printable.js';
+import { printable } from '@countersign/text';
 import { cut, fit } from '../text/width.js';
 import type { CardOptions } from './approval-card.js';
 import { approvalSummary, compactJson } from './approval-summary.js';

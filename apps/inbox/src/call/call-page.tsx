@@ -1,6 +1,7 @@
 import { useEffect } from 'react';
 import type { ReactNode } from 'react';
 import type { EventView, ToolCallView } from '@countersign/contracts';
+import { durationWords } from '@countersign/text';
 import { callEventTypes, readCallEvents } from '../api/call-events.js';
 import { readCall } from '../api/countersign.js';
 import { followEvents } from '../api/event-stream.js';
@@ -10,7 +11,7 @@ import { useLoaded } from '../live/use-loaded.js';
 import { hrefs } from '../routes.js';
 import { eventWords } from '../text/event-words.js';
 import { glanceOf } from '../text/json-tree.js';
-import { durationWords, timeWords } from '../text/time-words.js';
+import { timeWords } from '../text/time-words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';

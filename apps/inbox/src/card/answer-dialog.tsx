@@ -1,7 +1,7 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonValue } from '@countersign/contracts';
-import { printable } from '../text/marks.js';
+import { printable } from '@countersign/text';
 import { Dialog } from '../ui/dialog.js';
 
 /** A result given in place of running the tool. */

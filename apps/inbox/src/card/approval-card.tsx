@@ -1,9 +1,10 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
+import { requirementWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
 import { hrefs } from '../routes.js';
-import { requirementWords, responseWords } from '../text/words.js';
+import { responseWords } from '../text/words.js';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';

@@ -1,7 +1,7 @@
 import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonValue } from '@countersign/contracts';
-import { lineDiff } from '../text/line-diff.js';
+import { lineDiff } from '@countersign/text';
 import { DiffLines } from './diff-lines.js';
 
 /** The change from one JSON value to another, line by line. */

@@ -1,8 +1,8 @@
 import { memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { membersOf } from '../text/json-tree.js';
-import type { Member } from '../text/json-tree.js';
+import type { Member } from '@countersign/text';
+import { membersOf } from '@countersign/text';
 import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';

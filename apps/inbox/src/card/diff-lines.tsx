@@ -1,6 +1,6 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { DiffLine } from '../text/line-diff.js';
+import type { DiffLine } from '@countersign/text';
 import { Marked } from '../ui/marked.js';
 
 const signs = { '+': 'added', '-': 'removed', ' ': undefined, '@': undefined } as const;

@@ -1,9 +1,9 @@
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { readToolSchema } from '../api/call-events.js';
 import { useLoaded } from '../live/use-loaded.js';
-import { printable } from '../text/marks.js';
 import { Dialog } from '../ui/dialog.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { JsonEditor } from './json-editor.js';

@@ -6,7 +6,7 @@ import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } fr
 import { linter } from '@codemirror/lint';
 import { EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { markOf } from '../text/marks.js';
+import { markOf } from '@countersign/text';
 
 /** What the editor's own class is for: colours that follow the page's, dark or light. */
 const look = EditorView.theme({

@@ -1,7 +1,8 @@
 import { Validator } from '@cfworker/json-schema';
 import type { Schema } from '@cfworker/json-schema';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { isObject, membersOf } from '../text/json-tree.js';
+import { membersOf } from '@countersign/text';
+import { isObject } from '../text/json-tree.js';
 
 /** A text as the object that it writes, or why it writes none. */
 export type Parsed =

@@ -1,11 +1,11 @@
 import { useDeferredValue, useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
+import { durationWords } from '@countersign/text';
 import { filtered, noFilters } from '../pending/filters.js';
 import { hrefs } from '../routes.js';
 import { summaryOf } from '../text/json-tree.js';
 import { channelWords } from '../text/words.js';
-import { durationWords } from '../text/time-words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';

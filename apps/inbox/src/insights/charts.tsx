@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import { printable } from '../text/marks.js';
+import { printable } from '@countersign/text';
 import { outcomes } from './statistics.js';
 import type { Outcome, Tally } from './statistics.js';
 

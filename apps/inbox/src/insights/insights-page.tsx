@@ -1,8 +1,7 @@
 import { useMemo } from 'react';
 import type { ReactNode } from 'react';
+import { durationWords, printable } from '@countersign/text';
 import { useDecided } from '../history/use-decided.js';
-import { printable } from '../text/marks.js';
-import { durationWords } from '../text/time-words.js';
 import { Bars, Columns, Histogram, Legend } from './charts.js';
 import { byApprover, byTool, decisionTimes, outcomes, volume } from './statistics.js';
 import type { Tally } from './statistics.js';

@@ -1,12 +1,12 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { respondInBulk } from '../api/countersign.js';
 import type { BulkResult } from '../api/countersign.js';
 import { problemOf } from '../api/problem.js';
 import { usePendingStore } from '../live/use-pending.js';
 import { glanceOf } from '../text/json-tree.js';
-import { printable } from '../text/marks.js';
 import { problemWords } from '../text/words.js';
 import { Dialog } from '../ui/dialog.js';
 import { Marked } from '../ui/marked.js';

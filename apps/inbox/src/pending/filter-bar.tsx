@@ -1,8 +1,8 @@
 import { useMemo, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
 import { useShortcuts } from '../live/use-shortcuts.js';
-import { printable } from '../text/marks.js';
 import { choicesOf, isFiltering, noFilters } from './filters.js';
 import type { Filters } from './filters.js';
 

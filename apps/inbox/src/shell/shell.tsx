@@ -1,11 +1,11 @@
 import { useEffect, useState } from 'react';
 import type { ReactNode } from 'react';
+import { printable } from '@countersign/text';
 import { signOut } from '../api/countersign.js';
 import { useAccount } from '../live/use-account.js';
 import { usePending } from '../live/use-pending.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
 import { hrefs, routeOf, usePath } from '../routes.js';
-import { printable } from '../text/marks.js';
 import { Link } from '../ui/link.js';
 import { HelpDialog } from './help-dialog.js';
 import { Icon } from './icons.js';

@@ -1,6 +1,7 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
-import { segmentsOf } from '../text/marks.js';
+import { segmentsOf } from '@countersign/text';
+import { markWords } from '../text/mark-words.js';
 
 /** A foreign text on the page: as text alone, every character seen. */
 export const Marked = memo(function Marked({
@@ -10,11 +11,11 @@ export const Marked = memo(function Marked({
   text: string;
   keepsLines?: boolean;
 }): ReactNode {
-  return segmentsOf(text, { keepsLines }).map((segment, index) =>
+  return segmentsOf(text, keepsLines ? { partedBy: '\n\t' } : {}).map((segment, index) =>
     segment.kind === 'text' ? (
       segment.text
     ) : (
-      <mark key={index} className="mark" title={segment.why}>
+      <mark key={index} className="mark" title={markWords(segment.reason, segment.character)}>
         {segment.text}
       </mark>
     ),

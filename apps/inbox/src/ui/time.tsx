@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
+import { ageWords, agoWords, deadlineWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
-import { ageWords, agoWords, deadlineWords, timeWords } from '../text/time-words.js';
+import { timeWords } from '../text/time-words.js';
 
 /** How long ago something was, counting on. */
 export function Ago({ time }: { time: string }): ReactNode {

@@ -86,7 +86,8 @@ function stringText(text: string, seen: Seen): string {
   return `${head} …⟦${left} characters not shown, ${hashOf(text)}⟧… ${tail}`;
 }
 
-const lineEscapes: Readonly<Record<string, string>> = {
+/** No mark of ours has one of these in it. */
+const escapes: Readonly<Record<string, string>> = {
   '\n': '\\n',
   '\t': '\\t',
   '\r': '\\r',
@@ -95,13 +96,8 @@ const lineEscapes: Readonly<Record<string, string>> = {
 };
 
 function quoted(text: string, seen: Seen): string {
-  const parts = text.split(/([\n\t\r"\\])/u).map((part) => {
-    const escape = lineEscapes[part];
-    if (escape !== undefined) return escape;
-    const { text: shown, posing, hidden } = look(part);
-    seen.posing += posing;
-    seen.hidden += hidden;
-    return shown;
-  });
-  return `"${parts.join('')}"`;
+  const { text: shown, posing, hidden } = look(text, { partedBy: Object.keys(escapes).join('') });
+  seen.posing += posing;
+  seen.hidden += hidden;
+  return `"${shown.replaceAll(/[\n\t\r"\\]/g, (character) => escapes[character] ?? character)}"`;
 }

@@ -1,7 +1,8 @@
-import type { ApprovalView, Requirement, ResponseView } from '@countersign/contracts';
+import type { ApprovalView, ResponseView } from '@countersign/contracts';
+import { decidedWords, moreCharacters, printable, requirementWords } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
-import { countOf, look, visible } from './visible.js';
+import { countOf, look } from './visible.js';
 
 /**
  * A message as people read it, in plain text in which every character is seen; each channel escapes it for its own
@@ -30,7 +31,7 @@ const wordsMax = 700;
 export function cardOf(notice: Notice, charactersMax: number): Card {
   const { call, approval, kind } = notice;
   const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax);
-  const names = [call.toolName, call.agentId, call.runId].map(look);
+  const names = [call.toolName, call.agentId, call.runId].map((name) => look(name));
   const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
   const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);
   const isOpen = approval?.state === 'pending' && (kind === 'requested' || kind === 'reminder');
@@ -50,7 +51,7 @@ export function cardOf(notice: Notice, charactersMax: number): Card {
 }
 
 function headlineOf({ call, approval, kind, nth }: Notice): string {
-  const tool = visible(call.toolName, nameMax);
+  const tool = printable(call.toolName, nameMax);
   if (kind === 'requested' || kind === 'reminder') {
     const again = kind === 'reminder' ? ` (reminder ${String(nth)})` : '';
     return approval?.state === 'pending' ? `May ${tool} run?${again}` : `${tool}: ${approval?.state ?? call.state}`;
@@ -67,28 +68,21 @@ function statusOf({ call, approval }: Notice): string[] {
   return [...responses, ...ended, ...outcome];
 }
 
-const said = {
-  approve: 'approved',
-  edit: 'approved with edited arguments',
-  deny: 'denied',
-  answer: 'answered in its place',
-} as const;
-
 /** One person's response: `bob approved via ops-slack: "seen with ops"`. */
 export function responseWords({ respondedBy, decision, reason, via }: ResponseView): string {
-  const why = reason === null || reason === '' ? '' : `: "${visible(reason, 200)}"`;
-  return `${visible(respondedBy, nameMax)} ${said[decision.type]} via ${visible(via, nameMax)}${why}`;
+  const why = reason === null || reason === '' ? '' : `: "${printable(reason, 200)}"`;
+  return `${printable(respondedBy, nameMax)} ${decidedWords[decision.type]} via ${printable(via, nameMax)}${why}`;
 }
 
 function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
   const risk = approval?.risk ?? null;
   return [
-    ['Tool', visible(call.toolName, nameMax)],
-    ['Agent', visible(call.agentId, nameMax)],
-    ['Run', visible(call.runId, nameMax)],
-    ['Rule', visible(call.verdict.ruleId, nameMax)],
+    ['Tool', printable(call.toolName, nameMax)],
+    ['Agent', printable(call.agentId, nameMax)],
+    ['Run', printable(call.runId, nameMax)],
+    ['Rule', printable(call.verdict.ruleId, nameMax)],
     ...(risk === null ? [] : [['Risk', risk] as const]),
-    ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement)] as const]),
+    ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement, nameMax)] as const]),
     ...untilFact(approval),
     ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
   ];
@@ -104,16 +98,6 @@ export function timeWords(time: string): string {
   return `${time.slice(0, 10)} ${time.slice(11, 19)} UTC`;
 }
 
-function requirementWords({ stages, fourEyes }: Requirement): string {
-  const words = stages.map(({ mode, approve, groups }) => {
-    const names = groups?.map((group) => visible(group, nameMax)) ?? [];
-    if (mode === 'all-of') return `one of each: ${names.join(', ')}`;
-    const people = approve === 1 ? '1 approver' : `${String(approve)} approvers`;
-    return names.length === 0 ? people : `${people} of ${names.join(' or ')}`;
-  });
-  return words.join(', then ') + (fourEyes ? '; not the requester' : '');
-}
-
 function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
   const texts = [
     ['Reason', approval?.reason ?? ''],
@@ -122,12 +106,10 @@ function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
   return texts.flatMap(([label, text]) => {
     if (text === '') return [];
     // Each line stands behind a bar, so that no line of theirs passes for one of ours.
-    const lines = text
-      .slice(0, wordsMax)
-      .split(/\r\n|\n/)
-      .map((line) => `│ ${look(line).text}`);
+    const { text: shown } = look(text.slice(0, wordsMax).replaceAll('\r\n', '\n'), { partedBy: '\n' });
+    const lines = shown.split('\n').map((line) => `│ ${line}`);
     const left = text.length - wordsMax;
-    if (left > 0) lines.push(`│ …⟦${countOf(left)} more characters⟧`);
+    if (left > 0) lines.push(`│ ${moreCharacters(left)}`);
     return [[label, lines.join('\n')] as const];
   });
 }

@@ -1,0 +1,13 @@
+import type { MarkReason } from '@countersign/text';
+
+/** Why a character of a foreign text is marked, for whoever points at the mark. */
+export function markWords(reason: MarkReason, character: string): string {
+  switch (reason) {
+    case 'posing':
+      return `This is “${character}”, which only looks like a Latin letter`;
+    case 'clinging':
+      return 'A combining character that would paint over other text';
+    case 'unseen':
+      return 'A character that would be invisible or change how the text reads';
+  }
+}

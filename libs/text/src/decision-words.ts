@@ -1,0 +1,15 @@
+/** What a person did, by the type of the decision: `bob approved …`. */
+export const decidedWords = {
+  approve: 'approved',
+  edit: 'approved with edited arguments',
+  deny: 'denied',
+  answer: 'answered in its place',
+} as const;
+
+/** What came of one's own decision, by its type: `Approved: …`. */
+export const doneWords = {
+  approve: 'Approved',
+  edit: 'Approved with your arguments',
+  deny: 'Denied',
+  answer: 'Answered in its place',
+} as const;

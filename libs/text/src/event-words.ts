@@ -1,0 +1,56 @@
+/** Reads one member of an event's data as printable text, empty when it is not there. */
+export type ReadMember = (...path: string[]) => string;
+
+/** What an event says, from its data. */
+export type SayEvent = (read: ReadMember, data: unknown) => string;
+
+/** Words by the type of the event. */
+export type EventWords = Readonly<Record<string, SayEvent>>;
+
+/** An event as it is told; a newer server may have left out any member of its data, or made it something else. */
+export interface ToldEvent {
+  readonly type: string;
+  readonly data: unknown;
+}
+
+const common: EventWords = {
+  ToolCallAllowed: (read) => `allowed by rule ${read('verdict', 'ruleId')}`,
+  ToolCallBlocked: (read) => withWhy(`blocked by rule ${read('verdict', 'ruleId')}`, read('reason')),
+  ApprovalDescribed: (read) => withWhy(`${read('describedBy')} adds`, read('reason') || read('description')),
+  ResponseWithdrawn: (read) => `${read('withdrawnBy')} took the answer back`,
+  ApprovalExpired: () => 'nobody answered in time: counts as no',
+  ApprovalEscalated: (read) => `escalated to ${read('to')} (level ${read('level')})`,
+  ApproversReminded: (read) => `approvers reminded (${read('nth')}.)`,
+  ApprovalLapsed: () => 'approved, but not executed in time: may no longer run',
+  ToolCallCancelled: (read) => withWhy(`cancelled by ${read('cancelledBy')}`, read('reason')),
+  ExecutionClaimed: (read) => `${read('resolverId')} executes it (attempt ${read('attempt')})`,
+  ExecutionClaimRenewed: (read) => `attempt ${read('attempt')} goes on`,
+  ExecutionLapsed: (read) => `attempt ${read('attempt')} reported nothing: may be tried again`,
+  ExecutionOutcomeUnknown: (read) => withWhy('nobody knows whether it ran; a person reconciles', read('reason')),
+  ExecutionReconciled: (read) => withWhy(`${read('reconciledBy')} says: ${read('status')}`, read('note')),
+};
+
+/**
+ * What an event says, in words: `own` ones first, then those that are the same everywhere; undefined for an event of a
+ * newer server. `show` makes any value of its data printable.
+ */
+export function eventWordsOf(event: ToldEvent, own: EventWords, show: (value: unknown) => string): string | undefined {
+  const words = { ...common, ...own };
+  const say = Object.hasOwn(words, event.type) ? words[event.type] : undefined;
+  const read: ReadMember = (...path) => {
+    const value = path.reduce<unknown>(memberOf, event.data);
+    return value === undefined || value === null ? '' : show(value);
+  };
+  return say?.(read, event.data);
+}
+
+/** The member that a value has under a name, if it has members at all. */
+export function memberOf(value: unknown, name: string): unknown {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  return (value as Readonly<Record<string, unknown>>)[name];
+}
+
+/** Words, and why, where somebody said so. */
+export function withWhy(words: string, why: string): string {
+  return why === '' ? words : `${words}: ${why}`;
+}

@@ -1,0 +1,14 @@
+export { decidedWords, doneWords } from './decision-words.js';
+export { eventWordsOf, memberOf, withWhy } from './event-words.js';
+export type { EventWords, ReadMember } from './event-words.js';
+export { membersOf } from './json-members.js';
+export type { Member } from './json-members.js';
+export { lineDiff } from './line-diff.js';
+export type { DiffLine } from './line-diff.js';
+export { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
+export type { MarkReason, Segment, SegmentOptions } from './marks.js';
+export { refusalWords } from './refusal-words.js';
+export { requirementWords } from './requirement-words.js';
+export { isLong, textBlocksOf } from './text-blocks.js';
+export type { TextBlock } from './text-blocks.js';
+export { ageWords, agoWords, deadlineWords, durationWords } from './time-words.js';

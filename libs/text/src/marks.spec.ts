@@ -1,0 +1,103 @@
+import { describe, expect, it } from '@jest/globals';
+import fc from 'fast-check';
+import { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
+import { honestTexts, hostileTexts } from './testing/hostile-texts.js';
+
+const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
+/** All of Unicode, and much of what poses, parts and combines. */
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary' }),
+  fc.string({ unit: fc.constantFrom(...Array.from('aezE/ \n\t"⟦⟧аеожЖοωԱո\u0301\u0338\u202e\ufe0f\u00a0\ud83d')) }),
+);
+
+describe('a foreign text', () => {
+  it.each(hostileTexts)('shows $name', ({ text, shown }) => {
+    expect(printable(text)).toBe(shown);
+  });
+
+  it.each(honestTexts)('is left alone when it is honest: %s', (text) => {
+    expect(printable(text)).toBe(text);
+  });
+
+  it('is cut visibly, and says how much is missing', () => {
+    expect(printable('x'.repeat(2000), 5)).toBe('xxxxx…⟦1,995 more characters⟧');
+    expect(printable('xxxxx', 5)).toBe('xxxxx');
+    expect(printable('👍👍👍', 3)).toBe('👍👍👍');
+    expect(printable('👍👍👍', 2)).toBe(`👍👍${moreCharacters(1)}`);
+  });
+
+  it('lets nothing unseen through, whatever comes', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        expect(unseen.test(printable(text).replaceAll(' ', ''))).toBe(false);
+        expect(unseen.test(replaceUnseen(text, markOf).replaceAll(' ', ''))).toBe(false);
+      }),
+    );
+  });
+
+  it('looks different from every different text', () => {
+    fc.assert(
+      fc.property(anyText, anyText, (one, other) => {
+        expect(printable(one) === printable(other)).toBe(one === other);
+      }),
+    );
+  });
+});
+
+describe('segments', () => {
+  it('hold the whole text, each mark for one character and with its reason', () => {
+    expect(segmentsOf('a\u202eb\u0435\u0301c')).toEqual([
+      { kind: 'text', text: 'a' },
+      { kind: 'mark', text: '⟦U+202E⟧', character: '\u202e', reason: 'unseen' },
+      { kind: 'text', text: 'b' },
+      { kind: 'mark', text: '⟦U+0435⟧', character: '\u0435', reason: 'posing' },
+      { kind: 'mark', text: '⟦U+0301⟧', character: '\u0301', reason: 'clinging' },
+      { kind: 'text', text: 'c' },
+    ]);
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const characters = segmentsOf(text).map((one) => (one.kind === 'mark' ? one.character : one.text));
+        expect(characters.join('')).toBe(text);
+      }),
+    );
+  });
+
+  it('leave the characters that part a text as they are, and no others', () => {
+    expect(textOf(segmentsOf('a\n\tb\r', { partedBy: '\n\t' }))).toBe('a\n\tb⟦U+000D⟧');
+  });
+
+  it('let no combining character cling to what parts the text', () => {
+    expect(textOf(segmentsOf('a\n\u0338b', { partedBy: '\n' }))).toBe('a\n⟦U+0338⟧b');
+  });
+
+  it('judge each part by itself: an honest line is no cover for the next one', () => {
+    const text = 'Привет, мир\nhttps://\u0430\u0440\u0440.com';
+    expect(textOf(segmentsOf(text, { partedBy: '\n' }))).toContain('//⟦U+0430⟧⟦U+0440⟧⟦U+0440⟧.com');
+  });
+
+  it('judge each part in the whole: a line of its own is no cover either', () => {
+    expect(textOf(segmentsOf('log in at\n\u0440\u0430\u0443', { partedBy: '\n' }))).toBe(
+      'log in at\n⟦U+0440⟧⟦U+0430⟧⟦U+0443⟧',
+    );
+  });
+
+  it('mark in a parted text all that they mark in it as one, and in each part alone', () => {
+    fc.assert(
+      fc.property(anyText, (text) => {
+        const marksOf = (one: string, partedBy = ''): number =>
+          segmentsOf(one, { partedBy }).filter(({ kind }) => kind === 'mark').length;
+        const parted = marksOf(text, '\n\t');
+        const parts = text.split(/[\n\t]/).reduce((sum, part) => sum + marksOf(part), 0);
+        const whole = marksOf(text) - Array.from(text).filter((character) => '\n\t'.includes(character)).length;
+        expect(parted).toBeGreaterThanOrEqual(Math.max(parts, whole));
+      }),
+    );
+  });
+
+  it('take their time in proportion to the text', () => {
+    const startedAt = performance.now();
+    expect(segmentsOf('\u0435'.repeat(200_000) + 'ж').length).toBe(1);
+    expect(segmentsOf(`a${'\u0435'.repeat(200_000)}ж`).length).toBe(200_002);
+    expect(performance.now() - startedAt).toBeLessThan(5000);
+  });
+});

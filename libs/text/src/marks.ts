@@ -1,0 +1,113 @@
+import { posingLetters } from './posing.js';
+
+/**
+ * What a reader would not see as a letter: control characters and escape sequences, bidi and other format characters,
+ * zero-width and ignorable ones, odd spaces, private-use and unassigned code points, lone surrogates.
+ */
+const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
+const unseenAnywhere = new RegExp(unseen.source, 'gu');
+/** What our marks begin with: in a foreign text it is marked itself, so that no text passes for a mark of ours. */
+const ours = '⟦';
+const combining = /\p{M}/u;
+const combiningRunMax = 3;
+
+/**
+ * Why a character is marked: nobody would see it or it would change how the text reads (`unseen`), it would paint over
+ * other text (`clinging`), or it only looks like a Latin letter (`posing`).
+ */
+export type MarkReason = 'unseen' | 'clinging' | 'posing';
+
+/** A piece of a foreign text: as it is, or the mark that stands for one of its characters. */
+export type Segment =
+  | { readonly kind: 'text'; readonly text: string }
+  | { readonly kind: 'mark'; readonly text: string; readonly character: string; readonly reason: MarkReason };
+
+/** How a text is cut into segments. */
+export interface SegmentOptions {
+  /**
+   * Characters that part the text, such as line ends: they stay as they are for the caller to show, and what stands
+   * between two of them is judged by itself as well as in the whole.
+   */
+  readonly partedBy?: string;
+}
+
+/**
+ * The one way of a foreign text to people, whatever shows it: what would be obeyed, hidden or reordered becomes a mark such
+ * as `⟦U+202E⟧`, and so does a letter that poses as a Latin one. No two texts have the same segments.
+ *
+ * @example
+ * segmentsOf('ok\u001b[2J').map(({ text }) => text); // ['ok', '⟦U+001B⟧', '[2J']
+ */
+export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {}): readonly Segment[] {
+  const segments: Segment[] = [];
+  const characters = Array.from(text);
+  const posing = posingLetters(characters, partedBy);
+  let plain = '';
+  let combined = 0;
+  // What a combining character combines with; without it, it would cling to our own text or to a mark.
+  let hasBase = false;
+  const flush = (): void => {
+    if (plain !== '') segments.push({ kind: 'text', text: plain });
+    plain = '';
+  };
+  characters.forEach((character, index) => {
+    const isParting = partedBy.includes(character);
+    combined = combining.test(character) ? combined + 1 : 0;
+    // Stacked without limit, they paint over the lines above.
+    const clings = combined > combiningRunMax || (combined > 0 && !hasBase);
+    const reason = isParting ? undefined : reasonOf(character, clings, posing.has(index));
+    hasBase = !isParting && reason === undefined;
+    if (reason === undefined) {
+      plain += character;
+      return;
+    }
+    flush();
+    segments.push({ kind: 'mark', text: markOf(character), character, reason });
+  });
+  flush();
+  return segments;
+}
+
+function reasonOf(character: string, clings: boolean, poses: boolean): MarkReason | undefined {
+  if (poses) return 'posing';
+  if (clings) return 'clinging';
+  return character === ours || unseen.test(character) ? 'unseen' : undefined;
+}
+
+/** The visible mark of a character that is not shown as itself: `⟦U+202E⟧`. */
+export function markOf(character: string): string {
+  const codePoint = character.codePointAt(0) ?? 0;
+  return `${ours}U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}⟧`;
+}
+
+/** Segments as one text, for where only plain text goes. */
+export function textOf(segments: readonly Segment[]): string {
+  return segments.map(({ text }) => text).join('');
+}
+
+/**
+ * A foreign text as a single line in which every character is seen, at most `charactersMax` of them; what is left out is
+ * counted in a visible note.
+ *
+ * @example
+ * printable('/tmp/\u202etxt.exe'); // '/tmp/⟦U+202E⟧txt.exe'
+ */
+export function printable(text: string, charactersMax = Number.POSITIVE_INFINITY): string {
+  if (text.length <= charactersMax) return textOf(segmentsOf(text));
+  const characters = Array.from(text);
+  const left = characters.length - charactersMax;
+  return `${textOf(segmentsOf(characters.slice(0, charactersMax).join('')))}${left > 0 ? moreCharacters(left) : ''}`;
+}
+
+/** The note of what was left out: `…⟦1,995 more characters⟧`. */
+export function moreCharacters(count: number): string {
+  return `…${ours}${count.toLocaleString('en-US')} more characters⟧`;
+}
+
+/**
+ * Replaces every single character that nobody would see, for texts that hold marks of ours already, or that a program reads.
+ * It judges no letters: foreign texts go through `segmentsOf` first.
+ */
+export function replaceUnseen(text: string, replacement: (character: string) => string): string {
+  return text.replaceAll(unseenAnywhere, replacement);
+}

@@ -1,0 +1,53 @@
+/** Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts: the usual ones, not all. */
+const twins = new Set('аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ');
+const latin = /\p{Script=Latin}/u;
+const otherAlphabet = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
+const inWord = /[\p{L}\p{M}\p{N}]/u;
+
+/** Characters that stand together, and where in the text. */
+interface Run {
+  readonly start: number;
+  readonly characters: readonly string[];
+}
+
+/**
+ * Where letters pose as Latin ones. The attack: `/еtc/hosts` with a Cyrillic е, or a whole host name in letters that look
+ * Latin. A look-alike poses inside a word with Latin letters, and anywhere in a text whose only foreign letters are
+ * look-alikes. In an honest Russian or Greek text nothing is marked. What stands between two characters of `partedBy` is
+ * judged by itself too: an honest line is no cover for the next one.
+ */
+export function posingLetters(characters: readonly string[], partedBy: string): ReadonlySet<number> {
+  const whole = { start: 0, characters };
+  const parts = partedBy === '' ? [] : runsOf(whole, (character) => partedBy.includes(character));
+  return new Set([whole, ...parts].flatMap(posingIn));
+}
+
+function posingIn(run: Run): number[] {
+  if (!run.characters.some(isTwin) || !hasLatin(run)) return [];
+  const isHonest = run.characters.some((character) => otherAlphabet.test(character) && !isTwin(character));
+  const judged = isHonest ? runsOf(run, (character) => !inWord.test(character)).filter(hasLatin) : [run];
+  return judged.flatMap(({ start, characters }) =>
+    characters.flatMap((character, index) => (isTwin(character) ? [start + index] : [])),
+  );
+}
+
+function isTwin(character: string): boolean {
+  return twins.has(character);
+}
+
+function hasLatin({ characters }: Run): boolean {
+  return characters.some((character) => latin.test(character));
+}
+
+/** The runs between the characters that part them. */
+function runsOf({ start, characters }: Run, isParting: (character: string) => boolean): Run[] {
+  const runs: Run[] = [];
+  let from = 0;
+  for (let index = 0; index <= characters.length; index += 1) {
+    const character = characters[index];
+    if (character !== undefined && !isParting(character)) continue;
+    if (index > from) runs.push({ start: start + from, characters: characters.slice(from, index) });
+    from = index + 1;
+  }
+  return runs;
+}

@@ -1,0 +1,62 @@
+import { printable } from './marks.js';
+import { agoWords } from './time-words.js';
+
+/** Why the server refused (RFC 9457): every member but these two may be missing or something else. */
+export interface Refusal {
+  readonly code: string;
+  readonly detail: string;
+  readonly [member: string]: unknown;
+}
+
+/** What differs from one place to the other where a refusal is told. */
+export interface RefusalWording {
+  /** A channel as it is called there, printable. */
+  readonly channel: (via: string) => string;
+  /** Whole sentences by code, such as those that name a command or a button. */
+  readonly sentences: Readonly<Record<string, string>>;
+}
+
+const detailMax = 2000;
+
+const common: Readonly<Record<string, string>> = {
+  'own-request': 'This was requested by you: it needs another pair of eyes.',
+  'digest-mismatch': 'The arguments have changed since: look again before you answer. Nothing was recorded.',
+};
+
+/**
+ * A refusal in words for people. Being second is no fault of theirs, so it is told kindly: who was first, when and
+ * through which channel.
+ */
+export function refusalWords(refusal: Refusal, nowMs: number, { channel, sentences }: RefusalWording): string {
+  const { code, detail } = refusal;
+  if (code === 'already-resolved') return resolvedWords(refusal, nowMs, channel);
+  if (code === 'expired') {
+    return `The deadline was over${ago(refusal['expiredAt'], nowMs)}: no answer in time counts as no.`;
+  }
+  const known = { ...common, ...sentences };
+  const sentence = Object.hasOwn(known, code) ? known[code] : undefined;
+  return sentence ?? printable(detail, detailMax) + errorsWords(refusal['errors']);
+}
+
+function resolvedWords(refusal: Refusal, nowMs: number, channel: RefusalWording['channel']): string {
+  const { respondedBy, respondedAt, resolution, via, cancelledBy, cancelledAt } = refusal;
+  if (typeof cancelledBy === 'string') {
+    return `${printable(cancelledBy)} cancelled this call${ago(cancelledAt, nowMs)}. Nothing is left to answer.`;
+  }
+  if (typeof respondedBy !== 'string' || typeof resolution !== 'string') return printable(refusal.detail, detailMax);
+  const where = typeof via === 'string' ? ` via ${channel(via)}` : '';
+  return `${printable(respondedBy)} ${printable(resolution)} this${ago(respondedAt, nowMs)}${where}. Nothing is left to answer.`;
+}
+
+function ago(time: unknown, nowMs: number): string {
+  return typeof time === 'string' ? ` ${agoWords(time, nowMs)}` : '';
+}
+
+function errorsWords(errors: unknown): string {
+  if (!Array.isArray(errors)) return '';
+  const words = (errors as unknown[]).slice(0, 10).map((error) => {
+    const { path, message } = (error ?? {}) as { readonly path?: unknown; readonly message?: unknown };
+    return `${printable(String(path), 200)}: ${printable(String(message), 200)}`;
+  });
+  return words.length === 0 ? '' : ` (${words.join('; ')})`;
+}

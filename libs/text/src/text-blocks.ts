@@ -1,0 +1,130 @@
+import type { JsonValue } from './json-members.js';
+import { membersOf } from './json-members.js';
+import type { DiffLine } from './line-diff.js';
+import { lineDiff } from './line-diff.js';
+
+/** What a text of several lines is about. The file is a foreign text. */
+export type BlockSubject =
+  | { readonly kind: 'replacement'; readonly oldName: string; readonly newName: string }
+  | { readonly kind: 'file'; readonly file: string }
+  | { readonly kind: 'patch' }
+  | { readonly kind: 'text' };
+
+/** A text of several lines inside a JSON value, to be shown as lines beside the JSON. Nothing in it is marked yet. */
+export interface TextBlock {
+  /** Where it stands: the text itself, for a replacement the object that has both. */
+  readonly pointer: string;
+  readonly subject: BlockSubject;
+  /** What lines cannot show, in words. */
+  readonly lineEnds: readonly string[];
+  /** None for a replacement by the same text. */
+  readonly lines: readonly DiffLine[];
+}
+
+/** The blocks of a value, and the size in words that stands in the JSON in their place, by JSON pointer. */
+export interface TextBlocks {
+  readonly blocks: readonly TextBlock[];
+  readonly sizes: ReadonlyMap<string, string>;
+}
+
+const pathNames = ['path', 'file', 'filePath', 'file_path', 'filename', 'file_name', 'target_file'];
+const contentNames = /content|text|code|body/i;
+const replacements = [
+  ['old_string', 'new_string'],
+  ['oldString', 'newString'],
+  ['old_str', 'new_str'],
+  ['old_text', 'new_text'],
+  ['oldText', 'newText'],
+  ['before', 'after'],
+  ['search', 'replace'],
+] as const;
+
+/** Takes the long texts out of a JSON value: replacements as diffs, contents of files as added lines, others as they are. */
+export function textBlocksOf(value: JsonValue): TextBlocks {
+  const blocks: TextBlock[] = [];
+  const sizes = new Map<string, string>();
+  const visit = (node: JsonValue, pointer: string): void => {
+    const replacement = replacementIn(node);
+    if (replacement !== undefined) {
+      const { oldName, newName, before, after } = replacement;
+      const subject = { kind: 'replacement', oldName, newName } as const;
+      blocks.push({ pointer, subject, lineEnds: [], lines: lineDiff(before, after) });
+      sizes.set(`${pointer}/${oldName}`, sizeOf(before));
+      sizes.set(`${pointer}/${newName}`, sizeOf(after));
+    }
+    for (const member of membersOf(node, pointer)) {
+      if (sizes.has(member.pointer)) continue;
+      if (typeof member.value === 'string' && isLong(member.value)) {
+        blocks.push(longText(node, member.name, member.pointer, member.value));
+        sizes.set(member.pointer, sizeOf(member.value));
+      } else visit(member.value, member.pointer);
+    }
+  };
+  visit(value, '');
+  return { blocks, sizes };
+}
+
+/** Whether a text has several lines: a line end at its end alone makes none. */
+export function isLong(text: string): boolean {
+  return /\n[^\n]/.test(text);
+}
+
+function sizeOf(text: string): string {
+  const lines = text.split('\n').length - (text.endsWith('\n') ? 1 : 0);
+  return `${lines} ${lines === 1 ? 'line' : 'lines'}, ${text.length.toLocaleString('en-US')} characters`;
+}
+
+function stringAt(value: JsonValue, name: string): string | undefined {
+  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined;
+  const found = (value as Readonly<Record<string, JsonValue>>)[name];
+  return typeof found === 'string' ? found : undefined;
+}
+
+interface Replacement {
+  readonly oldName: string;
+  readonly newName: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+function replacementIn(value: JsonValue): Replacement | undefined {
+  for (const [oldName, newName] of replacements) {
+    const before = stringAt(value, oldName);
+    const after = stringAt(value, newName);
+    if (before !== undefined && after !== undefined && (isLong(before) || isLong(after))) {
+      return { oldName, newName, before, after };
+    }
+  }
+  return undefined;
+}
+
+function longText(owner: JsonValue, name: string, pointer: string, text: string): TextBlock {
+  const file = pathNames.map((key) => stringAt(owner, key)).find((found) => found !== undefined);
+  const block = { pointer, lineEnds: lineEndsOf(text) };
+  const lines = linesOf(text);
+  if (file !== undefined && contentNames.test(name)) {
+    return { ...block, subject: { kind: 'file', file }, lines: lines.map((line) => ({ kind: '+', text: line })) };
+  }
+  if (/^(diff --git |--- |@@ )/.test(text)) {
+    return { ...block, subject: { kind: 'patch' }, lines: lines.map(patchLine) };
+  }
+  return { ...block, subject: { kind: 'text' }, lines: lines.map((line) => ({ kind: ' ', text: line })) };
+}
+
+/** A heading such as `--- a/file` keeps its sign: it adds and removes nothing. */
+function patchLine(line: string): DiffLine {
+  if (line.startsWith('@@')) return { kind: '@', text: line };
+  if (/^(---|\+\+\+) /.test(line)) return { kind: ' ', text: line };
+  if (line.startsWith('-')) return { kind: '-', text: line.slice(1) };
+  return line.startsWith('+') ? { kind: '+', text: line.slice(1) } : { kind: ' ', text: line.replace(/^ /, '') };
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.replaceAll('\r\n', '\n').split('\n');
+  return lines.at(-1) === '' ? lines.slice(0, -1) : lines;
+}
+
+function lineEndsOf(text: string): string[] {
+  const crlf = text.includes('\r\n') ? ['CRLF line ends'] : [];
+  return text.endsWith('\n') ? crlf : [...crlf, 'no line end at the end'];
+}

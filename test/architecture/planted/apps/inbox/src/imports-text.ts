@@ -1,0 +1,3 @@
+// breaks: nothing
+import * as it from '@countersign/text';
+export const used = it;

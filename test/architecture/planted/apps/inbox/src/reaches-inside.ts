@@ -1,0 +1,3 @@
+// breaks: entrance-only
+import * as it from '../../../libs/text/src/inner.js';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: text-imports-node
+import * as it from 'node:crypto';
+export const used = it;

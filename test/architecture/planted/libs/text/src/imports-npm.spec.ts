@@ -1,0 +1,3 @@
+// breaks: text-specs-import-npm
+import * as it from 'commander';
+export const used = it;

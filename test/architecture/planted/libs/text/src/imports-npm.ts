@@ -1,0 +1,3 @@
+// breaks: text-imports-npm
+import * as it from 'zod';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: text-imports-ours
+import type * as shapes from '@countersign/contracts';
+export type Shapes = typeof shapes;

@@ -1,0 +1,2 @@
+// breaks: no-restricted-syntax
+export const at = (): number => Date.now();
