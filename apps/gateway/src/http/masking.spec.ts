@@ -14,7 +14,8 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const secret = 'hunter2-canary';
-const args = { host: 'db', password: secret, nested: { apiKey: secret }, card: secret };
+const text = JSON.stringify({ user: 'a', password: secret }, null, 1);
+const args = { host: 'db', password: secret, nested: { apiKey: secret }, card: secret, text };
 const toolSchema = { type: 'object', properties: { card: { type: 'string', sensitive: true } } };
 const pending = () => api.pending({ arguments: args, toolSchema });
 const mask = /^\[masked sha256:[0-9a-f]{16}\]$/;
@@ -45,6 +46,7 @@ describe('sensitive values', () => {
         password: expect.stringMatching(mask),
         nested: { apiKey: expect.stringMatching(mask) },
         card: expect.stringMatching(mask),
+        text: expect.stringMatching(/^\{\n "user": "a",\n "password": "\[masked sha256:[0-9a-f]{16}\]"\n\}$/),
       });
       expect(body.arguments['password']).toBe(body.arguments['card']);
     }
@@ -72,10 +74,14 @@ describe('sensitive values', () => {
       body: { resolverId: 'w' },
     });
     expect(claim.body.arguments).toEqual(args);
-    const body = { attempt: 1, status: 'succeeded', output: { ok: true, accessToken: secret } };
+    const body = { attempt: 1, status: 'succeeded', output: { ok: true, accessToken: secret, text } };
     const reported = await api.send<ToolCallView>('POST', `/v1/tool-calls/${callId}/outcome`, { as: 'worker', body });
     expect(JSON.stringify(reported.body)).not.toContain(secret);
-    expect(reported.body.output).toEqual({ ok: true, accessToken: '[masked]' });
+    expect(reported.body.output).toEqual({
+      ok: true,
+      accessToken: '[masked]',
+      text: text.replace(secret, '[masked]'),
+    });
     expect((await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`)).body.output).toEqual(body.output);
   });
 
@@ -92,6 +98,24 @@ describe('sensitive values', () => {
     expect(JSON.stringify(answer)).not.toContain(secret);
     const { body: call } = await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`);
     expect(call.arguments).toEqual({ ...args, host: 'replica' });
+  });
+
+  it('in a text are restored to the byte, and a mask that was moved in it is refused', async () => {
+    const { approvalId, callId } = await pending();
+    const { body: seen } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+    const shown = seen.arguments['text'] as string;
+    const answer = (changed: string) =>
+      api.send('POST', `/v1/approvals/${approvalId}/responses`, {
+        as: 'ann',
+        body: { decision: { type: 'edit', arguments: { ...seen.arguments, text: changed } } },
+      });
+    const moved = await answer(shown.replace('"password"', '"note"'));
+    expect([moved.status, moved.body]).toMatchObject([422, { code: 'invalid-arguments', errors: [{ path: 'text' }] }]);
+    const broken = await answer(shown.replace('}', ''));
+    expect(broken.status).toBe(422);
+    expect((await answer(shown.replace('"a"', '"b"'))).status).toBe(200);
+    const { body: call } = await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`);
+    expect(call.arguments).toEqual({ ...args, text: text.replace('"a"', '"b"') });
   });
 
   it('are not told by a mask that somebody made up', async () => {
