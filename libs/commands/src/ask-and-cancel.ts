@@ -1,13 +1,13 @@
 import { approvalIdOf } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
 import { nextRound } from '@countersign/domain';
-import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { speaksFor } from './actor.js';
 import { closeBatchOf } from './batch.js';
 import { ownsCall, withoutValue } from './execution.js';
+import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
-import { rejected } from './outcome.js';
+import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
@@ -20,16 +20,19 @@ export async function requestApproval(
   commandId: string,
 ): Promise<Outcome> {
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    if (!speaksFor(actor, call.request.agentId)) {
-      return rejected('forbidden', `this token may not speak for the agent "${call.request.agentId}"`);
-    }
+    const { agentId } = call.request;
+    if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
     const round = nextRound(call);
     return {
       type: 'RequestApproval',
       at,
       round,
       approvalId: approvalIdOf(callId, round),
-      ...judgeFlagged(ports, call, body),
+      ...judgeRecorded(ports, call, {
+        needsApproval: true,
+        expiresInMs: body.expiresInMs ?? null,
+        allowedDecisions: body.allowedDecisions ?? null,
+      }),
       reason: body.reason ?? null,
       description: body.description ?? null,
       requestedBy: actor.principal,
@@ -55,27 +58,9 @@ export async function describeApproval(
           description: body.description ?? null,
           describedBy: actor.principal,
         }
-      : rejected('forbidden', `this token may not speak for the agent "${call.request.agentId}"`),
+      : mayNotSpeakFor(call.request.agentId),
   );
   return withoutValue(outcome);
-}
-
-function judgeFlagged(ports: CommandPorts, call: ToolCall, body: RequestApprovalBody) {
-  const { request, action } = call;
-  const [judgement] = ports.policies.of(request.tenant).judge([
-    {
-      agentId: request.agentId,
-      runId: request.runId,
-      toolName: request.toolName,
-      arguments: action.arguments,
-      labels: request.labels,
-      needsApproval: true,
-      expiresInMs: body.expiresInMs ?? null,
-      allowedDecisions: body.allowedDecisions ?? null,
-    },
-  ]);
-  if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
-  return judgement;
 }
 
 /** Cancels one call; only its requester or an admin may. */

@@ -28,6 +28,11 @@ export function rejected(
   return { status: 'rejected', rejection: { code, detail, ...more } };
 }
 
+/** The answer to a token that requests in the name of an agent that is not its own. */
+export function mayNotSpeakFor(agentId: string): { readonly status: 'rejected'; readonly rejection: Rejection } {
+  return rejected('forbidden', `this token may not speak for the agent "${agentId}"`);
+}
+
 /** The answer to an id that is nobody's, or another tenant's: they cannot be told apart. */
 export function noSuchCall(callId: string): { readonly status: 'rejected'; readonly rejection: Rejection } {
   return rejected('not-found', `there is no tool call ${callId}`);

@@ -14,7 +14,7 @@ import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch } from './batch.js';
 import { toRejection } from './on-call.js';
-import { rejected } from './outcome.js';
+import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { FieldError, Outcome, Rejection } from './outcome.js';
 import type { CommandPorts, ServiceTool } from './ports.js';
 
@@ -43,7 +43,7 @@ export async function requestToolCalls(
   commandId: string,
 ): Promise<Outcome<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
-  if (!speaksFor(actor, agentId)) return rejected('forbidden', `this token may not speak for the agent "${agentId}"`);
+  if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
   const found = body.calls.flatMap((call, index) => checkCall(ports, actor.tenant, call, `calls.${String(index)}`));
   const rejection = together(found);
   if (rejection !== undefined) return { status: 'rejected', rejection };

@@ -3,6 +3,7 @@ import type { Decision, JsonObject, RespondBody } from '@countersign/contracts';
 import type { EditDecision, InvalidArgument, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { closeBatchOf } from './batch.js';
+import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
@@ -99,25 +100,8 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
     actionDigest: actionDigest({ ...request, salt }, args),
     invalid: [...foreign.map(foreignMask), ...schemaErrors(ports, request.toolSchema, args)],
     // The decider takes the stricter of this and the approval's own: no edit slips below the bar of its arguments.
-    judgement: toDomainJudgement(judgeAgain(ports, call, args)),
+    judgement: toDomainJudgement(judgeRecorded(ports, call, { arguments: args })),
   };
-}
-
-function judgeAgain(ports: CommandPorts, call: ToolCall, args: JsonObject) {
-  const { request } = call;
-  const policyCall = {
-    agentId: request.agentId,
-    runId: request.runId,
-    toolName: request.toolName,
-    arguments: args,
-    labels: request.labels,
-    needsApproval: request.needsApproval,
-    expiresInMs: null,
-    allowedDecisions: null,
-  };
-  const [judgement] = ports.policies.of(request.tenant).judge([policyCall]);
-  if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
-  return judgement;
 }
 
 function foreignMask(pointer: string): InvalidArgument {

@@ -1,0 +1,17 @@
+import type { ToolCall } from '@countersign/domain';
+import type { Judgement, PolicyCall } from '@countersign/policy';
+import type { CommandPorts } from './ports.js';
+
+/** The policy's judgement of a recorded call as it stands, but for what is to change. */
+export function judgeRecorded(
+  ports: CommandPorts,
+  { request, action }: ToolCall,
+  change: Partial<PolicyCall>,
+): Judgement {
+  const { agentId, runId, toolName, labels, needsApproval } = request;
+  const recorded = { agentId, runId, toolName, labels, needsApproval, arguments: action.arguments };
+  const call = { ...recorded, expiresInMs: null, allowedDecisions: null, ...change };
+  const [judgement] = ports.policies.of(request.tenant).judge([call]);
+  if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
+  return judgement;
+}
