@@ -65,8 +65,7 @@ async function openOnce(
     data: { runId, callIds, reason, cancelledBy: actor.principal, cancelledAt },
     metadata: { tenant: actor.tenant, callId: null, runId, schemaVersion: currentSchemaVersion, commandId },
   };
-  const first = await store.append(stream, noStream, [event]);
-  if (first.status === 'unknown') await appendUntilKnown(ports, stream, noStream, [event], first.cause);
+  await appendUntilKnown(ports, stream, noStream, [event]);
   // Another process may have had the same message at the same time: what is recorded counts.
   return (await recordedIn(store, stream)) ?? [];
 }

@@ -1,5 +1,5 @@
 import type { Actor, Rejection } from '@countersign/commands';
-import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
@@ -62,9 +62,7 @@ export class NotYetRequestedError extends Error {
 
 /** Whether `handle` failed for a reason that is not the message's: it is to be given again, and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
-  error instanceof EventStoreUnavailableError ||
-  error instanceof OutcomeUnknownError ||
-  error instanceof ViewsBehindError;
+  isStoreOutage(error) || error instanceof ViewsBehindError;
 
 const commandIds = '9b0f8f0a-4c8e-5f4b-8f0d-2a6f5f3b7e11';
 

@@ -92,9 +92,7 @@ async function append(
       ({ eventId }) => !tail.eventIds.has(eventId),
     );
     if (events.length === 0) return;
-    const first = await store.append(stream, tail.revision, events);
-    const result =
-      first.status === 'unknown' ? await appendUntilKnown(ports, stream, tail.revision, events, first.cause) : first;
+    const result = await appendUntilKnown(ports, stream, tail.revision, events);
     if (result.status === 'committed') {
       tail.revision = result.revision;
       for (const { eventId } of events) remember(tail, eventId);

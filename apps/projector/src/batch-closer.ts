@@ -1,5 +1,5 @@
 import type { EventView } from '@countersign/contracts';
-import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { isStoreOutage } from '@countersign/event-store';
 import { parseEventMessage } from '@countersign/message-bus';
 import type { MessageBus, Subscription } from '@countersign/message-bus';
 
@@ -29,7 +29,7 @@ export function createBatchCloser({ bus, topic, closeBatch }: BatchCloserPorts):
       if (event.callId === null || isApproval(event)) return;
       await closeBatch(event.tenant, event.callId);
     },
-    isTransient: (error) => error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError,
+    isTransient: isStoreOutage,
   });
 }
 

@@ -4,7 +4,7 @@ import { serviceResolver } from '@countersign/commands';
 import type { Actor, Commands, Outcome, Rejection } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
-import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { isStoreOutage } from '@countersign/event-store';
 import type { Ids } from '@countersign/runtime';
 import { ExecutionsUnavailableError } from './executions.js';
 import type { ExecutableCall, ExecutionAnswer, Executions } from './executions.js';
@@ -63,9 +63,7 @@ async function answered<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;
   } catch (error) {
-    if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) {
-      throw new ExecutionsUnavailableError(error.message, { cause: error });
-    }
+    if (isStoreOutage(error)) throw new ExecutionsUnavailableError(error.message, { cause: error });
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import type { NewEvent } from '@countersign/contracts';
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep } from '@countersign/runtime';
+import { EventStoreUnavailableError } from './event-store.js';
 import type { AppendResult, EventStore } from './event-store.js';
 
 /**
@@ -9,6 +10,11 @@ import type { AppendResult, EventStore } from './event-store.js';
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
+}
+
+/** Whether something failed only because the store could not do it now: to repeat it is safe, and may go better. */
+export function isStoreOutage(error: unknown): error is EventStoreUnavailableError | OutcomeUnknownError {
+  return error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError;
 }
 
 const triesMax = 6;
@@ -21,14 +27,35 @@ export function backoffMs(ids: Ids, attempt: number): number {
   return (byte / 256) * Math.min(backoffMsMax, firstBackoffMs * 2 ** attempt);
 }
 
+interface AppendPorts {
+  readonly store: Pick<EventStore, 'append'>;
+  readonly clock: Clock;
+  readonly ids: Ids;
+}
+
 /**
- * Repeats an append whose outcome is unknown, with the same ids and the same expected revision, until it is known: the
- * store recognises what it has written.
+ * Appends, and repeats with the same ids and the same expected revision while the outcome is unknown: the store
+ * recognises what it has written.
+ * @throws OutcomeUnknownError when it stays unknown.
+ * @throws EventStoreUnavailableError when certainly nothing was written.
+ */
+export async function appendUntilKnown(
+  ports: AppendPorts,
+  stream: string,
+  expectedRevision: number,
+  events: readonly NewEvent[],
+): Promise<Exclude<AppendResult, { status: 'unknown' }>> {
+  const first = await ports.store.append(stream, expectedRevision, events);
+  return first.status === 'unknown' ? repeatUntilKnown(ports, stream, expectedRevision, events, first.cause) : first;
+}
+
+/**
+ * The repeats of an append whose outcome is unknown; whoever appends often makes the first try itself.
  * @param cause why the outcome of the first try is unknown.
  * @throws OutcomeUnknownError when it stays unknown.
  */
-export async function appendUntilKnown(
-  ports: { readonly store: Pick<EventStore, 'append'>; readonly clock: Clock; readonly ids: Ids },
+export async function repeatUntilKnown(
+  ports: AppendPorts,
   stream: string,
   expectedRevision: number,
   events: readonly NewEvent[],

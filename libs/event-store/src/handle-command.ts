@@ -2,7 +2,7 @@ import type { EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } fro
 import { currentSchemaVersion } from '@countersign/contracts';
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep, uuidV5 } from '@countersign/runtime';
-import { appendUntilKnown, backoffMs } from './append-until-known.js';
+import { repeatUntilKnown, backoffMs } from './append-until-known.js';
 import type { Decider } from './decider.js';
 import type { EventStore } from './event-store.js';
 import { EventStoreUnavailableError } from './event-store.js';
@@ -125,7 +125,7 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
       const first = await store.append(stream, expected, events);
       const result =
         first.status === 'unknown'
-          ? await appendUntilKnown({ store, clock, ids }, stream, expected, events, first.cause)
+          ? await repeatUntilKnown({ store, clock, ids }, stream, expected, events, first.cause)
           : first;
       if (result.status === 'conflict') return undefined;
       const { revision, position } = result;

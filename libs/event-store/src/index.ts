@@ -1,4 +1,4 @@
-export { appendUntilKnown, OutcomeUnknownError } from './append-until-known.js';
+export { appendUntilKnown, isStoreOutage, OutcomeUnknownError } from './append-until-known.js';
 export type { Decider, Decision } from './decider.js';
 export { openEmbeddedEventStore } from './embedded/embedded-event-store.js';
 export type { EmbeddedEventStore, EmbeddedEventStoreOptions, EmbeddedStats } from './embedded/embedded-event-store.js';
