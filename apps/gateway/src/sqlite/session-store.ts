@@ -1,6 +1,5 @@
-import { closeSync, openSync } from 'node:fs';
-import { DatabaseSync } from 'node:sqlite';
 import type { Person, SessionStore } from '../inbox/session-store.js';
+import { openDatabase } from './open-database.js';
 
 interface Row {
   readonly idHash: string;
@@ -10,19 +9,16 @@ interface Row {
   readonly expiresAtMs: number;
 }
 
+const tables = `
+  CREATE TABLE IF NOT EXISTS sessions (
+    idHash TEXT PRIMARY KEY, tokenHash TEXT, person TEXT, openedAtMs INTEGER NOT NULL, expiresAtMs INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX IF NOT EXISTS sessionsByAge ON sessions (openedAtMs);
+`;
+
 /** Sessions in a SQLite file: a restart signs nobody out. Lost with the file, people sign in again. */
 export function createSessionStore(path: string): SessionStore {
-  closeSync(openSync(path, 'a', 0o600));
-  const database = new DatabaseSync(path);
-  database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
-    PRAGMA busy_timeout = 2000;
-    CREATE TABLE IF NOT EXISTS sessions (
-      idHash TEXT PRIMARY KEY, tokenHash TEXT, person TEXT, openedAtMs INTEGER NOT NULL, expiresAtMs INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID;
-    CREATE INDEX IF NOT EXISTS sessionsByAge ON sessions (openedAtMs);
-  `);
+  const database = openDatabase(path, tables);
   const find = database.prepare('SELECT * FROM sessions WHERE idHash = ?');
   const save = database.prepare('INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)');
   const trim = database.prepare(
