@@ -3,6 +3,7 @@ import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { ConfigError, readConfig, Secret } from '@countersign/runtime';
 import type { ConfigProblem, LogLevel } from '@countersign/runtime';
+import { judgingVariables, processVariables, tellingVariables } from '@countersign/shell';
 import { z } from 'zod';
 import {
   eventStoreProblems,
@@ -11,19 +12,7 @@ import {
   saslProblems,
   withoutPassword,
 } from './connection-problems.js';
-import {
-  consuming,
-  eventStore,
-  everywhere,
-  executing,
-  judging,
-  kafka,
-  requests,
-  senders,
-  signIn,
-  telling,
-  topics,
-} from './variables.js';
+import { consuming, eventStore, executing, kafka, requests, senders, signIn, topics } from './variables.js';
 
 /** What one process of the cluster does. */
 export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
@@ -78,19 +67,21 @@ export interface RoleConfig {
 
 /** Each role names only what it needs. */
 const variablesOf = {
-  gateway: { ...everywhere, ...eventStore, ...judging, ...senders, ...telling, ...signIn },
-  ledger: { ...everywhere, ...eventStore, ...kafka, ...consuming, ...judging, ...requests },
-  relay: { ...everywhere, ...eventStore, ...kafka },
-  projector: { ...everywhere, ...eventStore, ...kafka, ...consuming },
-  resolver: { ...everywhere, ...eventStore, ...kafka, ...consuming, ...executing },
-  notifier: { ...everywhere, ...eventStore, ...kafka, ...consuming, ...telling },
+  gateway: { ...processVariables, ...eventStore, ...judgingVariables, ...senders, ...tellingVariables, ...signIn },
+  ledger: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...judgingVariables, ...requests },
+  relay: { ...processVariables, ...eventStore, ...kafka },
+  projector: { ...processVariables, ...eventStore, ...kafka, ...consuming },
+  resolver: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...executing },
+  notifier: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...tellingVariables },
 } as const satisfies Record<Role, z.ZodRawShape>;
 
 type Output<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 type KafkaValues = Partial<Output<typeof kafka & typeof consuming>>;
-type Values = Output<typeof everywhere & typeof eventStore> &
+type Values = Output<typeof processVariables & typeof eventStore> &
   KafkaValues &
-  Partial<Output<typeof judging & typeof senders & typeof telling & typeof requests & typeof executing>>;
+  Partial<
+    Output<typeof judgingVariables & typeof senders & typeof tellingVariables & typeof requests & typeof executing>
+  >;
 
 /**
  * The configuration of a role out of the environment; relative paths start at `folder`.

@@ -1,7 +1,7 @@
 import type { MessageBus, TopicNames } from '@countersign/message-bus';
 import { BusUnavailableError, openKafka, TopicsMissingError } from '@countersign/message-bus/kafka';
-import type { KafkaBus, KafkaConnection } from '@countersign/message-bus/kafka';
-import type { KafkaConfig } from './config.js';
+import type { KafkaBus } from '@countersign/message-bus/kafka';
+import { toConnection } from './kafka-connection.js';
 import { untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
@@ -52,20 +52,6 @@ export async function openTopics(
     subscribe: (options) => kafka.bus.subscribe({ ...options, group: group(options.group) }),
   };
   return { kafka, names, bus, group };
-}
-
-/** The settings as the bus takes them. */
-export function toConnection(
-  { brokers, ssl, sasl, topicPrefix }: KafkaConfig,
-  clientId: string,
-): KafkaConnection & { readonly topicPrefix: string } {
-  return {
-    brokers,
-    clientId,
-    ssl,
-    topicPrefix,
-    ...(sasl === null ? {} : { sasl: { ...sasl, password: sasl.password.reveal() } }),
-  };
 }
 
 function isKafkaAway(error: unknown): boolean {

@@ -1,5 +1,6 @@
-import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
+import { complain, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { printableRoleConfig, readRoleConfig } from './config.js';
 import type { Role, RoleConfig } from './config.js';
 import type { RunningRole } from './start-role.js';
@@ -25,7 +26,6 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
     dropKnownWarnings();
     // Only now: a wrong configuration is told before the clients are loaded.
     const { startRole } = await import('./start-role.js');
-    const { openTracing } = await import('@countersign/shell');
     const tracing = role === 'gateway' ? await openTracing({ service: 'countersign', env, log }) : undefined;
     running = await startRole(role, config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
   } catch (error) {
@@ -53,41 +53,5 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
 
 /** Prints the effective configuration of a role as JSON, without its secrets. Sets exit code 1 where it is not usable. */
 export function printConfig(role: Role, env: NodeJS.ProcessEnv = process.env): void {
-  try {
-    say(JSON.stringify(printableRoleConfig(role, env), undefined, 2));
-  } catch (error) {
-    complain(`countersign ${role}: ${reasonOf(error)}`);
-    process.exitCode = 1;
-  }
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function complain(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      signals += 1;
-      if (signals > 1) process.exit(signal === 'SIGINT' ? 130 : 143);
-      resolve();
-    };
-    process.on('SIGINT', onSignal);
-    process.on('SIGTERM', onSignal);
-  });
-}
-
-/** One sentence for what a person can mend; the stack for what they cannot. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof ConfigError) return error.message;
-  const isOurs = error.constructor !== Error && error.name !== 'TypeError' && error.name !== 'RangeError';
-  const code = 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
-  return isOurs || code !== undefined ? error.message : (error.stack ?? error.message);
+  printJson(`countersign ${role}`, () => printableRoleConfig(role, env));
 }

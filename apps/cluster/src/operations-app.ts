@@ -1,7 +1,14 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
-import { ProblemError, ProblemFilter, OperationsController, operationsPorts } from '@countersign/shell';
-import { createHttpServer, createNestLogger } from '@countersign/shell';
+import {
+  createHttpServer,
+  createNestLogger,
+  OperationsController,
+  operationsPorts,
+  ProblemError,
+  ProblemFilter,
+  urlOf,
+} from '@countersign/shell';
 import type { OperationsPorts } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
 import { Module } from '@nestjs/common';
@@ -57,7 +64,7 @@ export async function openOperationsApp(
   await app.listen(port, host);
   const address = fastify.server.address() as AddressInfo;
   return {
-    url: `http://${host.includes(':') ? `[${host}]` : host}:${String(address.port)}`,
+    url: urlOf(host, address.port),
     port: address.port,
     close: async () => {
       // Whoever asked for the readiness and keeps the connection must not hold up the end.

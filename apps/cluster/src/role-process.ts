@@ -3,19 +3,10 @@ import type { EventStore } from '@countersign/event-store';
 import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { sleep } from '@countersign/runtime';
-import type { Clock, Ids, Log } from '@countersign/runtime';
-import type { CheckResult, ReadinessCheck, Tracing } from '@countersign/shell';
+import { createStoreCheck } from '@countersign/shell';
+import type { OutsideWorld, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
-
-/** What the outside world gives to a process. */
-export interface OutsideWorld {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  /** Where the spans of requests go; undefined: nowhere. */
-  readonly tracing?: Tracing | undefined;
-}
 
 /** What a role is built in: the process that asks for its readiness, and ends it. */
 export interface RoleProcess extends OutsideWorld {
@@ -110,11 +101,6 @@ export async function openEventStore(
   onStop(() => store.close());
   await untilDone(process, 'event-store', isStoreAway, () => store.head());
   hasAnswered = true;
-  check({ name: 'event-store', check: () => storeCheck(store) });
+  check(createStoreCheck(store));
   return store;
-}
-
-function storeCheck(store: EventStore): CheckResult {
-  const health = store.health();
-  return health.status === 'ok' ? health : { status: 'failing', why: `${health.status}: ${health.why}` };
 }

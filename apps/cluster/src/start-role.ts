@@ -1,8 +1,8 @@
 import { createMetricsRegistry } from '@countersign/shell';
-import type { OperationsPorts, ReadinessCheck } from '@countersign/shell';
+import type { OperationsPorts, OutsideWorld, ReadinessCheck } from '@countersign/shell';
 import type { Role, RoleConfig } from './config.js';
 import { openOperationsApp } from './operations-app.js';
-import type { OpenRole, OutsideWorld, OwnServer, RoleProcess } from './role-process.js';
+import type { OpenRole, OwnServer, RoleProcess } from './role-process.js';
 import { readGateway } from './roles/gateway.js';
 import { readLedger } from './roles/ledger.js';
 import { readNotifier } from './roles/notifier.js';

@@ -1,7 +1,6 @@
-import { logLevels } from '@countersign/runtime';
 import { z } from 'zod';
 
-// The variables of the processes, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
+// The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
 
 const count = (most: number): z.ZodType<number, string> =>
   z
@@ -16,19 +15,6 @@ const duration = (leastMs: number, mostMs: number): z.ZodType<number, string> =>
     .regex(/^[0-9]{1,8}$/, 'must be a whole number of milliseconds')
     .transform(Number)
     .pipe(z.int().min(leastMs).max(mostMs));
-
-/** Every process. */
-export const everywhere = {
-  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
-  COUNTERSIGN_PORT: z
-    .string()
-    .regex(/^[0-9]{1,5}$/, 'must be a port number')
-    .transform(Number)
-    .pipe(z.int().max(65_535))
-    .default(7400),
-  COUNTERSIGN_DATA: z.string().default('./data'),
-  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
-};
 
 export const eventStore = {
   COUNTERSIGN_EVENTSTORE_URL: z
@@ -64,12 +50,6 @@ export const topics = {
   COUNTERSIGN_TOPIC_REPLICATION: count(100).default(3),
 };
 
-/** Who judges requests. */
-export const judging = {
-  COUNTERSIGN_POLICY: z.string().optional(),
-  COUNTERSIGN_TOOLS: z.string().optional(),
-};
-
 export const executing = {
   COUNTERSIGN_TOOLS: z.string().optional(),
   /** How long a call stays with a resolver that gives no sign of life. */
@@ -90,12 +70,6 @@ export const signIn = {
   COUNTERSIGN_OIDC_ROLES_CLAIM: z.string().optional(),
   COUNTERSIGN_OIDC_GROUPS_CLAIM: z.string().optional(),
   COUNTERSIGN_OIDC_TENANT: z.string().optional(),
-};
-
-/** Who tells people, and who hears their answers. */
-export const telling = {
-  COUNTERSIGN_CHANNELS: z.string().optional(),
-  COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
 };
 
 /** Who takes requests off the queue. */

@@ -1,11 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { EventStore } from '@countersign/event-store';
-import { createProjector } from '@countersign/projector';
-import type { ProjectorHealth } from '@countersign/projector';
+import { createProjector, createProjectorCheck } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
-import type { CheckResult } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
@@ -15,14 +13,14 @@ export async function openViews(process: RoleProcess, store: EventStore): Promis
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
   const file = join(config.dataFolder, 'read-model.db');
   const readModel = await untilDone(process, 'read-model', isStoreAway, () => {
-    check({ name: 'projector', check: () => toCheck({ status: 'starting' }) });
+    check(createProjectorCheck(() => ({ status: 'starting' })));
     return openReadModel({ file, source: store, log });
   });
   onStop(() => {
     readModel.close();
   });
   const projector = createProjector({ store, readModel, clock, log });
-  check({ name: 'projector', check: () => toCheck(projector.health()) });
+  check(createProjectorCheck(projector.health));
   onStop(() => projector.stop());
   await Promise.race([projector.start(), aborted(stopping)]);
   return readModel;
@@ -35,15 +33,4 @@ function aborted(stopping: AbortSignal): Promise<never> {
       reject(stopping.reason as Error);
     });
   });
-}
-
-function toCheck(health: ProjectorHealth): CheckResult {
-  switch (health.status) {
-    case 'ok':
-      return { status: 'ok' };
-    case 'starting':
-      return { status: 'failing', why: 'the read model is catching up' };
-    case 'failed':
-      return { status: 'failing', why: health.why };
-  }
 }

@@ -1,3 +1,4 @@
+import { createStoreCheck } from '@countersign/shell';
 import type { ReadinessCheck } from '@countersign/shell';
 import { createApprovals } from './approvals.js';
 import type { Approvals } from './approvals.js';
@@ -40,21 +41,11 @@ export function createGateway(ports: GatewayPorts): Gateway {
     events,
     audit: createAudit(ports),
     idempotency: createIdempotency({ store: ports.idempotency, clock: ports.clock, log: ports.log }),
-    checks: [storeCheck(ports), projectionCheck(ports), ...(ports.checks ?? [])],
+    checks: [createStoreCheck(ports.store), projectionCheck(ports), ...(ports.checks ?? [])],
     metricsText: () => ports.metrics.registry.metrics(),
     close: () => {
       waiters.close();
       events.close();
-    },
-  };
-}
-
-function storeCheck({ store }: GatewayPorts): ReadinessCheck {
-  return {
-    name: 'event-store',
-    check: () => {
-      const health = store.health();
-      return health.status === 'ok' ? health : { status: 'failing', why: `${health.status}: ${health.why}` };
     },
   };
 }

@@ -1,8 +1,8 @@
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
-import { createMetricsRegistry } from '@countersign/shell';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { createGauges, createMetricsRegistry, secondsBuckets } from '@countersign/shell';
+import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
 /** What is asked only when somebody scrapes. */
@@ -29,8 +29,6 @@ export interface GatewayMetrics {
   /** Collects these at each scrape. */
   readonly observe: (sources: MetricSources) => void;
 }
-
-const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** Metrics in a registry of their own. */
 export function createGatewayMetrics(): GatewayMetrics {
@@ -78,7 +76,7 @@ export function createGatewayMetrics(): GatewayMetrics {
       deadlineLag.observe(lagMs / 1000);
     },
     observe: (sources) => {
-      observeSources(registers, sources);
+      observeSources(registry, sources);
     },
   };
 }
@@ -110,18 +108,9 @@ function createStoreMetrics(registers: Registry[]): GatewayMetrics['storeCommitt
   };
 }
 
-function observeSources(registers: Registry[], sources: MetricSources): void {
+function observeSources(registry: Registry, sources: MetricSources): void {
   const { readModel, store, clock } = sources;
-  const gauge = (name: string, help: string, read: () => number | Promise<number>): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        this.set(await read());
-      },
-    });
-  };
+  const gauge = createGauges(registry);
   const ageSeconds = (atMs: number | null): number => (atMs === null ? 0 : Math.max(0, clock.now() - atMs) / 1000);
   gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
   gauge('countersign_oldest_pending_approval_seconds', 'Age of the oldest pending approval.', () => {

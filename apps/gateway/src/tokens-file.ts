@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, unwatchFile, watchFile, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import type { Log } from '@countersign/runtime';
+import { watchForChanges } from '@countersign/shell';
 import { TokensError, createTokens } from './tokens.js';
 import type { TokenEntry, Tokens } from './tokens.js';
 
@@ -52,8 +53,6 @@ export interface FileTokens extends Tokens {
   readonly close: () => void;
 }
 
-const lookMs = 2000;
-
 /**
  * The tokens of a file; a change of the file is noticed within two seconds.
  * @throws TokensError when the file cannot be used at the start.
@@ -68,16 +67,12 @@ export function createFileTokens(path: string, log: Log): FileTokens {
       log.error({ path, error }, 'the tokens file cannot be used; the tokens stay as they were');
     }
   };
-  watchFile(path, { interval: lookMs, persistent: false }, (now, before) => {
-    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) reload();
-  });
+  const close = watchForChanges(path, reload);
   return {
     actorOf: (token, via) => tokens.actorOf(token, via),
     actorOfHash: (tokenSha256) => tokens.actorOfHash(tokenSha256),
     reload,
-    close: () => {
-      unwatchFile(path);
-    },
+    close,
   };
 }
 

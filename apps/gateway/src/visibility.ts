@@ -1,5 +1,5 @@
 import type { Actor } from '@countersign/commands';
-import { ProblemError } from '@countersign/shell';
+import { ProblemError, reachedWithin } from '@countersign/shell';
 import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 
@@ -36,15 +36,6 @@ export function whenShown(
 }
 
 async function waitUntilShown(readModel: ReadModel, clock: Clock, position: number, msMax: number): Promise<void> {
-  const patience = new AbortController();
-  const cancelTimer = clock.setTimer(msMax, () => {
-    patience.abort();
-  });
-  try {
-    await readModel.reached(position, patience.signal);
-  } catch {
-    throw new ProblemError('unavailable', `the views have not reached position ${String(position)} yet; try again`);
-  } finally {
-    cancelTimer();
-  }
+  if (await reachedWithin(readModel, clock, position, msMax)) return;
+  throw new ProblemError('unavailable', `the views have not reached position ${String(position)} yet; try again`);
 }

@@ -1,4 +1,4 @@
-import { createMetricsRegistry } from '@countersign/shell';
+import { createMetricsRegistry, secondsBuckets } from '@countersign/shell';
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
@@ -15,8 +15,6 @@ export interface LedgerMetrics {
   /** A message of a type that is not the senders' to say, such as a person's answer. */
   readonly forged: (type: string) => void;
 }
-
-const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** Metrics in a registry: one of its own, or the one that the process has. */
 export function createLedgerMetrics(registry: Registry = createMetricsRegistry()): LedgerMetrics {

@@ -1,6 +1,7 @@
-import { readFileSync, unwatchFile, watchFile } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { externalIdSchema } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
+import { watchForChanges } from '@countersign/shell';
 import { importJWK } from 'jose';
 import type { CryptoKey, JWK } from 'jose';
 import { z } from 'zod';
@@ -99,8 +100,6 @@ async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, sour
   }
 }
 
-const lookMs = 2000;
-
 /**
  * The keys of a file; a change of the file is noticed within two seconds, so that a key can be withdrawn at once.
  * @throws RequestKeysError when the file cannot be used at the start.
@@ -115,16 +114,8 @@ export async function loadRequestKeys(path: string, log: Log): Promise<FileReque
       log.error({ path, error }, 'the request keys cannot be used; they stay as they were');
     }
   };
-  watchFile(path, { interval: lookMs, persistent: false }, (now, before) => {
-    if (now.mtimeMs !== before.mtimeMs || now.ino !== before.ino) void reload();
-  });
-  return {
-    find: (kid) => keys.find(kid),
-    reload,
-    close: () => {
-      unwatchFile(path);
-    },
-  };
+  const close = watchForChanges(path, () => void reload());
+  return { find: (kid) => keys.find(kid), reload, close };
 }
 
 async function readKeysFile(path: string): Promise<RequestKeys> {

@@ -1,6 +1,7 @@
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
-import { Gauge, Histogram } from 'prom-client';
+import { createGauges } from '@countersign/shell';
+import { Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
 /** What is asked only when somebody scrapes. */
@@ -17,23 +18,13 @@ export interface ProjectorMetrics {
 
 /** Metrics in the registry of the process. */
 export function createProjectorMetrics(registry: Registry, { readModel, clock }: ProjectorSources): ProjectorMetrics {
-  const registers = [registry];
   const lag = new Histogram({
     name: 'countersign_deadline_lag_seconds',
     help: 'How long after a deadline it was recorded.',
     buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
-    registers,
+    registers: [registry],
   });
-  const gauge = (name: string, help: string, read: () => number): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      collect() {
-        this.set(read());
-      },
-    });
-  };
+  const gauge = createGauges(registry);
   gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
   gauge('countersign_projection_position', 'The position of the log that the views show.', () =>
     readModel.checkpoint(),

@@ -1,5 +1,5 @@
-import { createMetricsRegistry } from '@countersign/shell';
-import { Counter, Gauge, Histogram } from 'prom-client';
+import { createGauges, createMetricsRegistry, secondsBuckets } from '@countersign/shell';
+import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { RelayStatus } from './relay-status.js';
 
@@ -16,8 +16,6 @@ export interface RelayMetrics {
   /** Collects these at each scrape. */
   readonly observe: (relay: { readonly status: () => RelayStatus }, head: () => Promise<number>) => void;
 }
-
-const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** Metrics in a registry: one of its own, or the one that the process has. */
 export function createRelayMetrics(registry: Registry = createMetricsRegistry()): RelayMetrics {
@@ -45,31 +43,20 @@ export function createRelayMetrics(registry: Registry = createMetricsRegistry())
     publishFailed: () => failures.inc(),
     shortened: () => shortened.inc(),
     fenced: () => fenced.inc(),
-    observe: (relay, head) => observe(registers, relay, head),
+    observe: (relay, head) => observe(registry, relay, head),
   };
 }
 
-function observe(
-  registers: Registry[],
-  relay: { readonly status: () => RelayStatus },
-  head: () => Promise<number>,
-): void {
-  const gauge = (name: string, help: string, value: () => number | Promise<number>): void => {
-    new Gauge({
-      name,
-      help,
-      registers,
-      async collect() {
-        this.set(await value());
-      },
-    });
-  };
+function observe(registry: Registry, relay: { readonly status: () => RelayStatus }, head: () => Promise<number>): void {
+  const gauge = createGauges(registry);
   gauge('countersign_relay_active', '1 while this process publishes, 0 while it stands by.', () =>
     relay.status().state === 'active' ? 1 : 0,
   );
   gauge('countersign_relay_waiting_events', 'Events read and not yet published.', () => relay.status().waiting);
-  gauge('countersign_relay_lag_seconds', 'Age of the oldest event read and not yet published.', () =>
-    relay.status().lagMs === 0 ? 0 : relay.status().lagMs / 1000,
+  gauge(
+    'countersign_relay_lag_seconds',
+    'Age of the oldest event read and not yet published.',
+    () => relay.status().lagMs / 1000,
   );
   gauge(
     'countersign_relay_position',

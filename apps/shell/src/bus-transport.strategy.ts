@@ -45,8 +45,7 @@ export interface BusTransportOptions extends Omit<SubscribeOptions, 'types' | 'o
 /**
  * Runs `@EventPattern('<event type>')` handlers on a message bus: the pattern is the header `ce_type`. A handler that
  * fails is tried again and then its message is parked; nothing is acknowledged before all handlers of its pattern have
- * ended well. Types without a handler go to `@EventPattern('*')`, and
- * without that are passed over.
+ * ended well. Types without a handler go to `@EventPattern('*')`, and without that are passed over.
  * @example
  * app.connectMicroservice({ strategy: new BusTransportStrategy({ bus, group: 'notifiers', topics: [events] }) });
  */

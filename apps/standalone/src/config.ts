@@ -1,25 +1,16 @@
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { logLevels, readConfig } from '@countersign/runtime';
+import { readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
+import { judgingVariables, processVariables, tellingVariables } from '@countersign/shell';
 import { z } from 'zod';
 
 const schema = z.object({
-  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
-  COUNTERSIGN_PORT: z
-    .string()
-    .regex(/^[0-9]{1,5}$/, 'must be a port number')
-    .transform(Number)
-    .pipe(z.int().max(65_535))
-    .default(7400),
-  COUNTERSIGN_DATA: z.string().default('./data'),
-  COUNTERSIGN_POLICY: z.string().optional(),
+  ...processVariables,
+  ...judgingVariables,
+  ...tellingVariables,
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
-  COUNTERSIGN_TOOLS: z.string().optional(),
-  COUNTERSIGN_CHANNELS: z.string().optional(),
-  COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
-  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
 });
 
 /** What standalone can be told; every path is absolute. */

@@ -1,6 +1,6 @@
-import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
-import { openTracing } from '@countersign/shell';
 import { readFileSync } from 'node:fs';
+import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { complain, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { readStandaloneConfig } from './config.js';
 import type { StandaloneConfig } from './config.js';
 import { startStandalone } from './standalone.js';
@@ -42,43 +42,7 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
 
 /** Prints the effective configuration as JSON; it holds no secrets. Sets exit code 1 where it is not usable. */
 export function printConfig(env: NodeJS.ProcessEnv = process.env): void {
-  try {
-    say(JSON.stringify(readStandaloneConfig(env), undefined, 2));
-  } catch (error) {
-    complain(`countersign: ${reasonOf(error)}`);
-    process.exitCode = 1;
-  }
-}
-
-function say(text: string): void {
-  process.stdout.write(`${text}\n`);
-}
-
-function complain(text: string): void {
-  process.stderr.write(`${text}\n`);
-}
-
-function stopSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    let signals = 0;
-    const onSignal = (signal: NodeJS.Signals): void => {
-      signals += 1;
-      if (signals > 1) process.exit(signal === 'SIGINT' ? 130 : 143);
-      resolve();
-    };
-    process.on('SIGINT', onSignal);
-    process.on('SIGTERM', onSignal);
-  });
-}
-
-/** One sentence for what a person can mend; the stack for what they cannot. */
-function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  if (error instanceof ConfigError) return error.message;
-  const isOurs = error.constructor !== Error && error.name !== 'TypeError' && error.name !== 'RangeError';
-  const code = 'code' in error ? error.code : undefined;
-  if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
-  return isOurs || code !== undefined ? error.message : (error.stack ?? error.message);
+  printJson('countersign', () => readStandaloneConfig(env));
 }
 
 function greeting(config: StandaloneConfig, { url, tokensFile, isFirstStart }: Standalone, tookMs: number): string {

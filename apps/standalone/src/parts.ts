@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWriteSide, recordPolicy } from '@countersign/commands';
 import type { Commands } from '@countersign/commands';
@@ -6,26 +6,15 @@ import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus } from '@countersign/message-bus';
-import { loadPolicy } from '@countersign/policy';
-import type { PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
-import type { Clock, Ids, Log } from '@countersign/runtime';
-import type { Tracing } from '@countersign/shell';
+import { readPolicy } from '@countersign/shell';
+import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
-
-/** What the outside world gives to standalone. */
-export interface OutsideWorld {
-  readonly clock: Clock;
-  readonly ids: Ids;
-  readonly log: Log;
-  /** Where the spans of requests go; none are made without. */
-  readonly tracing?: Tracing | undefined;
-}
 
 /** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
 export interface Parts {
@@ -73,10 +62,4 @@ export async function openParts(
     await store.close();
     throw error;
   }
-}
-
-function readPolicy(file: string | null): PolicyContent | null {
-  if (file === null) return null;
-  if (!existsSync(file)) throw new Error(`COUNTERSIGN_POLICY: there is no file ${file}`);
-  return loadPolicy(file, readFileSync(file, 'utf8'));
 }

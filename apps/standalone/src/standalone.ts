@@ -5,22 +5,19 @@ import {
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
-  createIdempotencyStore,
   createOidc,
-  createSessionStore,
-  createSessions,
   createTokensFile,
+  openGatewayFiles,
 } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
-import { createBatchCloser, createDeadlines } from '@countersign/projector';
-import type { ProjectorHealth } from '@countersign/projector';
+import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
-import type { CheckResult } from '@countersign/shell';
+import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
 import { openParts } from './parts.js';
 import { readChannels, startNotifier } from './channels.js';
-import type { OutsideWorld, Parts } from './parts.js';
+import type { Parts } from './parts.js';
 
 /** Countersign on one machine, running. */
 export interface Standalone {
@@ -78,11 +75,8 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   if (isFirstStart) createTokensFile(tokensFile);
   const tokens = createFileTokens(tokensFile, log);
   stops.push(tokens.close);
-  const idempotency = createIdempotencyStore(join(config.dataFolder, 'idempotency.db'));
-  stops.push(idempotency.close);
-  const sessionStore = createSessionStore(join(config.dataFolder, 'sessions.db'));
-  stops.push(sessionStore.close);
-  const sessions = createSessions({ store: sessionStore, tokens, clock, ids });
+  const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
+  stops.push(close);
   const oidc = config.oidc === null ? undefined : createOidc(config.oidc);
 
   const fireDue = commands.fireDue.bind(commands);
@@ -92,7 +86,6 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   createBatchCloser({ bus, topic: topicNames().events, closeBatch: commands.closeBatch.bind(commands) });
   stops.push(await startResolver(parts, world));
 
-  const checks = [{ name: 'projector', check: () => toCheck(projector.health()) }];
   const gateway = await createGatewayApp(
     {
       commands,
@@ -107,7 +100,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
       clock,
       ids,
       log,
-      checks,
+      checks: [createProjectorCheck(projector.health)],
       tracing,
     },
     { host: config.host, port: config.port, inbox: { publicUrl: config.publicUrl ?? undefined } },
@@ -117,17 +110,6 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   stops.push(await startNotifier(parts, channels, world, config.publicUrl ?? new URL(gateway.url), metrics.registry));
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart };
-}
-
-function toCheck(health: ProjectorHealth): CheckResult {
-  switch (health.status) {
-    case 'ok':
-      return { status: 'ok' };
-    case 'starting':
-      return { status: 'failing', why: 'the read model is catching up' };
-    case 'failed':
-      return { status: 'failing', why: health.why };
-  }
 }
 
 /** Executes the calls of the tools file; without one it takes nothing and costs nothing. */

@@ -13,24 +13,20 @@ export interface KafkaAndTopics {
 /** Opens Kafka as the environment names it, does the work, and closes it again. Loads the client only here. */
 export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAndTopics) => Promise<T>): Promise<T> {
   const { ConfigError, createLog, createSystemClock, createSystemIds } = await import('@countersign/runtime');
-  const { dropKnownWarnings, readTopicsConfig } = await import('@countersign/cluster');
+  const { dropKnownWarnings, readTopicsConfig, toConnection } = await import('@countersign/cluster');
   const { BusUnavailableError, openKafka } = await import('@countersign/message-bus/kafka');
   dropKnownWarnings();
   try {
     const config = readTopicsConfig(terminal.env);
-    const { brokers, ssl, sasl, topicPrefix } = config.kafka;
     const kafka = openKafka({
-      brokers,
-      clientId: 'countersign-cli',
-      ssl,
-      ...(sasl === null ? {} : { sasl: { ...sasl, password: sasl.password.reveal() } }),
-      topicPrefix,
+      ...toConnection(config.kafka, 'countersign-cli'),
       clock: createSystemClock(),
       ids: createSystemIds(),
       // What went wrong is thrown; the client would only tell each try.
       log: createLog({ level: 'silent' }),
     });
     const { partitions, replication } = config;
+    const { brokers } = config.kafka;
     return await work({ kafka, brokers, partitions, replication }).finally(kafka.close);
   } catch (error) {
     if (error instanceof ConfigError) throw localError('usage', 'configuration', error.message);

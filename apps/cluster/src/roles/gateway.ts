@@ -1,20 +1,19 @@
-import { join } from 'node:path';
 import { loadChannels } from '@countersign/channels';
 import {
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
-  createIdempotencyStore,
   createOidc,
-  createSessionStore,
-  createSessions,
+  openGatewayFiles,
 } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
+import { readPolicy } from '@countersign/shell';
+import type { OutsideWorld } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole, OutsideWorld } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
 import { openViews } from '../views.js';
-import { openJudgingWriteSide, readPolicy } from '../write-side.js';
+import { openJudgingWriteSide } from '../write-side.js';
 
 /** The API and its replica of the read model. */
 export async function readGateway(config: RoleConfig, world: OutsideWorld): Promise<OpenRole> {
@@ -29,11 +28,8 @@ export async function readGateway(config: RoleConfig, world: OutsideWorld): Prom
     const store = await openEventStore(roleProcess);
     const commands = await openJudgingWriteSide(roleProcess, store, policy, tools);
     const readModel = await openViews(roleProcess, store);
-    const idempotency = createIdempotencyStore(join(config.dataFolder, 'idempotency.db'));
-    onStop(idempotency.close);
-    const sessionStore = createSessionStore(join(config.dataFolder, 'sessions.db'));
-    onStop(sessionStore.close);
-    const sessions = createSessions({ store: sessionStore, tokens, clock, ids });
+    const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
+    onStop(close);
     const oidc = config.oidc === null ? undefined : createOidc(config.oidc);
     const metrics = createGatewayMetrics();
     const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');

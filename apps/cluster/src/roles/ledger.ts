@@ -6,13 +6,15 @@ import {
   loadRequestKeys,
 } from '@countersign/ledger';
 import { loadTools } from '@countersign/resolver';
+import { readPolicy } from '@countersign/shell';
+import type { OutsideWorld } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole, OutsideWorld } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
-import { openJudgingWriteSide, readPolicy } from '../write-side.js';
+import { openJudgingWriteSide } from '../write-side.js';
 
 /** Takes requests off Kafka; with the views it knows which calls of a run are open when a whole run is cancelled. */
 export async function readLedger(config: RoleConfig, world: OutsideWorld): Promise<OpenRole> {

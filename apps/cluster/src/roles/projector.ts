@@ -1,5 +1,4 @@
 import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
-import { loadTools } from '@countersign/resolver';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
@@ -12,11 +11,10 @@ import { openWriteSide } from '../write-side.js';
  * due is decided by each call's own stream.
  */
 export async function readProjector(): Promise<OpenRole> {
-  const noTools = await loadTools(null, {});
   return async (process) => {
     const { clock, log, registry, onStop, check } = process;
     const store = await openEventStore(process);
-    const commands = openWriteSide(process, store, null, noTools);
+    const commands = openWriteSide(process, store);
     const readModel = await openViews(process, store);
     const metrics = createProjectorMetrics(registry, { readModel, clock });
     const fireDue = commands.fireDue.bind(commands);

@@ -6,10 +6,11 @@ import {
   createResolverMetrics,
   loadTools,
 } from '@countersign/resolver';
+import type { OutsideWorld } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
-import type { OpenRole, OutsideWorld } from '../role-process.js';
+import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openWriteSide } from '../write-side.js';
 
@@ -23,7 +24,7 @@ export async function readResolver(config: RoleConfig, { log }: OutsideWorld): P
   return async (roleProcess) => {
     const { clock, ids, registry, onStop, check } = roleProcess;
     const store = await openEventStore(roleProcess);
-    const commands = openWriteSide(roleProcess, store, null, tools);
+    const commands = openWriteSide(roleProcess, store, tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;
     const executions = createExecutions(commands, ids);

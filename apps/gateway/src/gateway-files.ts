@@ -1,0 +1,27 @@
+import { join } from 'node:path';
+import type { IdempotencyStore } from './idempotency.js';
+import { createSessions } from './inbox/sessions.js';
+import type { SessionPorts, Sessions } from './inbox/sessions.js';
+import { createIdempotencyStore } from './sqlite/idempotency-store.js';
+import { createSessionStore } from './sqlite/session-store.js';
+
+/** What a gateway keeps in its data folder beside the views: none of it is the truth about a call. */
+export interface GatewayFiles {
+  readonly idempotency: IdempotencyStore;
+  readonly sessions: Sessions;
+  readonly close: () => void;
+}
+
+/** Opens the answers to repeated requests and the sessions of the inbox. */
+export function openGatewayFiles(folder: string, ports: Omit<SessionPorts, 'store'>): GatewayFiles {
+  const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
+  const store = createSessionStore(join(folder, 'sessions.db'));
+  return {
+    idempotency,
+    sessions: createSessions({ ...ports, store }),
+    close: () => {
+      store.close();
+      idempotency.close();
+    },
+  };
+}

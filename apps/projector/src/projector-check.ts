@@ -1,0 +1,20 @@
+import type { ReadinessCheck } from '@countersign/shell';
+import type { ProjectorHealth } from './projector.js';
+
+/** Whether the views show what is recorded. */
+export function createProjectorCheck(health: () => ProjectorHealth): ReadinessCheck {
+  return {
+    name: 'projector',
+    check: () => {
+      const now = health();
+      switch (now.status) {
+        case 'ok':
+          return { status: 'ok' };
+        case 'starting':
+          return { status: 'failing', why: 'the read model is catching up' };
+        case 'failed':
+          return { status: 'failing', why: now.why };
+      }
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { ConfigError } from '@countersign/runtime';
+
+/** Tells the person who started the process; its log goes elsewhere. */
+export function say(text: string): void {
+  process.stdout.write(`${text}\n`);
+}
+
+/** Tells them what went wrong. */
+export function complain(text: string): void {
+  process.stderr.write(`${text}\n`);
+}
+
+/** Prints what `read` answers as JSON; where it throws, says why in the name of the process and sets exit code 1. */
+export function printJson(name: string, read: () => unknown): void {
+  try {
+    say(JSON.stringify(read(), undefined, 2));
+  } catch (error) {
+    complain(`${name}: ${reasonOf(error)}`);
+    process.exitCode = 1;
+  }
+}
+
+/** Resolves at the first SIGINT or SIGTERM; the second one ends the process at once. */
+export function stopSignal(): Promise<void> {
+  return new Promise((resolve) => {
+    let signals = 0;
+    const onSignal = (signal: NodeJS.Signals): void => {
+      signals += 1;
+      if (signals > 1) process.exit(signal === 'SIGINT' ? 130 : 143);
+      resolve();
+    };
+    process.on('SIGINT', onSignal);
+    process.on('SIGTERM', onSignal);
+  });
+}
+
+/** One sentence for what a person can mend; the stack for what they cannot. */
+export function reasonOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  if (error instanceof ConfigError) return error.message;
+  const isOurs = error.constructor !== Error && error.name !== 'TypeError' && error.name !== 'RangeError';
+  const code = 'code' in error ? error.code : undefined;
+  if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
+  return isOurs || code !== undefined ? error.message : (error.stack ?? error.message);
+}

@@ -1,0 +1,29 @@
+import { logLevels } from '@countersign/runtime';
+import { z } from 'zod';
+
+// The variables that several kinds of processes know. Values stay what a person wrote until the process makes sense of them.
+
+/** Of every process. */
+export const processVariables = {
+  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
+  COUNTERSIGN_PORT: z
+    .string()
+    .regex(/^[0-9]{1,5}$/, 'must be a port number')
+    .transform(Number)
+    .pipe(z.int().max(65_535))
+    .default(7400),
+  COUNTERSIGN_DATA: z.string().default('./data'),
+  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
+};
+
+/** Of those that judge requests. */
+export const judgingVariables = {
+  COUNTERSIGN_POLICY: z.string().optional(),
+  COUNTERSIGN_TOOLS: z.string().optional(),
+};
+
+/** Of those that tell people, and that hear their answers. */
+export const tellingVariables = {
+  COUNTERSIGN_CHANNELS: z.string().optional(),
+  COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+};
