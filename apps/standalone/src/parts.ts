@@ -42,24 +42,26 @@ export async function openParts(
   const policy = readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
-  const store = await openEmbeddedEventStore({ folder: config.dataFolder, clock, log, ...(metrics && { metrics }) });
+  const stops: (() => void | Promise<void>)[] = [];
+  const close = async (): Promise<void> => {
+    for (const stop of stops.splice(0).reverse()) await stop();
+  };
   try {
+    const store = await openEmbeddedEventStore({ folder: config.dataFolder, clock, log, ...(metrics && { metrics }) });
+    stops.push(store.close);
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log });
+    stops.push(readModel.close);
     const projector = createProjector({ store, readModel, clock, log });
+    stops.push(projector.stop);
     await projector.start();
     await recordPolicy(store, policy, new Date(clock.now()).toISOString());
     const commands = createWriteSide({ store, policy, tools, clock, ids, log });
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log });
-    const close = async (): Promise<void> => {
-      await bus.close();
-      await projector.stop();
-      readModel.close();
-      await store.close();
-    };
+    stops.push(bus.close);
     return { store, readModel, projector, commands, tools, bus, close };
   } catch (error) {
-    await store.close();
+    await close();
     throw error;
   }
 }
