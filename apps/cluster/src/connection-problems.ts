@@ -94,7 +94,7 @@ export function oidcProblems(env: Environment): readonly ConfigProblem[] {
   }
 }
 
-/** A password out of its file. @throws Error naming the variable and why it cannot be read. */
+/** A password out of its file. @throws Error saying why it cannot be used. */
 export function readPassword(file: string): Secret {
   const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
   if (text === '') throw new Error('the file is empty');

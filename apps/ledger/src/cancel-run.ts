@@ -57,7 +57,7 @@ async function openOnce(
   const stream = runCancellationStream(commandId);
   const before = await recordedIn(store, stream);
   if (before !== undefined) return before;
-  const callIds = (await openCalls.of(actor.tenant, runId)).map(({ callId }) => callId);
+  const callIds = [...(await openCalls.of(actor.tenant, runId))];
   const cancelledAt = new Date(clock.now()).toISOString();
   const event: NewEvent<RunEvent> = {
     eventId: uuidV5(eventIds, stream),

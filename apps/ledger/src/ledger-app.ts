@@ -2,7 +2,7 @@ import type { MessageBus } from '@countersign/message-bus';
 import type { Log } from '@countersign/runtime';
 import { createBusApp } from '@countersign/shell';
 import type { BusApp } from '@countersign/shell';
-import { isTransientFailure } from './ledger.js';
+import { isTransientFailure, runsAtOnce } from './ledger.js';
 import type { Ledger } from './ledger.js';
 import { leaveUnread, LedgerModule } from './ledger.module.js';
 
@@ -15,9 +15,6 @@ export interface LedgerAppOptions {
   readonly log: Log;
 }
 
-/** How many runs are handled at once; those of one run wait for each other. */
-const concurrency = 64;
-
 /** The ledger as a Nest microservice: its `@EventPattern` handlers are what runs. */
 export function createLedgerApp({ ledger, bus, topic, log }: LedgerAppOptions): Promise<BusApp> {
   return createBusApp({
@@ -26,7 +23,7 @@ export function createLedgerApp({ ledger, bus, topic, log }: LedgerAppOptions): 
     bus,
     group: 'ledger',
     topics: [topic],
-    concurrency,
+    concurrency: runsAtOnce,
     parse: leaveUnread,
     isTransient: isTransientFailure,
   });

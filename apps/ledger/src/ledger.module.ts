@@ -28,10 +28,7 @@ export function leaveUnread(message: Message): Message {
   return message;
 }
 
-/**
- * The ledger as part of a Nest application. Serve it by a `BusTransportStrategy` with `parse: leaveUnread`,
- * `isTransient: isTransientFailure` and a `concurrency` of about 64.
- */
+/** The ledger as part of a Nest application; `createLedgerApp` serves it. */
 @Module({})
 export class LedgerModule {
   static of(ledger: Ledger): DynamicModule {

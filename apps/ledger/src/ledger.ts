@@ -64,6 +64,9 @@ export class NotYetRequestedError extends Error {
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof ViewsBehindError;
 
+/** How many runs are handled at once; the requests of one run wait for each other. */
+export const runsAtOnce = 64;
+
 const commandIds = '9b0f8f0a-4c8e-5f4b-8f0d-2a6f5f3b7e11';
 
 /**
@@ -137,7 +140,7 @@ export function createLedger(options: LedgerOptions): Ledger {
   };
   return {
     handle,
-    consume: (bus, { topic, group = 'ledger', concurrency = 64, ...more }) =>
+    consume: (bus, { topic, group = 'ledger', concurrency = runsAtOnce, ...more }) =>
       bus.subscribe({
         ...more,
         group,

@@ -1,17 +1,12 @@
 import type { EventStore } from '@countersign/event-store';
-import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
+import { reachedWithin } from '@countersign/shell';
+import type { Reachable } from '@countersign/shell';
 
-/** A call of a run that is not settled. */
-export interface OpenCall {
-  readonly callId: string;
-  readonly toolCallId: string;
-}
-
-/** The open calls of a run. MUST know every call that was recorded before it was asked. */
+/** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
 export interface OpenCalls {
-  /** @throws ViewsBehindError when it cannot tell yet. */
-  readonly of: (tenant: string, runId: string) => Promise<readonly OpenCall[]>;
+  /** Their callIds. @throws ViewsBehindError when it cannot tell yet. */
+  readonly of: (tenant: string, runId: string) => Promise<readonly string[]>;
 }
 
 /** The views have not reached what is recorded: to be asked again. */
@@ -20,12 +15,8 @@ export class ViewsBehindError extends Error {
 }
 
 /** What is needed of a read model: that it can be waited for, and asked. */
-export interface CallViews {
-  readonly reached: (position: number, signal?: AbortSignal) => Promise<void>;
-  readonly openCalls: (
-    tenant: string,
-    runId: string,
-  ) => readonly { readonly request: { readonly callId: string; readonly toolCallId: string } }[];
+export interface CallViews extends Reachable {
+  readonly openCalls: (tenant: string, runId: string) => readonly { readonly request: { readonly callId: string } }[];
 }
 
 const waitMs = 5_000;
@@ -39,17 +30,10 @@ export function createOpenCalls(ports: {
   const { store, readModel, clock } = ports;
   return {
     of: async (tenant, runId) => {
-      const tooLong = new AbortController();
-      const reached = readModel.reached(await store.head(), tooLong.signal).then(
-        () => true,
-        () => false,
-      );
-      const waited = new AbortController();
-      const isThere = await Promise.race([reached, sleep(clock, waitMs, waited.signal).then(() => false)]);
-      waited.abort();
-      tooLong.abort();
-      if (!isThere) throw new ViewsBehindError('the read model of this process has not reached the head of the log');
-      return readModel.openCalls(tenant, runId).map(({ request: { callId, toolCallId } }) => ({ callId, toolCallId }));
+      if (!(await reachedWithin(readModel, clock, await store.head(), waitMs))) {
+        throw new ViewsBehindError('the read model of this process has not reached the head of the log');
+      }
+      return readModel.openCalls(tenant, runId).map(({ request }) => request.callId);
     },
   };
 }

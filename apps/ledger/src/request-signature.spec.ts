@@ -4,10 +4,10 @@ import { deriveCallId } from '@countersign/contracts';
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { createRequestKeys } from './request-keys.js';
 import type { RequestKeys } from './request-keys.js';
-import { signRequest } from './request-signature.js';
-import type { RequestSigning } from './request-signature.js';
 import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
+import { signRequest } from './testing/sign-request.js';
+import type { RequestSigning } from './testing/sign-request.js';
 
 const ed = generateKeyPairSync('ed25519');
 const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' });

@@ -1,10 +1,6 @@
-import { FlattenedSign, flattenedVerify } from 'jose';
-import type { CryptoKey, KeyObject } from 'jose';
+import { flattenedVerify } from 'jose';
 import type { Envelope } from './envelope.js';
 import type { RequestKey, RequestKeys } from './request-keys.js';
-
-/** The header that carries the signature. */
-export const signatureHeader = 'countersign-signature';
 
 /** How far the time of a signature may be from now. */
 export interface SignatureWindow {
@@ -14,7 +10,7 @@ export interface SignatureWindow {
   readonly aheadMsMax: number;
 }
 
-export const defaultWindow: SignatureWindow = { ageMsMax: 24 * 60 * 60 * 1000, aheadMsMax: 5 * 60 * 1000 };
+const defaultWindow: SignatureWindow = { ageMsMax: 24 * 60 * 60 * 1000, aheadMsMax: 5 * 60 * 1000 };
 
 /** The key that signed a request, or why the signature does not count. */
 export type Verified =
@@ -80,23 +76,4 @@ function checkClaims(
   if (iat * 1000 < now - window.ageMsMax) return 'the signature is too old';
   if (iat * 1000 > now + window.aheadMsMax) return 'the signature is from the future: compare the clocks';
   return undefined;
-}
-
-/** What a request is signed with. */
-export interface RequestSigning {
-  readonly kid: string;
-  readonly alg: 'EdDSA' | 'ES256';
-  readonly privateKey: CryptoKey | KeyObject;
-}
-
-/** The signature of a request, as its header carries it. `iat` in seconds since the epoch. */
-export async function signRequest(
-  value: string | Uint8Array,
-  claims: { readonly ce_id: string; readonly ce_type: string; readonly iat: number },
-  { kid, alg, privateKey }: RequestSigning,
-): Promise<string> {
-  const signed = await new FlattenedSign(Buffer.from(value))
-    .setProtectedHeader({ alg, kid, ...claims })
-    .sign(privateKey);
-  return `${signed.protected ?? ''}..${signed.signature}`;
 }

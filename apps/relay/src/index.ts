@@ -4,4 +4,3 @@ export { createRelay } from './relay.js';
 export type { Relay, RelayHealth } from './relay.js';
 export type { RelayOptions } from './relay-options.js';
 export type { RelayStatus } from './relay-status.js';
-export { shortenedHeader } from './shorten.js';

@@ -10,12 +10,11 @@ export type {
 } from './executions.js';
 export { createResolverMetrics } from './metrics.js';
 export type { ResolverMetrics } from './metrics.js';
-export { createResolver, isTransientFailure, resolverEventTypes, ResolverStoppedError } from './resolver.js';
+export { createResolver, isTransientFailure, ResolverStoppedError } from './resolver.js';
 export type { ConsumeOptions, Resolver, ResolverOptions } from './resolver.js';
 export { createResolverApp } from './resolver-app.js';
 export type { ResolverApp, ResolverAppOptions } from './resolver-app.js';
-export { ResolverModule } from './resolver.module.js';
-export { loadTools, noTools } from './tools/load-tools.js';
+export { loadTools } from './tools/load-tools.js';
 export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tools/tool.js';
 export { ToolsFileError } from './tools/tools-file.js';
 export type { ToolsFileProblem } from './tools/tools-file.js';

@@ -24,10 +24,7 @@ export class ResolverController {
   }
 }
 
-/**
- * The resolver as part of a Nest application. Serve it by a `BusTransportStrategy` with `parse: parseEventMessage` and
- * `isTransient: isTransientFailure`; close the application first, then stop the resolver.
- */
+/** The resolver as part of a Nest application; `createResolverApp` serves it. */
 @Module({})
 export class ResolverModule {
   static of(resolver: Resolver): DynamicModule {

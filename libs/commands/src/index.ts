@@ -1,4 +1,4 @@
-export { roles, speaksFor } from './actor.js';
+export { roles } from './actor.js';
 export type { Actor, Role } from './actor.js';
 export { createArgumentSchemas } from './argument-schema.js';
 export type { ArgumentSchemas, SchemaCheck } from './argument-schema.js';

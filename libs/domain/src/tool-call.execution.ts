@@ -15,7 +15,7 @@ import type {
 import type { Execution, ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** The fencing token of the latest claim; 0 when nobody has claimed. */
-export function latestAttempt(execution: Execution): number {
+function latestAttempt(execution: Execution): number {
   return execution.status === 'none' ? 0 : (execution.attempt ?? 0);
 }
 

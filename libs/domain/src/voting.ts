@@ -14,7 +14,7 @@ function agrees(vote: Vote): boolean {
 }
 
 /** Whether two proposals are one: a vote for the one is a vote for the other. */
-export function isSameProposal(one: Proposal, other: Proposal): boolean {
+function isSameProposal(one: Proposal, other: Proposal): boolean {
   if (one.kind === 'run') return other.kind === 'run' && one.actionDigest === other.actionDigest;
   return other.kind === 'answer' && areEqualJson(one.output, other.output);
 }

@@ -1,4 +1,4 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 
 /** A value that must not be printed: every way of turning it into text gives `[secret]`. */
 export class Secret {
@@ -24,14 +24,6 @@ export class Secret {
   [Symbol.for('nodejs.util.inspect.custom')](): string {
     return '[secret]';
   }
-}
-
-/** A setting whose value is masked wherever it is written. */
-export function secretSchema(minLength = 1): z.ZodType<Secret, string> {
-  return z
-    .string()
-    .min(minLength)
-    .transform((value) => new Secret(value));
 }
 
 /** What is wrong with one variable. */

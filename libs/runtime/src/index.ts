@@ -1,10 +1,9 @@
 export { createSystemClock, sleep } from './clock.js';
 export type { Clock } from './clock.js';
-export { ConfigError, readConfig, Secret, secretSchema } from './config.js';
+export { ConfigError, readConfig, Secret } from './config.js';
 export type { ConfigProblem } from './config.js';
-export { crashPoint, createCrashPoint } from './crash-point.js';
-export type { CrashPoint } from './crash-point.js';
-export { createSystemIds, formatUuid, uuidV5 } from './ids.js';
+export { crashPoint } from './crash-point.js';
+export { createSystemIds, uuidV5 } from './ids.js';
 export type { Ids } from './ids.js';
 export { AddressNotAllowedError, privateAddressOf, publicLookup } from './network/public-lookup.js';
 export type { ResolveName } from './network/public-lookup.js';

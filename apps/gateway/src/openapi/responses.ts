@@ -4,7 +4,7 @@ import { statusOf } from '@countersign/shell';
 import type { Route } from '../route.js';
 
 /** The codes that a route can answer with: its own, and those that reading, proving and repeating a request bring. */
-export function codesOf(route: Route): readonly ErrorCode[] {
+function codesOf(route: Route): readonly ErrorCode[] {
   if (route.roles === 'public') return ['internal-error', ...route.codes];
   return [
     'invalid-request',

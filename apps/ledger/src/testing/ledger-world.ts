@@ -164,16 +164,15 @@ async function openCallsIn(
   stateOf: (callId: string, tenant: string) => Promise<string | null>,
   tenant: string,
   runId: string,
-): Promise<{ callId: string; toolCallId: string }[]> {
+): Promise<readonly string[]> {
   const open = ['awaiting_approval', 'allowed', 'approved', 'executing'];
   const requested = (await events()).filter(
     ({ type, metadata }) => type === 'ToolCallRequested' && metadata.tenant === tenant && metadata.runId === runId,
   );
-  const found: { callId: string; toolCallId: string }[] = [];
-  for (const { metadata, data } of requested) {
+  const found: string[] = [];
+  for (const { metadata } of requested) {
     const callId = metadata.callId ?? '';
-    const { toolCallId } = data as { toolCallId: string };
-    if (open.includes((await stateOf(callId, tenant)) ?? '')) found.push({ callId, toolCallId });
+    if (open.includes((await stateOf(callId, tenant)) ?? '')) found.push(callId);
   }
   return found;
 }

@@ -13,7 +13,7 @@ import type { HeaderValue, ToolEntry, ToolsFileProblem } from './tools-file.js';
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** No tools: all calls are executed by workers. */
-export const noTools: ToolSet = { tools: [], find: () => undefined };
+const noTools: ToolSet = { tools: [], find: () => undefined };
 
 interface Loading {
   readonly folder: string;

@@ -1,2 +1,0 @@
-export { createMemoryExecutions, memoryRunId } from './testing/memory-executions.js';
-export type { MemoryCall, MemoryExecutions } from './testing/memory-executions.js';
