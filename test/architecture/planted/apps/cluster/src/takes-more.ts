@@ -1,0 +1,3 @@
+// breaks: @typescript-eslint/no-restricted-imports
+import { start } from '@countersign/gateway';
+export const used = start;
