@@ -4,6 +4,7 @@ import { describe, expect, it } from '@jest/globals';
 import { Parser } from '@asyncapi/parser';
 import {
   createAsyncApiDocument,
+  createMessageSchemas,
   eventTypes,
   requestMessageSchemas,
   toMaskedEventView,
@@ -23,6 +24,45 @@ const problemsOf = (message: string, part: 'payload' | 'headers', value: unknown
   const valid = ajv.validate({ $ref: `asyncapi#/components/messages/${message}/${part}` }, value);
   return valid ? [] : ajv.errors!.map(({ instancePath, message: why }) => `${instancePath} ${why ?? ''}`);
 };
+
+/** A message as anybody checks it who has the files under docs/schemas and nothing else. */
+const isValid = (topic: string, type: string, value: unknown): boolean => {
+  const file = join(root, 'docs', 'schemas', topic, `${type}.v1.json`);
+  const own = new Ajv2020({ strict: false });
+  addFormats.default(own);
+  return own.validate(JSON.parse(readFileSync(file, 'utf8')) as object, value);
+};
+
+describe('the JSON Schemas', () => {
+  it('are the ones under docs, one for each type of each topic', () => {
+    // `npm run asyncapi` writes them.
+    const written = globSync('*/*.json', { cwd: join(root, 'docs', 'schemas') });
+    const schemas = createMessageSchemas();
+    expect(written.toSorted()).toEqual(
+      Object.keys(schemas)
+        .map((name) => `${name}.json`)
+        .toSorted(),
+    );
+    expect(Object.keys(schemas)).toHaveLength(Object.keys(requestMessageSchemas).length + eventTypes.length);
+    for (const [name, schema] of Object.entries(schemas)) {
+      const text = readFileSync(join(root, 'docs', 'schemas', `${name}.json`), 'utf8');
+      expect([name, JSON.parse(text)]).toEqual([name, JSON.parse(JSON.stringify(schema))]);
+    }
+  });
+
+  it('are complete in themselves, and hold messages to their form', () => {
+    const asked = { runId: 'run-1', calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: {} }] };
+    expect(isValid('requests', 'ToolCallRequested', asked)).toBe(true);
+    expect(isValid('requests', 'ToolCallRequested', { ...asked, approved: true })).toBe(false);
+    expect(isValid('requests', 'ToolCallCancelled', asked)).toBe(false);
+  });
+
+  it.each(globSync('libs/contracts/src/golden/*.v1.json', { cwd: root }))('describe the event of %s', (file) => {
+    const event = JSON.parse(readFileSync(join(root, file), 'utf8')) as RecordedEvent;
+    expect(isValid('events', event.type, toMaskedEventView(event))).toBe(true);
+    expect(isValid('events', event.type, { ...toMaskedEventView(event), data: {} })).toBe(false);
+  });
+});
 
 describe('the AsyncAPI document', () => {
   it('is valid AsyncAPI 3', async () => {
