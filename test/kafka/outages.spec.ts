@@ -82,7 +82,7 @@ describe('an outage', () => {
       topics: [events],
       onMessage: (message) => void ids.push(idOf(message)),
     });
-    const why = `TopicsMissingError: missing topics: ${events}, ${deadLetters}. Create them with: npx countersign topics create`;
+    const why = `TopicsMissingError: missing topics: ${events}, ${deadLetters}. Create them with: npx countersign topics create; or let this principal Describe them`;
     await eventually(() => expect(subscription.status()).toEqual({ state: 'interrupted', why, inFlight: 0 }));
     expect(await kafka.topics.missing()).toEqual([requests, events, deadLetters]);
     await expect(kafka.publisher.publish(events, inTurns(1, 1))).rejects.toThrow('npx countersign topics create');

@@ -1,3 +1,5 @@
+import { describeError } from '../failure.js';
+
 /** Kafka cannot be reached, or cannot take the message now: try again later. Something may have been published. */
 export class BusUnavailableError extends Error {
   override readonly name: string = 'BusUnavailableError';
@@ -8,13 +10,15 @@ export class MessageTooLargeError extends Error {
   override readonly name = 'MessageTooLargeError';
 }
 
-/** The topics are not there: `npx countersign topics create` makes them. */
+/** The topics are not there, or this principal must not see them. */
 export class TopicsMissingError extends BusUnavailableError {
   override readonly name = 'TopicsMissingError';
   readonly topics: readonly string[];
 
   constructor(topics: readonly string[]) {
-    super(`missing topics: ${topics.join(', ')}. Create them with: npx countersign topics create`);
+    // Brokers do not tell a topic that is not there from one that is hidden.
+    const remedy = 'Create them with: npx countersign topics create; or let this principal Describe them';
+    super(`missing topics: ${topics.join(', ')}. ${remedy}`);
     this.topics = topics;
   }
 }
@@ -22,37 +26,83 @@ export class TopicsMissingError extends BusUnavailableError {
 /** What the client's errors carry; their classes are not all exported. */
 interface KafkaFailure {
   readonly type?: unknown;
+  readonly code?: unknown;
   readonly retriable?: unknown;
-  readonly cause?: unknown;
 }
 
-/** The error at the bottom: what the client throws is wrapped once per layer that tried again. */
-function rootOf(error: unknown): unknown {
-  let root = error;
-  while (root instanceof Error && root.cause instanceof Error) root = root.cause;
-  return root;
+/** The error and what caused it, down to the bottom: what the client throws is wrapped once per layer that tried again. */
+function causesOf(error: unknown): readonly (Error & KafkaFailure)[] {
+  return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }
 
 /** The broker's name of the refusal, such as `ILLEGAL_GENERATION`; undefined when the broker said nothing. */
 export function refusalOf(error: unknown): string | undefined {
-  for (const each of [error, rootOf(error)]) {
-    const { type } = (each instanceof Error ? each : {}) as KafkaFailure;
-    if (typeof type === 'string') return type;
-  }
-  return undefined;
+  const types = causesOf(error).map(({ type }) => type);
+  return types.find((type) => typeof type === 'string');
 }
+
+/** The principal lacks a right: whoever runs the brokers can give it at any time. */
+const unauthorised = /_AUTHORIZATION_FAILED$/;
+
+/** What the client makes of anything at all that the brokers answer when asked for a group: an outage, or a missing right. */
+const isGroupUnknown = ({ name }: Error): boolean => name === 'KafkaJSGroupCoordinatorNotFound';
 
 /** Whether a consumer that ended with this may come back by itself; otherwise something must be changed first. */
 export function mayPass(error: unknown): boolean {
-  if (error instanceof Error && error.name === 'KafkaJSNumberOfRetriesExceeded') return true;
-  const root = rootOf(error);
-  return root instanceof BusUnavailableError || (root instanceof Error && (root as KafkaFailure).retriable === true);
+  const causes = causesOf(error);
+  if (causes[0]?.name === 'KafkaJSNumberOfRetriesExceeded' || causes.some(isGroupUnknown)) return true;
+  if (unauthorised.test(refusalOf(error) ?? '')) return true;
+  const root = causes.at(-1);
+  return root instanceof BusUnavailableError || root?.retriable === true;
+}
+
+/** Node's and OpenSSL's names of a certificate that proves nothing. */
+const untrusted = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_|ERR_TLS_CERT_)/;
+
+interface Remedy {
+  readonly helps: (cause: Error & KafkaFailure) => boolean;
+  readonly sentence: string;
+}
+
+const remedies: readonly Remedy[] = [
+  {
+    helps: ({ type }) => unauthorised.test(String(type)),
+    sentence: 'Give this principal the rights of its role (docs/kafka.md, "Who may do what")',
+  },
+  {
+    helps: ({ name }) => name === 'KafkaJSSASLAuthenticationError',
+    sentence: 'Check COUNTERSIGN_KAFKA_SASL_MECHANISM, _USERNAME and the file of _PASSWORD_FILE',
+  },
+  {
+    helps: ({ code }) => untrusted.test(String(code)),
+    sentence: 'Name the authority that signed the certificate of the brokers in NODE_EXTRA_CA_CERTS',
+  },
+  {
+    helps: isGroupUnknown,
+    sentence: 'If the brokers are well: may this principal Read its group (docs/kafka.md, "Who may do what")?',
+  },
+  {
+    // A listener that wants TLS or a password closes a connection that comes without, and says nothing.
+    helps: ({ name, code }) => name === 'KafkaJSConnectionClosedError' || code === 'ECONNRESET',
+    sentence: 'If the brokers are well: do COUNTERSIGN_KAFKA_SSL and _SASL_… suit their listener?',
+  },
+];
+
+/** What went wrong, and what may help. */
+export function explain(error: unknown): string {
+  return `${describeError(error)}${remedyFor(error)}`;
+}
+
+/** What may help, as the next sentence; empty where nothing is known. */
+function remedyFor(error: unknown): string {
+  const remedy = remedies.find(({ helps }) => causesOf(error).some(helps));
+  return remedy === undefined ? '' : `. ${remedy.sentence}`;
 }
 
 /** What the port throws in place of the client's error. `what` begins the sentence. */
 export function toBusError(error: unknown, what: string): Error {
   if (error instanceof BusUnavailableError || error instanceof MessageTooLargeError) return error;
-  const detail = error instanceof Error ? error.message : String(error);
+  const detail = `${error instanceof Error ? error.message : String(error)}${remedyFor(error)}`;
   const refusal = refusalOf(error);
   if (refusal === 'MESSAGE_TOO_LARGE' || refusal === 'RECORD_LIST_TOO_LARGE') {
     return new MessageTooLargeError(`${what}: ${detail}`, { cause: error });

@@ -14,6 +14,8 @@ export interface ExclusiveMemberOptions {
   readonly sessionTimeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
+  /** It stands in line, or has its turn. */
+  readonly onJoined?: () => void;
 }
 
 /** The partition whose owner is the active process, and whose committed offset carries the progress. */
@@ -92,6 +94,7 @@ export class ExclusiveMember {
       // Nothing is read, the messages are other people's.
       this.#consumer.pause([{ topic }]);
       this.#joins += 1;
+      this.#options.onJoined?.();
       const owns = payload.memberAssignment[topic]?.includes(partition) === true;
       // With another id than before, this process was taken for dead in between, whoever owns the partition now.
       const isContinued = payload.memberId === this.#memberId;

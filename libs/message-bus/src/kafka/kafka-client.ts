@@ -36,14 +36,25 @@ export const patient = (patienceMs: number): RetryOptions => ({
   retries: Math.max(1, Math.ceil(patienceMs / retry.maxRetryTime)),
 });
 
-/** The vendor's client, which logs into ours. It tries for about ten seconds, unless told otherwise. */
-export function createKafkaClient(connection: KafkaConnection, log: Log, retries: RetryOptions = retry): Kafka {
+/**
+ * The vendor's client, which logs into ours. It tries for about ten seconds, unless told otherwise, and no more once
+ * `closed` has aborted: whatever still tries in the background then has no broker left.
+ */
+export function createKafkaClient(
+  connection: KafkaConnection,
+  {
+    log,
+    closed,
+    retries = retry,
+  }: { readonly log: Log; readonly closed: AbortSignal; readonly retries?: RetryOptions },
+): Kafka {
   const { brokers, clientId, ssl, sasl, socketFactory } = connection;
   return new Kafka({
-    brokers: [...brokers],
+    brokers: () => (closed.aborted ? [] : [...brokers]),
     clientId,
     ...(ssl === undefined ? {} : { ssl }),
-    ...(sasl === undefined ? {} : { sasl: sasl as SASLOptions }),
+    // A copy: kafkajs keeps in it how it signs in, and would go on with an old password.
+    ...(sasl === undefined ? {} : { sasl: { ...sasl } as SASLOptions }),
     ...(socketFactory === undefined ? {} : { socketFactory }),
     connectionTimeout: 3_000,
     requestTimeout: 15_000,

@@ -1,6 +1,6 @@
 import { sleep } from '@countersign/runtime';
 import type { ExclusiveProgress, Turn } from '../exclusive-progress.js';
-import { TopicsMissingError } from './bus-errors.js';
+import { explain, TopicsMissingError } from './bus-errors.js';
 import { ExclusiveMember } from './exclusive-member.js';
 import type { ExclusiveMemberOptions } from './exclusive-member.js';
 import type { KafkaTopics } from './kafka-topics.js';
@@ -9,6 +9,13 @@ export interface KafkaExclusiveProgressOptions extends ExclusiveMemberOptions {
   readonly topics: Pick<KafkaTopics, 'missing'>;
   /** Aborts when the bus closes: turns end, and nobody stands in line. */
   readonly closed: AbortSignal;
+}
+
+/** As the bus has it: it must be left when the bus closes. */
+export interface KafkaExclusiveProgress extends ExclusiveProgress {
+  readonly leave: () => Promise<void>;
+  /** Why it cannot even stand in line; undefined when it does. */
+  readonly interruption: () => string | undefined;
 }
 
 const retryAfterMs = 1_000;
@@ -22,23 +29,24 @@ const retryAfterMs = 1_000;
  * A progress is at most 4,096 bytes (`offset.metadata.max.bytes`). It is kept for as long as the group has a member, and
  * 7 days longer (`offsets.retention.minutes`); afterwards it begins with nothing kept.
  */
-export function createKafkaExclusiveProgress(
-  options: KafkaExclusiveProgressOptions,
-): ExclusiveProgress & { readonly leave: () => Promise<void> } {
+export function createKafkaExclusiveProgress(options: KafkaExclusiveProgressOptions): KafkaExclusiveProgress {
   const { clock, log, topic, topics, closed } = options;
   let last: ExclusiveMember | undefined;
+  let interruption: string | undefined;
+  const onJoined = (): void => void (interruption = undefined);
   const takeOnce = async (signal: AbortSignal): Promise<Turn> => {
     await last?.leave();
     last = undefined;
     const missing = await topics.missing([topic]);
     if (missing.length > 0) throw new TopicsMissingError(missing);
     signal.throwIfAborted();
-    const member = new ExclusiveMember(options);
+    const member = new ExclusiveMember({ ...options, onJoined });
     last = member;
     return member.take(signal);
   };
   return {
     leave: async () => last?.leave(),
+    interruption: () => interruption,
     take: async (wanted) => {
       const signal = AbortSignal.any([wanted, closed]);
       for (;;) {
@@ -48,7 +56,9 @@ export function createKafkaExclusiveProgress(
         } catch (error) {
           await last?.leave();
           signal.throwIfAborted();
-          log.warn({ error }, 'it cannot stand in line for its turn, it is tried again');
+          const why = explain(error);
+          if (why !== interruption) log.warn({ error }, `no place in the line for its turn, it is tried again: ${why}`);
+          interruption = why;
           await sleep(clock, retryAfterMs, signal);
         }
       }

@@ -2,10 +2,9 @@ import type { Kafka } from 'kafkajs';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { Dispatcher } from '../dispatcher.js';
-import { describeError } from '../failure.js';
 import { PoisonMessageError } from '../message-bus.js';
 import type { Delivery, Message, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
-import { mayPass, TopicsMissingError } from './bus-errors.js';
+import { explain, mayPass, TopicsMissingError } from './bus-errors.js';
 import { toLetterHeaders } from './dead-letter-headers.js';
 import { KafkaMessage } from './kafka-message.js';
 import type { KafkaSender } from './kafka-publisher.js';
@@ -119,7 +118,7 @@ export class KafkaSubscription implements Subscription {
   #interrupted(error: unknown): void {
     if (this.#stop.signal.aborted) return;
     const { log, onFatal } = this.#options;
-    const why = describeError(error);
+    const why = explain(error);
     if (why !== this.#interruption) log.warn({ error }, `interrupted, it is tried again: ${why}`);
     this.#interruption = why;
     if (!mayPass(error)) onFatal(error instanceof Error ? error : new Error(why));

@@ -8,6 +8,7 @@ import type { KafkaConnection } from './kafka-client.js';
 import type { ExclusiveProgress } from '../exclusive-progress.js';
 import { createKafkaDeadLetters } from './kafka-dead-letters.js';
 import { createKafkaExclusiveProgress } from './kafka-exclusive-progress.js';
+import type { KafkaExclusiveProgress } from './kafka-exclusive-progress.js';
 import { createKafkaPublisher, createKafkaSender } from './kafka-publisher.js';
 import { KafkaSubscription } from './kafka-subscription.js';
 import { createKafkaTopics } from './kafka-topics.js';
@@ -79,13 +80,14 @@ export interface KafkaBus {
 export function openKafka(options: KafkaOptions): KafkaBus {
   const { clock, ids, log, topicPrefix, sessionTimeoutMs = 30_000, stallAfterMs = 180_000 } = options;
   const { patienceMs = 300_000 } = options;
-  const kafka = createKafkaClient(options, log);
-  const consuming = createKafkaClient(options, log, patient(patienceMs));
+  const closed = new AbortController();
+  const kafka = createKafkaClient(options, { log, closed: closed.signal });
+  const consuming = createKafkaClient(options, { log, closed: closed.signal, retries: patient(patienceMs) });
   const topics = createKafkaTopics(kafka, topicNames(topicPrefix));
   const sender = createKafkaSender(kafka, topics, clock);
   const served = new Map<string, KafkaSubscription>();
-  const exclusive: { readonly leave: () => Promise<void> }[] = [];
-  const closed = new AbortController();
+  const exclusive: (readonly [group: string, progress: KafkaExclusiveProgress])[] = [];
+  const closing = new AbortController();
   const onFatal = (error: Error): void => {
     log.error({ error }, `Kafka needs this process to start anew: ${describeError(error)}`);
     options.onFatal?.(error);
@@ -107,9 +109,13 @@ export function openKafka(options: KafkaOptions): KafkaBus {
   };
   const status = (): KafkaHealth => {
     const subscriptions = Object.fromEntries([...served].map(([group, each]) => [group, each.status()]));
-    const [group, troubled] = Object.entries(subscriptions).find(([, { state }]) => state === 'interrupted') ?? [];
+    const troubled = [
+      ...Object.entries(subscriptions).filter(([, { state }]) => state === 'interrupted'),
+      ...exclusive.map(([group, { interruption }]) => [group, { why: interruption() }] as const),
+    ].find(([, { why }]) => why !== undefined);
     if (troubled === undefined) return { state: 'running', subscriptions };
-    return { state: 'interrupted', why: `${group ?? ''}: ${troubled.why ?? ''}`, subscriptions };
+    const [group, { why = '' }] = troubled;
+    return { state: 'interrupted', why: `${group}: ${why}`, subscriptions };
   };
   return {
     bus,
@@ -117,8 +123,8 @@ export function openKafka(options: KafkaOptions): KafkaBus {
     topics,
     exclusiveProgress: (group, { sessionTimeoutMs: afterMs = 8_000 } = {}) => {
       const own = { group, topic: topics.names.events, sessionTimeoutMs: afterMs, log: log.child({ group }) };
-      const progress = createKafkaExclusiveProgress({ kafka, topics, clock, closed: closed.signal, ...own });
-      exclusive.push(progress);
+      const progress = createKafkaExclusiveProgress({ kafka, topics, clock, closed: closing.signal, ...own });
+      exclusive.push([group, progress]);
       return progress;
     },
     status,
@@ -132,9 +138,10 @@ export function openKafka(options: KafkaOptions): KafkaBus {
       }
     },
     close: async () => {
-      closed.abort(new Error('the bus is closed'));
+      closing.abort(new Error('the bus is closed'));
       // What is put aside while subscriptions stop still needs the sender.
-      await Promise.all([bus.close().then(sender.close), ...exclusive.map((each) => each.leave())]);
+      await Promise.all([bus.close().then(sender.close), ...exclusive.map(([, progress]) => progress.leave())]);
+      closed.abort();
     },
   };
 }
