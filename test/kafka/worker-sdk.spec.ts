@@ -185,6 +185,34 @@ describe('a worker with kafka', () => {
     expect(ran).toEqual([]);
   });
 
+  it('does not believe a forged refusal: it goes on asking the ledger, which carries the request out', async () => {
+    const runId = newRun();
+    const requestId = `request-${runId}`;
+    const forged = { requestId, code: 'forbidden', detail: 'says who?', toolCallIds: ['1'] };
+    await ledger.stopLedger();
+    const step = { runId, requestId, toolCalls: [deletion('1', '/tmp/x')] };
+    const impatient = newWorker({ answerWithinMs: 4_000 }).step(step);
+    const stepping = newWorker().step(step);
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(2));
+    await ledger.publishForged('RequestRefused', forged, runId);
+    const message = expect.stringMatching(
+      /the events topic says that it is refused \(forbidden: says who\?\)/,
+    ) as unknown;
+    await expect(impatient).rejects.toMatchObject({ code: 'unreachable', message });
+    ledger.startLedger();
+    expect((await stepping).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+
+  it('is not kept waiting by an event that names a position which no log has', async () => {
+    const runId = newRun();
+    const worker = newWorker();
+    const { state, pendingApprovals } = await worker.step({ runId, toolCalls: [deletion('1', '/a')] });
+    const waiting = worker.wait(state, { timeoutMs: 15_000 });
+    await ledger.publishForged('ApprovalResponded', {}, runId, 9_000_000_000_000_000);
+    await ledger.respond(pendingApprovals[0]!.approvalId, { decision: { type: 'approve' } });
+    expect((await waiting).results).toMatchObject([{ status: 'succeeded' }]);
+  });
+
   it('submits what the client did, cancels, and asks again, all by messages', async () => {
     const runId = newRun();
     const worker = newWorker();

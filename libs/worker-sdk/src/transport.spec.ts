@@ -138,6 +138,17 @@ describe('a request', () => {
     expect(fake.seen.map(({ headers }) => headers.get('countersign-position'))).toEqual([null, null, '12']);
   });
 
+  it('reads what it heard of elsewhere, but does not insist on it when the server knows of no such position', async () => {
+    const fake = fetchOf(json(200, {}, { 'countersign-position': '12' }), problem(503, 'unavailable'), json(200, {}));
+    const transport = createTransport({ url: 'http://x.test', fetch: fake.fetch, clock: instantClock() });
+    await transport.send({ method: 'POST', path: '/', token: 't' });
+    transport.noticePosition('9000');
+    await transport.send({ method: 'GET', path: '/', token: 't' });
+    await transport.send({ method: 'GET', path: '/', token: 't' });
+    const positions = fake.seen.map(({ headers }) => headers.get('countersign-position'));
+    expect(positions).toEqual([null, '9000', '12', '9000']);
+  });
+
   it('needs a URL that is one', () => {
     expect(() => createTransport({ url: 'localhost 7400' })).toThrow('Invalid URL');
   });

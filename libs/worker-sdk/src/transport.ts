@@ -54,7 +54,10 @@ export interface Transport {
   readonly send: (request: TransportRequest) => Promise<unknown>;
   /** One attempt at a streaming GET. */
   readonly open: (request: StreamRequest) => Promise<Response>;
-  /** From now on no read is answered from before this position of the log, which was heard of elsewhere. */
+  /**
+   * From now on no read is answered from before this position of the log, which was heard of elsewhere: unless the server
+   * has not reached it, for what is heard may be forged.
+   */
   readonly noticePosition: (position: string) => void;
 }
 
@@ -76,7 +79,7 @@ export function createTransport(options: TransportOptions): Transport {
   // Here, and not at the first request, where it would look like a server that is away.
   const base = new URL(options.url).href.replace(/\/+$/, '');
   // Behind several gateways, a read that names the last position answered is never older than our own writes.
-  const position = { latest: null as string | null };
+  const position = { answered: null as string | null, heard: null as string | null };
 
   const open = (request: StreamRequest): Promise<Response> =>
     fetchOnce(`${base}${request.path}`, {
@@ -86,7 +89,11 @@ export function createTransport(options: TransportOptions): Transport {
       signal: request.signal,
     });
 
-  const attemptOnce = async (request: TransportRequest, idempotencyKey: string): Promise<Attempt> => {
+  const attemptOnce = async (
+    request: TransportRequest,
+    idempotencyKey: string,
+    noOlderThan: string | null,
+  ): Promise<Attempt> => {
     const timeoutMs = request.timeoutMs ?? attemptTimeoutMs;
     const limit = linkedController(request.signal);
     const cancelTimer = clock.setTimer(timeoutMs, () => {
@@ -95,12 +102,12 @@ export function createTransport(options: TransportOptions): Transport {
     try {
       const response = await fetchOnce(`${base}${request.path}`, {
         method: request.method,
-        headers: requestHeaders(request, idempotencyKey, position.latest, options.clientName),
+        headers: requestHeaders(request, idempotencyKey, noOlderThan, options.clientName),
         body: request.body === undefined ? null : JSON.stringify(request.body),
         redirect: 'manual',
         signal: limit.signal,
       });
-      position.latest = later(position.latest, response.headers.get('countersign-position'));
+      position.answered = later(position.answered, response.headers.get('countersign-position'));
       return await readAnswer(response);
     } catch (error) {
       if (request.signal?.aborted === true) throw reasonOf(request.signal);
@@ -114,10 +121,13 @@ export function createTransport(options: TransportOptions): Transport {
   const send = async (request: TransportRequest): Promise<unknown> => {
     const idempotencyKey = request.idempotencyKey ?? randomUUID();
     const attempts = request.attempts ?? options.attempts ?? attemptsDefault;
+    let heard = position.heard;
     for (let attempt = 1; ; attempt += 1) {
-      const outcome = await attemptOnce(request, idempotencyKey);
+      const outcome = await attemptOnce(request, idempotencyKey, later(position.answered, heard));
       if (outcome.kind === 'answered') return outcome.body;
       if (outcome.kind === 'refused' || attempt >= attempts) throw outcome.error;
+      // Attack: a forged event names a position that no log will ever reach, and every read would wait for it.
+      if (outcome.error.status === 503) heard = null;
       await sleep(clock, outcome.delayMs ?? backoffMs(attempt, random, requestBackoff), request.signal);
     }
   };
@@ -127,7 +137,7 @@ export function createTransport(options: TransportOptions): Transport {
     send,
     open,
     noticePosition: (heard) => {
-      position.latest = later(position.latest, heard);
+      position.heard = later(position.heard, heard);
     },
   };
 }

@@ -41,8 +41,8 @@ export interface LedgerBehindKafka {
   readonly respond: (approvalId: string, body: object) => Promise<void>;
   /** Publishes every recorded event once more, the oldest first, as a relay does that lost its checkpoint. */
   readonly relayAgain: () => Promise<void>;
-  /** An event that is in no log. */
-  readonly publishForged: (type: string, data: object, runId: string) => Promise<void>;
+  /** An event that is in no log, at a position of one's choice. */
+  readonly publishForged: (type: string, data: object, runId: string, position?: number) => Promise<void>;
   /** While it is down, requests wait on their topic. */
   readonly stopLedger: () => Promise<void>;
   readonly startLedger: () => void;
@@ -112,8 +112,8 @@ export async function openLedgerBehindKafka(
       const events = await store.readAll(0, 10_000);
       await kafka.publisher.publish(topics.events, events.map(toEventMessage));
     },
-    publishForged: async (type, data, runId) => {
-      const headers = { ce_id: world.ids.uuid(), ce_type: type, ce_sequence: '1' };
+    publishForged: async (type, data, runId, position = 1) => {
+      const headers = { ce_id: world.ids.uuid(), ce_type: type, ce_sequence: String(position) };
       await kafka.publisher.publish(topics.events, [
         { key: runId, value: JSON.stringify({ type, runId, data }), headers },
       ]);

@@ -46,32 +46,42 @@ const againBackoff = { firstMs: 500, maxMs: 10_000 } as const;
 export async function connectKafka(options: ConnectOptions): Promise<KafkaConnection> {
   const { topicPrefix = 'countersign' } = options.kafka;
   const topics = { requests: `${topicPrefix}.requests.v1`, events: `${topicPrefix}.events.v1` };
-  const kafka = kafkaOf(options.kafka, options.log);
+  const closed = new AbortController();
+  const kafka = kafkaOf(options.kafka, options.log, closed.signal);
   const positions = await endOf(kafka, topics);
   const producer = kafka.producer({
     allowAutoTopicCreation: false,
     createPartitioner: Partitioners.DefaultPartitioner,
     retry: { retries: 5 },
   });
-  await producer.connect();
   const listener = createListener(kafka, topics.events, `${topicPrefix}.worker`, positions, options);
-  await listener.start();
+  const close = async (): Promise<void> => {
+    await Promise.allSettled([listener.stop(), producer.disconnect()]);
+    closed.abort();
+  };
+  try {
+    await producer.connect();
+    await listener.start();
+  } catch (error) {
+    await close();
+    throw error;
+  }
   return {
     publish: async ({ key, value, headers }) => {
       await producer.send({ topic: topics.requests, acks: -1, messages: [{ key, value, headers }] });
     },
-    close: async () => {
-      await Promise.allSettled([listener.stop(), producer.disconnect()]);
-    },
+    close,
   };
 }
 
-function kafkaOf({ brokers, clientId, ssl, sasl }: KafkaOptions, log: WorkerLog): Kafka {
+function kafkaOf({ brokers, clientId, ssl, sasl }: KafkaOptions, log: WorkerLog, closed: AbortSignal): Kafka {
   return new Kafka({
-    brokers: [...brokers],
+    // Without brokers to try, what kafkajs still tries in the background ends.
+    brokers: () => (closed.aborted ? [] : [...brokers]),
     clientId: clientId ?? 'countersign-worker',
     ...(ssl === undefined ? {} : { ssl: ssl as boolean }),
-    ...(sasl === undefined ? {} : { sasl: sasl as { mechanism: 'plain'; username: string; password: string } }),
+    // A copy: kafkajs keeps in it how it signs in, and would go on with an old password.
+    ...(sasl === undefined ? {} : { sasl: { ...sasl } as { mechanism: 'plain'; username: string; password: string } }),
     logLevel: logLevel.ERROR,
     logCreator: () => (entry: LogEntry) => {
       log.warn({ from: 'kafkajs', namespace: entry.namespace, error: entry.log['error'] }, entry.log.message);
@@ -90,7 +100,7 @@ async function endOf(
     const known = await admin.listTopics();
     const missing = Object.values(topics).filter((topic) => !known.includes(topic));
     if (missing.length > 0) {
-      const message = `there is no topic ${missing.join(', ')}: is the prefix right? \`countersign topics create\` makes them`;
+      const message = `there is no topic ${missing.join(', ')}: is the prefix right, and may this user Describe them? \`countersign topics create\` makes them`;
       throw new CountersignError({ code: 'not-found', message });
     }
     const ends = await admin.fetchTopicOffsets(topics.events);
@@ -127,6 +137,8 @@ function createListener(
       retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
     });
     consumer = own;
+    // What ends it while it begins is thrown here: kafkajs only tells of it.
+    let beginning: { crash?: Error } | undefined = {};
     own.on(own.events.GROUP_JOIN, () => {
       failures = 0;
       // Nothing is committed, so that kafkajs would start at the beginning again after each rejoin.
@@ -134,6 +146,10 @@ function createListener(
       feed.gap();
     });
     own.on(own.events.CRASH, ({ payload }) => {
+      if (beginning !== undefined) {
+        beginning.crash = payload.error;
+        return;
+      }
       log.warn({ error: payload.error.message, groupId }, 'the events topic cannot be heard for a while');
       if (!isStopped()) void beginAgain();
     });
@@ -147,6 +163,9 @@ function createListener(
         positions.set(batch.partition, String(BigInt(batch.lastOffset()) + 1n));
       },
     });
+    const { crash } = beginning;
+    beginning = undefined;
+    if (crash !== undefined) throw crash;
   };
   const isStopped = (): boolean => stopped.signal.aborted;
   const end = async (): Promise<void> => {

@@ -1,10 +1,12 @@
 import type { Client } from '../client.js';
+import { linkedController } from '../clock.js';
 import { messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import type { Requests } from '../requests.js';
 import type { Transport } from '../transport.js';
 import type { connectKafka, KafkaConnection } from './connection.js';
 import type { KafkaOptions } from './options.js';
+import { hearRefusals } from './refusals.js';
 import { createRequestFeed } from './request-feed.js';
 import { createRequestSigner } from './request-signer.js';
 import { requestsOverKafka } from './requests-over-kafka.js';
@@ -28,14 +30,22 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
   if (kafka.brokers.length === 0) throw new TypeError('kafka.brokers names no broker');
   const feed = createRequestFeed(transport.noticePosition);
   let connecting: Promise<KafkaConnection> | undefined;
-  let isClosed = false;
+  const closed = new AbortController();
 
   const connect = async (): Promise<KafkaConnection> => {
     const loaded = await loadConnection();
-    return loaded.connectKafka({ kafka, feed, log, clock: transport.clock, random: transport.random });
+    const listening = linkedController(closed.signal);
+    try {
+      // Before anything is asked: a refusal must not be missed.
+      await hearRefusals(client, feed, listening.signal);
+      return await loaded.connectKafka({ kafka, feed, log, clock: transport.clock, random: transport.random });
+    } catch (error) {
+      listening.abort(new Error('no connection'));
+      throw error;
+    }
   };
   const connection = (): Promise<KafkaConnection> => {
-    if (isClosed) return Promise.reject(new Error('the worker is closed'));
+    if (closed.signal.aborted) return Promise.reject(new Error('the worker is closed'));
     if (connecting === undefined) {
       connecting = connect();
       connecting.catch((error: unknown) => {
@@ -49,7 +59,7 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
     client,
     connection,
     close: async () => {
-      isClosed = true;
+      closed.abort(new Error('the worker is closed'));
       await (await connecting?.catch(() => undefined))?.close();
     },
     feed,

@@ -33,6 +33,23 @@ describe('what is heard on the events topic', () => {
     ]);
   });
 
+  it('is no refusal until the ledger says so itself', async () => {
+    const { feed } = open();
+    const changes = createChanges();
+    const rumours: string[] = [];
+    const onRumour = ({ code }: { readonly code: string }): void => void rumours.push(code);
+    feed.watch({ runId: 'run-1', requestId: 'r-1', changes, onRumour });
+    const data = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [] };
+    const headers = { ce_id: 'e-9', ce_type: 'RequestRefused' };
+    feed.hear({ key: 'run-1', headers, value: () => JSON.stringify({ data }) });
+    feed.refuse({ data: { ...data, requestId: 'r-2' } });
+    changes.wake();
+    await expect(changes.next(new AbortController().signal)).resolves.toEqual(new Set());
+    expect(rumours).toEqual(['forbidden']);
+    feed.refuse({ data });
+    await expect(changes.next(new AbortController().signal)).rejects.toMatchObject({ code: 'forbidden' });
+  });
+
   it('makes everybody look who waits, when something may have been missed', () => {
     const { feed, news } = open();
     feed.gap();

@@ -1,3 +1,4 @@
+import type { EventView } from '@countersign/contracts';
 import { z } from 'zod';
 import type { Changes } from '../changes.js';
 import { CountersignError } from '../errors.js';
@@ -16,12 +17,17 @@ export interface Watch {
   /** Whose refusal ends the waiting. */
   readonly requestId?: string | undefined;
   readonly changes: Changes;
+  /** Told what the topic says of a refusal: anybody who may write there can say so. */
+  readonly onRumour?: ((refusal: CountersignError) => void) | undefined;
 }
 
-/** Hands what is heard on the events topic to those who wait for it. Nothing here is believed: it makes them look. */
+/** Hands what is heard to those who wait for it. Nothing of the topic is believed: it makes them look. */
 export interface RequestFeed {
   readonly watch: (watch: Watch) => () => void;
+  /** A message of the events topic. */
   readonly hear: (message: HeardMessage) => void;
+  /** A refusal out of the ledger's own log: it ends the waiting. */
+  readonly refuse: (event: Pick<EventView, 'data'>) => void;
   /** Something may have been missed. */
   readonly gap: () => void;
 }
@@ -51,11 +57,18 @@ export function createRequestFeed(onPosition: (position: string) => void): Reque
     if (seen.size > rememberedMax) seen.delete(oldest);
     return true;
   };
-  const tellRefusal = (message: HeardMessage): void => {
-    const error = refusalOf(message);
-    if (error === undefined) return;
-    for (const watch of watches) {
-      if (watch.requestId === error.problem?.['requestId']) watch.changes.fail(error);
+  const askersOf = ({ problem }: CountersignError): readonly Watch[] =>
+    [...watches].filter(({ requestId }) => requestId === problem?.['requestId']);
+  const spread = (message: HeardMessage): void => {
+    const error = refusalOf(parseJson(message.value()));
+    if (error !== undefined) for (const { onRumour } of askersOf(error)) onRumour?.(error);
+  };
+  const look = ({ headers }: HeardMessage, ours: readonly Watch[]): void => {
+    const { ce_sequence: position, ce_subject: callId } = headers;
+    if (position !== undefined && /^\d{1,16}$/.test(position)) onPosition(position);
+    for (const { changes } of ours) {
+      if (callId === undefined) changes.addAnything();
+      else changes.add(callId);
     }
   };
   return {
@@ -65,19 +78,16 @@ export function createRequestFeed(onPosition: (position: string) => void): Reque
     },
     hear: (message) => {
       if (watches.size === 0) return;
-      const { ce_type: type, ce_id: eventId, ce_sequence: position, ce_subject: callId } = message.headers;
+      const { ce_type: type, ce_id: eventId } = message.headers;
       const ours = [...watches].filter(({ runId }) => runId === message.key);
       if (type !== 'RequestRefused' && ours.length === 0) return;
       if (!isNew(eventId)) return;
-      if (type === 'RequestRefused') {
-        tellRefusal(message);
-        return;
-      }
-      if (position !== undefined && /^\d{1,16}$/.test(position)) onPosition(position);
-      for (const { changes } of ours) {
-        if (callId === undefined) changes.addAnything();
-        else changes.add(callId);
-      }
+      if (type === 'RequestRefused') spread(message);
+      else look(message, ours);
+    },
+    refuse: (event) => {
+      const error = refusalOf(event);
+      if (error !== undefined) for (const { changes } of askersOf(error)) changes.fail(error);
     },
     gap: () => {
       for (const { changes } of watches) changes.addAnything();
@@ -85,9 +95,9 @@ export function createRequestFeed(onPosition: (position: string) => void): Reque
   };
 }
 
-/** The refusal as the error that HTTP would have answered with; undefined when the message is none. */
-function refusalOf(message: HeardMessage): CountersignError | undefined {
-  const parsed = refusalSchema.safeParse(parseJson(message.value()));
+/** The refusal as the error that HTTP would have answered with; undefined when the event is none. */
+function refusalOf(event: unknown): CountersignError | undefined {
+  const parsed = refusalSchema.safeParse(event);
   if (!parsed.success) return undefined;
   const { requestId, code, detail, toolCallIds } = parsed.data.data;
   const problem = { type: 'about:blank', title: code, status: 0, code, detail, requestId, toolCallIds };

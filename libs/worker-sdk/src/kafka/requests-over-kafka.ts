@@ -7,6 +7,7 @@ import type { Client } from '../client.js';
 import { CountersignError, isRefusal, messageOf } from '../errors.js';
 import { rejectOnAbort } from '../events.js';
 import type { RequestOptions, Requests } from '../requests.js';
+import { describeHindrance, finalError } from './broker-errors.js';
 import type { KafkaConnection } from './connection.js';
 import { recordedCalls } from './recorded.js';
 import type { RequestFeed } from './request-feed.js';
@@ -45,8 +46,8 @@ const lookBackoff = { firstMs: 500, maxMs: 5000 } as const;
 const publishBackoff = { firstMs: 200, maxMs: 5000 } as const;
 
 /**
- * Requests as messages. What the events topic says wakes, a look at the ledger over HTTP decides, and `RequestRefused`
- * ends the waiting with its code.
+ * Requests as messages. What the events topic says wakes, a look at the ledger over HTTP decides, and a `RequestRefused`
+ * of the ledger's own log ends the waiting with its code.
  */
 export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
   const { client, clock, feed } = ports;
@@ -55,12 +56,21 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
     const requestId = options.requestId ?? randomUUID();
     const changes = createChanges();
     const limit = linkedController(options.signal);
+    let hindrance = '';
+    const hinder = (why: string): void => void (hindrance = why);
     const cancelTimer = clock.setTimer(ports.answerWithinMs, () => {
-      limit.abort(noAnswer(asked.type, requestId, ports.answerWithinMs));
+      limit.abort(noAnswer(`${asked.type} ${requestId}`, ports.answerWithinMs, hindrance));
     });
-    const release = feed.watch({ runId: asked.runId, requestId, changes });
+    const release = feed.watch({
+      runId: asked.runId,
+      requestId,
+      changes,
+      onRumour: ({ message }) =>
+        hinder(`the events topic says that it is refused (${message}), which the ledger does not`),
+    });
     try {
-      await publish(ports, asked, requestId, limit.signal);
+      await publish(ports, asked, requestId, limit.signal, hinder);
+      hindrance = '';
       return await lookUntilFound(ports, asked, changes, limit.signal);
     } finally {
       release();
@@ -148,11 +158,17 @@ async function lookUntilFound<T>(
 }
 
 /** Until the brokers have it; the same id each time, so that the ledger takes a second copy for what it is. */
-async function publish<T>(ports: KafkaRequestsPorts, asked: Asked<T>, id: string, signal: AbortSignal): Promise<void> {
+async function publish<T>(
+  ports: KafkaRequestsPorts,
+  asked: Asked<T>,
+  id: string,
+  signal: AbortSignal,
+  hinder: (why: string) => void,
+): Promise<void> {
   const value = JSON.stringify(asked.data);
   for (let failures = 1; ; failures += 1) {
     try {
-      const connection = await connectedWithin(ports, signal);
+      const connection = await connectedWithin(ports, signal, hinder);
       // Made for each try: a signature has the time at which it was made.
       await connection.publish({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
       return;
@@ -160,13 +176,18 @@ async function publish<T>(ports: KafkaRequestsPorts, asked: Asked<T>, id: string
       if (signal.aborted) throw reasonOf(signal);
       const final = finalError(error);
       if (final !== undefined) throw final;
+      hinder(describeHindrance(error));
       await sleep(ports.clock, backoffMs(failures, ports.random, publishBackoff), signal);
     }
   }
 }
 
 /** The connection, as soon as there is one; brokers that are away are waited for. */
-async function connectedWithin(ports: KafkaRequestsPorts, signal: AbortSignal): Promise<KafkaConnection> {
+async function connectedWithin(
+  ports: KafkaRequestsPorts,
+  signal: AbortSignal,
+  hinder: (why: string) => void = () => undefined,
+): Promise<KafkaConnection> {
   const aborted = rejectOnAbort(signal);
   try {
     for (let failures = 1; ; failures += 1) {
@@ -176,6 +197,7 @@ async function connectedWithin(ports: KafkaRequestsPorts, signal: AbortSignal): 
         if (signal.aborted) throw reasonOf(signal);
         const final = finalError(error);
         if (final !== undefined) throw final;
+        hinder(describeHindrance(error));
         await sleep(ports.clock, backoffMs(failures, ports.random, publishBackoff), signal);
       }
     }
@@ -204,32 +226,6 @@ function headersOf(
   return { ...headers, [signatureHeader]: signature };
 }
 
-const finalCodes: Readonly<Record<string, string>> = {
-  TOPIC_AUTHORIZATION_FAILED: 'forbidden',
-  GROUP_AUTHORIZATION_FAILED: 'forbidden',
-  CLUSTER_AUTHORIZATION_FAILED: 'forbidden',
-  SASL_AUTHENTICATION_FAILED: 'unauthenticated',
-  UNSUPPORTED_SASL_MECHANISM: 'unauthenticated',
-  MESSAGE_TOO_LARGE: 'payload-too-large',
-  RECORD_LIST_TOO_LARGE: 'payload-too-large',
-};
-
-/** What another try would be answered with as well; undefined when it may be the surroundings. */
-function finalError(error: unknown): Error | undefined {
-  if (error instanceof CountersignError || error instanceof TypeError) return error;
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    if (cause.name === 'KafkaJSSASLAuthenticationError') return kafkaRefused('unauthenticated', cause);
-    const type: unknown = 'type' in cause ? cause.type : undefined;
-    const code = typeof type === 'string' ? finalCodes[type] : undefined;
-    if (code !== undefined) return kafkaRefused(code, cause);
-  }
-  return undefined;
-}
-
-function kafkaRefused(code: string, cause: Error): CountersignError {
-  return new CountersignError({ code, message: `the Kafka brokers refuse: ${cause.message}`, cause });
-}
-
 async function callsOfRun(client: Client, runId: string, signal: AbortSignal): Promise<readonly ToolCallView[]> {
   try {
     return (await client.getRun(runId, { signal, attempts: Infinity })).calls;
@@ -247,7 +243,10 @@ function alreadySettled(callId: string): CountersignError {
   return new CountersignError({ code: 'already-settled', message: `already-settled: ${callId} has its result` });
 }
 
-function noAnswer(type: string, requestId: string, afterMs: number): CountersignError {
-  const message = `no ledger has answered ${type} ${requestId} within ${String(afterMs)} ms: it may still do so; asking again adds nothing`;
-  return new CountersignError({ code: 'unreachable', message });
+function noAnswer(request: string, afterMs: number, hindrance: string): CountersignError {
+  const message = `no ledger has answered ${request} within ${String(afterMs)} ms: it may still do so; asking again adds nothing`;
+  return new CountersignError({
+    code: 'unreachable',
+    message: hindrance === '' ? message : `${message}; ${hindrance}`,
+  });
 }
