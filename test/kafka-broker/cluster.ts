@@ -6,13 +6,17 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { brokerJars } from './jars.ts';
 import { NodeProcess } from './node-process.ts';
+import type { MoreSettings } from './node-process.ts';
 import type { NodeAddress } from './server-properties.ts';
 
 const logs = join(dirname(dirname(import.meta.dirname)), '.cache', 'kafka-logs');
 const dayMs = 86_400_000;
 
 /** Starts so many nodes of Apache Kafka as processes and waits until each answers. */
-export async function startNodes(count: number): Promise<{ nodes: readonly NodeProcess[]; folder: string }> {
+export async function startNodes(
+  count: number,
+  settingsOf?: (node: NodeAddress, folder: string) => MoreSettings,
+): Promise<{ nodes: readonly NodeProcess[]; folder: string }> {
   const jars = await brokerJars();
   const folder = await mkdtemp(join(tmpdir(), 'countersign-kafka-'));
   await forgetOldLogs();
@@ -25,7 +29,8 @@ export async function startNodes(count: number): Promise<{ nodes: readonly NodeP
   const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const nodes = addresses.map((node) => {
     const logFile = join(logs, `${basename(folder)}-${node.id}.log`);
-    return new NodeProcess({ node, nodes: addresses, clusterId, jars, folder, logFile });
+    const more = settingsOf === undefined ? {} : { more: settingsOf(node, folder) };
+    return new NodeProcess({ node, nodes: addresses, clusterId, jars, folder, logFile, ...more });
   });
   try {
     await Promise.all(nodes.map((node) => node.format()));
@@ -54,7 +59,7 @@ export async function endNodes(
  * Ports that stay free while a node is down: outside the range from which the system gives ports to connections, or
  * somebody else's connection could have one when the node comes back.
  */
-async function freePorts(count: number): Promise<readonly number[]> {
+export async function freePorts(count: number): Promise<readonly number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = randomInt(20_000, 30_000);

@@ -22,6 +22,14 @@ export interface NodeOptions {
   readonly folder: string;
   /** Where the node's standard output goes. */
   readonly logFile: string;
+  readonly more?: MoreSettings;
+}
+
+/** What a node is set to beyond the usual. */
+export interface MoreSettings {
+  readonly settings: Readonly<Record<string, string>>;
+  /** Users that its storage is made with: `SCRAM-SHA-256=[name=…,password=…]`. */
+  readonly scramUsers: readonly string[];
 }
 
 /** One node of Kafka as a process, which can be killed, paused and started again on its data. */
@@ -40,11 +48,12 @@ export class NodeProcess {
 
   /** Makes its storage. */
   async format(): Promise<void> {
-    const { node, nodes, clusterId, folder } = this.#options;
+    const { node, nodes, clusterId, folder, more } = this.#options;
     const data = join(folder, `node-${node.id}`);
     await mkdir(data, { recursive: true });
-    await writeFile(this.#properties, serverProperties(node, nodes, data));
-    const arguments_ = ['format', '-t', clusterId, '-c', this.#properties];
+    await writeFile(this.#properties, serverProperties(node, nodes, data, more?.settings), { mode: 0o600 });
+    const users = more?.scramUsers.flatMap((user) => ['--add-scram', user]) ?? [];
+    const arguments_ = ['format', '-t', clusterId, '-c', this.#properties, ...users];
     await run('java', [...this.#flags('64m'), 'kafka.tools.StorageTool', ...arguments_]);
   }
 

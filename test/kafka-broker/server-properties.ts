@@ -11,7 +11,12 @@ const host = '127.0.0.1';
 export const addressOf = (node: NodeAddress): string => `${host}:${node.port}`;
 
 /** The file `server.properties` of one node. Topics are never made by themselves: the product must make them. */
-export function serverProperties(node: NodeAddress, nodes: readonly NodeAddress[], folder: string): string {
+export function serverProperties(
+  node: NodeAddress,
+  nodes: readonly NodeAddress[],
+  folder: string,
+  more: Readonly<Record<string, string>> = {},
+): string {
   const copies = Math.min(nodes.length, 3);
   const inSync = Math.max(1, copies - 1);
   const settings: Readonly<Record<string, string | number | boolean>> = {
@@ -44,6 +49,7 @@ export function serverProperties(node: NodeAddress, nodes: readonly NodeAddress[
     'num.io.threads': 4,
     'num.recovery.threads.per.data.dir': 1,
     'log.cleaner.enable': false,
+    ...more,
   };
   return Object.entries(settings)
     .map(([name, value]) => `${name}=${value}\n`)

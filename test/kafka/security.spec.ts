@@ -1,0 +1,260 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import kafkajs from 'kafkajs';
+import type { AclEntry } from 'kafkajs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
+import { eventually } from '@countersign/message-bus/testing';
+import { createWorker } from '@countersign/worker-sdk';
+import type { KafkaOptions as WorkerKafka } from '@countersign/worker-sdk';
+import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import { createAuthority } from '../kafka-broker/certificates.ts';
+import { documentedRights } from '../kafka-broker/rights.ts';
+import { startSecuredBroker } from '../kafka-broker/secured.ts';
+import type { SecuredBroker } from '../kafka-broker/secured.ts';
+import { freshPrefix, openedKafka } from './opened.ts';
+import { idOf, inTurns } from './traffic.ts';
+
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, Partitioners, ResourcePatternTypes } =
+  kafkajs;
+const withinMs = 30_000;
+const topicPrefix = freshPrefix();
+const names = { requests: `${topicPrefix}.requests.v1`, events: `${topicPrefix}.events.v1` };
+const deadLetters = `${topicPrefix}.dead-letters.v1`;
+const principals = [...documentedRights(topicPrefix).keys()];
+
+const notThatTopic = /TOPIC_AUTHORIZATION_FAILED/;
+// The client swallows what the broker says: that it may not even know who looks after the group.
+const notThatGroup = /KafkaJSGroupCoordinatorNotFound/;
+
+let broker: SecuredBroker;
+const opened: KafkaBus[] = [];
+
+beforeAll(async () => {
+  broker = await startSecuredBroker();
+  await broker.grantDocumentedRights(topicPrefix);
+  const operator = await busOf('operator');
+  await operator.topics.create({ partitions: 1, replication: 1 });
+  // The first group of a broker waits for the topic of the offsets to be made.
+  await publishAs('relay', names.events);
+  await eventually(async () => expect(await readAs('worker', names.events, `${topicPrefix}.worker.0`)).toBe('done'));
+}, 180_000);
+afterEach(async () => {
+  await Promise.all(opened.splice(0).map((kafka) => kafka.close()));
+});
+afterAll(() => broker.stop());
+
+/** How a principal comes in: by its password. */
+const connectionOf = (name: string) => ({
+  brokers: broker.byPassword,
+  ssl: { ca: broker.authority.ca },
+  sasl: broker.userOf(name),
+});
+
+/** Kafka as the product has it, in the name of a principal; some of it may be wrong. */
+async function busOf(name: string, wrong: Partial<KafkaOptions> = {}): Promise<KafkaBus> {
+  const kafka = await openedKafka({ ...connectionOf(name), topicPrefix, ...wrong });
+  opened.push(kafka);
+  return kafka;
+}
+
+/** What the broker answers to a client that asks at once and without any other. */
+function rawOf(name: string) {
+  const { sasl, ...connection } = connectionOf(name);
+  const retry = { retries: 0, restartOnFailure: () => Promise.resolve(false) };
+  return new Kafka({
+    ...{ ...connection, brokers: [...connection.brokers], retry, logLevel: logLevel.NOTHING },
+    sasl: sasl as { mechanism: 'plain'; username: string; password: string },
+  });
+}
+
+async function publishAs(name: string, topic: string): Promise<string> {
+  const producer = rawOf(name).producer({ createPartitioner: Partitioners.DefaultPartitioner });
+  await producer.connect();
+  const sent = producer.send({ topic, messages: [{ key: 'k', value: '{}', headers: { ce_id: 'x' } }] });
+  return sent.then(() => 'done', typeOf).finally(() => producer.disconnect());
+}
+
+/** Joins a group and reads a message. */
+async function readAs(name: string, topic: string, groupId: string): Promise<string> {
+  const consumer = rawOf(name).consumer({
+    ...{ groupId, sessionTimeout: 6_000, maxWaitTimeInMs: 100 },
+    retry: { retries: 0, restartOnFailure: () => Promise.resolve(false) },
+  });
+  const ended = Promise.withResolvers<string>();
+  consumer.on(consumer.events.CRASH, ({ payload }) => ended.resolve(typeOf(payload.error)));
+  try {
+    await consumer.connect();
+    await consumer.subscribe({ topic, fromBeginning: true });
+    await consumer.run({ autoCommit: false, eachBatch: async () => ended.resolve('done') });
+    return await ended.promise;
+  } catch (error) {
+    return typeOf(error);
+  } finally {
+    await consumer.disconnect();
+  }
+}
+
+function typeOf(error: unknown): string {
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    const type: unknown = Reflect.get(cause, 'type');
+    if (typeof type === 'string') return type;
+  }
+  return String(error);
+}
+
+describe('with the rights of the guide', () => {
+  it('the table is read whole', () => {
+    const everybody = ['worker', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'operator'];
+    expect(principals).toEqual(everybody);
+  });
+
+  it.each([
+    { topic: names.events, writers: ['relay'] },
+    { topic: names.requests, writers: ['worker', 'operator'] },
+    { topic: deadLetters, writers: ['ledger', 'projector', 'resolver', 'notifier', 'operator'] },
+  ])(
+    '$topic is written by $writers, and nobody else',
+    async ({ topic, writers }) => {
+      const answers = await Promise.all(principals.map(async (name) => [name, await publishAs(name, topic)] as const));
+      const wanted = principals.map((name) => [
+        name,
+        writers.includes(name) ? 'done' : expect.stringContaining('TOPIC_AUTHORIZATION_FAILED'),
+      ]);
+      expect(answers).toEqual(wanted);
+    },
+    60_000,
+  );
+
+  it.each([
+    ['worker', names.requests, `${topicPrefix}.worker.1`, notThatTopic],
+    ['worker', deadLetters, `${topicPrefix}.worker.2`, notThatTopic],
+    ['ledger', names.events, `${topicPrefix}-ledger`, notThatTopic],
+    ['resolver', names.requests, `${topicPrefix}-resolver`, notThatTopic],
+    ['worker', names.events, `${topicPrefix}-ledger`, notThatGroup],
+    ['worker', names.events, `${topicPrefix}-relay`, notThatGroup],
+    ['resolver', names.events, `${topicPrefix}-relay`, notThatGroup],
+    ['notifier', names.events, `${topicPrefix}-resolver`, notThatGroup],
+  ])('%s may not read %s in the group %s', async (name, topic, group, refusal) => {
+    expect(await readAs(name, topic, group)).toMatch(refusal);
+  });
+
+  it('a worker hears the events by its certificate, too', async () => {
+    await publishAs('relay', names.events);
+    expect(await readAs('worker', names.events, `${topicPrefix}.worker.2`)).toBe('done');
+    const { cert, key } = broker.authority.certify('worker');
+    const byCertificate = await openedKafka({
+      ...{ brokers: broker.byCertificate, ssl: { ca: broker.authority.ca, cert, key }, topicPrefix },
+    });
+    opened.push(byCertificate);
+    await byCertificate.publisher.publish(names.requests, inTurns(1, 1));
+    await expect(byCertificate.publisher.publish(names.events, inTurns(1, 1))).rejects.toThrow(/Who may do what/);
+  });
+});
+
+describe('what does not fit', () => {
+  const other = mkdtempSync(join(tmpdir(), 'countersign-other-authority-'));
+  afterAll(() => rmSync(other, { recursive: true, force: true }));
+  const wrongPassword = () => ({ sasl: { ...broker.userOf('ledger'), password: 'guessed' } });
+  const wrongAuthority = () => ({ ssl: { ca: createAuthority(other, 'somebody-else').ca } });
+
+  it.each([
+    ['a wrong password (PLAIN)', wrongPassword, /authentication failed[^]*COUNTERSIGN_KAFKA_SASL_MECHANISM/i],
+    [
+      'a wrong password (SCRAM)',
+      () => ({ sasl: { ...broker.userOf('relay'), password: 'guessed' } }),
+      /authentication failed[^]*COUNTERSIGN_KAFKA_SASL_MECHANISM/i,
+    ],
+    ['an authority that nobody named', wrongAuthority, /certificate[^]*NODE_EXTRA_CA_CERTS/],
+    ['no TLS where it is wanted', () => ({ ssl: false }), /Closed connection[^]*COUNTERSIGN_KAFKA_SSL/],
+    ['no user where one is wanted', () => ({ sasl: undefined }), /Closed connection[^]*COUNTERSIGN_KAFKA_SSL/],
+  ])(
+    'is told with its cause and its remedy: %s',
+    async (_, wrong, why) => {
+      const { sasl, ssl = { ca: broker.authority.ca } } = { ...connectionOf('ledger'), ...wrong() } as KafkaOptions;
+      const kafka = await openedKafka({ brokers: broker.byPassword, topicPrefix, ssl, ...(sasl && { sasl }) });
+      opened.push(kafka);
+      const { state, why: said } = await kafka.health();
+      expect([state, said]).toEqual(['interrupted', expect.stringMatching(why)]);
+    },
+    60_000,
+  );
+
+  it('a right that is missing is told, ends nothing, and works as soon as it is given', async () => {
+    const fatal: Error[] = [];
+    const kafka = await busOf('resolver', { onFatal: (error) => void fatal.push(error) });
+    const heard: string[] = [];
+    const group = `${topicPrefix}-of-nobody`;
+    kafka.bus.subscribe({ group, topics: [names.events], onMessage: (message) => void heard.push(idOf(message)) });
+    const why = expect.stringMatching(/-of-nobody: [^]*Who may do what/) as unknown;
+    await eventually(() => expect(kafka.status()).toMatchObject({ state: 'interrupted', why }), withinMs);
+    const turns = kafka.exclusiveProgress(`${topicPrefix}-relay`);
+    const stopped = new AbortController();
+    const turn = turns.take(stopped.signal).catch(() => undefined);
+    const right = allow('resolver', AclOperationTypes.READ, AclResourceTypes.GROUP, group);
+    await broker.administrate((admin) => admin.createAcls({ acl: [right] }));
+    await publishAs('relay', names.events);
+    await eventually(() => expect(heard.length).toBeGreaterThan(0), withinMs);
+    // The turn of the relay is not the resolver's, and the status says so as well.
+    const line = expect.stringMatching(/-relay: [^]*Who may do what/) as unknown;
+    await eventually(() => expect(kafka.status()).toMatchObject({ state: 'interrupted', why: line }), withinMs);
+    stopped.abort(new Error('enough'));
+    await turn;
+    expect(fatal).toEqual([]);
+  }, 60_000);
+
+  const stepOf = (kafka: Partial<WorkerKafka>, answerWithinMs = 60_000) => {
+    const { fetch } = createFakeCountersign();
+    const worker = createWorker({
+      ...{ url: 'http://ledger.test', token: 't', agentId: 'agent', fetch, tools: [] },
+      kafka: { ...connectionOf('worker'), topicPrefix, answerWithinMs, ...kafka },
+    });
+    return worker.cancelRun('run-1', 'tried').finally(worker.close);
+  };
+
+  it.each([
+    ['a wrong password', wrongPassword, 'unauthenticated', /kafka\.sasl/],
+    ['an authority that nobody named', wrongAuthority, 'unreachable', /not trusted[^]*kafka\.ssl\.ca/],
+  ])(
+    'is told to the author of an agent at once: %s',
+    async (_, wrong, code, message) => {
+      await expect(stepOf(wrong())).rejects.toMatchObject({ code, message: expect.stringMatching(message) as unknown });
+    },
+    60_000,
+  );
+
+  it.each([
+    ['no TLS where it is wanted', () => ({ ssl: false }), 14_000, /Closed connection[^]*kafka\.ssl/],
+    ['a group that it may not read', () => ({ sasl: broker.userOf('operator') }), 6_000, /Read the groups <prefix>/],
+  ])(
+    'is told to the author of an agent when patience is over: %s',
+    async (_, wrong, patienceMs, why) => {
+      const message = expect.stringMatching(why) as unknown;
+      await expect(stepOf(wrong(), patienceMs)).rejects.toMatchObject({ code: 'unreachable', message });
+    },
+    60_000,
+  );
+
+  it('is told to the author of an agent at once: a topic that it may not write', async () => {
+    const { DESCRIBE, READ } = AclOperationTypes;
+    const see = allow('notifier', DESCRIBE, AclResourceTypes.TOPIC, names.requests);
+    const hear = allow('notifier', READ, AclResourceTypes.GROUP, `${topicPrefix}.worker.`);
+    const acl = [see, { ...hear, resourcePatternType: ResourcePatternTypes.PREFIXED }];
+    await broker.administrate((admin) => admin.createAcls({ acl }));
+    const message = expect.stringContaining('A worker needs Write') as unknown;
+    await expect(stepOf({ sasl: broker.userOf('notifier') })).rejects.toMatchObject({ code: 'forbidden', message });
+  }, 60_000);
+});
+
+function allow(
+  name: string,
+  operation: kafkajs.AclOperationTypes,
+  resourceType: kafkajs.AclResourceTypes,
+  resourceName: string,
+): AclEntry {
+  return {
+    ...{ principal: `User:${name}`, host: '*', permissionType: AclPermissionTypes.ALLOW },
+    ...{ operation, resourceType, resourceName, resourcePatternType: ResourcePatternTypes.LITERAL },
+  };
+}
