@@ -1,10 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
+import { FencedError } from '@countersign/message-bus';
+import type { Turn } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { startMember } from './member.ts';
 import type { Member } from './member.ts';
-import { freshPrefix, openedWithTopics } from './opened.ts';
+import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
+import { severable } from './severable.ts';
 
 const withinMs = 25_000;
 
@@ -44,6 +47,28 @@ describe('the turn of one process among several', () => {
     await second.end('SIGKILL');
     const third = start();
     await eventually(() => expect(third.said).toEqual(['turn 3']), withinMs);
+  }, 60_000);
+
+  it('is over for one that comes back as a new member: what it keeps late is refused, and not tried again', async () => {
+    const topicPrefix = freshPrefix();
+    kafka = await openedWithTopics({ topicPrefix });
+    const connections = severable();
+    const late = await openedKafka({ topicPrefix, socketFactory: connections.socketFactory });
+    const take = (bus: KafkaBus): Promise<Turn> =>
+      bus.exclusiveProgress('relay', { sessionTimeoutMs: 6_000 }).take(new AbortController().signal);
+    const first = await take(late);
+    await first.keep('1');
+    connections.freeze();
+    const second = await take(kafka);
+    await second.keep('2');
+    // It joins again, and stays for as long as the broker waits for it: a commit of now would be taken.
+    connections.loseLeaves();
+    connections.thaw();
+    await expect(first.keep('late')).rejects.toThrow(FencedError);
+    await second.release();
+    const third = await take(kafka);
+    expect(third.progress).toBe('2');
+    await late.close();
   }, 60_000);
 
   it('outlasts others that come to stand in line, and keeps what it is told meanwhile', async () => {

@@ -16,12 +16,15 @@ export interface Connections {
   readonly loseFetches: () => void;
   /** Everything leaves again; what is open is closed first, for nobody answers what was lost. */
   readonly findFetches: () => void;
+  /** From now on no word that it leaves its group reaches the broker. */
+  readonly loseLeaves: () => void;
 }
 
 export function severable(): Connections {
   const open = new Set<Socket>();
   const system = createSystemClock();
-  let [severed, frozen, fetchless] = [false, false, false];
+  let [severed, frozen] = [false, false];
+  const lost = new Set<number>();
   const still = (socket: Socket): void => {
     socket.cork();
     socket.pause();
@@ -43,7 +46,7 @@ export function severable(): Connections {
       const socket = connect({ host, port }, onConnect);
       if (frozen) still(socket);
       const write = socket.write.bind(socket);
-      socket.write = (request: Uint8Array | string) => (fetchless && isFetch(request) ? true : write(request));
+      socket.write = (request: Uint8Array | string) => (lost.size > 0 && lost.has(kindOf(request))) || write(request);
       open.add(socket);
       socket.once('close', () => open.delete(socket));
       return socket;
@@ -56,11 +59,10 @@ export function severable(): Connections {
       frozen = true;
       for (const socket of open) still(socket);
     },
-    loseFetches: () => {
-      fetchless = true;
-    },
+    loseFetches: () => void lost.add(fetchKind),
+    loseLeaves: () => void lost.add(leaveGroupKind),
     findFetches: () => {
-      fetchless = false;
+      lost.delete(fetchKind);
       for (const socket of open) socket.destroy(new Error('connections are reset'));
     },
     thaw: () => {
@@ -73,6 +75,9 @@ export function severable(): Connections {
   };
 }
 
+const [fetchKind, leaveGroupKind] = [1, 13];
+
 /** A request begins with its length in 4 bytes and the number of its kind in 2. */
-const isFetch = (request: Uint8Array | string): boolean =>
-  typeof request !== 'string' && Buffer.from(request).readInt16BE(4) === 1;
+function kindOf(request: Uint8Array | string): number {
+  return typeof request === 'string' ? -1 : Buffer.from(request).readInt16BE(4);
+}
