@@ -89,13 +89,17 @@ describe('signing in at an OpenID Connect provider', () => {
 
   const signInAs = async (url: string, name: string) => {
     const opened = await openPage(browser(), url);
+    let callback = '';
+    opened.page.on('request', (request) => {
+      if (new URL(request.url()).pathname === '/session/oidc/callback') callback = request.url();
+    });
     await opened.page.getByRole('link', { name: 'Sign in with your organisation' }).click();
     await opened.page.locator('input[name="login"]').fill(name);
     await opened.page.locator('input[name="password"]').fill('any');
     await opened.page.getByRole('button', { name: 'Sign-in' }).click();
     await opened.page.getByRole('button', { name: 'Continue' }).click();
     await opened.page.getByRole('navigation', { name: 'Main' }).waitFor();
-    return opened;
+    return { ...opened, callback: new URL(callback) };
   };
 
   it('lets a person decide, as issuer and subject, by the roles that the provider names and we know', async () => {
@@ -130,9 +134,26 @@ describe('signing in at an OpenID Connect provider', () => {
 
   it('takes an answer only from the browser that began, and only once', async () => {
     const { world } = await openBoth();
-    for (const path of ['/session/oidc/callback?code=x&state=y', '/session/oidc/callback']) {
-      expect((await world.http.send({ method: 'GET', path })).status).toBe(403);
-    }
+    const { context, callback } = await signInAs(world.url, 'alice');
+    const statusOf = async (url: URL, cookie = '') => (await fetch(url, { headers: { cookie } })).status;
+    expect((await context.request.get(callback.href)).status()).toBe(403);
+    expect(await statusOf(callback)).toBe(403);
+    // A sign-in that somebody else began, with the code of hers: the provider has given it out already.
+    const begun = await fetch(`${world.url}/session/oidc`, { redirect: 'manual' });
+    const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
+    callback.searchParams.set('state', state);
+    expect(await statusOf(callback, begun.headers.get('set-cookie')?.split(';')[0])).toBe(403);
+  });
+
+  it('is offered again when a session is over', async () => {
+    const { world } = await openBoth();
+    await world.ask([{}]);
+    const { page, context } = await signInAs(world.url, 'alice');
+    await page.getByRole('button', { name: 'Approve' }).waitFor();
+    await context.request.delete(`${world.url}/session`, { headers: { 'countersign-client': 'inbox' } });
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('Your session is over. Sign in again.').waitFor();
+    await page.getByRole('link', { name: 'Sign in with your organisation' }).waitFor();
   });
 
   it('takes access tokens for its audience as bearer tokens, and no others', async () => {

@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from '@jest/globals';
 import { cleanUpAfterEach, onCleanup } from '../process/harness/cleanup.js';
-import { eventually } from '../process/harness/wait.js';
 import { openInbox, openPage, openWorld, rowOf, tokenOf, useBrowser } from './harness/inbox.js';
 
 /** A page of another origin on this machine. */
@@ -55,7 +54,7 @@ describe('signing in to the inbox', () => {
     expect(complaints).toEqual([]);
   });
 
-  it('survives a restart of the server, and dies with its token', async () => {
+  it('survives a restart of the server, even one that comes before the page has read anything', async () => {
     const world = await openWorld();
     const { page } = await openInbox(browser(), world.url, 'ann');
     await world.server().stop();
@@ -64,17 +63,26 @@ describe('signing in to the inbox', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await world.ask([{ toolName: 'after_restart' }]);
     await rowOf(page, 'after_restart').waitFor();
+  });
+
+  it('ends by itself when its token is revoked, for those who only look too', async () => {
+    const world = await openWorld();
+    await world.ask([{}]);
+    const [ann, bob] = await Promise.all([
+      openInbox(browser(), world.url, 'ann'),
+      openInbox(browser(), world.url, 'bob'),
+    ]);
+    for (const { page } of [ann, bob]) await page.getByText('Live', { exact: true }).waitFor();
     const left = (JSON.parse(readFileSync(world.tokensFile, 'utf8')) as { principal: string }[]).filter(
       ({ principal }) => principal !== 'ann',
     );
     writeFileSync(world.tokensFile, JSON.stringify(left));
-    await eventually('the token to be revoked', 15_000, async () => {
-      const { status } = await world.http.send({ method: 'GET', path: '/v1/approvals', token: tokenOf.ann });
-      return status === 401 ? true : undefined;
-    });
-    await page.getByRole('button', { name: 'Approve' }).click();
-    await page.getByText('Your session is over. Sign in again.').waitFor();
-  });
+    // The file is looked at every 2 s, and who listens at every heartbeat.
+    await ann.page.getByText('Your session is over. Sign in again.').waitFor({ timeout: 25_000 });
+    expect(await rowOf(ann.page, 'delete_file').count()).toBe(0);
+    await rowOf(bob.page, 'delete_file').waitFor();
+    await bob.page.getByText('Live', { exact: true }).waitFor();
+  }, 60_000);
 
   it('lets no other site decide with somebody’s session', async () => {
     const world = await openWorld();

@@ -20,7 +20,7 @@ const CallPage = lazy(() => import('./call/call-page.js'));
 
 type Standing =
   | { readonly status: 'asking' | 'unreachable' }
-  | { readonly status: 'out'; readonly isOidcOffered: boolean; readonly isOver: boolean }
+  | { readonly status: 'out'; readonly isOver: boolean }
   | { readonly status: 'in'; readonly account: Account };
 
 const retryMs = 2000;
@@ -28,11 +28,15 @@ const retryMs = 2000;
 /** The inbox: a sign-in, and behind it everything else. */
 export function App(): ReactNode {
   const [standing, setStanding] = useState<Standing>({ status: 'asking' });
+  const [isOidcOffered, setOidcOffered] = useState(false);
   const [round, setRound] = useState(0);
   useEffect(() => {
     let retry: ReturnType<typeof setTimeout> | undefined;
     readSession().then(
-      (session) => setStanding(standingOf(session)),
+      (session) => {
+        setOidcOffered(session.isOidcOffered);
+        setStanding(standingOf(session));
+      },
       () => {
         setStanding({ status: 'unreachable' });
         retry = setTimeout(() => setRound((before) => before + 1), retryMs);
@@ -41,8 +45,9 @@ export function App(): ReactNode {
     return () => clearTimeout(retry);
   }, [round]);
   useEffect(() => {
+    // Several requests may hear of it: the first says whether somebody was signed in.
     whenSignedOut(() =>
-      setStanding((before) => ({ status: 'out', isOidcOffered: false, isOver: before.status === 'in' })),
+      setStanding((before) => (before.status === 'out' ? before : { status: 'out', isOver: before.status === 'in' })),
     );
   }, []);
 
@@ -58,7 +63,7 @@ export function App(): ReactNode {
     case 'out':
       return (
         <SignIn
-          isOidcOffered={standing.isOidcOffered}
+          isOidcOffered={isOidcOffered}
           isOver={standing.isOver}
           onSignedIn={(account) => setStanding({ status: 'in', account })}
         />
@@ -68,8 +73,8 @@ export function App(): ReactNode {
   }
 }
 
-function standingOf({ actor, isOidcOffered }: SessionView): Standing {
-  return actor === null ? { status: 'out', isOidcOffered, isOver: false } : { status: 'in', account: actor };
+function standingOf({ actor }: SessionView): Standing {
+  return actor === null ? { status: 'out', isOver: false } : { status: 'in', account: actor };
 }
 
 function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => void }): ReactNode {

@@ -23,6 +23,12 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
+/** Whether the same request may get an answer in a moment: the server is away, restarting, behind or overrun. */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof ProblemError)) return error instanceof UnreachableError;
+  return error.problem.status >= 500 || error.problem.status === 429;
+}
+
 /** Why something failed, as a problem: one shape for whoever shows it. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;

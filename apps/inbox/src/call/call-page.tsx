@@ -1,13 +1,12 @@
-import { useEffect } from 'react';
 import type { ReactNode } from 'react';
 import type { EventView, ToolCallView } from '@countersign/contracts';
 import { durationWords } from '@countersign/text';
 import { callEventTypes, readCallEvents } from '../api/call-events.js';
 import { readCall } from '../api/countersign.js';
-import { followEvents } from '../api/event-stream.js';
 import { Arguments } from '../card/arguments.js';
 import { ArgumentsChange } from '../card/arguments-change.js';
 import { useLoaded } from '../live/use-loaded.js';
+import { useNews } from '../live/use-news.js';
 import { hrefs } from '../routes.js';
 import { eventWords } from '../text/event-words.js';
 import { glanceOf } from '../text/json-tree.js';
@@ -15,6 +14,7 @@ import { timeWords } from '../text/time-words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
+import { WaitingPage } from '../ui/waiting-page.js';
 
 /** One call: what it is, what came of it, and everything that was recorded about it. */
 export default function CallPage({ callId }: { callId: string }): ReactNode {
@@ -25,16 +25,8 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
     ]);
     return { call, events };
   });
-  useEffect(() => followEvents({ after: 'now', types: callEventTypes, callId }, { onEvent: reload }), [callId, reload]);
-  if (value === undefined) {
-    return (
-      <main className="page" aria-busy={problem === undefined}>
-        {problem !== undefined && (
-          <p className="notice">{problem.status === 404 ? 'There is no such call.' : problem.detail}</p>
-        )}
-      </main>
-    );
-  }
+  useNews({ callId }, reload);
+  if (value === undefined) return <WaitingPage problem={problem} missing="There is no such call." />;
   const { call, events } = value;
   return (
     <main className="page">

@@ -1,30 +1,24 @@
-import { useEffect } from 'react';
 import type { ReactNode } from 'react';
 import type { ToolCallView } from '@countersign/contracts';
-import { callEventTypes } from '../api/call-events.js';
 import { readRun } from '../api/countersign.js';
-import { followEvents } from '../api/event-stream.js';
 import { useLoaded } from '../live/use-loaded.js';
+import { useNews } from '../live/use-news.js';
 import { hrefs } from '../routes.js';
 import { summaryOf } from '../text/json-tree.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
 import { Ago } from '../ui/time.js';
+import { WaitingPage } from '../ui/waiting-page.js';
+
+const columns = ['Tool', 'Arguments', 'State', 'Rule', 'Requested'];
 
 /** All calls of one agent run, in the order in which they were requested. */
 export default function RunPage({ runId }: { runId: string }): ReactNode {
   const { value: run, problem, reload } = useLoaded(runId, () => readRun(runId));
-  useEffect(() => followEvents({ after: 'now', types: callEventTypes, runId }, { onEvent: reload }), [runId, reload]);
-  if (run === undefined) {
-    return (
-      <main className="page" aria-busy={problem === undefined}>
-        {problem !== undefined && (
-          <p className="notice">{problem.status === 404 ? 'There is no such run.' : problem.detail}</p>
-        )}
-      </main>
-    );
-  }
+  useNews({ runId }, reload);
+  if (run === undefined) return <WaitingPage problem={problem} missing="There is no such run." />;
   const agents = [...new Set(run.calls.map(({ agentId }) => agentId))];
   return (
     <main className="page">
@@ -40,24 +34,11 @@ export default function RunPage({ runId }: { runId: string }): ReactNode {
       <p className="muted">
         {run.calls.length} {run.calls.length === 1 ? 'call' : 'calls'} by <Marked text={agents.join(', ')} />
       </p>
-      <div className="table-scroll panel" tabIndex={0} role="region" aria-label="Calls of the run">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Tool</th>
-              <th scope="col">Arguments</th>
-              <th scope="col">State</th>
-              <th scope="col">Rule</th>
-              <th scope="col">Requested</th>
-            </tr>
-          </thead>
-          <tbody>
-            {run.calls.map((call) => (
-              <CallRow key={call.callId} call={call} />
-            ))}
-          </tbody>
-        </table>
-      </div>
+      <ScrollTable label="Calls of the run" columns={columns} isPanel>
+        {run.calls.map((call) => (
+          <CallRow key={call.callId} call={call} />
+        ))}
+      </ScrollTable>
     </main>
   );
 }

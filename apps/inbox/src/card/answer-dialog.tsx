@@ -1,56 +1,33 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ApprovalView, JsonValue } from '@countersign/contracts';
+import type { JsonValue } from '@countersign/contracts';
 import { printable } from '@countersign/text';
-import { Dialog } from '../ui/dialog.js';
+import { SendingDialog } from './sending-dialog.js';
+import type { SendingProps } from './sending-dialog.js';
 
 /** A result given in place of running the tool. */
-export function AnswerDialog(props: {
-  approval: ApprovalView;
-  problem: string;
-  isBusy: boolean;
-  onClose: () => void;
-  onSend: (output: JsonValue) => Promise<void>;
-}): ReactNode {
+export function AnswerDialog(props: SendingProps<JsonValue>): ReactNode {
   const { approval, problem, isBusy, onClose, onSend } = props;
   const [text, setText] = useState('');
   const output = outputOf(text);
   return (
-    <Dialog
+    <SendingDialog
       title={`Answer in place of ${printable(approval.toolName, 80)}`}
       description="The tool does not run. The agent gets this as its result."
+      problem={problem}
+      send={{
+        label: 'Send the answer',
+        isReady: !isBusy && text.trim() !== '',
+        now: () => void onSend(output.value),
+      }}
       onClose={onClose}
     >
-      <form
-        onSubmit={(event) => {
-          event.preventDefault();
-          void onSend(output.value);
-        }}
-      >
-        <label className="field">
-          <span className="label">Result</span>
-          <textarea
-            className="mono"
-            rows={8}
-            value={text}
-            autoFocus
-            onChange={(event) => setText(event.target.value)}
-          />
-        </label>
-        <p className="hint">{output.isJson ? 'Sent as JSON.' : 'Sent as plain text.'}</p>
-        <p className="problem-line" role="alert">
-          {problem}
-        </p>
-        <div className="actions">
-          <button className="button" type="button" onClick={onClose}>
-            Cancel
-          </button>
-          <button className="button approve" type="submit" disabled={isBusy || text.trim() === ''}>
-            Send the answer
-          </button>
-        </div>
-      </form>
-    </Dialog>
+      <label className="field">
+        <span className="label">Result</span>
+        <textarea className="mono" rows={8} value={text} autoFocus onChange={(event) => setText(event.target.value)} />
+      </label>
+      <p className="hint">{output.isJson ? 'Sent as JSON.' : 'Sent as plain text.'}</p>
+    </SendingDialog>
   );
 }
 

@@ -1,5 +1,5 @@
 import { Suspense, lazy, useRef, useState } from 'react';
-import type { ReactNode } from 'react';
+import type { ReactNode, Ref, RefObject } from 'react';
 import type { ApprovalView, Decision, DecisionType } from '@countersign/contracts';
 import { readApproval, respond, withdraw } from '../api/countersign.js';
 import type { Remarks } from '../api/countersign.js';
@@ -22,7 +22,9 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
   const { send, isBusy, problem } = useSending(approval, remarks, props.onSent);
   const reason = useRef<HTMLInputElement>(null);
   const buttons = { approve: useRef<HTMLButtonElement>(null), deny: useRef<HTMLButtonElement>(null) };
-  const may = (type: DecisionType) => approval.allowedDecisions.includes(type);
+  const mine = approval.responses.find(({ respondedBy }) => respondedBy === principal);
+  const may = (type: DecisionType) => mine === undefined && approval.allowedDecisions.includes(type);
+  const choice = { approval, isBusy };
   const needsReason = (type: DecisionType) => approval.requirement.requireReason.includes(type);
   const decide = (decision: Decision): void => {
     if (needsReason(decision.type) && remarks.reason.trim() === '') reason.current?.focus();
@@ -38,8 +40,8 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
   if (!roles.includes('approver')) {
     return <p className="decision-note muted">You can look, not decide: your account lacks the role approver.</p>;
   }
-  const mine = approval.responses.find(({ respondedBy }) => respondedBy === principal);
   const required = approval.requirement.requireReason;
+  const dialog = { approval, problem, isBusy, onClose: () => setOpen(undefined) };
   return (
     <section className="decision" aria-label="Your decision">
       <p className="problem-line" role="alert">
@@ -49,41 +51,25 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
         <>
           <RemarkFields remarks={remarks} onChange={setRemarks} required={required} reasonRef={reason} />
           <div className="actions">
-            {may('deny') && (
-              <button
-                ref={buttons.deny}
-                className="button deny"
-                type="button"
-                disabled={isBusy}
-                aria-keyshortcuts="d"
-                onClick={() => decide({ type: 'deny' })}
-              >
-                Deny
-              </button>
-            )}
+            <Choice {...choice} type="deny" shortcut="d" ref={buttons.deny} onChoose={() => decide({ type: 'deny' })}>
+              Deny
+            </Choice>
             <span className="actions-gap" />
-            {may('answer') && (
-              <button className="button" type="button" disabled={isBusy} onClick={() => setOpen('answer')}>
-                Answer…
-              </button>
-            )}
-            {may('edit') && (
-              <button className="button" type="button" disabled={isBusy} onClick={() => setOpen('edit')}>
-                Edit…
-              </button>
-            )}
-            {may('approve') && (
-              <button
-                ref={buttons.approve}
-                className="button approve"
-                type="button"
-                disabled={isBusy}
-                aria-keyshortcuts="a"
-                onClick={() => decide({ type: 'approve' })}
-              >
-                Approve
-              </button>
-            )}
+            <Choice {...choice} type="answer" shortcut="r" onChoose={() => setOpen('answer')}>
+              Answer…
+            </Choice>
+            <Choice {...choice} type="edit" shortcut="e" onChoose={() => setOpen('edit')}>
+              Edit…
+            </Choice>
+            <Choice
+              {...choice}
+              type="approve"
+              shortcut="a"
+              ref={buttons.approve}
+              onChoose={() => decide({ type: 'approve' })}
+            >
+              Approve
+            </Choice>
           </div>
         </>
       ) : (
@@ -91,25 +77,37 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
       )}
       {open === 'edit' && (
         <Suspense fallback={null}>
-          <EditDialog
-            approval={approval}
-            problem={problem}
-            isBusy={isBusy}
-            onClose={() => setOpen(undefined)}
-            onSend={(value) => send({ type: 'edit', arguments: value })}
-          />
+          <EditDialog {...dialog} onSend={(value) => send({ type: 'edit', arguments: value })} />
         </Suspense>
       )}
-      {open === 'answer' && (
-        <AnswerDialog
-          approval={approval}
-          problem={problem}
-          isBusy={isBusy}
-          onClose={() => setOpen(undefined)}
-          onSend={(output) => send({ type: 'answer', output })}
-        />
-      )}
+      {open === 'answer' && <AnswerDialog {...dialog} onSend={(output) => send({ type: 'answer', output })} />}
     </section>
+  );
+}
+
+/** The button of a decision, where the call allows it. */
+function Choice(props: {
+  approval: ApprovalView;
+  type: DecisionType;
+  shortcut: string;
+  isBusy: boolean;
+  ref?: Ref<HTMLButtonElement>;
+  onChoose: () => void;
+  children: ReactNode;
+}): ReactNode {
+  const { approval, type, shortcut, isBusy, onChoose, ref, children } = props;
+  if (!approval.allowedDecisions.includes(type)) return null;
+  return (
+    <button
+      ref={ref}
+      className={`button ${type}`}
+      type="button"
+      disabled={isBusy}
+      aria-keyshortcuts={shortcut}
+      onClick={onChoose}
+    >
+      {children}
+    </button>
   );
 }
 
@@ -146,35 +144,30 @@ function RemarkFields(props: {
   remarks: Remarks;
   onChange: (remarks: Remarks) => void;
   required: readonly DecisionType[];
-  reasonRef: React.RefObject<HTMLInputElement | null>;
+  reasonRef: RefObject<HTMLInputElement | null>;
 }): ReactNode {
   const { remarks, onChange, required, reasonRef } = props;
   const hint = required.length === 0 ? 'optional' : `needed to ${required.join(' or ')}`;
+  const fields = [
+    { name: 'reason', label: 'Reason', hint: `(${hint})`, ref: reasonRef },
+    { name: 'instruction', label: 'Instruction', hint: 'to the agent (optional)', ref: undefined },
+  ] as const;
   return (
     <div className="remarks">
-      <label className="field">
-        <span className="label">
-          Reason <span className="muted">({hint})</span>
-        </span>
-        <input
-          ref={reasonRef}
-          value={remarks.reason}
-          maxLength={8192}
-          onChange={(event) => onChange({ ...remarks, reason: event.target.value })}
-          onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
-        />
-      </label>
-      <label className="field">
-        <span className="label">
-          Instruction to the agent <span className="muted">(optional)</span>
-        </span>
-        <input
-          value={remarks.instruction}
-          maxLength={8192}
-          onChange={(event) => onChange({ ...remarks, instruction: event.target.value })}
-          onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
-        />
-      </label>
+      {fields.map((field) => (
+        <label key={field.name} className="field">
+          <span className="label">
+            {field.label} <span className="muted">{field.hint}</span>
+          </span>
+          <input
+            ref={field.ref}
+            value={remarks[field.name]}
+            maxLength={8192}
+            onChange={(event) => onChange({ ...remarks, [field.name]: event.target.value })}
+            onKeyDown={(event) => event.key === 'Escape' && event.currentTarget.blur()}
+          />
+        </label>
+      ))}
     </div>
   );
 }

@@ -1,22 +1,18 @@
 import { useMemo, useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ApprovalView, JsonObject } from '@countersign/contracts';
+import type { JsonObject } from '@countersign/contracts';
 import { printable } from '@countersign/text';
 import { readToolSchema } from '../api/call-events.js';
 import { useLoaded } from '../live/use-loaded.js';
-import { Dialog } from '../ui/dialog.js';
+import type { Loaded } from '../live/use-loaded.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { JsonEditor } from './json-editor.js';
 import { parseObject, schemaProblems } from './schema-problems.js';
+import { SendingDialog } from './sending-dialog.js';
+import type { SendingProps } from './sending-dialog.js';
 
 /** Other arguments for the call: written as JSON, held against the tool's schema, and shown as a change before they are sent. */
-export default function EditDialog(props: {
-  approval: ApprovalView;
-  problem: string;
-  isBusy: boolean;
-  onClose: () => void;
-  onSend: (value: JsonObject) => Promise<void>;
-}): ReactNode {
+export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
   const { approval, problem, isBusy, onClose, onSend } = props;
   const [original] = useState(approval.arguments);
   const [text, setText] = useState(() => JSON.stringify(original, null, 2));
@@ -28,28 +24,27 @@ export default function EditDialog(props: {
   );
   const isSame = parsed.status === 'ok' && JSON.stringify(parsed.value) === JSON.stringify(original);
   const canSend = parsed.status === 'ok' && problems.length === 0 && !isSame && !isBusy;
+  const send = (): void => {
+    if (canSend) void onSend(parsed.value);
+  };
   return (
-    <Dialog
+    <SendingDialog
       size="large"
       title={`Edit the arguments of ${printable(approval.toolName, 80)}`}
       description="What stands here runs in place of what was requested. A masked value stays as it was if you leave its mask."
+      problem={problem}
+      send={{ label: 'Approve these arguments', isReady: canSend, now: send }}
       onClose={onClose}
     >
       <div className="edit-grid">
         <section aria-label="Arguments as JSON">
-          <JsonEditor text={text} onChange={setText} onSubmit={() => canSend && void onSend(parsed.value)} />
+          <JsonEditor text={text} onChange={setText} onSubmit={send} />
           <div role="status">
             <ul className="problems" aria-label="Problems">
               {problems.slice(0, 8).map((words) => (
                 <li key={words}>{printable(words, 400)}</li>
               ))}
-              {problems.length === 0 && (
-                <li data-fine>
-                  {(schema.value ?? null) === null
-                    ? 'Valid JSON; the tool named no schema.'
-                    : 'Fits the tool’s schema.'}
-                </li>
-              )}
+              {problems.length === 0 && <li data-fine>{fineWords(schema)}</li>}
             </ul>
           </div>
         </section>
@@ -58,22 +53,13 @@ export default function EditDialog(props: {
           {parsed.status === 'ok' && <ArgumentsChange before={original} after={parsed.value} />}
         </section>
       </div>
-      <p className="problem-line" role="alert">
-        {problem}
-      </p>
-      <div className="actions">
-        <button className="button" type="button" onClick={onClose}>
-          Cancel
-        </button>
-        <button
-          className="button approve"
-          type="button"
-          disabled={!canSend}
-          onClick={() => canSend && void onSend(parsed.value)}
-        >
-          Approve these arguments
-        </button>
-      </div>
-    </Dialog>
+    </SendingDialog>
   );
+}
+
+/** What is known of arguments in which no problem was found. */
+function fineWords({ value, problem }: Loaded<JsonObject | null>): string {
+  if (problem !== undefined) return 'Valid JSON. The tool’s schema could not be read: the server checks it.';
+  if (value === undefined) return 'Valid JSON. Reading the tool’s schema …';
+  return value === null ? 'Valid JSON; the tool named no schema.' : 'Fits the tool’s schema.';
 }

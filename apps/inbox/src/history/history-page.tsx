@@ -9,9 +9,12 @@ import { channelWords } from '../text/words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
 import { Ago } from '../ui/time.js';
+import { outcomes } from './outcomes.js';
 import { useDecided } from './use-decided.js';
 
+const columns = ['Tool', 'Arguments', 'Agent', 'Outcome', 'By', 'When'];
 const shownAtOnce = 100;
 
 /** What was decided, by whom and how fast; searched by any word in it. */
@@ -46,39 +49,30 @@ export default function HistoryPage(): ReactNode {
         />
         <select aria-label="Outcome" value={state} onChange={(event) => setState(event.target.value)}>
           <option value="">any outcome</option>
-          <option value="approved">approved</option>
-          <option value="denied">denied</option>
-          <option value="expired">expired</option>
-          <option value="cancelled">cancelled</option>
+          {outcomes.map((one) => (
+            <option key={one}>{one}</option>
+          ))}
         </select>
       </div>
       {problem !== undefined && <p className="notice">{problem.detail}</p>}
       {isPartial && (
         <p className="notice">
-          These are the latest; the ledger holds more. <code>countersign audit</code> and <code>GET /v1/approvals</code>{' '}
-          read all of it.
+          Of each outcome the 10,000 that were requested last are here; the ledger holds more.{' '}
+          <code>countersign audit</code> and <code>GET /v1/approvals</code> read all of it.
         </p>
       )}
-      <div className="table-scroll panel" tabIndex={0} role="region" aria-label="Decided approvals">
-        <table className="table">
-          <thead>
-            <tr>
-              <th scope="col">Tool</th>
-              <th scope="col">Arguments</th>
-              <th scope="col">Agent</th>
-              <th scope="col">Outcome</th>
-              <th scope="col">By</th>
-              <th scope="col">When</th>
-            </tr>
-          </thead>
-          <tbody>
-            {found.slice(0, count).map((approval) => (
-              <HistoryRow key={approval.approvalId} approval={approval} />
-            ))}
-          </tbody>
-        </table>
-        {!isLoading && found.length === 0 && <p className="nothing muted">Nothing was decided yet, or nothing fits.</p>}
-      </div>
+      <ScrollTable
+        label="Decided approvals"
+        columns={columns}
+        isPanel
+        empty={
+          !isLoading && found.length === 0 && <p className="nothing muted">Nothing was decided yet, or nothing fits.</p>
+        }
+      >
+        {found.slice(0, count).map((approval) => (
+          <HistoryRow key={approval.approvalId} approval={approval} />
+        ))}
+      </ScrollTable>
       {found.length > count && (
         <button className="button" type="button" onClick={() => setCount(count + shownAtOnce)}>
           Show more

@@ -4,6 +4,7 @@ import { listApprovals, readApproval } from '../api/countersign.js';
 import type { Problem } from '../api/problem.js';
 import { problemOf } from '../api/problem.js';
 import { usePendingStore } from '../live/use-pending.js';
+import { outcomes } from './outcomes.js';
 
 /** The approvals that ended, the latest first. */
 export interface Decided {
@@ -14,7 +15,6 @@ export interface Decided {
   readonly problem: Problem | undefined;
 }
 
-const endStates = ['approved', 'denied', 'expired', 'cancelled'] as const satisfies readonly ApprovalState[];
 const pageSize = 1000;
 const pagesMax = 10;
 
@@ -34,20 +34,28 @@ export function useDecided(): Decided {
       if (abort.signal.aborted) return;
       setDecided((before) => ({ ...before, ...part, approvals: [...byId.values()].sort(latestFirst) }));
     };
-    const load = async (state: ApprovalState): Promise<boolean> => {
-      let cursor: string | null = null;
-      for (let page = 0; page < pagesMax; page += 1) {
-        const answer = await listApprovals(state, { order: 'newest', cursor, limit: pageSize, signal: abort.signal });
-        for (const approval of answer.approvals) byId.set(approval.approvalId, approval);
-        // The newest are there at once; the older ones follow.
+    // All outcomes keep step, so that the rows of one do not push down those of another that came first.
+    const load = async (): Promise<boolean> => {
+      let left: readonly { state: ApprovalState; cursor: string | null }[] = outcomes.map((state) => ({
+        state,
+        cursor: null,
+      }));
+      for (let round = 0; round < pagesMax && left.length > 0; round += 1) {
+        const answers = await Promise.all(left.map(readPage));
+        for (const { page } of answers) for (const approval of page.approvals) byId.set(approval.approvalId, approval);
         publish({});
-        cursor = answer.nextCursor;
-        if (cursor === null) return false;
+        left = answers.flatMap(({ state, page: { nextCursor: cursor } }) =>
+          cursor === null ? [] : [{ state, cursor }],
+        );
       }
-      return true;
+      return left.length > 0;
     };
-    Promise.all(endStates.map(load)).then(
-      (partial) => publish({ isLoading: false, isPartial: partial.includes(true) }),
+    const readPage = async ({ state, cursor }: { state: ApprovalState; cursor: string | null }) => ({
+      state,
+      page: await listApprovals(state, { order: 'newest', cursor, limit: pageSize, signal: abort.signal }),
+    });
+    load().then(
+      (isPartial) => publish({ isLoading: false, isPartial }),
       (error: unknown) => publish({ isLoading: false, problem: problemOf(error) }),
     );
     const stopListening = store.onEnded((approvalId) => {
@@ -68,5 +76,6 @@ export function useDecided(): Decided {
 }
 
 function latestFirst(a: ApprovalView, b: ApprovalView): number {
-  return (b.resolvedAt ?? '').localeCompare(a.resolvedAt ?? '');
+  const [first, second] = [a.resolvedAt ?? '', b.resolvedAt ?? ''];
+  return Number(first < second) - Number(first > second);
 }

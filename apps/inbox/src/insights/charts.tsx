@@ -1,7 +1,8 @@
 import type { ReactNode } from 'react';
 import { printable } from '@countersign/text';
-import { outcomes } from './statistics.js';
-import type { Outcome, Tally } from './statistics.js';
+import { outcomes } from '../history/outcomes.js';
+import type { Outcome } from '../history/outcomes.js';
+import type { Tally } from './statistics.js';
 
 const width = 560;
 const height = 180;

@@ -1,14 +1,16 @@
 import { useMemo } from 'react';
 import type { ReactNode } from 'react';
 import { durationWords, printable } from '@countersign/text';
+import { outcomes } from '../history/outcomes.js';
 import { useDecided } from '../history/use-decided.js';
+import { Table } from '../ui/table.js';
 import { Bars, Columns, Histogram, Legend } from './charts.js';
-import { byApprover, byTool, decisionTimes, outcomes, volume } from './statistics.js';
+import { byApprover, byTool, decisionTimes, volume } from './statistics.js';
 import type { Tally } from './statistics.js';
 
 /** How much is asked, how fast people answer, and how it ends: to see fatigue before it signs something. */
 export default function InsightsPage(): ReactNode {
-  const { approvals, isLoading, isPartial } = useDecided();
+  const { approvals, isLoading, isPartial, problem } = useDecided();
   const overTime = useMemo(() => volume(approvals, Date.now()), [approvals]);
   const times = useMemo(() => decisionTimes(approvals), [approvals]);
   const tools = useMemo(() => byTool(approvals), [approvals]);
@@ -23,6 +25,7 @@ export default function InsightsPage(): ReactNode {
             : `${approvals.length.toLocaleString('en-US')} decided approvals${isPartial ? ', the latest' : ''}`}
         </span>
       </header>
+      {problem !== undefined && <p className="notice">{problem.detail}</p>}
       <dl className="figures">
         <Figure name="Decided" value={approvals.length.toLocaleString('en-US')} />
         <Figure name="Median time to decision" value={words(times.medianMs)} />
@@ -94,26 +97,15 @@ function TallyTable({ tallies, name }: { tallies: readonly Tally[]; name: string
 
 function SmallTable(props: { head: readonly string[]; rows: readonly (readonly (string | number)[])[] }): ReactNode {
   return (
-    <table className="table small">
-      <thead>
-        <tr>
-          {props.head.map((title) => (
-            <th key={title} scope="col">
-              {title}
-            </th>
+    <Table columns={props.head} isSmall>
+      {props.rows.map(([name, ...counts]) => (
+        <tr key={name}>
+          <th scope="row">{name}</th>
+          {counts.map((count, index) => (
+            <td key={index}>{count}</td>
           ))}
         </tr>
-      </thead>
-      <tbody>
-        {props.rows.map(([name, ...counts]) => (
-          <tr key={name}>
-            <th scope="row">{name}</th>
-            {counts.map((count, index) => (
-              <td key={index}>{count}</td>
-            ))}
-          </tr>
-        ))}
-      </tbody>
-    </table>
+      ))}
+    </Table>
   );
 }

@@ -1,9 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
-
-export const outcomes = ['approved', 'denied', 'expired', 'cancelled'] as const;
-
-/** How an approval ended. */
-export type Outcome = (typeof outcomes)[number];
+import type { Outcome } from '../history/outcomes.js';
 
 /** How many ended how, under one name. */
 export interface Tally {

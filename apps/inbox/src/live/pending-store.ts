@@ -1,9 +1,10 @@
 import type { ApprovalView, EventView } from '@countersign/contracts';
 import type { ApprovalPage } from '../api/countersign.js';
-import { listApprovals, readApproval, readSession } from '../api/countersign.js';
+import { listApprovals, readApproval } from '../api/countersign.js';
 import type { Connection } from '../api/event-stream.js';
 import { followEvents } from '../api/event-stream.js';
 import { deliveryTypes } from '../api/call-events.js';
+import { isPassing } from '../api/problem.js';
 
 /** The approvals that wait, oldest first. */
 export interface PendingState {
@@ -80,13 +81,17 @@ export function createPendingStore(): PendingStore {
     const changes = createChanges(stopped.signal, { put, publish, load: () => load() });
     let loading: Promise<unknown> = Promise.resolve();
     const load = (): Promise<unknown> => (loading = loading.then(() => loadAll(stopped.signal)));
+    // Before there is a stream that could say so.
+    const onMissed = (): void => {
+      if (stopFollowing === undefined) change({ connection: 'lost' });
+    };
     const loadAll = async (signal: AbortSignal): Promise<void> => {
       const loaded = new Map<string, ApprovalView>();
       const endedMeanwhile = new Set<string>();
       const stopListening = ends.listen((id) => endedMeanwhile.add(id));
       let cursor: string | null = null;
       do {
-        const page: ApprovalPage | undefined = await readPage(cursor, signal);
+        const page: ApprovalPage | undefined = await readPage(cursor, signal, onMissed);
         if (page === undefined) break;
         // Of several pages the first is the oldest: what happened since is told again, which does no harm.
         if (cursor === null) stopFollowing ??= follow(page.position);
@@ -119,7 +124,7 @@ export function createPendingStore(): PendingStore {
           },
           onConnection: (connection) => change({ connection }),
           // Answers 401 when the session is over, which whoever asks is told.
-          onRefused: () => void readSession().then(({ actor }) => actor ?? location.reload(), ignore),
+          onRefused: () => void listApprovals('pending', { order: 'oldest', limit: 1 }).catch(ignore),
         },
       );
     void load();
@@ -157,9 +162,9 @@ function createAudience() {
   };
 }
 
-function readPage(cursor: string | null, signal: AbortSignal): Promise<ApprovalPage | undefined> {
+function readPage(cursor: string | null, signal: AbortSignal, onMissed: () => void): Promise<ApprovalPage | undefined> {
   const limit = cursor === null ? firstPageSize : pageSize;
-  return patiently(signal, () => listApprovals('pending', { order: 'oldest', cursor, limit, signal }));
+  return patiently(signal, () => listApprovals('pending', { order: 'oldest', cursor, limit, signal }), onMissed);
 }
 
 /** The approval that an event says is over; the other events need a look at the approval. */
@@ -209,14 +214,18 @@ function createChanges(
   };
 }
 
-/** Asks until the server answers; undefined when nobody waits any more, or when it says no. */
-async function patiently<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T | undefined> {
+/** Asks until the server answers; undefined when nobody waits any more, or when it says no for good. */
+async function patiently<T>(
+  signal: AbortSignal,
+  ask: () => Promise<T>,
+  onMissed: () => void = () => undefined,
+): Promise<T | undefined> {
   while (!signal.aborted) {
     try {
       return await ask();
     } catch (error) {
-      const isPassing = error instanceof Error && error.name === 'UnreachableError';
-      if (!isPassing) return undefined;
+      if (!isPassing(error)) return undefined;
+      onMissed();
       await new Promise((resolve) => setTimeout(resolve, retryMs));
     }
   }

@@ -21,7 +21,9 @@ export function useLoaded<T>(key: string, read: (signal: AbortSignal) => Promise
         if (!abort.signal.aborted) setState({ key, value });
       },
       (error: unknown) => {
-        if (!abort.signal.aborted) setState({ key, problem: problemOf(error) });
+        if (abort.signal.aborted) return;
+        // What was read before is better than nothing.
+        setState((before) => ({ ...(before.key === key ? before : { key }), problem: problemOf(error) }));
       },
     );
     return () => abort.abort();

@@ -10,7 +10,10 @@ import { glanceOf } from '../text/json-tree.js';
 import { problemWords } from '../text/words.js';
 import { Dialog } from '../ui/dialog.js';
 import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
 import { useToast } from '../ui/toast.js';
+
+const columns = ['Tool', 'Arguments', 'Agent'];
 
 /** One answer to many, after one look at all of them. */
 export function BulkDialog(props: {
@@ -106,28 +109,16 @@ function BulkTable(props: {
 }): ReactNode {
   const { approvals, results } = props;
   return (
-    <div className="table-scroll" tabIndex={0} role="region" aria-label="The calls">
-      <table className="table">
-        <thead>
-          <tr>
-            <th scope="col">Tool</th>
-            <th scope="col">Arguments</th>
-            <th scope="col">Agent</th>
-            {results !== undefined && <th scope="col">Result</th>}
-          </tr>
-        </thead>
-        <tbody>
-          {approvals.map((approval) => (
-            <BulkRow
-              key={approval.approvalId}
-              approval={approval}
-              hasResults={results !== undefined}
-              result={results?.find(({ approvalId }) => approvalId === approval.approvalId)}
-            />
-          ))}
-        </tbody>
-      </table>
-    </div>
+    <ScrollTable label="The calls" columns={results === undefined ? columns : [...columns, 'Result']}>
+      {approvals.map((approval) => (
+        <BulkRow
+          key={approval.approvalId}
+          approval={approval}
+          hasResults={results !== undefined}
+          result={results?.find(({ approvalId }) => approvalId === approval.approvalId)}
+        />
+      ))}
+    </ScrollTable>
   );
 }
 

@@ -40,10 +40,10 @@ const haystacks = new WeakMap<ApprovalView, string>();
 function haystackOf(approval: ApprovalView): string {
   const known = haystacks.get(approval);
   if (known !== undefined) return known;
-  const { toolName, agentId, runId, description, reason, approvalId } = approval;
-  const made = [toolName, agentId, runId, description, reason, approvalId, JSON.stringify(approval.arguments)]
-    .join(' ')
-    .toLowerCase();
+  const { toolName, agentId, runId, description, reason, approvalId, responses } = approval;
+  const people = responses.flatMap((response) => [response.respondedBy, response.via, response.reason]);
+  const names = [toolName, agentId, runId, description, reason, approvalId, ...people];
+  const made = `${names.join(' ')} ${JSON.stringify(approval.arguments)}`.toLowerCase();
   haystacks.set(approval, made);
   return made;
 }

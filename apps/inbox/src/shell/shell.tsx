@@ -7,6 +7,7 @@ import { usePending } from '../live/use-pending.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
 import { hrefs, routeOf, usePath } from '../routes.js';
 import { Link } from '../ui/link.js';
+import { useToast } from '../ui/toast.js';
 import { HelpDialog } from './help-dialog.js';
 import { Icon } from './icons.js';
 import { applyTheme, chosenTheme } from './theme.js';
@@ -127,11 +128,11 @@ function ThemeButton(): ReactNode {
 
 function AccountButton({ onSignedOut }: { onSignedOut: () => void }): ReactNode {
   const { principal, roles } = useAccount();
+  const toast = useToast();
   const leave = (): void => {
-    // Gone from this page in any case; the server forgets it when it can be reached.
-    void signOut()
-      .catch(() => undefined)
-      .then(onSignedOut);
+    signOut().then(onSignedOut, () => {
+      toast({ tone: 'bad', text: 'You are still signed in: Countersign did not answer. Try again.' });
+    });
   };
   return (
     <>

@@ -1,0 +1,42 @@
+import type { ReactNode } from 'react';
+import type { ApprovalView } from '@countersign/contracts';
+import { Dialog } from '../ui/dialog.js';
+
+/** What a dialog knows that sends one decision. */
+export interface SendingProps<T> {
+  readonly approval: ApprovalView;
+  /** Why it was refused, in words. */
+  readonly problem: string;
+  readonly isBusy: boolean;
+  readonly onClose: () => void;
+  readonly onSend: (value: T) => Promise<void>;
+}
+
+/** A dialog that sends one decision: what is decided, and below it why it was refused, Cancel, and the button that sends. */
+export function SendingDialog(props: {
+  title: string;
+  description: string;
+  size?: 'small' | 'large';
+  problem: string;
+  send: { readonly label: string; readonly isReady: boolean; readonly now: () => void };
+  onClose: () => void;
+  children: ReactNode;
+}): ReactNode {
+  const { title, description, size = 'small', problem, send, onClose, children } = props;
+  return (
+    <Dialog title={title} description={description} size={size} onClose={onClose}>
+      {children}
+      <p className="problem-line" role="alert">
+        {problem}
+      </p>
+      <div className="actions">
+        <button className="button" type="button" onClick={onClose}>
+          Cancel
+        </button>
+        <button className="button approve" type="button" disabled={!send.isReady} onClick={send.now}>
+          {send.label}
+        </button>
+      </div>
+    </Dialog>
+  );
+}

@@ -1,0 +1,38 @@
+import type { ReactNode } from 'react';
+
+/** A table under its heads. */
+export function Table(props: { columns: readonly string[]; isSmall?: boolean; children: ReactNode }): ReactNode {
+  const { columns, isSmall = false, children } = props;
+  return (
+    <table className={isSmall ? 'table small' : 'table'}>
+      <thead>
+        <tr>
+          {columns.map((title) => (
+            <th key={title} scope="col">
+              {title}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>{children}</tbody>
+    </table>
+  );
+}
+
+/** A table that scrolls in a place of its own, by keys too. */
+export function ScrollTable(props: {
+  label: string;
+  columns: readonly string[];
+  isPanel?: boolean;
+  /** Said below the heads where there is no row. */
+  empty?: ReactNode;
+  children: ReactNode;
+}): ReactNode {
+  const { label, columns, isPanel = false, empty, children } = props;
+  return (
+    <div className={isPanel ? 'table-scroll panel' : 'table-scroll'} tabIndex={0} role="region" aria-label={label}>
+      <Table columns={columns}>{children}</Table>
+      {empty}
+    </div>
+  );
+}

@@ -1,0 +1,72 @@
+import { describe, expect, it } from '@jest/globals';
+import { cleanUpAfterEach } from '../process/harness/cleanup.js';
+import { eventually } from '../process/harness/wait.js';
+import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+
+describe('a card', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('shows what runs first, then who asks and by which rule, and the agent’s own words last', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([
+      {
+        toolName: 'refund_order',
+        arguments: { orderId: 'A-1', amount: 12.5, tags: ['x', 'y'], note: null },
+        description: 'Approved by the boss already',
+        reason: 'above 10 EUR',
+        expiresInMs: 3_600_000,
+      },
+    ]);
+    const { page, complaints } = await openInbox(browser(), world.url);
+    await page.getByText('needsApproval').waitFor();
+    const card = page.getByRole('article');
+    expect(await card.getByRole('heading', { level: 3 }).allTextContents()).toEqual([
+      'What will run',
+      'Who asks, and why you',
+      'The agent’s own words — checked by nobody',
+    ]);
+    const text = (await card.innerText()).replaceAll(/\s+/g, ' ');
+    for (const words of ['orderId “A-1”', 'amount 12.5', '0 “x” 1 “y”', 'note null', 'Needs 1 approver'])
+      expect(text).toContain(words);
+    expect(text).toMatch(/59 min left.*Agent billing-agent Run run-\d+ Asked .*Rule needsApproval of policy sha256:/);
+    expect(text).toContain(call?.callId);
+    expect(text).toMatch(/Told in the inbox alone .* Approved by the boss already .* above 10 EUR$/);
+    const age = rowOf(page, 'refund_order').locator('.row-age');
+    const before = await age.textContent();
+    await eventually('the age to count on', 5000, async () => (await age.textContent()) !== before || undefined);
+    expect(complaints).toEqual([]);
+  });
+
+  it('shows edits and contents of files as changes, line by line', async () => {
+    const world = await openWorld();
+    await world.ask([
+      { toolName: 'edit_file', arguments: { path: 'a.txt', old_string: 'one\ntwo\n', new_string: 'one\nthree\n' } },
+      { toolName: 'write_file', toolCallId: 'w', arguments: { path: 'b.txt', content: 'first\nsecond\n' } },
+    ]);
+    const { page } = await openInbox(browser(), world.url);
+    const linesOf = (sign: string) => page.locator(`.diff-line[data-sign="${sign}"] .diff-text`).allTextContents();
+    await page.getByRole('heading', { name: 'edit_file' }).waitFor();
+    expect([await linesOf('-'), await linesOf('+')]).toEqual([['two'], ['three']]);
+    await page.keyboard.press('j');
+    await page.getByRole('heading', { name: 'write_file' }).waitFor();
+    expect([await linesOf('-'), await linesOf('+')]).toEqual([[], ['first', 'second']]);
+    await page.getByText('what would stand in b.txt').waitFor();
+  });
+
+  it('is light or dark as the system is, or as one chose, also after a reload', async () => {
+    const world = await openWorld();
+    const { page } = await openInbox(browser(), world.url, 'me', { colorScheme: 'dark' });
+    const colour = () => page.evaluate('getComputedStyle(document.body).backgroundColor');
+    const [dark, light] = ['rgb(14, 17, 24)', 'rgb(246, 247, 249)'];
+    expect(await colour()).toBe(dark);
+    await page.emulateMedia({ colorScheme: 'light' });
+    expect(await colour()).toBe(light);
+    await page.getByRole('button', { name: 'Colours: system' }).click();
+    await page.getByRole('button', { name: 'Colours: light' }).click();
+    expect(await colour()).toBe(dark);
+    await page.reload();
+    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
+    expect(await colour()).toBe(dark);
+  });
+});
