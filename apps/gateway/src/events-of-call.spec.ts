@@ -14,6 +14,8 @@ const callId = `tc_${'a'.repeat(26)}`;
 const otherId = `tc_${'b'.repeat(26)}`;
 const approvalId = (round: number): string => `apr_${'a'.repeat(26)}_${String(round)}`;
 
+const isProved = (): Promise<boolean> => Promise.resolve(true);
+
 /** What may be recorded next. */
 const kinds = ['own', 'asked', 'sent', 'sent without an approval', 'other'] as const;
 type Kind = (typeof kinds)[number];
@@ -138,7 +140,7 @@ describe('a stream of the events of one call', () => {
           world.apply(before.length);
           const feed = createEventFeed(world.ports);
           const socket = createSocket(roomFor);
-          feed.open(actorOf('auditor-token'), { after, callId }, socket.sink);
+          feed.open(actorOf('auditor-token'), { after, callId }, socket.sink, isProved);
           for (const one of steps) {
             if (one.do === 'record') world.record(one.kind);
             else if (one.do === 'apply') world.apply(one.count);
@@ -166,7 +168,7 @@ describe('a stream of the events of one call', () => {
     world.apply(4);
     const feed = createEventFeed(world.ports);
     const socket = createSocket(Infinity);
-    feed.open(actorOf('auditor-token'), { after: 0, callId }, socket.sink);
+    feed.open(actorOf('auditor-token'), { after: 0, callId }, socket.sink, isProved);
     for (let left = 10; left > 0; left -= 1) await turn();
     world.record('own');
     world.apply(1);
@@ -182,7 +184,7 @@ describe('a stream of the events of one call', () => {
     world.apply(1);
     const feed = createEventFeed(world.ports);
     const socket = createSocket(Infinity);
-    feed.open(actorOf('auditor-token'), { after: 0, callId: '../etc' }, socket.sink);
+    feed.open(actorOf('auditor-token'), { after: 0, callId: '../etc' }, socket.sink, isProved);
     for (let left = 10; left > 0; left -= 1) await turn();
     expect([socket.ids, feed.count(), socket.texts.at(-1)]).toEqual([[], 1, ': caught up\n\n']);
     feed.close();
