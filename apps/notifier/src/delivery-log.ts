@@ -1,7 +1,7 @@
 import { channelRecordOf } from '@countersign/channels';
 import { channelStream, deliveryStream } from '@countersign/contracts';
 import type { DeliveryEvent } from '@countersign/contracts';
-import { createCommandHandler, EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { createCommandHandler, isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
@@ -79,8 +79,7 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
           await handle(subject, { type: 'Record', event }, commandId);
           return;
         } catch (error) {
-          const isDown = error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError;
-          if (!isDown || signal.aborted) throw error;
+          if (!isStoreOutage(error) || signal.aborted) throw error;
           log.warn({ error }, 'what was sent cannot be recorded now; it is tried again');
           await sleep(clock, Math.min(5_000, 100 * 2 ** failures), signal);
         }

@@ -1,7 +1,7 @@
 import { stateShown } from '@countersign/channels';
 import type { Channel, ChannelsConfig } from '@countersign/channels';
 import type { EventView } from '@countersign/contracts';
-import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { SubscribeOptions } from '@countersign/message-bus';
 import type { ApprovalRow, CallRow, ReadModel } from '@countersign/read-model';
@@ -64,9 +64,7 @@ export interface NotifierStatus {
 
 /** Whether `handle` failed for a reason that is not the event's: it is to be given again, and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
-  error instanceof EventStoreUnavailableError ||
-  error instanceof OutcomeUnknownError ||
-  error instanceof NotifierStoppedError;
+  isStoreOutage(error) || error instanceof NotifierStoppedError;
 
 /** What is being sent when the notifier stops gets so long to be recorded. */
 const drainMs = 4_000;
