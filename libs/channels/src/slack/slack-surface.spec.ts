@@ -94,6 +94,12 @@ describe('the signature', () => {
   });
 });
 
+it('a timestamp of the future is refused, however well it is signed', async () => {
+  const body = bodyOf(press('a'));
+  expect((await surface.receive({ body, headers: headersOf(body, -301) })).status).toBe(401);
+  expect(given).toEqual([]);
+});
+
 describe('a press', () => {
   it('decides in the name of the person, with the digest that they saw', async () => {
     expect((await receive(press('d'))).status).toBe(200);

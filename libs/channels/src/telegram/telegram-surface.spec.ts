@@ -93,6 +93,13 @@ it.each([
   expect(given).toEqual([]);
 });
 
+it.each(['', 'undefined', 'wrong'])('takes no post at all without a secret of its own: %j', async (given) => {
+  const config = { ...telegramConfig, webhookSecret: undefined, apiUrl: server.url };
+  const open = createTelegramSurface(config, { desk, people: [alice], log: createCollectingLog() });
+  const headers = { 'x-telegram-bot-api-secret-token': given };
+  expect((await open.receive({ body: Buffer.from(JSON.stringify(press('a'))), headers })).status).toBe(401);
+});
+
 it.each([
   ['somebody whom nobody knows', { from: { id: 1, is_bot: false, first_name: 'Alice' } }],
   [

@@ -1,0 +1,66 @@
+import { alice } from '@countersign/channels/testing';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+import { createAnswerDesk } from './answer-desk.js';
+
+let world: World;
+let api: Api;
+beforeAll(async () => {
+  world = await openWorld();
+  api = createApi(world);
+});
+afterAll(() => world.close());
+
+const secret = 'hunter2-canary';
+const pending = async () => {
+  const { approvalId } = await api.pending({ arguments: { path: '/x', password: secret } });
+  const desk = createAnswerDesk(world);
+  const approval = (await desk.find(approvalId))?.approval;
+  const answer = {
+    ...{ approvalId, actionDigest: approval?.actionDigest ?? '', person: alice, channelId: 'ops-slack' },
+    ...{ assurance: 'medium', commandId: approvalId, decision: { type: 'approve' } },
+  } as const;
+  return { desk, approvalId, approval, answer };
+};
+
+it('shows a question as the store has it, masked', async () => {
+  const { desk, approvalId, approval } = await pending();
+  expect(approval).toMatchObject({ state: 'pending', arguments: { path: '/x' } });
+  expect(JSON.stringify(await desk.find(approvalId))).not.toContain(secret);
+});
+
+it('knows nothing of other tenants, and of what never was', async () => {
+  const { desk, approvalId } = await pending();
+  const call = { toolCallId: 'call-1', toolName: 'delete_file', arguments: {}, needsApproval: true };
+  const body = { runId: 'run-1', calls: [call] };
+  type Requested = { readonly calls: readonly { readonly approval: { readonly approvalId: string } }[] };
+  const { body: others } = await api.send<Requested>('POST', '/v1/tool-calls', { as: 'other', body });
+  const other = others.calls[0]?.approval.approvalId ?? '';
+  expect(other).toMatch(/^apr_/);
+  for (const id of [other, 'apr_nobody', approvalId.replace(/_1$/, '_2')]) expect(await desk.find(id)).toBeUndefined();
+});
+
+it('records an answer in the name of the person and the channel, once however often it comes', async () => {
+  const { desk, approvalId, answer } = await pending();
+  for (let n = 0; n < 2; n += 1) expect(await desk.answer(answer)).toEqual({ status: 'recorded' });
+  const responses = (await desk.find(approvalId))?.approval?.responses;
+  expect(responses).toMatchObject([{ respondedBy: 'alice', via: 'ops-slack', decision: { type: 'approve' } }]);
+});
+
+it('tells a late one who was first', async () => {
+  const { desk, approvalId, answer } = await pending();
+  await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'bob', body: { decision: { type: 'deny' } } });
+  expect(await desk.answer(answer)).toMatchObject({
+    status: 'refused',
+    winner: { respondedBy: 'bob', via: 'api', resolution: 'denied' },
+  });
+});
+
+it.each(['', 'no JSON', '[]', '"text"', '{"a":1,"a":2}'])('takes no edit that is no JSON object: %s', async (text) => {
+  const { desk, approvalId, answer } = await pending();
+  const result = await desk.answer({ ...answer, decision: { type: 'edit', argumentsText: text } });
+  expect(result).toMatchObject({ status: 'refused', code: 'invalid-request' });
+  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+});
