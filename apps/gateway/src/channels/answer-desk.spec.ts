@@ -1,3 +1,4 @@
+import type { ChannelAnswer } from '@countersign/channels';
 import { alice } from '@countersign/channels/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
@@ -18,10 +19,11 @@ const pending = async () => {
   const { approvalId } = await api.pending({ arguments: { path: '/x', password: secret } });
   const desk = createAnswerDesk(world);
   const approval = (await desk.find(approvalId))?.approval;
-  const answer = {
+  const answer: ChannelAnswer = {
     ...{ approvalId, actionDigest: approval?.actionDigest ?? '', person: alice, channelId: 'ops-slack' },
-    ...{ assurance: 'medium', commandId: approvalId, decision: { type: 'approve' } },
-  } as const;
+    ...{ assurance: 'medium', commandId: approvalId },
+    decision: { type: 'approve' },
+  };
   return { desk, approvalId, approval, answer };
 };
 
