@@ -22,7 +22,7 @@ try {
     await page.getByRole('link', { name: 'shell' }).click();
     await page.getByRole('heading', { name: 'shell' }).waitFor();
     await page.getByText('needsApproval').waitFor();
-    await keep('hostile');
+    if (colorScheme === 'light') await keep('hostile');
     await page.getByRole('link', { name: 'refund_order' }).click();
     await page.getByRole('heading', { name: 'refund_order' }).waitFor();
     await page.keyboard.press('e');
