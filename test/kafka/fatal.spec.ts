@@ -35,14 +35,14 @@ describe('what a process must be started anew for', () => {
   };
 
   it('is a consumer that stands still while messages wait', async () => {
-    const { socketFactory, loseFetches, findFetches } = severable();
+    const { socketFactory, lose, find } = severable();
     const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
     const topic = kafka.topics.names.events;
     const ids: string[] = [];
     kafka.bus.subscribe({ group: 'g', topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
     await kafka.publisher.publish(topic, inTurns(1, 1));
     await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
-    loseFetches();
+    lose('fetches');
     // The fetch that is under way may still bring the first of these.
     let next = 2;
     await eventually(async () => {
@@ -51,7 +51,7 @@ describe('what a process must be started anew for', () => {
     }, withinMs);
     expect(fatal[0]?.message).toMatch(/^group "g" received nothing for \d+ s while \d+ messages wait$/);
     expect(kafka.status().state).toBe('interrupted');
-    findFetches();
+    find('fetches');
   }, 60_000);
 
   it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {

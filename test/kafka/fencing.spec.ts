@@ -62,13 +62,23 @@ describe('the turn of one process among several', () => {
     const second = await take(kafka);
     await second.keep('2');
     // It joins again, and stays for as long as the broker waits for it: a commit of now would be taken.
-    connections.loseLeaves();
+    connections.lose('leaves');
     connections.thaw();
     await expect(first.keep('late')).rejects.toThrow(FencedError);
     await second.release();
     const third = await take(kafka);
     expect(third.progress).toBe('2');
     await late.close();
+  }, 60_000);
+
+  it('asks the broker once for each thing that it keeps: what failed is not tried again behind its back', async () => {
+    const connections = severable();
+    kafka = await openedWithTopics({ topicPrefix: freshPrefix(), socketFactory: connections.socketFactory });
+    const turn = await kafka.exclusiveProgress('relay').take(new AbortController().signal);
+    await turn.keep('1');
+    const asked = connections.delayCommits();
+    await expect(turn.keep('2')).rejects.toThrow('the progress was not kept');
+    expect(asked()).toBe(1);
   }, 60_000);
 
   it('outlasts others that come to stand in line, and keeps what it is told meanwhile', async () => {

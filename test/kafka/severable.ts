@@ -12,12 +12,12 @@ export interface Connections {
   /** Nothing arrives and nothing leaves, while every connection stays open. */
   readonly freeze: () => void;
   readonly thaw: () => void;
-  /** From now on no fetch leaves, as if the client had forgotten to ask; everything else works. */
-  readonly loseFetches: () => void;
-  /** Everything leaves again; what is open is closed first, for nobody answers what was lost. */
-  readonly findFetches: () => void;
-  /** From now on no word that it leaves its group reaches the broker. */
-  readonly loseLeaves: () => void;
+  /** From now on no request of this kind leaves, as if the client had forgotten to ask; everything else works. */
+  readonly lose: (kind: keyof typeof kinds) => void;
+  /** From now on every commit of offsets seems to be answered: it took too long, try again. Answers how many there were. */
+  readonly delayCommits: () => () => number;
+  /** They leave again; what is open is closed first, for nobody answers what was lost. */
+  readonly find: (kind: keyof typeof kinds) => void;
 }
 
 export function severable(): Connections {
@@ -25,6 +25,7 @@ export function severable(): Connections {
   const system = createSystemClock();
   let [severed, frozen] = [false, false];
   const lost = new Set<number>();
+  let delayed: number | undefined;
   const still = (socket: Socket): void => {
     socket.cork();
     socket.pause();
@@ -46,7 +47,14 @@ export function severable(): Connections {
       const socket = connect({ host, port }, onConnect);
       if (frozen) still(socket);
       const write = socket.write.bind(socket);
-      socket.write = (request: Uint8Array | string) => (lost.size > 0 && lost.has(kindOf(request))) || write(request);
+      socket.write = (request: Uint8Array | string) => {
+        if (delayed !== undefined && kindOf(request) === kinds.commits) {
+          delayed += 1;
+          setImmediate(() => socket.emit('data', timedOut(request)));
+          return true;
+        }
+        return (lost.size > 0 && lost.has(kindOf(request))) || write(request);
+      };
       open.add(socket);
       socket.once('close', () => open.delete(socket));
       return socket;
@@ -59,10 +67,13 @@ export function severable(): Connections {
       frozen = true;
       for (const socket of open) still(socket);
     },
-    loseFetches: () => void lost.add(fetchKind),
-    loseLeaves: () => void lost.add(leaveGroupKind),
-    findFetches: () => {
-      lost.delete(fetchKind);
+    lose: (kind) => void lost.add(kinds[kind]),
+    delayCommits: () => {
+      delayed = 0;
+      return () => delayed ?? 0;
+    },
+    find: (kind) => {
+      lost.delete(kinds[kind]);
       for (const socket of open) socket.destroy(new Error('connections are reset'));
     },
     thaw: () => {
@@ -75,9 +86,24 @@ export function severable(): Connections {
   };
 }
 
-const [fetchKind, leaveGroupKind] = [1, 13];
+const kinds = { fetches: 1, commits: 8, leaves: 13 } as const;
 
 /** A request begins with its length in 4 bytes and the number of its kind in 2. */
 function kindOf(request: Uint8Array | string): number {
   return typeof request === 'string' ? -1 : Buffer.from(request).readInt16BE(4);
+}
+
+/** The broker's answer to a commit for partition 0 of a topic (versions 3 to 5): REQUEST_TIMED_OUT. */
+function timedOut(request: Uint8Array | string): Buffer {
+  const correlationId = Buffer.from(request as Uint8Array).subarray(8, 12);
+  const [throttled, topic, error] = [int32(0), Buffer.from('\0\u0001t'), Buffer.from([0, 7])];
+  const [topics, partitions, partition] = [int32(1), int32(1), int32(0)];
+  const answer = Buffer.concat([correlationId, throttled, topics, topic, partitions, partition, error]);
+  return Buffer.concat([int32(answer.length), answer]);
+}
+
+function int32(number: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeInt32BE(number);
+  return bytes;
 }
