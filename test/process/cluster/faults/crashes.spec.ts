@@ -23,13 +23,13 @@ const killsWanted = Number(process.env['COUNTERSIGN_TEST_CLUSTER_KILLS'] ?? '') 
 let installation: Installation;
 
 beforeAll(async () => {
-  installation = await install();
+  installation = await install(['notifier', 'notifier']);
 }, 180_000);
 
 test('kill -9 of each role in turn and at random: nothing is lost, nothing runs twice, every call ends', async () => {
   const { random } = installation;
   const traffic = startTraffic(installation);
-  const inTurn = ['gateway', 'ledger', 'relay', 'projector', 'resolver'].flatMap(
+  const inTurn = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'].flatMap(
     (role) => installation.of(role)[0] ?? [],
   );
   for (let kill = 0; kill < killsWanted; kill += 1) {
@@ -96,6 +96,19 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   expect(complaints).toEqual([]);
   const ends = entries.filter(({ callId, type }) => callId === call.callId && type === 'ExecutionSucceeded');
   expect(ends.map(({ data }) => (data as { readonly attempt: number }).attempt)).toEqual([2]);
+}, 300_000);
+
+test('kill -9 of the notifiers, in turn and again: everything that ended is told, and hardly anything twice', async () => {
+  const traffic = startTraffic(installation);
+  const before = traffic.scenes();
+  for (let kill = 0; kill < 6; kill += 1) {
+    await sleep(installation.random.int(500, 2_000));
+    await installation.of('notifier')[kill % 2]?.kill();
+  }
+  await eventually('work to go on', 60_000, () => (traffic.scenes() > before + 40 ? true : undefined));
+  await traffic.stop();
+  const { complaints } = await settleAndJudge(installation);
+  expect(complaints).toEqual([]);
 }, 300_000);
 
 test('a third ledger that joins, and one that dies: the partitions move, and no request is lost or carried out twice', async () => {

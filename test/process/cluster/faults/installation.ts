@@ -13,6 +13,8 @@ import { createJournal } from '../../traffic/journal.js';
 import type { Journal } from '../../traffic/journal.js';
 import { createTopics } from '../kafka/create-topics.js';
 import { openStoreServer, storeUrl, writeTokens } from '../roles.js';
+import { openCards } from './cards.js';
+import type { Cards } from './cards.js';
 import { createGatewaysHttp } from './gateways-http.js';
 import { openRequestsTopic } from './requests-topic.js';
 import type { RequestsTopic } from './requests-topic.js';
@@ -46,6 +48,8 @@ export interface Installation {
   readonly topics: { readonly requests: string; readonly events: string; readonly deadLetters: string };
   readonly requests: RequestsTopic;
   readonly tools: ServiceTools;
+  /** What the notifiers send, once there are some. */
+  readonly cards: Cards;
   readonly journal: Journal;
   readonly random: Random;
   /** A client of both gateways; whoever opens one closes it. */
@@ -62,14 +66,16 @@ export interface Installation {
 
 const composition = ['gateway', 'gateway', 'ledger', 'ledger', 'relay', 'relay', 'projector', 'resolver', 'resolver'];
 
-/** Starts everything and waits until it is ready. */
-export async function install(): Promise<Installation> {
+/** Starts everything, `more` roles as well, and waits until it is ready. */
+export async function install(more: readonly string[] = []): Promise<Installation> {
   const broker = await startKafkaBroker({ own: true });
   onCleanup(() => broker.stop());
   const store = await openStore();
   const topicPrefix = `faults-${randomBytes(4).toString('hex')}`;
   const tools = await serviceTools(temporaryFolder());
+  const cards = await openCards();
   const env = {
+    ...cards.env,
     COUNTERSIGN_EVENTSTORE_URL: store.url,
     COUNTERSIGN_KAFKA_BROKERS: broker.brokers.join(','),
     COUNTERSIGN_TOPIC_PREFIX: topicPrefix,
@@ -92,13 +98,13 @@ export async function install(): Promise<Installation> {
     processes = [...processes, process];
     return process;
   };
-  for (const role of composition) await add(role);
+  for (const role of [...composition, ...more]) await add(role);
   const of = (role: string): readonly Supervised[] => processes.filter((each) => each.role === role);
   const allReady = async (): Promise<void> => void (await Promise.all(processes.map(({ ready }) => ready())));
   await allReady();
   let prefixes = 0;
   return {
-    ...{ broker, store, topics, tools, of, add, allReady },
+    ...{ broker, store, topics, tools, cards, of, add, allReady },
     requests: await openRequestsTopic(broker.brokers, topics.requests),
     journal: createJournal(),
     random: createRandom(seedOfRun()),

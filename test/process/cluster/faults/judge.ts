@@ -29,30 +29,48 @@ const caughtUpWithinMs = 120_000;
  * held against what clients were told, what the brokers acknowledged, what tools did, and what consumers and readers see.
  */
 export async function settleAndJudge(installation: Installation): Promise<Verdict> {
-  const { journal, tools, random, topics, requests, store } = installation;
+  const { journal, tools, random, topics, requests, cards, of } = installation;
   await installation.allReady();
   await untilLedgersCaughtUp(installation);
   const http = installation.openHttp();
   const origin = `settle-${installation.nextPrefix()}`;
   const ledger = createLedger(http, tokens, journal, origin);
   const open = await settle(http, tokens, { ledger, journal, random, name: createNames(origin) });
-  const entries = readStoreLog(store.folder);
+  const entries = await readOnceTold(installation);
   const overHttp = await readAuditLog(http, tokens);
   http.close();
   await untilPublished(installation, entries);
+  const notifiers = of('notifier');
+  const deaths = notifiers.reduce((sum, { starts }) => sum + starts() - 1, 0);
   const executed = { ...journal, executions: [...journal.executions, ...tools.executions()] };
   const complaints = [
     ...open.map((callId) => `${callId} does not end`),
-    ...audit(entries, executed),
+    ...audit(entries.filter(isOfLedger), executed),
     ...differencesBetween(entries, overHttp),
     ...producedComplaints(entries, requests.produced),
     ...eventsTopicComplaints(entries, await readTopic(requests.kafka, topics.events)),
+    ...(notifiers.length === 0 ? [] : cards.complaints(entries, deaths)),
     ...installation.processes().flatMap(({ takeSurprises }) => takeSurprises()),
     ...(await viewComplaints(installation)),
   ];
   // Each judgement is of its own storm.
   journal.surprises.splice(0);
   return { complaints: complaints.slice(0, 30), entries };
+}
+
+/** Deliveries are in streams of their own beside the calls: the cards are held against those. */
+function isOfLedger({ stream }: Entry): boolean {
+  return !stream.startsWith('delivery-') && !stream.startsWith('channel-');
+}
+
+/** The log, once the notifiers have recorded what they told; when they never do, what is missing is a complaint. */
+async function readOnceTold({ of, cards, store }: Installation): Promise<readonly Entry[]> {
+  const giveUpAt = Date.now() + (of('notifier').length === 0 ? 0 : caughtUpWithinMs);
+  for (;;) {
+    const entries = readStoreLog(store.folder);
+    if (cards.areAllRecorded(entries) || Date.now() > giveUpAt) return entries;
+    await sleep(500);
+  }
 }
 
 /** Every acknowledged request was looked at. */
