@@ -148,3 +148,15 @@ it('a text is known again by what a reader sees of it', () => {
   expect(isShownText('{"to":"b","password":"hunter2"}', maskText(text, salt))).toBe(false);
   expect(isShownText('{"password":"hunter2"}', '{"password":"[masked]","to":"x"}')).toBe(false);
 });
+
+it.each([
+  ['lists', (levels: number, inner: string) => '['.repeat(levels) + inner + ']'.repeat(levels)],
+  ['objects', (levels: number, inner: string) => '{"a":'.repeat(levels) + inner + '}'.repeat(levels)],
+])('a text of 40,000 levels of %s is masked, and edited', (_what, nest) => {
+  const text = nest(40_000, '{"to":"a","password":"hunter2"}');
+  const shown = maskText(text, salt);
+  expect(shown).toBe(nest(40_000, `{"to":"a","password":${masked('hunter2')}}`));
+  const { arguments: args, foreign } = unmask({ body: shown.replace('"to":"a"', '"to":"b"') }, { body: text }, salt);
+  expect(foreign).toEqual([]);
+  expect(args['body']).toBe(nest(40_000, '{"to":"b","password":"hunter2"}'));
+});

@@ -2,17 +2,18 @@ import { isMask, maskOf, masksIn, withoutHashes } from './sensitive-mask.js';
 import { looksSecret } from './sensitive-names.js';
 import type { JsonValue } from './json.js';
 
-/** A value inside a JSON text. */
+/** A value inside a JSON text. No path is kept: the paths of a deep text are longer than the text by far. */
 interface Member {
-  readonly pointer: string;
-  /** Null for a member of a list. */
-  readonly name: string | null;
+  readonly parent: Container | undefined;
+  /** Its name, or its index in a list; null for the whole. */
+  readonly step: string | number | null;
   readonly start: number;
-  readonly end: number;
+  end: number;
 }
 
-interface Container extends Omit<Member, 'end'> {
+interface Container extends Member {
   readonly isList: boolean;
+  readonly members: Map<Member['step'], Member>;
   key: string;
   index: number;
   isKeyNext: boolean;
@@ -42,24 +43,23 @@ function isJsonText(text: string): boolean {
  */
 function membersOf(text: string): readonly Member[] {
   const found: Member[] = [];
-  const open: Container[] = [];
+  let inside: Container | undefined;
   for (const { 0: token, index: start } of text.matchAll(tokens)) {
-    const inside = open.at(-1);
-    if (token === '{' || token === '[') open.push(containerAt(token, start, inside));
-    else if (token === '}' || token === ']') found.push(ended(open.pop(), start + 1));
-    else if (inside !== undefined) readInside(inside, token, start, found);
+    if (token === '{' || token === '[') {
+      inside = { ...placeIn(inside, start), ...empty(token === '[') };
+      found.push(inside);
+    } else if (inside === undefined) continue;
+    else if (token === '}' || token === ']') {
+      inside.end = start + 1;
+      inside.parent?.members.set(inside.step, inside);
+      inside = inside.parent;
+    } else readInside(inside, token, start, found);
   }
-  return found.sort((one, other) => one.start - other.start);
+  return found;
 }
 
-function containerAt(token: '{' | '[', start: number, inside: Container | undefined): Container {
-  const isList = token === '[';
-  return { ...placeIn(inside), start, isList, key: '', index: 0, isKeyNext: !isList };
-}
-
-function ended(container: Container | undefined, end: number): Member {
-  const { pointer, name, start } = container ?? { pointer: '', name: null, start: 0 };
-  return { pointer, name, start, end };
+function empty(isList: boolean): Omit<Container, keyof Member> {
+  return { isList, members: new Map(), key: '', index: 0, isKeyNext: !isList };
 }
 
 function readInside(inside: Container, token: string, start: number, found: Member[]): void {
@@ -68,14 +68,19 @@ function readInside(inside: Container, token: string, start: number, found: Memb
     inside.isKeyNext = !inside.isList;
   } else if (token === ':') inside.isKeyNext = false;
   else if (inside.isKeyNext) inside.key = JSON.parse(token) as string;
-  else found.push({ ...placeIn(inside), start, end: start + token.length });
+  else {
+    const member = { ...placeIn(inside, start), end: start + token.length };
+    inside.members.set(member.step, member);
+    found.push(member);
+  }
 }
 
-function placeIn(inside: Container | undefined): Pick<Member, 'pointer' | 'name'> {
-  if (inside === undefined) return { pointer: '', name: null };
-  const { pointer, isList, index, key } = inside;
-  if (isList) return { pointer: `${pointer}/${String(index)}`, name: null };
-  return { pointer: `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, name: key };
+function placeIn(parent: Container | undefined, start: number): Member {
+  return { parent, step: parent === undefined ? null : stepIn(parent), start, end: start };
+}
+
+function stepIn(parent: Container): string | number {
+  return parent.isList ? parent.index : parent.key;
 }
 
 /** The text with those members replaced for which `replace` answers a text; the rest stays as it is, to the byte. */
@@ -109,9 +114,9 @@ function stringIn(source: string): string | undefined {
  */
 export function maskText(text: string, salt: string | null): string {
   if (!isJsonText(text)) return text;
-  return rewriteMembers(text, ({ name }, source) => {
+  return rewriteMembers(text, ({ step }, source) => {
     if (source === 'null') return undefined;
-    if (name !== null && looksSecret(name)) return JSON.stringify(maskOfSource(source, salt));
+    if (typeof step === 'string' && looksSecret(step)) return JSON.stringify(maskOfSource(source, salt));
     const inner = stringIn(source);
     const masked = inner === undefined ? inner : maskText(inner, salt);
     return masked === inner ? undefined : JSON.stringify(masked);
@@ -132,24 +137,43 @@ export function unmaskText(edited: string, original: JsonValue | undefined, salt
 }
 
 function unmaskMembers(edited: string, before: string, salt: string): string | undefined {
-  const sources = new Map(
-    isJsonText(before) ? membersOf(before).map(({ pointer, start, end }) => [pointer, before.slice(start, end)]) : [],
-  );
-  const foreign: string[] = [];
-  const restored = rewriteMembers(edited, ({ pointer }, source) => {
-    const value = stringIn(source);
-    const was = sources.get(pointer);
-    if (value === undefined || source === was) return undefined;
-    if (isMask(value)) {
-      if (was !== undefined && maskOfSource(was, salt) === value) return was;
-      foreign.push(pointer);
-      return undefined;
-    }
-    const inner = unmaskText(value, was === undefined ? undefined : stringIn(was), salt);
-    if (inner === undefined) foreign.push(pointer);
-    return inner === undefined || inner === value ? undefined : JSON.stringify(inner);
+  const counterpartOf = counterpartsIn(before);
+  const foreign: Member[] = [];
+  const restored = rewriteMembers(edited, (member, source) => {
+    const counterpart = counterpartOf(member);
+    const was = counterpart && before.slice(counterpart.start, counterpart.end);
+    if (source === was) return undefined;
+    const value = restoredSource(source, was, salt);
+    if (value === null) foreign.push(member);
+    return value ?? undefined;
   });
   return foreign.length === 0 ? restored : undefined;
+}
+
+/** What takes the place of one value of an edited text: undefined keeps it; null: a mask in it stands for nothing here. */
+function restoredSource(source: string, was: string | undefined, salt: string): string | null | undefined {
+  const value = stringIn(source);
+  if (value === undefined) return undefined;
+  if (isMask(value)) return was !== undefined && maskOfSource(was, salt) === value ? was : null;
+  const inner = unmaskText(value, was === undefined ? undefined : stringIn(was), salt);
+  if (inner === undefined) return null;
+  return inner === value ? undefined : JSON.stringify(inner);
+}
+
+/** What stands at the same place in a text, for one member after the other, each asked for after its parent. */
+function counterpartsIn(text: string): (member: Member) => Member | undefined {
+  const whole = isJsonText(text) ? membersOf(text)[0] : undefined;
+  const counterparts = new Map<Member, Member | undefined>();
+  return (member) => {
+    const parent = member.parent && counterparts.get(member.parent);
+    const found = member.parent === undefined ? whole : parent && membersIn(parent)?.get(member.step);
+    counterparts.set(member, found);
+    return found;
+  };
+}
+
+function membersIn(member: Member): Container['members'] | undefined {
+  return 'members' in member ? (member as Container).members : undefined;
 }
 
 /** Whether `shown` can be what a reader sees of the string `asked`: the same, but for what is masked in it. */
