@@ -24,7 +24,8 @@ export function cleanUpAfterAll(): void {
 
 async function undoAll(): Promise<void> {
   const failures: unknown[] = [];
-  for (const undo of undos.splice(0).reverse()) {
+  // One after the other from the end: what is started anew meanwhile is undone as well.
+  for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) {
     try {
       await undo();
     } catch (error) {

@@ -55,6 +55,10 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
   const start = (): Server => {
     const server = startServer({ folder, port, args: ['start', role], env: { ...env, ...more } });
     outputs.push(server.output);
+    // Comes before the kill of this very server, so that nobody starts another one in its place.
+    onCleanup(() => {
+      isRemoved = true;
+    });
     void server.exited.then(async (exit) => {
       if (isRemoved) return;
       // A crash point is a SIGKILL that nobody here sent.
@@ -67,9 +71,6 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
   };
   const isStopping = (): boolean => isRemoved;
   let current = start();
-  onCleanup(() => {
-    isRemoved = true;
-  });
   const replaced = async (signal: NodeJS.Signals): Promise<Exit> => {
     const server = current;
     ordered = server;
