@@ -58,7 +58,7 @@ export default function HistoryPage(): ReactNode {
       {isPartial && (
         <p className="notice">
           Of each outcome the 10,000 that were requested last are here; the ledger holds more.{' '}
-          <code>countersign audit</code> and <code>GET /v1/approvals</code> read all of it.
+          <code>countersign list</code> and <code>GET /v1/approvals</code> read all of it.
         </p>
       )}
       <ScrollTable
