@@ -87,7 +87,8 @@ test('two notifiers share the work, one is killed, and answers come through a ga
   const { slack, telegram } = cardsIn(reach);
   expect([...new Set(slack)].toSorted()).toEqual(runs);
   expect([...new Set(telegram)].toSorted()).toEqual(runs);
-  expect(slack.length + telegram.length).toBeLessThanOrEqual(2 * cards + 1);
+  // Each channel records a message before its next one: the one in its hands may come again.
+  for (const sent of [slack, telegram]) expect(sent.length).toBeLessThanOrEqual(cards + 1);
   const claims = deliveriesIn(storeFolder).flatMap(({ data }) => data.notifierId ?? []);
   expect(new Set(claims).size).toBe(2);
 
