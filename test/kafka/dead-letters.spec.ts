@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import kafkajs from 'kafkajs';
-import { PoisonMessageError } from '@countersign/message-bus';
+import { MessageTooLargeError, PoisonMessageError } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
-import { MessageTooLargeError } from '@countersign/message-bus/kafka';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';

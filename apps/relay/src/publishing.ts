@@ -1,8 +1,9 @@
+import { MessageTooLargeError } from '@countersign/message-bus';
 import type { MessagePublisher, OutgoingMessage } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { RelayMetrics } from './metrics.js';
-import { isTooLarge, shorten, shortenedHeader } from './shorten.js';
+import { shorten, shortenedHeader } from './shorten.js';
 
 export interface PublishingOptions {
   readonly publisher: MessagePublisher;
@@ -35,7 +36,7 @@ export async function publishAll(
       metrics?.published(messages.length, clock.monotonic() - startedAt);
       return true;
     } catch (error) {
-      if (isTooLarge(error)) return publishInParts(messages, options, over);
+      if (error instanceof MessageTooLargeError) return publishInParts(messages, options, over);
       failures += 1;
       metrics?.publishFailed();
       onInterruption(error instanceof Error ? error.message : String(error));

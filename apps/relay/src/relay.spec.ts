@@ -2,6 +2,7 @@ import type { NewEvent } from '@countersign/contracts';
 import { noStream } from '@countersign/event-store';
 import type { EventStore, SubscriptionHandler } from '@countersign/event-store';
 import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
+import { MessageTooLargeError } from '@countersign/message-bus';
 import type { OutgoingMessage } from '@countersign/message-bus';
 import { createMemoryExclusiveProgress, eventually } from '@countersign/message-bus/testing';
 import type { ExclusiveProgress } from '@countersign/message-bus';
@@ -283,11 +284,10 @@ describe('the relay', () => {
 
   it('lets an event that is too large for the topic keep nothing back', async () => {
     const metrics = createRelayMetrics();
-    const tooLarge = Object.assign(new Error('too large'), { type: 'MESSAGE_TOO_LARGE' });
     const publisher = {
       publish: async (name: string, given: readonly OutgoingMessage[]): Promise<void> => {
         const bytes = given.reduce((sum, { value }) => sum + Buffer.from(value).byteLength, 0);
-        if (bytes > 4_000) throw new Error('cannot publish', { cause: tooLarge });
+        if (bytes > 4_000) throw new MessageTooLargeError('cannot publish');
         await to.publisher.publish(name, given);
       },
     };

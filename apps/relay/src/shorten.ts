@@ -30,13 +30,3 @@ export function shorten(message: OutgoingMessage, how: 'large' | 'all'): Outgoin
     value: Buffer.from(JSON.stringify({ ...view, data })),
   };
 }
-
-/** Whether a publisher failed because of the size of what it was given, whatever client it is made of. */
-export function isTooLarge(error: unknown): boolean {
-  for (let each = error; each instanceof Error; each = each.cause) {
-    const type = 'type' in each ? each.type : undefined;
-    if (each.name === 'MessageTooLargeError') return true;
-    if (type === 'MESSAGE_TOO_LARGE' || type === 'RECORD_LIST_TOO_LARGE') return true;
-  }
-  return false;
-}

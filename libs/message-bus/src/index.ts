@@ -4,7 +4,7 @@ export type { LogReader } from './embedded/log-reader.js';
 export { eventHeaders, eventKey, eventValue, parseEventMessage, toEventMessage } from './event-message.js';
 export { FencedError } from './exclusive-progress.js';
 export type { ExclusiveProgress, Turn } from './exclusive-progress.js';
-export { PoisonMessageError } from './message-bus.js';
+export { MessageTooLargeError, PoisonMessageError } from './message-bus.js';
 export type {
   DeadLetter,
   DeadLetters,

@@ -106,7 +106,10 @@ export interface DeadLetters {
 
 /** What publishes. Apart from consuming: where the log itself is the bus, there is nothing to publish. */
 export interface MessagePublisher {
-  /** Resolves when every message is durable. A rejection may have published some: publish all again. */
+  /**
+   * Resolves when every message is durable. A rejection may have published some: publish all again.
+   * @throws MessageTooLargeError when no further try can help: publish fewer at once, or less.
+   */
   readonly publish: (topic: string, messages: readonly OutgoingMessage[]) => Promise<void>;
 }
 
@@ -123,6 +126,11 @@ export interface MessageBus {
   readonly deadLetters: DeadLetters;
   /** Stops every subscription. */
   readonly close: () => Promise<void>;
+}
+
+/** What was given to publish is too large for the topic, now and later. */
+export class MessageTooLargeError extends Error {
+  override readonly name = 'MessageTooLargeError';
 }
 
 /** Thrown by a handler for a message that no further try can help: it is parked at once, under this code. */

@@ -1,13 +1,9 @@
 import { describeError } from '../failure.js';
+import { MessageTooLargeError } from '../message-bus.js';
 
 /** Kafka cannot be reached, or cannot take the message now: try again later. Something may have been published. */
 export class BusUnavailableError extends Error {
   override readonly name: string = 'BusUnavailableError';
-}
-
-/** The broker takes no message of this size, now or later. */
-export class MessageTooLargeError extends Error {
-  override readonly name = 'MessageTooLargeError';
 }
 
 /** The topics are not there, or this principal must not see them. */

@@ -1,4 +1,4 @@
-export { BusUnavailableError, MessageTooLargeError, TopicsMissingError } from './bus-errors.js';
+export { BusUnavailableError, TopicsMissingError } from './bus-errors.js';
 export type { KafkaConnection } from './kafka-client.js';
 export type { CreateTopicsOptions, KafkaTopics, TopicDescription } from './kafka-topics.js';
 export { openKafka } from './open-kafka.js';

@@ -1,8 +1,9 @@
 import { Partitioners } from 'kafkajs';
 import type { Kafka, Message as Outgoing, Producer } from 'kafkajs';
 import type { Clock } from '@countersign/runtime';
+import { MessageTooLargeError } from '../message-bus.js';
 import type { MessagePublisher } from '../message-bus.js';
-import { MessageTooLargeError, refusalOf, toBusError, TopicsMissingError } from './bus-errors.js';
+import { refusalOf, toBusError, TopicsMissingError } from './bus-errors.js';
 import type { KafkaTopics } from './kafka-topics.js';
 import { atMost, farewellMsMax } from './patience.js';
 

@@ -1,0 +1,17 @@
+import { MessageTooLargeError } from '../message-bus.js';
+import { BusUnavailableError, toBusError } from './bus-errors.js';
+
+/** As the client throws it: the broker's answer, wrapped by the layer that tried again. */
+function refusal(type: string): Error {
+  return new Error('tried again', { cause: Object.assign(new Error('refused'), { type }) });
+}
+
+describe('what a broker refuses to take', () => {
+  it.each(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])('is too large for good after %s', (type) => {
+    expect(toBusError(refusal(type), 'not published')).toBeInstanceOf(MessageTooLargeError);
+  });
+
+  it('may pass after any other answer', () => {
+    expect(toBusError(refusal('NOT_ENOUGH_REPLICAS'), 'not published')).toBeInstanceOf(BusUnavailableError);
+  });
+});
