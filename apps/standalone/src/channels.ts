@@ -1,4 +1,4 @@
-import { createChannels, fetchAnswers, loadChannels, noChannels } from '@countersign/channels';
+import { fetchAnswers, loadChannels, noChannels, openChannels } from '@countersign/channels';
 import type { ChannelsConfig } from '@countersign/channels';
 import { createAnswerDesk } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
@@ -24,14 +24,14 @@ export async function startNotifier(
   registry: Parameters<typeof createNotifierMetrics>[0],
 ): Promise<() => Promise<void>> {
   if (configured.length === 0) return () => Promise.resolve();
-  const channels = createChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
+  const channels = await openChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
   const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log });
   createNotifierMetrics(registry, notifier);
   const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log });
   notifier.start();
   await app.listen();
   const desk = createAnswerDesk({ commands, store });
-  const stopFetching = fetchAnswers(configured, { desk, people, clock, log });
+  const stopFetching = await fetchAnswers(configured, { desk, people, clock, log });
   return async () => {
     await Promise.all([stopFetching(), app.close()]);
   };

@@ -37,12 +37,13 @@ export async function checkChannels(output: Output, file: string): Promise<ExitC
 
 /** `countersign channels test <id>`: sends one message that says it is a test, and says what became of it. */
 export async function testChannel(output: Output, id: string): Promise<ExitCode> {
-  const { createChannels } = await import('@countersign/channels');
+  const { openChannels } = await import('@countersign/channels');
   const { createSystemClock } = await import('@countersign/runtime');
   const { env } = output.terminal;
   const { people, ...config } = await readConfigured(env);
   const publicUrl = env['COUNTERSIGN_PUBLIC_URL'] ?? null;
-  const channel = createChannels(config, { clock: createSystemClock(), publicUrl }).find((one) => one.id === id);
+  const channels = await openChannels(config, { clock: createSystemClock(), publicUrl });
+  const channel = channels.find((one) => one.id === id);
   if (channel === undefined) {
     const known = config.channels.map((one) => one.id).join(', ');
     throw localError('notFound', 'unknown-channel', `There is no channel "${id}".`, `Known are: ${known || 'none'}.`);

@@ -1,5 +1,5 @@
 import { hostname } from 'node:os';
-import { createChannels, fetchAnswers, loadChannels } from '@countersign/channels';
+import { fetchAnswers, loadChannels, openChannels } from '@countersign/channels';
 import { createAnswerDesk } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { OutsideWorld } from '@countersign/shell';
@@ -24,7 +24,7 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     const store = await openEventStore(roleProcess);
     const readModel = await openViews(roleProcess, store);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
-    const channels = createChannels(configured, { clock, publicUrl: config.publicUrl?.href ?? null });
+    const channels = await openChannels(configured, { clock, publicUrl: config.publicUrl?.href ?? null });
     const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, notifierId });
     createNotifierMetrics(registry, notifier);
     const app = await createNotifierApp({ notifier, bus, topic: names.events, log });
@@ -34,6 +34,6 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     for (const id of notifier.channelIds) check(subscriptionCheck(`consumer-${id}`, () => app.status()[id]));
     // A press approves or denies what is recorded: no policy and no tool has a say in that.
     const desk = createAnswerDesk({ commands: openWriteSide(roleProcess, store), store });
-    onStop(fetchAnswers(configured.channels, { desk, people, clock, log }));
+    onStop(await fetchAnswers(configured.channels, { desk, people, clock, log }));
   };
 }

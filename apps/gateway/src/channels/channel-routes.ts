@@ -1,4 +1,4 @@
-import { createSlackSurface, createTelegramSurface } from '@countersign/channels';
+import { openSurfaces } from '@countersign/channels';
 import type { ChannelsConfig, Surface } from '@countersign/channels';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayPorts } from '../ports.js';
@@ -19,7 +19,9 @@ export async function addChannels(
   config: ChannelsConfig,
   publicUrl: URL | undefined,
 ): Promise<void> {
-  const surfaces = surfacesOf(ports, config);
+  const { clock, log } = ports;
+  const { people } = config;
+  const surfaces = await openSurfaces(config.channels, { desk: createAnswerDesk(ports), people, clock, log });
   await fastify.register((scope, _options, done) => {
     // A signature covers the bytes that came: nothing parses them first.
     scope.removeContentTypeParser('application/json');
@@ -43,17 +45,5 @@ function addSurface(scope: FastifyInstance, { log }: GatewayPorts, surface: Surf
     if (response.body === undefined) return reply.code(response.status).send();
     const text = JSON.stringify(response.body);
     return reply.code(response.status).header('content-type', 'application/json; charset=utf-8').send(text);
-  });
-}
-
-function surfacesOf(ports: GatewayPorts, { channels, people }: ChannelsConfig): readonly Surface[] {
-  const desk = createAnswerDesk(ports);
-  const { clock, log } = ports;
-  return channels.flatMap((channel): Surface[] => {
-    if (channel.type === 'slack' && channel.mode === 'http') {
-      return [createSlackSurface(channel, { desk, people, clock, log })];
-    }
-    const isPosted = channel.type === 'telegram' && channel.mode === 'webhook';
-    return isPosted ? [createTelegramSurface(channel, { desk, people, log })] : [];
   });
 }

@@ -1,9 +1,9 @@
 import { createTransport } from 'nodemailer';
-import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { cardOf } from '../card/card.js';
 import type { Channel, Notice, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
+import { createEmailTokens } from './email-tokens.js';
 import { htmlOf, textOf } from './mail-text.js';
 import type { MailPart } from './mail-text.js';
 
@@ -60,11 +60,6 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
       }
     },
   };
-}
-
-/** The tokens in the links of a mail channel. */
-export function createEmailTokens({ smtp, id }: ChannelConfigOf<'email'>): AnswerTokens {
-  return createAnswerTokens(smtp, id);
 }
 
 function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl: string | null): string | null {
