@@ -30,13 +30,11 @@ const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   restoreMocks: true,
 });
 
-const onceMore = { setupFilesAfterEnv: ['<rootDir>/test/retry.mjs'] };
-
 export default {
   projects: [
     {
       ...project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
-      ...onceMore,
+      setupFilesAfterEnv: ['<rootDir>/test/retry.mjs'],
     },
     project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
     project('sim', ['<rootDir>/test/simulation/**/*.spec.ts'], fromSource),
@@ -44,11 +42,10 @@ export default {
       ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource),
       globalSetup: '<rootDir>/test/kafka-broker/suite-start.mjs',
       globalTeardown: '<rootDir>/test/kafka-broker/suite-stop.mjs',
-      ...onceMore,
     },
     // No mapping: these run what was built, as users do.
-    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [], ...onceMore },
-    { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), modulePathIgnorePatterns: [], ...onceMore },
+    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [] },
+    { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), modulePathIgnorePatterns: [] },
   ],
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',

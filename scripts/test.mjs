@@ -1,7 +1,7 @@
 // `npm test [suite…] [jest options]`: installs and builds what is missing, runs jest, ends with `N passed, N failed`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, dirname, join } from 'node:path';
+import { delimiter, dirname, join, relative } from 'node:path';
 import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
 const known = ['unit', 'architecture', 'sim', 'kafka', 'process', 'browser', 'kills'];
@@ -15,6 +15,9 @@ await ensureInstalled();
 if (['sim', 'process', 'browser', 'kills'].some((suite) => wanted.includes(suite))) await ensureBuilt();
 mkdirSync(dirname(totalsFile), { recursive: true });
 
+/** More specs than these do not fail by chance. */
+const againMax = 4;
+
 const inSource = wanted.filter((suite) => suite === 'unit' || suite === 'architecture');
 const statuses = [];
 if (inSource.length > 0) {
@@ -23,12 +26,12 @@ if (inSource.length > 0) {
 }
 if (wanted.includes('sim')) statuses.push(jest(['--selectProjects', 'sim']));
 const kafkaIsThere = (wanted.includes('kafka') || wanted.includes('process')) && hasKafka();
-if (wanted.includes('kafka') && kafkaIsThere) statuses.push(jest(outside('kafka')));
+if (wanted.includes('kafka') && kafkaIsThere) statuses.push(outside('kafka'));
 if (wanted.includes('process')) {
   const without = kafkaIsThere ? [] : ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'];
-  statuses.push(jest([...outside('process'), ...without]));
+  statuses.push(outside('process', without));
 }
-if (wanted.includes('browser')) statuses.push(jest(outside('browser')));
+if (wanted.includes('browser')) statuses.push(outside('browser'));
 if (wanted.includes('kills')) {
   const kills = process.env.COUNTERSIGN_TEST_KILLS || '2000';
   const longRun = [
@@ -43,17 +46,29 @@ if (wanted.includes('kills')) {
   statuses.push(jest(longRun, { COUNTERSIGN_TEST_KILLS: kills }));
 }
 
-const totals = readTotals();
-const red = statuses.some((status) => status !== 0);
-console.log(`${totals.passed} passed, ${totals.failed} failed`);
-process.exitCode = red || totals.failed > 0 ? 1 : 0;
+const specs = [...lastResults().values()];
+const again = specs.filter(({ nth, failed }) => nth > 1 && failed === 0);
+if (again.length > 0) {
+  console.log(`Passed at the second try only:\n${again.map(({ file }) => `  ${relative(root, file)}`).join('\n')}`);
+}
+const sum = (key) => specs.reduce((total, spec) => total + spec[key], 0);
+rmSync(totalsFile, { force: true });
+console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
+process.exitCode = statuses.some((status) => status !== 0) || sum('failed') > 0 ? 1 : 0;
 
 /**
- * Real processes on real ports and files: one spec at a time, or they would measure each other. A client that still
- * retries in the background when all specs have ended keeps nobody waiting.
+ * Real processes on real ports and files: one spec at a time, or they would measure each other. They share two cores with
+ * whatever else runs: a spec that fails is run once more from its start, with nothing left of the first try, and is named
+ * at the end. A client that still retries in the background when all specs have ended keeps nobody waiting.
  */
-function outside(suite) {
-  return ['--selectProjects', suite, '--runInBand', '--forceExit'];
+function outside(suite, given = []) {
+  const args = ['--selectProjects', suite, '--runInBand', '--forceExit'];
+  const status = jest([...args, ...given]);
+  const { specs = [], refused = true } = runs().at(-1) ?? {};
+  const failed = specs.filter((spec) => spec.failed > 0).map(({ file }) => file);
+  if (status === 0 || options.length > 0 || refused || failed.length === 0 || failed.length > againMax) return status;
+  console.log(`Once more, from the start:\n${failed.map((file) => `  ${relative(root, file)}`).join('\n')}`);
+  return jest([...args, '--runTestsByPath', ...failed]);
 }
 
 /** Without a broker the suite is left out in so many words; in CI it runs, and fails. */
@@ -93,15 +108,18 @@ function jest(args, env = {}) {
   return result.status === null ? 1 : result.status;
 }
 
-function readTotals() {
-  const sum = { passed: 0, failed: 0 };
-  if (!existsSync(totalsFile)) return sum; // jest did not get as far as running a test
-  const lines = readFileSync(totalsFile, 'utf8');
-  rmSync(totalsFile);
-  for (const line of lines.split('\n').filter(Boolean)) {
-    const { passed, failed } = JSON.parse(line);
-    sum.passed += passed;
-    sum.failed += failed;
+/** What jest's runs came to so far; none where it did not get as far as running a test. */
+function runs() {
+  if (!existsSync(totalsFile)) return [];
+  const lines = readFileSync(totalsFile, 'utf8').split('\n').filter(Boolean);
+  return lines.map((line) => JSON.parse(line));
+}
+
+/** The last result of each spec, with how many times it ran. */
+function lastResults() {
+  const results = new Map();
+  for (const spec of runs().flatMap(({ specs }) => specs)) {
+    results.set(spec.file, { ...spec, nth: (results.get(spec.file)?.nth ?? 0) + 1 });
   }
-  return sum;
+  return results;
 }
