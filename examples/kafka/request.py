@@ -1,18 +1,21 @@
 """Asks for approval over Kafka and waits for what a person decides.
 
     pip install -r requirements.txt
-    python request.py --brokers 127.0.0.1:9092 --run run-42 --path /etc/hosts
+    COUNTERSIGN_TOKEN=cs_... python request.py --brokers 127.0.0.1:9092 --run run-42 --path /etc/hosts
 
 What a person agrees to is then claimed and reported over HTTP, as any worker does: the event only says when to look.
+That a request is refused is believed when the ledger says so itself, over HTTP too.
 """
 
 import argparse
 import base64
 import json
+import os
 import sys
 import time
 import uuid
 from datetime import datetime, timezone
+from urllib.request import Request, urlopen
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 
@@ -32,7 +35,7 @@ def main():
     request_id = options.id or str(uuid.uuid4())
     try:
         publish(connection, options, request_id, request_of(options))
-        outcome = wait(events, options.run, request_id, options.timeout)
+        outcome = wait(events, options, request_id)
     finally:
         events.close()
     print(json.dumps({"requestId": request_id, **outcome}))
@@ -109,9 +112,9 @@ def listen(connection, topic):
     return consumer
 
 
-def wait(events, run_id, request_id, timeout):
+def wait(events, options, request_id):
     seen = set()
-    ends_at = time.monotonic() + timeout
+    ends_at = time.monotonic() + options.timeout
     while time.monotonic() < ends_at:
         message = events.poll(0.5)
         if message is None or message.error():
@@ -121,7 +124,10 @@ def wait(events, run_id, request_id, timeout):
         if headers["ce_id"] in seen:
             continue
         seen.add(headers["ce_id"])
-        outcome = outcome_of(headers["ce_type"], json.loads(message.value()), run_id, request_id)
+        event = json.loads(message.value())
+        if headers["ce_type"] == "RequestRefused" and event["data"].get("requestId") == request_id:
+            event = recorded(options, headers["ce_sequence"])
+        outcome = event and outcome_of(headers["ce_type"], event, options.run, request_id)
         if outcome is not None:
             return outcome
     return {"outcome": "no answer yet"}
@@ -139,9 +145,23 @@ def outcome_of(event_type, event, run_id, request_id):
     return {"outcome": event_type, "callId": event["callId"]} if event_type in ENDS else None
 
 
+def recorded(options, position):
+    """The refusal as the ledger's own log has it: whoever may write the topic can say that there is one."""
+    headers = {"authorization": f"Bearer {os.environ.get('COUNTERSIGN_TOKEN', '')}"}
+    try:
+        url = f"{options.url}/v1/events?types=RequestRefused&after={int(position) - 1}"
+        with urlopen(Request(url, headers=headers), timeout=10) as stream:
+            line = next(line for line in stream if line.startswith(b"data:"))
+        return json.loads(line.removeprefix(b"data:"))
+    except (OSError, ValueError, StopIteration) as error:
+        print(f"the topic says that the request is refused; the ledger does not: {error!r}", file=sys.stderr)
+        return None
+
+
 def parse_options():
     parser = argparse.ArgumentParser(description="Asks for approval over Kafka.")
     parser.add_argument("--brokers", default="127.0.0.1:9092")
+    parser.add_argument("--url", default=os.environ.get("COUNTERSIGN_URL", "http://127.0.0.1:7400"))
     parser.add_argument("--prefix", default="countersign")
     parser.add_argument("--run", required=True, help="the run of the agent: the key of all its messages")
     parser.add_argument("--call", default="call_1", help="the id that the model gave to the call")

@@ -57,7 +57,8 @@ function installPackages(): void {
 async function request(...args: readonly string[]): Promise<{ readonly code: number; readonly said: unknown }> {
   const example = join(root, 'examples', 'kafka', 'request.py');
   const all = [example, '--brokers', brokers.join(','), '--prefix', ledger.prefix, '--timeout', '60', ...args];
-  const ended = await promisify(execFile)(python, all, { env: { ...process.env, PYTHONDONTWRITEBYTECODE: '1' } }).then(
+  const own = { COUNTERSIGN_URL: ledger.url, COUNTERSIGN_TOKEN: 'agent-token', PYTHONDONTWRITEBYTECODE: '1' };
+  const ended = await promisify(execFile)(python, all, { env: { ...process.env, ...own } }).then(
     ({ stdout }) => ({ code: 0, stdout }),
     (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
   );
@@ -94,6 +95,16 @@ describeWith('Python', hasPython, () => {
     expect(await request('--run', runId, '--timeout', '0')).toMatchObject({ said: { outcome: 'no answer yet' } });
     const { said } = await request('--run', runId, '--path', '/etc/passwd');
     expect(said).toMatchObject({ outcome: 'refused', code: 'tool-call-mismatch' });
+  });
+
+  it('believes no refusal that only the topic knows', async () => {
+    const [runId, requestId] = [newRun(), randomUUID()];
+    const asked = request('--run', runId, '--id', requestId);
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(1));
+    const refusal = { requestId, code: 'forbidden', detail: 'forged', toolCallIds: [] };
+    await ledger.publishForged('RequestRefused', refusal, runId);
+    await ledger.respondTo(runId, { decision: { type: 'approve' } });
+    expect(await asked).toMatchObject({ code: 0, said: { outcome: 'approved' } });
   });
 
   it('signs with the key that the guide makes, and only with that', async () => {
