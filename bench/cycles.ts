@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { closedLoop, median, percentile } from './closed-loop.ts';
+import { fetchConnection } from './http-client.ts';
 import { usageBetween, usageOf } from './process-usage.ts';
 import type { Subject } from './subjects.ts';
 
@@ -14,9 +15,18 @@ export interface CycleFigures {
   readonly systemCallsPerCycle: number;
 }
 
+export interface Load {
+  readonly inFlight: number;
+  readonly seconds: number;
+  /** How the load calls: bare sockets, which leave the machine to the server, or `fetch`, as the SDK does. Default: bare. */
+  readonly caller?: 'fetch';
+}
+
 /** One round: full cycles at a fixed number in flight, with what the server's process used for them. */
-export async function runCycles(subject: Subject, inFlight: number, seconds: number): Promise<CycleFigures> {
-  const connections = await Promise.all(Array.from({ length: inFlight }, () => subject.connect()));
+export async function runCycles(subject: Subject, { inFlight, seconds, caller }: Load): Promise<CycleFigures> {
+  const connections = await Promise.all(
+    Array.from({ length: inFlight }, () => (caller === 'fetch' ? fetchConnection(subject.port) : subject.connect())),
+  );
   const round = randomUUID().slice(0, 8);
   const flushesBefore = await subject.flushes();
   const before = usageOf(subject.pid);
@@ -56,13 +66,13 @@ export function middle(rounds: readonly CycleFigures[]): CycleFigures {
 export async function comparedCycles(
   product: Subject,
   floor: Subject,
-  load: { readonly inFlight: number; readonly seconds: number; readonly rounds: number },
+  { rounds: repeats, ...load }: Load & { readonly rounds: number },
 ): Promise<{ readonly product: CycleFigures; readonly floor: CycleFigures }> {
   const rounds: { product: CycleFigures; floor: CycleFigures }[] = [];
-  for (let round = 0; round < load.rounds; round += 1) {
+  for (let round = 0; round < repeats; round += 1) {
     rounds.push({
-      product: await runCycles(product, load.inFlight, load.seconds),
-      floor: await runCycles(floor, load.inFlight, load.seconds),
+      product: await runCycles(product, load),
+      floor: await runCycles(floor, load),
     });
   }
   return { product: middle(rounds.map((one) => one.product)), floor: middle(rounds.map((one) => one.floor)) };

@@ -57,6 +57,23 @@ export async function openConnection(port: number): Promise<Connection> {
   };
 }
 
+/** The same through Node's own `fetch`, which the SDK calls with: what a caller has left of the machine, too. */
+export function fetchConnection(port: number): Promise<Connection> {
+  return Promise.resolve({
+    send: async (method, path, headers, body) => {
+      const lines = headers.split('\r\n').filter(Boolean);
+      const pairs = lines.map((line): [string, string] => [line.split(':', 1)[0] ?? '', line.replace(/^[^:]*: */, '')]);
+      const response = await fetch(`http://127.0.0.1:${String(port)}${path}`, {
+        method,
+        headers: [...pairs, ['content-type', 'application/json']],
+        body,
+      });
+      return { status: response.status, body: await response.text() };
+    },
+    close: () => undefined,
+  });
+}
+
 function readAnswer(received: Buffer): Answer | undefined {
   const end = received.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

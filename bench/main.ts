@@ -92,6 +92,14 @@ for (const inFlight of [1, 64, 512]) {
   });
   add(`read and write calls per cycle, ${at}`, both.product.systemCallsPerCycle, both.floor.systemCallsPerCycle, '');
 }
+for (const inFlight of [1, 64]) {
+  progress(`${String(inFlight)} in flight, called with fetch`);
+  const both = await comparedCycles(product, floor, { inFlight, seconds, rounds, caller: 'fetch' });
+  results[`fetch-${String(inFlight)}`] = both;
+  const at = `${String(inFlight)} in flight, called with fetch`;
+  add(`cycles/s, ${at}`, both.product.cyclesPerSecond, both.floor.cyclesPerSecond, '');
+  add(`p50 ms, ${at}`, both.product.p50Ms, both.floor.p50Ms, '');
+}
 await product.stop();
 await floor.stop();
 
