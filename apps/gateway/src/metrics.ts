@@ -1,7 +1,7 @@
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
-import { createGauges, createMetricsRegistry, secondsBuckets } from '@countersign/shell';
+import { createDeadlineLag, createGauges, createMetricsRegistry, secondsBuckets } from '@countersign/shell';
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
@@ -54,12 +54,6 @@ export function createGatewayMetrics(): GatewayMetrics {
     registers,
   });
   const store = createStoreMetrics(registers);
-  const deadlineLag = new Histogram({
-    name: 'countersign_deadline_lag_seconds',
-    help: 'How long after a deadline it was recorded.',
-    buckets: secondsBuckets,
-    registers,
-  });
   return {
     registry,
     commandEnded: (command, code) => {
@@ -72,9 +66,7 @@ export function createGatewayMetrics(): GatewayMetrics {
       doors.inc({ code });
     },
     storeCommitted: store,
-    deadlineFired: (lagMs) => {
-      deadlineLag.observe(lagMs / 1000);
-    },
+    deadlineFired: createDeadlineLag(registry),
     observe: (sources) => {
       observeSources(registry, sources);
     },

@@ -1,7 +1,6 @@
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
-import { createGauges } from '@countersign/shell';
-import { Histogram } from 'prom-client';
+import { createDeadlineLag, createGauges } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 
 /** What is asked only when somebody scrapes. */
@@ -18,12 +17,6 @@ export interface ProjectorMetrics {
 
 /** Metrics in the registry of the process. */
 export function createProjectorMetrics(registry: Registry, { readModel, clock }: ProjectorSources): ProjectorMetrics {
-  const lag = new Histogram({
-    name: 'countersign_deadline_lag_seconds',
-    help: 'How long after a deadline it was recorded.',
-    buckets: [0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60],
-    registers: [registry],
-  });
   const gauge = createGauges(registry);
   gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
   gauge('countersign_projection_position', 'The position of the log that the views show.', () =>
@@ -33,9 +26,5 @@ export function createProjectorMetrics(registry: Registry, { readModel, clock }:
     const dueAt = readModel.nextDueAt();
     return dueAt === null ? 0 : Math.max(0, clock.now() - dueAt) / 1000;
   });
-  return {
-    deadlineFired: (lagMs) => {
-      lag.observe(lagMs / 1000);
-    },
-  };
+  return { deadlineFired: createDeadlineLag(registry) };
 }
