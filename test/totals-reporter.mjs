@@ -16,7 +16,10 @@ export default class TotalsReporter {
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
     if (file)
       appendFileSync(file, `${JSON.stringify({ specs: specsOf(results), refused: this.#error !== undefined })}\n`);
-    else process.stdout.write(`${results.numPassedTests} passed, ${results.numFailedTests} failed\n`);
+    else
+      process.stdout.write(
+        `${results.numPassedTests} passed, ${results.numFailedTests + results.numRuntimeErrorTestSuites} failed\n`,
+      );
   }
 
   getLastError() {

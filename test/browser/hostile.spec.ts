@@ -73,6 +73,26 @@ describe('hostile texts in the inbox', () => {
     expect(complaints).toEqual([]);
   }, 120_000);
 
+  it('are marked where they are edited as well, and stay what they are', async () => {
+    const world = await openWorld();
+    const texts = corpus.filter(([name]) => !['an escape sequence', 'line separators'].includes(name));
+    const given = Object.fromEntries(texts.map(([name, text]) => [name, text]));
+    const [call] = await world.ask([{ toolName: 'edited', arguments: given }]);
+    const { page, complaints } = await openInbox(browser(), world.url);
+    await page.getByRole('heading', { name: 'edited' }).waitFor();
+    await page.keyboard.press('e');
+    const dialog = page.getByRole('dialog');
+    const editor = dialog.getByRole('textbox', { name: 'Arguments as JSON' });
+    await editor.click();
+    const shown = (await editor.innerText()).replaceAll('\n', '');
+    expect(shown).not.toMatch(/[\p{Cf}\p{Zl}\p{Zp}]/u);
+    for (const [, text, seen] of texts) {
+      if (seen !== text && seen.includes('⟦')) expect(shown).toContain(seen);
+    }
+    expect(call?.state).toBe('awaiting_approval');
+    expect(complaints).toEqual([]);
+  });
+
   it('never show a secret, in no view of an approver, who may be an auditor too', async () => {
     const world = await openWorld();
     const canary = 'canary-9f3b7c';

@@ -4,9 +4,12 @@ import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { linter } from '@codemirror/lint';
-import { EditorView, highlightSpecialChars, keymap, lineNumbers } from '@codemirror/view';
+import { RangeSetBuilder, StateField } from '@codemirror/state';
+import type { Text } from '@codemirror/state';
+import { Decoration, EditorView, WidgetType, keymap, lineNumbers } from '@codemirror/view';
+import type { DecorationSet } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
-import { markOf } from '@countersign/text';
+import { segmentsOf } from '@countersign/text';
 
 /** What the editor's own class is for: colours that follow the page's, dark or light. */
 const look = EditorView.theme({
@@ -26,15 +29,39 @@ const colours = HighlightStyle.define([
   { tag: [tags.number, tags.bool, tags.null], color: 'var(--warn-text)' },
 ]);
 
-/** Also what the editor would draw as nothing, or as something else, is seen. */
-const specialCharacters = highlightSpecialChars({
-  addSpecialChars: /[\p{Cf}\p{Default_Ignorable_Code_Point}\p{Co}\p{Cn}]/gu,
-  render: (code) => {
+class MarkWidget extends WidgetType {
+  constructor(readonly text: string) {
+    super();
+  }
+
+  override eq(other: MarkWidget): boolean {
+    return other.text === this.text;
+  }
+
+  override toDOM(): HTMLElement {
     const mark = document.createElement('span');
     mark.className = 'cm-specialChar';
-    mark.textContent = markOf(String.fromCodePoint(code));
+    mark.textContent = this.text;
     return mark;
-  },
+  }
+}
+
+/** The marks of a foreign text stand here as they do on the card. */
+function marksOf(doc: Text): DecorationSet {
+  const marks = new RangeSetBuilder<Decoration>();
+  let at = 0;
+  for (const segment of segmentsOf(doc.toString(), { partedBy: '\n\t' })) {
+    const to = at + (segment.kind === 'mark' ? segment.character : segment.text).length;
+    if (segment.kind === 'mark') marks.add(at, to, Decoration.replace({ widget: new MarkWidget(segment.text) }));
+    at = to;
+  }
+  return marks.finish();
+}
+
+const marks = StateField.define<DecorationSet>({
+  create: ({ doc }) => marksOf(doc),
+  update: (before, { docChanged, newDoc }) => (docChanged ? marksOf(newDoc) : before),
+  provide: (field) => EditorView.decorations.from(field),
 });
 
 /**
@@ -58,7 +85,7 @@ export function JsonEditor(props: { text: string; onChange: (text: string) => vo
       extensions: [
         lineNumbers(),
         history(),
-        specialCharacters,
+        marks,
         indentOnInput(),
         bracketMatching(),
         json(),
