@@ -17,4 +17,3 @@ export type { ResolverApp, ResolverAppOptions } from './resolver-app.js';
 export { loadTools } from './tools/load-tools.js';
 export type { Tool, ToolOutcome, ToolRun, ToolSet } from './tools/tool.js';
 export { ToolsFileError } from './tools/tools-file.js';
-export type { ToolsFileProblem } from './tools/tools-file.js';

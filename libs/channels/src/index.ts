@@ -8,7 +8,7 @@ export { stateShown } from './channel.js';
 export type { Channel, Notice, SendOptions, SendResult } from './channel.js';
 export type { Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
-export type { ChannelConfig, ChannelConfigOf, ChannelsConfig, ChannelsFileProblem } from './config/load-channels.js';
+export type { ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
 export { channelsToTell } from './routing.js';
 export type { Routed, Told } from './routing.js';
 export { createEmailTokens } from './email/email-tokens.js';

@@ -2,13 +2,14 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, resolve as resolvePath } from 'node:path';
 import { createSystemClock, Secret } from '@countersign/runtime';
+import type { SettingProblem } from '@countersign/runtime';
 import type { ExchangePorts } from './exchange.js';
 import { createHttpRun } from './http-tool.js';
 import { InputSchemaError, readInputSchema } from './input-schema.js';
 import { createModuleRun, loadToolModule } from './module-tool.js';
 import type { Tool, ToolSet } from './tool.js';
 import { readToolsFile, ToolsFileError } from './tools-file.js';
-import type { HeaderValue, ToolEntry, ToolsFileProblem } from './tools-file.js';
+import type { HeaderValue, ToolEntry } from './tools-file.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -20,7 +21,7 @@ interface Loading {
   readonly env: Environment;
   readonly ports: ExchangePorts;
   /** Collected, so that all are told at once. */
-  readonly problems: ToolsFileProblem[];
+  readonly problems: SettingProblem[];
 }
 
 /**
@@ -47,8 +48,8 @@ export async function loadTools(
 }
 
 /** In the order of the file; they were found in another one. */
-function inOrder(problems: readonly ToolsFileProblem[]): ToolsFileProblem[] {
-  const index = ({ path }: ToolsFileProblem): number => Number(/\d+/.exec(path)?.[0] ?? -1);
+function inOrder(problems: readonly SettingProblem[]): SettingProblem[] {
+  const index = ({ path }: SettingProblem): number => Number(/\d+/.exec(path)?.[0] ?? -1);
   return problems.toSorted((a, b) => index(a) - index(b));
 }
 

@@ -1,24 +1,12 @@
 import { externalIdSchema, jsonObjectSchema } from '@countersign/contracts';
+import { settingProblems, SettingsFileError } from '@countersign/runtime';
+import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
 
-/** What is wrong at one place of a tools file. */
-export interface ToolsFileProblem {
-  /** Such as `tools[0].http.url`. */
-  readonly path: string;
-  readonly problem: string;
-}
-
-/** The tools file is not usable. The message names every place that is wrong, one a line, and no secret. */
-export class ToolsFileError extends Error {
+/** The tools file is not usable. */
+export class ToolsFileError extends SettingsFileError {
   override readonly name = 'ToolsFileError';
-  readonly problems: readonly ToolsFileProblem[];
-
-  constructor(file: string, problems: readonly ToolsFileProblem[]) {
-    const lines = problems.map(({ path, problem }) => `  ${path === '' ? '' : `${path}: `}${problem}`);
-    super(`${file} cannot be used:\n${lines.join('\n')}`);
-    this.problems = problems;
-  }
 }
 
 const urlSchema = z
@@ -80,7 +68,7 @@ const fileSchema = z.strictObject({ tools: z.array(z.unknown()) });
 /** The entries of a tools file that can be used, and what is wrong with the others. */
 export interface ToolsFile {
   readonly entries: readonly ToolEntry[];
-  readonly problems: readonly ToolsFileProblem[];
+  readonly problems: readonly SettingProblem[];
 }
 
 /** Reads the text of a tools file: YAML, and so JSON too. */
@@ -89,36 +77,22 @@ export function readToolsFile(text: string): ToolsFile {
   const problems = document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message }));
   if (problems.length > 0) return { entries: [], problems };
   const file = fileSchema.safeParse(document.toJS());
-  if (!file.success) return { entries: [], problems: file.error.issues.flatMap((issue) => describe('', issue)) };
+  if (!file.success) return { entries: [], problems: settingProblems('', file.error) };
   const read = file.data.tools.map((tool, index) => readEntry(tool, `tools[${index}]`));
   const entries = read.flatMap(({ entry }) => entry ?? []);
   return { entries, problems: [...read.flatMap((each) => each.problems), ...repeated(entries)] };
 }
 
-function readEntry(given: unknown, path: string): { entry?: ToolEntry; problems: ToolsFileProblem[] } {
+function readEntry(given: unknown, path: string): { entry?: ToolEntry; problems: SettingProblem[] } {
   const result = toolSchema.safeParse(given);
-  const problems = result.success ? [] : result.error.issues.flatMap((issue) => describe(path, issue));
+  const problems = result.success ? [] : settingProblems(path, result.error);
   if (typeof given === 'object' && given !== null && 'http' in given === 'module' in given) {
     problems.push({ path, problem: 'must have either http or module' });
   }
   return problems.length === 0 && result.success ? { entry: { ...result.data, path }, problems } : { problems };
 }
 
-function describe(path: string, issue: z.core.$ZodIssue): ToolsFileProblem[] {
-  const place = issue.path.reduce<string>((before, part) => at(before, part), path);
-  if (issue.code === 'unrecognized_keys') {
-    return issue.keys.map((key) => ({ path: at(place, key), problem: 'is not a known setting' }));
-  }
-  if (issue.code === 'invalid_key') return issue.issues.map(({ message }) => ({ path: place, problem: message }));
-  return [{ path: place, problem: issue.message }];
-}
-
-function at(before: string, part: PropertyKey): string {
-  if (typeof part === 'number') return `${before}[${part}]`;
-  return before === '' ? String(part) : `${before}.${String(part)}`;
-}
-
-function repeated(entries: readonly ToolEntry[]): ToolsFileProblem[] {
+function repeated(entries: readonly ToolEntry[]): SettingProblem[] {
   const seen = new Set<string>();
   return entries.flatMap(({ path, tenant, name }) => {
     const key = JSON.stringify([tenant, name]);

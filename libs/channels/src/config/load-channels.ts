@@ -1,28 +1,15 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
-import { privateAddressOf, Secret } from '@countersign/runtime';
+import { privateAddressOf, Secret, settingProblems, SettingsFileError } from '@countersign/runtime';
+import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
 import { channelSchema, channelsFileSchema, personSchema, routeSchema } from './channels-file.js';
 import type { ChannelEntry, Person, Route, SecretRef } from './channels-file.js';
 
-/** What is wrong at one place of a channels file. */
-export interface ChannelsFileProblem {
-  /** Such as `channels[0].url`. */
-  readonly path: string;
-  readonly problem: string;
-}
-
-/** The channels file is not usable. The message names every place that is wrong, one a line, and no secret. */
-export class ChannelsFileError extends Error {
+/** The channels file is not usable. */
+export class ChannelsFileError extends SettingsFileError {
   override readonly name = 'ChannelsFileError';
-  readonly problems: readonly ChannelsFileProblem[];
-
-  constructor(file: string, problems: readonly ChannelsFileProblem[]) {
-    const lines = problems.map(({ path, problem }) => `  ${path === '' ? '' : `${path}: `}${problem}`);
-    super(`${file} cannot be used:\n${lines.join('\n')}`);
-    this.problems = problems;
-  }
 }
 
 /** An entry with its secrets read. */
@@ -49,7 +36,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 interface Loading {
   readonly folder: string;
   readonly env: Environment;
-  readonly problems: ChannelsFileProblem[];
+  readonly problems: SettingProblem[];
 }
 
 /**
@@ -77,7 +64,7 @@ function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   if (problems.length > 0) return undefined;
   const file = channelsFileSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
   if (!file.success) {
-    problems.push(...file.error.issues.flatMap((issue) => describe('', issue)));
+    problems.push(...settingProblems('', file.error));
     return undefined;
   }
   const entries = read('channels', file.data.channels, channelSchema, problems);
@@ -100,26 +87,15 @@ function read<S extends z.ZodType>(
   section: string,
   given: readonly unknown[],
   schema: S,
-  problems: ChannelsFileProblem[],
+  problems: SettingProblem[],
 ): Entry<z.output<S>>[] {
   return given.flatMap((one, index) => {
     const path = `${section}[${String(index)}]`;
     const result = schema.safeParse(one);
     if (result.success) return [{ value: result.data, path }];
-    problems.push(...result.error.issues.flatMap((issue) => describe(path, issue)));
+    problems.push(...settingProblems(path, result.error));
     return [];
   });
-}
-
-function describe(path: string, issue: z.core.$ZodIssue): ChannelsFileProblem[] {
-  const place = issue.path.reduce<string>((before, part) => at(before, part), path);
-  if (issue.code !== 'unrecognized_keys') return [{ path: place, problem: issue.message }];
-  return issue.keys.map((key) => ({ path: at(place, key), problem: 'is not a known setting' }));
-}
-
-function at(before: string, part: PropertyKey): string {
-  if (typeof part === 'number') return `${before}[${String(part)}]`;
-  return before === '' ? String(part) : `${before}.${String(part)}`;
 }
 
 function memberOf(given: unknown, key: string): string | undefined {
@@ -132,7 +108,7 @@ function repeated(
   given: readonly unknown[],
   section: string,
   keys: readonly string[],
-  problems: ChannelsFileProblem[],
+  problems: SettingProblem[],
 ): void {
   for (const key of keys) {
     const seen = new Map<string, number>();
@@ -157,7 +133,7 @@ function idsOf(channels: readonly unknown[]): ReadonlySet<string | undefined> {
 function checkTargets(
   routes: readonly Entry<Route>[],
   known: ReadonlySet<string | undefined>,
-  problems: ChannelsFileProblem[],
+  problems: SettingProblem[],
 ): void {
   for (const { value, path } of routes) {
     value.to.forEach((id, index) => {
@@ -171,7 +147,7 @@ function checkTargets(
 function checkApps(
   channels: readonly ChannelConfig[],
   entries: readonly Entry<ChannelEntry>[],
-  problems: ChannelsFileProblem[],
+  problems: SettingProblem[],
 ): void {
   const seen = new Map<string, string>();
   channels.forEach((channel, index) => {
