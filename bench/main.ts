@@ -92,7 +92,7 @@ for (const inFlight of [1, 64, 512]) {
   });
   add(`read and write calls per cycle, ${at}`, both.product.systemCallsPerCycle, both.floor.systemCallsPerCycle, '');
 }
-for (const inFlight of [1, 64]) {
+for (const inFlight of [1, 64, 512]) {
   progress(`${String(inFlight)} in flight, called with fetch`);
   const both = await comparedCycles(product, floor, { inFlight, seconds, rounds, caller: 'fetch' });
   results[`fetch-${String(inFlight)}`] = both;
