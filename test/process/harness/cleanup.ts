@@ -14,12 +14,12 @@ export function onCleanup(undo: Undo): void {
 
 /** Undoes everything after each test of the calling spec. */
 export function cleanUpAfterEach(): void {
-  afterEach(undoAll, 60_000);
+  afterEach(undoAll, 120_000);
 }
 
 /** Undoes everything after the last test of the calling spec, whose tests share one installation. */
 export function cleanUpAfterAll(): void {
-  afterAll(undoAll, 60_000);
+  afterAll(undoAll, 120_000);
 }
 
 async function undoAll(): Promise<void> {

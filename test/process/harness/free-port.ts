@@ -6,11 +6,16 @@ import { createServer } from 'node:net';
  */
 const [lowest, highest] = [12_000, 29_999];
 
-/** A port of this machine that nobody listens on, and that stays free between two starts on it. */
+/** A process listens some time after its port was chosen: until then, and while it is down, the port looks free. */
+const given = new Set<number>();
+
+/** A port of this machine that nobody listens on, that no other caller was given, and that stays free between two starts. */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));
-    if (await isFree(port)) return port;
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
   }
 }
 

@@ -66,7 +66,7 @@ export function startServer(options: ServerOptions): Server {
     kill: (signal) => void child.kill(signal),
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal);
-      const exit = await within(20_000, exited);
+      const exit = await within(40_000, exited);
       if (exit === undefined) throw new Error(`the process did not stop on ${signal}; it printed:\n${output()}`);
       return exit;
     },

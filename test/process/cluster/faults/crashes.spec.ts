@@ -24,7 +24,7 @@ let installation: Installation;
 
 beforeAll(async () => {
   installation = await install(['notifier', 'notifier']);
-}, 180_000);
+}, 600_000);
 
 test('kill -9 of each role in turn and at random: nothing is lost, nothing runs twice, every call ends', async () => {
   const { random } = installation;
@@ -43,7 +43,7 @@ test('kill -9 of each role in turn and at random: nothing is lost, nothing runs 
   process.stdout.write(`${scenes ?? ''} scenes, ${events ?? ''} events, ${latestExpiry(entries)}\n`);
   expect(complaints).toEqual([]);
   expect(traffic.scenes()).toBeGreaterThan(killsWanted);
-}, 400_000);
+}, 600_000);
 
 test('a relay killed between publishing and keeping its place: published again, in order, by the other one', async () => {
   const { of, requests, topics } = installation;
@@ -52,7 +52,7 @@ test('a relay killed between publishing and keeping its place: published again, 
   for (const relay of relays) relay.setEnv({ COUNTERSIGN_CRASH_AT: 'relay.after-publish:3' });
   const before = relays.map(({ starts }) => starts());
   for (const relay of relays) await relay.restart();
-  await eventually('a relay to die after it has published', 60_000, () =>
+  await eventually('a relay to die after it has published', 120_000, () =>
     relays.some(({ starts }, index) => starts() > (before[index] ?? 0) + 1) ? true : undefined,
   );
   for (const relay of relays) relay.setEnv({});
@@ -63,7 +63,7 @@ test('a relay killed between publishing and keeping its place: published again, 
   const ids = (await readTopic(requests.kafka, topics.events)).map(({ headers }) => headers['ce_id']);
   // The very thing that the crash point is for: events that stand there twice.
   expect(new Set(ids).size).toBeLessThan(ids.length);
-}, 240_000);
+}, 480_000);
 
 test('a resolver that was stopped for longer than its lease wakes up to nothing: another one has the call', async () => {
   const { of, tools, openHttp, journal, random } = installation;
@@ -87,7 +87,7 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   tools.openGate();
   const { output } = await awaitCall(stage, call.callId, ({ state }) => state === 'succeeded');
   expect(output).toEqual({ waited: true });
-  await eventually('the zombie to be told', 30_000, () =>
+  await eventually('the zombie to be told', 60_000, () =>
     /the claim is lost|the report was refused/.test(zombie.output()) ? true : undefined,
   );
   http.close();
@@ -96,7 +96,7 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   expect(complaints).toEqual([]);
   const ends = entries.filter(({ callId, type }) => callId === call.callId && type === 'ExecutionSucceeded');
   expect(ends.map(({ data }) => (data as { readonly attempt: number }).attempt)).toEqual([2]);
-}, 300_000);
+}, 600_000);
 
 test('kill -9 of the notifiers, in turn and again: everything that ended is told, and hardly anything twice', async () => {
   const traffic = startTraffic(installation);
@@ -105,11 +105,11 @@ test('kill -9 of the notifiers, in turn and again: everything that ended is told
     await sleep(installation.random.int(500, 2_000));
     await installation.of('notifier')[kill % 2]?.kill();
   }
-  await eventually('work to go on', 60_000, () => (traffic.scenes() > before + 40 ? true : undefined));
+  await eventually('work to go on', 120_000, () => (traffic.scenes() > before + 40 ? true : undefined));
   await traffic.stop();
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);
-}, 300_000);
+}, 600_000);
 
 test('a third ledger that joins, and one that dies: the partitions move, and no request is lost or carried out twice', async () => {
   const traffic = startTraffic(installation);
@@ -119,12 +119,12 @@ test('a third ledger that joins, and one that dies: the partitions move, and no 
   if (first === undefined) throw new Error('there is no ledger');
   await installation.remove(first, 'SIGKILL');
   const scenes = traffic.scenes();
-  await eventually('work to go on', 60_000, () => (traffic.scenes() > scenes + 20 ? true : undefined));
+  await eventually('work to go on', 120_000, () => (traffic.scenes() > scenes + 20 ? true : undefined));
   await installation.remove(third, 'SIGTERM');
   await traffic.stop();
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);
-}, 240_000);
+}, 480_000);
 
 /** How late the latest expiry was recorded: there is one process that fires deadlines, and it is killed, too. */
 function latestExpiry(entries: readonly Entry[]): string {

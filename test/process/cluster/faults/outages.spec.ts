@@ -18,7 +18,7 @@ let installation: Installation;
 
 beforeAll(async () => {
   installation = await install();
-}, 180_000);
+}, 300_000);
 
 async function moreScenes(traffic: Traffic, count: number): Promise<void> {
   const before = traffic.scenes();
@@ -62,7 +62,7 @@ test.each(outagesOfTheBroker)(
   async ({ outage }) => {
     expect(await judged(outage)).toEqual([]);
   },
-  400_000,
+  600_000,
 );
 
 test('an event store that dies and comes back', async () => {
@@ -73,7 +73,7 @@ test('an event store that dies and comes back', async () => {
     await store.start();
   };
   expect(await judged(outage)).toEqual([]);
-}, 300_000);
+}, 600_000);
 
 /** For a while, and then it is well again. */
 const broken = (faults: Faults, ms: number) => async (): Promise<void> => {
@@ -92,5 +92,5 @@ test.each([
   async ({ outage }) => {
     expect(await judged(outage)).toEqual([]);
   },
-  300_000,
+  600_000,
 );

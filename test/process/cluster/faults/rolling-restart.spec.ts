@@ -12,7 +12,7 @@ let installation: Installation;
 
 beforeAll(async () => {
   installation = await install();
-}, 180_000);
+}, 300_000);
 
 test('SIGTERM to every process, those of a role one after the other, under load: each ends with 0, and no client hears of it', async () => {
   const { journal } = installation;
@@ -26,7 +26,7 @@ test('SIGTERM to every process, those of a role one after the other, under load:
   };
   await Promise.all(['gateway', 'ledger', 'relay', 'projector', 'resolver'].map(ofOneRole));
   const scenes = traffic.scenes();
-  await eventually('work to go on', 60_000, () => (traffic.scenes() > scenes + 20 ? true : undefined));
+  await eventually('work to go on', 120_000, () => (traffic.scenes() > scenes + 20 ? true : undefined));
   await traffic.stop();
   const wanted = installation.processes().map(({ name }) => [name, { code: 0, signal: null }]);
   expect(exits.toSorted()).toEqual(wanted.toSorted());
@@ -34,4 +34,4 @@ test('SIGTERM to every process, those of a role one after the other, under load:
   expect(journal.surprises).toEqual([]);
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);
-}, 300_000);
+}, 600_000);

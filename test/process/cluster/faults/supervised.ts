@@ -76,7 +76,7 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
     ordered = server;
     const exit = await server.stop(signal);
     server.http.close();
-    await eventually(`the next ${name}`, 10_000, () => (current === server ? undefined : true));
+    await eventually(`the next ${name}`, 30_000, () => (current === server ? undefined : true));
     return exit;
   };
   return {
