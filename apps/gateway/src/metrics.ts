@@ -1,7 +1,7 @@
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
-import { createDeadlineLag, createGauges, createMetricsRegistry, secondsBuckets } from '@countersign/shell';
+import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry } from '@countersign/shell';
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
@@ -40,32 +40,29 @@ export function createGatewayMetrics(): GatewayMetrics {
     labelNames: ['command', 'code'],
     registers,
   });
-  const requests = new Histogram({
-    name: 'countersign_http_request_seconds',
-    help: 'Time to answer a request, by route and status.',
-    labelNames: ['route', 'status'],
-    buckets: secondsBuckets,
-    registers,
-  });
+  const answered = createDurations(registry)(
+    'countersign_http_request_seconds',
+    'Time to answer a request, by route and status.',
+    ['route', 'status'],
+  );
   const doors = new Counter({
     name: 'countersign_http_refused_total',
     help: 'Requests refused before they reached a command.',
     labelNames: ['code'],
     registers,
   });
-  const store = createStoreMetrics(registers);
   return {
     registry,
     commandEnded: (command, code) => {
       commands.inc({ command, code });
     },
     requestAnswered: (route, status, durationMs) => {
-      requests.observe({ route, status }, durationMs / 1000);
+      answered(durationMs, { route, status });
     },
     refusedAtTheDoor: (code) => {
       doors.inc({ code });
     },
-    storeCommitted: store,
+    storeCommitted: createStoreMetrics(registry),
     deadlineFired: createDeadlineLag(registry),
     observe: (sources) => {
       observeSources(registry, sources);
@@ -73,7 +70,8 @@ export function createGatewayMetrics(): GatewayMetrics {
   };
 }
 
-function createStoreMetrics(registers: Registry[]): GatewayMetrics['storeCommitted'] {
+function createStoreMetrics(registry: Registry): GatewayMetrics['storeCommitted'] {
+  const registers = [registry];
   const commits = new Counter({
     name: 'countersign_store_commits_total',
     help: 'Commits of the event store.',
@@ -86,17 +84,15 @@ function createStoreMetrics(registers: Registry[]): GatewayMetrics['storeCommitt
     buckets: [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024],
     registers,
   });
-  const seconds = new Histogram({
-    name: 'countersign_store_commit_seconds',
-    help: 'Time of one commit, flush included.',
-    buckets: secondsBuckets,
-    registers,
-  });
+  const committed = createDurations(registry)(
+    'countersign_store_commit_seconds',
+    'Time of one commit, flush included.',
+  );
   return (commit) => {
     commits.inc();
     events.inc(commit.events);
     size.observe(commit.events);
-    seconds.observe(commit.durationMs / 1000);
+    committed(commit.durationMs);
   };
 }
 

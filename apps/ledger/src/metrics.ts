@@ -1,5 +1,5 @@
-import { createMetricsRegistry, secondsBuckets } from '@countersign/shell';
-import { Counter, Histogram } from 'prom-client';
+import { createDurations, createMetricsRegistry } from '@countersign/shell';
+import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 
 /** The figures of a ledger. */
@@ -19,13 +19,11 @@ export interface LedgerMetrics {
 /** Metrics in a registry: one of its own, or the one that the process has. */
 export function createLedgerMetrics(registry: Registry = createMetricsRegistry()): LedgerMetrics {
   const registers = [registry];
-  const requests = new Histogram({
-    name: 'countersign_ledger_request_seconds',
-    help: 'Time to handle a request from the requests topic, by type and outcome.',
-    labelNames: ['type', 'outcome'],
-    buckets: secondsBuckets,
-    registers,
-  });
+  const handled = createDurations(registry)(
+    'countersign_ledger_request_seconds',
+    'Time to handle a request from the requests topic, by type and outcome.',
+    ['type', 'outcome'],
+  );
   const counter = <T extends string>(name: string, help: string, labelNames: T[]): Counter<T> =>
     new Counter({ name, help, labelNames, registers });
   const refusals = counter('countersign_ledger_refusals_total', 'Refused requests, by code.', ['code']);
@@ -34,7 +32,7 @@ export function createLedgerMetrics(registry: Registry = createMetricsRegistry()
   const forged = counter('countersign_ledger_forged_total', 'Messages that no sender may send, by type.', ['type']);
   return {
     registry,
-    requestEnded: (type, outcome, durationMs) => requests.observe({ type, outcome }, durationMs / 1000),
+    requestEnded: (type, outcome, durationMs) => handled(durationMs, { type, outcome }),
     refused: (code) => refusals.inc({ code }),
     refusalDropped: () => dropped.inc(),
     unverified: () => unverified.inc(),

@@ -1,5 +1,5 @@
-import { createGauges, createMetricsRegistry, secondsBuckets } from '@countersign/shell';
-import { Counter, Histogram } from 'prom-client';
+import { createDurations, createGauges, createMetricsRegistry } from '@countersign/shell';
+import { Counter } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { RelayStatus } from './relay-status.js';
 
@@ -28,17 +28,15 @@ export function createRelayMetrics(registry: Registry = createMetricsRegistry())
     'Events published without a part of their data.',
   );
   const fenced = counter('countersign_relay_fenced_total', 'Turns lost to another process.');
-  const seconds = new Histogram({
-    name: 'countersign_relay_publish_seconds',
-    help: 'Time to publish a batch of events, failed tries included.',
-    buckets: secondsBuckets,
-    registers,
-  });
+  const timed = createDurations(registry)(
+    'countersign_relay_publish_seconds',
+    'Time to publish a batch of events, failed tries included.',
+  );
   return {
     registry,
     published: (count, durationMs) => {
       events.inc(count);
-      seconds.observe(durationMs / 1000);
+      timed(durationMs);
     },
     publishFailed: () => failures.inc(),
     shortened: () => shortened.inc(),

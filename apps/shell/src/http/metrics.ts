@@ -8,20 +8,30 @@ export function createMetricsRegistry(): Registry {
   return register;
 }
 
-/** For how long something took: half a millisecond to a minute. */
-export const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+/** Half a millisecond to a minute. */
+const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
+
+/** Tells how long something took. */
+type TellDuration<T extends string> = (
+  durationMs: number,
+  labels?: Readonly<Record<T, string | number>>,
+) => void;
+
+/** Adds figures of how long something took, in seconds; all have the same buckets, so that they can be compared. */
+export function createDurations(
+  registry: Registry,
+): <T extends string = never>(name: string, help: string, labelNames?: T[]) => TellDuration<T> {
+  return <T extends string>(name: string, help: string, labelNames: T[] = []): TellDuration<T> => {
+    const seconds = new Histogram({ name, help, labelNames, buckets: secondsBuckets, registers: [registry] });
+    return (durationMs, labels = {} as Record<T, string | number>) => {
+      seconds.observe(labels, durationMs / 1000);
+    };
+  };
+}
 
 /** For a process that fires deadlines: tells how late one was recorded. */
-export function createDeadlineLag(registry: Registry): (lagMs: number) => void {
-  const lag = new Histogram({
-    name: 'countersign_deadline_lag_seconds',
-    help: 'How long after a deadline it was recorded.',
-    buckets: secondsBuckets,
-    registers: [registry],
-  });
-  return (lagMs) => {
-    lag.observe(lagMs / 1000);
-  };
+export function createDeadlineLag(registry: Registry): TellDuration<never> {
+  return createDurations(registry)('countersign_deadline_lag_seconds', 'How long after a deadline it was recorded.');
 }
 
 /** Adds figures that are read when somebody scrapes. */
