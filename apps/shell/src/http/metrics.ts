@@ -12,10 +12,7 @@ export function createMetricsRegistry(): Registry {
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
 /** Tells how long something took. */
-type TellDuration<T extends string> = (
-  durationMs: number,
-  labels?: Readonly<Record<T, string | number>>,
-) => void;
+type TellDuration<T extends string> = (durationMs: number, labels?: Readonly<Record<T, string | number>>) => void;
 
 /** Adds figures of how long something took, in seconds; all have the same buckets, so that they can be compared. */
 export function createDurations(
