@@ -11,14 +11,14 @@ let installation: Installation;
 // Registered before the cleaning up, so that it runs while the process is there.
 beforeEach(async () => {
   installation = await install();
-}, 30_000);
+}, 60_000);
 
 afterEach(async () => {
   const { server, http, tokens } = installation;
   expect(await within(1, server().exited)).toBeUndefined();
   const answer = await http.send({ method: 'GET', path: '/v1/approvals', token: tokens.me, timeoutMs: 5000 });
   expect(answer.status).toBe(200);
-}, 30_000);
+}, 60_000);
 
 cleanUpAfterEach();
 
@@ -78,7 +78,7 @@ describe('a request that is not framed as HTTP says is refused, and nothing is r
       ).toBe('closed');
       expect(await recorded()).toEqual([]);
     },
-    30_000,
+    60_000,
   );
 
   test('more headers than anybody needs', async () => {
@@ -87,7 +87,7 @@ describe('a request that is not framed as HTTP says is refused, and nothing is r
     await socket.say(headOf(flood));
     expect(await hear(socket, /HTTP\/1.1 \d/)).toMatch(/^HTTP\/1.1 (400|431) /);
     expect(await recorded()).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('a body of 20 MB is refused before it is all there', async () => {
     const socket = await open();
@@ -98,7 +98,7 @@ describe('a request that is not framed as HTTP says is refused, and nothing is r
     }
     expect(await hear(socket, /HTTP\/1.1 \d/)).toMatch(/^HTTP\/1.1 413 /);
     expect(await recorded()).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 });
 
 describe('a connection that is not what one hopes for', () => {
@@ -113,7 +113,7 @@ describe('a connection that is not what one hopes for', () => {
     expect(performance.now() - startedAt).toBeLessThan(2000);
     for (const { socket } of sockets) socket.destroy();
     expect(await recorded()).toEqual(['prompt']);
-  }, 30_000);
+  }, 60_000);
 
   test('a body that comes byte by byte is taken all the same', async () => {
     const socket = await open();
@@ -123,7 +123,7 @@ describe('a connection that is not what one hopes for', () => {
     await socket.say(text.slice(-1));
     await hear(socket, /HTTP\/1.1 201/);
     expect(await recorded()).toEqual(['dripping']);
-  }, 30_000);
+  }, 60_000);
 
   test('requests sent without waiting for answers are answered in their order', async () => {
     const socket = await open();
@@ -133,7 +133,7 @@ describe('a connection that is not what one hopes for', () => {
     const order = [...answers.matchAll(/"toolCallId":"(\w+)"/g)].map(([, id]) => id);
     expect([...new Set(order)]).toEqual(ids);
     expect(await recorded()).toEqual(ids);
-  }, 30_000);
+  }, 60_000);
 
   test('one that is half closed after half a request leaves nothing behind', async () => {
     const socket = await open();
@@ -147,7 +147,7 @@ describe('a connection that is not what one hopes for', () => {
       ),
     ).toBe('closed');
     expect(await recorded()).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('one that is gone after a whole request: answered or not, the repeat is, and it is recorded once', async () => {
     for (const end of ['end', 'resetAndDestroy'] as const) {
@@ -159,7 +159,7 @@ describe('a connection that is not what one hopes for', () => {
       await hear(repeat, /HTTP\/1.1 20[01]/);
     }
     expect(await recorded()).toEqual(['end', 'resetAndDestroy']);
-  }, 30_000);
+  }, 60_000);
 
   test('a reader of events that takes nothing costs the others nothing', async () => {
     const { tokens, ledger, http } = installation;

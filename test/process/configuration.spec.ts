@@ -36,13 +36,13 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(output).toMatch(/COUNTERSIGN_PORT: .*port/);
     expect(output).toMatch(/COUNTERSIGN_LOG_LEVEL: /);
     expect(created).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('a port beyond the last', async () => {
     const { code, output } = await refusalOf({ COUNTERSIGN_PORT: '70000' });
     expect(code).toBe(1);
     expect(output).toContain('COUNTERSIGN_PORT');
-  }, 30_000);
+  }, 60_000);
 
   test('a policy file that is not there', async () => {
     const { code, output, created } = await refusalOf({ COUNTERSIGN_POLICY: 'nowhere.yaml' });
@@ -50,7 +50,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(output).toContain('COUNTERSIGN_POLICY');
     expect(output).toContain('nowhere.yaml');
     expect(created).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('a policy file, with the line of each problem', async () => {
     const policy = 'version: 1\ndefault: perhaps\nautoApprovedTools: ["get_*"]\nrequireApprovalTolls: ["x"]\n';
@@ -59,7 +59,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(output).toMatch(/policy\.yaml:2: default/);
     expect(output).toMatch(/policy\.yaml:4: requireApprovalTolls/);
     expect(created).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('a tools file, with the place of each problem', async () => {
     const tools = JSON.stringify({
@@ -75,7 +75,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(output).toContain('tools[1].retries');
     expect(output).toContain('tools[2]');
     expect(created).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('a module of a tool that is not there', async () => {
     const tools = JSON.stringify({ tools: [{ name: 'b', module: './nowhere.mjs' }] });
@@ -83,7 +83,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(code).toBe(1);
     expect(output).toContain('nowhere.mjs');
     expect(created).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('a tokens file that is not there, or that names the same token twice', async () => {
     const missing = await refusalOf({ COUNTERSIGN_TOKENS_FILE: 'nowhere.json' });
@@ -96,7 +96,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     expect(twice.output).toContain('tokens.json');
     // What is wrong with a secret is said without it.
     expect(twice.output).not.toContain(entry.token);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('an address that other machines reach', () => {
@@ -106,7 +106,7 @@ describe('an address that other machines reach', () => {
     expect(output).toContain('COUNTERSIGN_TOKENS_FILE');
     expect(output).toContain('0.0.0.0');
     expect(created).toEqual([]);
-  }, 30_000);
+  }, 60_000);
 
   test('is taken with one, and no token is printed', async () => {
     const folder = temporaryFolder();
@@ -121,5 +121,5 @@ describe('an address that other machines reach', () => {
     expect(answer.status).toBe(200);
     expect(server.output()).not.toContain(token);
     expect(existsSync(join(folder, 'data', 'tokens.json'))).toBe(false);
-  }, 30_000);
+  }, 60_000);
 });

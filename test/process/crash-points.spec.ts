@@ -71,7 +71,7 @@ describe('a crash while the log is written', () => {
       expect(calls.size).toBe(name === 'a request' ? 2 : 1);
       expect(ledger.journal.surprises).toEqual([]);
     },
-    60_000,
+    120_000,
   );
 });
 
@@ -105,7 +105,7 @@ describe('a crash of the resolver, around a tool that must not run twice', () =>
     await afterAnotherCall(ledger);
     expect(tools.executions().filter((one) => one.callId === callId)).toHaveLength(1);
     expect(accepted(ledger.stage, 'look', await ledger.ledger.call(callId)).state).toBe('succeeded');
-  }, 60_000);
+  }, 120_000);
 
   test.each([
     ['resolver.after-claim', 0],
@@ -120,6 +120,6 @@ describe('a crash of the resolver, around a tool that must not run twice', () =>
       const entries = await ledger.stopAndRead();
       expect(countOf(entries, callId, 'ExecutionClaimed')).toBe(1);
     },
-    60_000,
+    120_000,
   );
 });

@@ -42,7 +42,7 @@ describe('a log that is not the one that was recorded', () => {
     copyFileSync(right, log);
     await restart();
     await someHistory(stage, 1);
-  }, 90_000);
+  }, 180_000);
 
   test('one bit of one event is noticed before anybody is served', async () => {
     const { stage, server, restart, startAnyhow, dataFolder } = await install();
@@ -55,7 +55,7 @@ describe('a log that is not the one that was recorded', () => {
     flipBack();
     await restart();
     await someHistory(stage, 1);
-  }, 90_000);
+  }, 180_000);
 
   test('one bit of what a kill left in the write-ahead log is noticed, not dropped', async () => {
     const { stage, server, startAnyhow, restart, dataFolder } = await install();
@@ -67,7 +67,7 @@ describe('a log that is not the one that was recorded', () => {
     flipBack();
     await restart();
     await someHistory(stage, 1);
-  }, 90_000);
+  }, 180_000);
 
   test('damage far back, which no start looks at, is found by itself: nothing more is written, and it says so', async () => {
     const { stage, http, tokens, server, startAnyhow, dataFolder } = await install();
@@ -139,7 +139,7 @@ describe('what can be thrown away', () => {
       expect(tools.executions()).toHaveLength(11);
       expect(await folderComplaints(dataFolder)).toEqual([]);
     },
-    60_000,
+    120_000,
   );
 
   test('a damaged read model is made anew', async () => {
@@ -154,7 +154,7 @@ describe('what can be thrown away', () => {
     expect(accepted(stage, 'look', await ledger.call(callId)).arguments).toEqual({ path: '/a-needle-in-the-views' });
     await server().stop();
     expect(await folderComplaints(dataFolder)).toEqual([]);
-  }, 60_000);
+  }, 120_000);
 });
 
 async function untilSucceeded({ ledger, ...stage }: Stage, callIds: readonly string[]): Promise<void> {

@@ -3,13 +3,16 @@ import { existsSync, lstatSync, readFileSync, readdirSync, realpathSync } from '
 import { delimiter, dirname, join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { createClient, type ApprovalView, type Client } from '@countersign/worker-sdk';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from './harness/cleanup.js';
 import { freePort } from './harness/free-port.js';
 import { startReadyServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';
 import { eventually } from './harness/wait.js';
+
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 
@@ -132,13 +135,13 @@ test('the demo goes on where it was killed, and asks nobody twice', async () => 
   const { env, me } = await startServer();
   const scratch = temporaryFolder();
   const first = startExample('demo.ts', ['--scratch', scratch], env);
-  await eventually('the pause', 20_000, () => (first.output().includes('paused, 6 approval(s)') ? true : undefined));
+  await eventually('the pause', 60_000, () => (first.output().includes('paused, 6 approval(s)') ? true : undefined));
   const before = (await me.listApprovals({ state: 'pending' })).approvals.map(({ approvalId }) => approvalId);
   await first.kill();
   // The agent's process has noticed that it was left alone: nothing acts on the answers now.
   await sleep(500);
   const approver = startApprover(me, ['Delete']);
-  await eventually('the answers', 10_000, () => (approver.seen.length === 6 ? true : undefined));
+  await eventually('the answers', 30_000, () => (approver.seen.length === 6 ? true : undefined));
   await sleep(500);
   expect(effectsIn(scratch)).toMatchObject({ outside: ['precious.txt'], order: 'paid' });
 
@@ -159,7 +162,7 @@ test('the demo can bring its own server, and the commands that it prints reach i
   const scratch = temporaryFolder();
   const demo = startExample('demo.ts', ['--with-server', '--scratch', scratch], {});
   const command = /COUNTERSIGN_URL=(\S+) COUNTERSIGN_DATA=(\S+) npx countersign (approve) (\S+)/g;
-  await eventually('the commands', 30_000, () => (/in place of/.test(demo.output()) ? true : undefined));
+  await eventually('the commands', 60_000, () => (/in place of/.test(demo.output()) ? true : undefined));
   const commands = [...demo.output().matchAll(command)];
   expect(commands).toHaveLength(6);
   const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
@@ -172,7 +175,7 @@ test('the demo can bring its own server, and the commands that it prints reach i
   expect(effectsIn(scratch)).toMatchObject({ outside: ['hidden.md', 'report.md'], order: 'refunded' });
   const [, url = ''] = commands[0] ?? [];
   await expect(fetch(`${url}/healthz`)).rejects.toThrow('fetch failed');
-}, 60_000);
+});
 
 test('the commands of curl.md do what they say', async () => {
   const { env } = await startServer();

@@ -23,7 +23,7 @@ test('a data folder that cannot be made ends the start, and is named', async () 
   const server = startServer({ folder, port: await freePort() });
   expect(await within(20_000, server.exited)).toMatchObject({ code: 1 });
   expect(server.output()).toContain(join(folder, 'data'));
-}, 30_000);
+}, 60_000);
 
 /** Requests calls until one is refused; answers how many were taken, and the refusal. */
 async function fill(installation: Installation, textLength: number): Promise<{ taken: number; refusal: string }> {
@@ -99,6 +99,6 @@ if (canMountSmallDisks()) {
       expect((await http.send({ method: 'GET', path: '/healthz' })).status).toBe(200);
       rmSync(ballast);
       expect((await waitFor(stage, call.callId, 'decided')).state).toBe('expired');
-    }, 60_000);
+    }, 120_000);
   });
 }

@@ -65,7 +65,7 @@ describe('SIGTERM', () => {
     expect(recorded.filter((toolCallId) => !acknowledged.has(toolCallId))).toEqual([]);
     expect(refused.filter((status) => status !== 503)).toEqual([]);
     http.close();
-  }, 60_000);
+  }, 240_000);
 
   test('answers those who wait for a decision with how it stands', async () => {
     const { stage, tokens, http, server } = await install();
@@ -77,7 +77,7 @@ describe('SIGTERM', () => {
     const exit = await server().stop('SIGTERM');
     expect(exit.code).toBe(0);
     expect(await waiting).toMatchObject({ status: 200, body: { state: 'awaiting_approval' } });
-  }, 60_000);
+  }, 240_000);
 
   test('lets a running tool of the service report', async () => {
     const tools = await countedTools(temporaryFolder());
@@ -85,14 +85,14 @@ describe('SIGTERM', () => {
     for (let call = 0; call < 20; call += 1) {
       await requestOne(stage, { toolName: 'write_line_freely' });
     }
-    await eventually('a tool to run', 10_000, () => (tools.executions().length > 0 ? true : undefined));
+    await eventually('a tool to run', 30_000, () => (tools.executions().length > 0 ? true : undefined));
     server().kill('SIGTERM');
     const entries = await stopAndRead();
     for (const { callId } of tools.executions()) {
       const events = byCall(entries).get(callId) ?? [];
       expect(events.at(-1)?.type).toBe('ExecutionSucceeded');
     }
-  }, 60_000);
+  }, 240_000);
 });
 
 test('SIGINT stops it as well, and a second one does not make it worse', async () => {
@@ -102,7 +102,7 @@ test('SIGINT stops it as well, and a second one does not make it worse', async (
   expect(await stopping).toEqual({ code: 0, signal: null });
   expect(server().output()).toContain('stopped');
   expect(readLogFile(join(dataFolder, 'events.db'))).toHaveLength(2);
-}, 60_000);
+}, 240_000);
 
 describe('a second process', () => {
   test('on the same folder says which folder and which process, and the first goes on', async () => {
@@ -117,7 +117,7 @@ describe('a second process', () => {
     await server().stop('SIGKILL');
     await restart();
     await requestOne(stage);
-  }, 60_000);
+  }, 240_000);
 
   test('on the same port says so, and leaves its own folder free', async () => {
     const { port, stage } = await install();
@@ -129,7 +129,7 @@ describe('a second process', () => {
     await requestOne(stage);
     const third = startServer({ folder, port: await freePort() });
     await third.ready();
-  }, 60_000);
+  }, 240_000);
 });
 
 test('killed during its first start, at any moment, it starts the next time', async () => {
@@ -147,7 +147,7 @@ test('killed during its first start, at any moment, it starts the next time', as
     await next.stop('SIGKILL');
     expect(await folderComplaints(join(folder, 'data'))).toEqual([]);
   }
-}, 120_000);
+}, 240_000);
 
 test('the log, the views and the keys are for their owner alone', async () => {
   const { dataFolder, stage } = await install();
@@ -156,4 +156,4 @@ test('the log, the views and the keys are for their owner alone', async () => {
   const isFolderClosed = (statSync(dataFolder).mode & 0o077) === 0;
   expect(isFolderClosed ? [] : open).toEqual([]);
   expect(statSync(join(dataFolder, 'tokens.json')).mode & 0o077).toBe(0);
-}, 60_000);
+}, 240_000);

@@ -1,12 +1,15 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, test } from '@jest/globals';
+import { expect, jest, test } from '@jest/globals';
 import { gateTool, type JsonObject, type StepOutcome, type ToolResult } from '@countersign/worker-sdk';
 import { z } from 'zod';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { startWorld, untilNoted } from './worker-sdk/setup.js';
 import type { World } from './worker-sdk/setup.js';
+
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
 
 cleanUpAfterEach();
 
@@ -125,7 +128,8 @@ test('approved calls run side by side, and nothing polls meanwhile', async () =>
     needsApproval: true,
     execute: async () => {
       running.most = Math.max(running.most, (running.now += 1));
-      await sleep(300);
+      // Each waits for the others, or for as long as they would have had.
+      for (let waits = 0; running.most < 4 && waits < 1000; waits += 1) await sleep(10);
       running.now -= 1;
     },
   });
@@ -244,7 +248,8 @@ test('an outcome for which the server was away is recorded when it is back, also
     },
   });
   const worker = workerOf([slow], { leaseMs: 1000 });
-  const { state } = await worker.step({ runId: 'r', toolCalls: [call('c1', 'slow', {})] }, { timeoutMs: 300 });
+  const { state } = await worker.step({ runId: 'r', toolCalls: [call('c1', 'slow', {})] }, { timeoutMs: 3000 });
+  expect(runs).toBe(1);
   await kill();
   await sleep(1500);
   await restart();
@@ -277,6 +282,7 @@ async function killedWithinItsTool(world: World, idempotent: 'yes' | 'no') {
   const folder = temporaryFolder();
   const first = world.startAgent(folder, { IDEMPOTENT: idempotent });
   await untilNoted(first, 'waiting awaiting_execution');
+  await untilNoted(first, 'begin');
   await first.kill();
   writeFileSync(join(folder, 'go'), '');
   const second = world.startAgent(folder, { IDEMPOTENT: idempotent });

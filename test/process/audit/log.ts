@@ -40,7 +40,20 @@ export function readLogFile(file: string): readonly Entry[] {
 }
 
 function toEntry(row: Readonly<Record<string, unknown>>): Entry {
-  const { callId, runId, tenant } = JSON.parse(String(row['metadata'])) as Pick<Entry, 'callId' | 'runId' | 'tenant'>;
+  return entryOf(row, {
+    eventId: String(row['event_id']),
+    recordedAt: String(row['recorded_at']),
+    metadata: String(row['metadata']),
+    data: String(row['data']),
+  });
+}
+
+/** The event of a row, with what each store keeps in its own way. @throws Error when it has not the form of the contracts */
+export function entryOf(
+  row: Readonly<Record<string, unknown>>,
+  own: Pick<Entry, 'eventId' | 'recordedAt'> & { readonly metadata: string; readonly data: string },
+): Entry {
+  const { callId, runId, tenant } = JSON.parse(own.metadata) as Pick<Entry, 'callId' | 'runId' | 'tenant'>;
   const type = String(row['type']);
   const schema = Object.hasOwn(eventSchemas, type) ? eventSchemas[type as keyof typeof eventSchemas] : undefined;
   if (schema === undefined) throw new Error(`the log holds an event of the unknown type ${type}`);
@@ -48,13 +61,13 @@ function toEntry(row: Readonly<Record<string, unknown>>): Entry {
     position: Number(row['position']),
     stream: String(row['stream']),
     revision: Number(row['revision']),
-    eventId: String(row['event_id']),
+    eventId: own.eventId,
     type,
-    recordedAt: String(row['recorded_at']),
+    recordedAt: own.recordedAt,
     callId,
     runId,
     tenant,
-    data: schema.parse(JSON.parse(String(row['data']))),
+    data: schema.parse(JSON.parse(own.data)),
   };
 }
 

@@ -12,14 +12,14 @@ export interface Pty {
   /** Everything that was written, as it was. */
   readonly written: () => string;
   /** Waits until the screen shows the text. */
-  readonly sees: (text: string) => Promise<void>;
+  readonly sees: (text: string | RegExp) => Promise<void>;
   /** Presses keys one by one, as fingers do. */
   readonly press: (...keys: readonly string[]) => Promise<void>;
   readonly ended: Promise<number | null>;
 }
 
 const home = '\u001b[H';
-const withinMs = 15_000;
+const withinMs = 30_000;
 
 /** Starts a program on a terminal of its own. */
 export function startInPty(place: CliPlace, command: readonly string[]): Pty {
@@ -43,9 +43,9 @@ export function startInPty(place: CliPlace, command: readonly string[]): Pty {
     written: () => written,
     sees: async (text) => {
       const giveUpAt = performance.now() + withinMs;
-      while (!screen().includes(text)) {
+      while (typeof text === 'string' ? !screen().includes(text) : !text.test(screen())) {
         if (performance.now() > giveUpAt)
-          throw new Error(`waited in vain for "${text}"; the screen shows:\n${screen()}`);
+          throw new Error(`waited in vain for "${String(text)}"; the screen shows:\n${screen()}`);
         await sleep(20);
       }
     },

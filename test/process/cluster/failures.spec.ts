@@ -28,7 +28,7 @@ describe('a gateway and its event store', () => {
     );
     expect(await gateway.http.send(request)).toMatchObject({ status: 200, body: first.body });
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-  }, 90_000);
+  }, 240_000);
 
   test('SIGTERM: what is in flight is answered, what comes later is not taken, and the exit code is 0', async () => {
     const store = await openStoreServer();
@@ -44,7 +44,7 @@ describe('a gateway and its event store', () => {
     expect((await inFlight).status).toBe(201);
     expect(await stopped).toEqual({ code: 0, signal: null });
     expect(await readinessOf(gateway)).toBeUndefined();
-  }, 60_000);
+  }, 120_000);
 
   test('a store that answers nothing any more, whatever is done, ends the process so that a new one starts', async () => {
     const store = await openStoreServer();
@@ -55,7 +55,7 @@ describe('a gateway and its event store', () => {
     const exit = await within(150_000, gateway.exited);
     expect(exit).toEqual({ code: 1, signal: null });
     expect(gateway.output()).toMatch(/to be started again: no answer from the event store/);
-  }, 180_000);
+  }, 300_000);
 });
 
 describe('projectors side by side, with Kafka away', () => {
@@ -85,5 +85,5 @@ describe('projectors side by side, with Kafka away', () => {
     const expired = log.split('\n').filter((line) => line.includes('"type":"ApprovalExpired"'));
     expect(expired.length).toBe(20);
     for (const projector of projectors) expect(await projector.stop()).toEqual({ code: 0, signal: null });
-  }, 90_000);
+  }, 240_000);
 });

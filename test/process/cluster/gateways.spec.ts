@@ -72,7 +72,7 @@ describe('gateways over one event store', () => {
       const after = await read(a, `/v1/tool-calls/${callId}`, approved);
       expect(after).toMatchObject({ status: 200, body: { state: 'approved' } });
     }
-  }, 60_000);
+  }, 120_000);
 
   test('a position that no view has reached is waited for, and then answered 503', async () => {
     const { a } = await openPair();
@@ -80,7 +80,7 @@ describe('gateways over one event store', () => {
     const beyond = { ...written, headers: { 'countersign-position': String(Number.MAX_SAFE_INTEGER) } };
     const answer = await read(a, `/v1/tool-calls/${callOf(written).callId}`, beyond);
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
-  }, 60_000);
+  }, 120_000);
 
   test('a repeat that reaches the other one is recognised by the log, and answered with the same call', async () => {
     const { a, b } = await openPair();
@@ -104,14 +104,14 @@ describe('gateways over one event store', () => {
     expect(claimed.status).toBe(200);
     expect([claimedAgain.status, claimedAgain.body]).toEqual([200, claimed.body]);
     expect((await b.http.send({ ...claims, idempotencyKey: 'key-4' })).status).toBe(409);
-  }, 60_000);
+  }, 120_000);
 
   test('an event stream goes on at another gateway where it broke off at the first', async () => {
     const { a, b } = await openPair();
     const first = await request(a, 'call-1');
     const second = await request(b, 'call-2');
     const position = String(first.headers['countersign-position']);
-    const after = await eventually('the second call alone', 10_000, async () => {
+    const after = await eventually('the second call alone', 30_000, async () => {
       const answer = await b.http.send({
         method: 'GET',
         path: `/v1/audit/events?after=${position}`,
@@ -121,7 +121,7 @@ describe('gateways over one event store', () => {
     });
     expect(after).toContain(callOf(second).callId);
     expect(after).not.toContain(callOf(first).callId);
-  }, 60_000);
+  }, 120_000);
 });
 
 describe('a gateway whose event store is not there', () => {
@@ -136,12 +136,12 @@ describe('a gateway whose event store is not there', () => {
     await gateway.ready();
     expect((await request(gateway, 'call-1')).status).toBe(201);
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-  }, 60_000);
+  }, 120_000);
 
   test('that stops before it was ready ends with 0', async () => {
     const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(await freePort()), COUNTERSIGN_TOKENS_FILE: writeTokens() };
     const gateway = await startRole('gateway', env);
     await untilWaitingFor(gateway, 'event-store', /./);
     expect(await gateway.stop()).toEqual({ code: 0, signal: null });
-  }, 60_000);
+  }, 120_000);
 });

@@ -6,6 +6,9 @@ import { startServerProcess } from '../../eventstoredb-server/server-process.ts'
 import type { ServerProcess } from '../../eventstoredb-server/server-process.ts';
 import { openedOn } from '../../eventstoredb-server/opened-on.ts';
 
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(60_000);
+
 // Both clients put their generated messages into the same global names, so a process has one of them: the older one must
 // not even be loaded here, and the server runs in a process of its own.
 jest.unstable_mockModule('@eventstore/db-client', () => ({

@@ -49,6 +49,6 @@ it('records every acknowledged append once while the server is killed again and 
   await Promise.all(writers);
   const recorded = (await store.readAll(0, 100_000)).map(({ eventId }) => eventId);
   expect(recorded.toSorted()).toEqual(written.toSorted());
-  for (let tries = 0; seen.length < recorded.length && tries < 500; tries += 1) await delay(10);
+  for (let tries = 0; seen.length < recorded.length && tries < 3000; tries += 1) await delay(10);
   expect(seen).toEqual(recorded);
-}, 60_000);
+}, 120_000);

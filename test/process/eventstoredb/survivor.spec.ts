@@ -12,9 +12,9 @@ it('a process survives every fault of its server, settles every promise, and end
   onCleanup(() => server.stop());
   const program = join(import.meta.dirname, 'survivor.ts');
   const run = promisify(execFile)(process.execPath, [program, server.url, String(server.controlPort)], {
-    timeout: 50_000,
+    timeout: 110_000,
   });
   const { outcomes, status } = JSON.parse((await run).stdout) as { outcomes: Record<string, string>; status: string };
   expect(status).toBe('committed');
   expect(Object.keys(outcomes)).toHaveLength(24);
-}, 60_000);
+}, 120_000);

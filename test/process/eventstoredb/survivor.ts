@@ -50,7 +50,7 @@ await store.append(sampleStream(), noStream, [odd]).catch(() => undefined);
 await delay(500);
 const last = [sampleStream(), sampleEvents(1)] as const;
 let status = 'unknown';
-for (let tries = 0; status !== 'committed' && tries < 20; tries += 1) {
+for (let tries = 0; status !== 'committed' && tries < 200; tries += 1) {
   status = await store.append(last[0], noStream, last[1]).then((result) => result.status, String);
   await delay(50);
 }

@@ -105,7 +105,7 @@ async function calmDown(server: Server, { port, tokens, journal, random, prefix 
   const ledger = createLedger(http, tokens, journal, `settle-${prefix}`);
   const open = await settle(http, tokens, { ledger, journal, random, name: createNames(`settle-${prefix}`) });
   const log = await readAuditLog(http, tokens);
-  await eventually('the follower to see the last event', 10_000, () =>
+  await eventually('the follower to see the last event', 30_000, () =>
     follower.positions().at(-1) === log.at(-1)?.position ? true : undefined,
   );
   await follower.stop();

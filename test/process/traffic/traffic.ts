@@ -6,6 +6,7 @@ import { batchScenes } from './batch-scenes.js';
 import { executionScenes } from './execution-scenes.js';
 import type { Journal } from './journal.js';
 import { createLedger } from './ledger.js';
+import type { Ledger } from './ledger.js';
 import { SceneOver } from './scene.js';
 import type { Scene, Stage } from './scene.js';
 
@@ -16,9 +17,7 @@ export interface Traffic {
   readonly scenes: () => number;
 }
 
-export interface TrafficOptions {
-  readonly port: number;
-  readonly tokens: Tokens;
+interface UsersOptions {
   readonly journal: Journal;
   readonly random: Random;
   /** How many users at once. */
@@ -27,7 +26,22 @@ export interface TrafficOptions {
   readonly prefix: string;
 }
 
-const everyScene: readonly (readonly [string, Scene])[] = Object.entries({
+export interface TrafficOptions extends UsersOptions {
+  readonly port: number;
+  readonly tokens: Tokens;
+}
+
+/** One who plays scenes. */
+interface User {
+  readonly ledger: Ledger;
+  readonly scenes: readonly NamedScene[];
+  readonly leave?: () => void;
+}
+
+export type NamedScene = readonly [string, Scene];
+
+/** All that can be done over HTTP. */
+export const httpScenes: readonly NamedScene[] = Object.entries({
   ...approvalScenes,
   ...executionScenes,
   ...batchScenes,
@@ -42,27 +56,26 @@ export function createNames(origin: string): Stage['name'] {
   };
 }
 
-/** Starts users that play one scene after the other until they are stopped, across every restart of the server. */
-export function startTraffic({ port, tokens, journal, random, users, prefix }: TrafficOptions): Traffic {
-  const http = createHttp(port);
+/** Starts users that play one scene after the other until they are stopped. */
+export function startUsers(
+  { journal, random, users, prefix }: UsersOptions,
+  open: (user: number, name: string) => User,
+): Traffic {
   let isStopping = false;
   let played = 0;
   const play = async (user: number, userRandom: Random): Promise<void> => {
-    const ledger = createLedger(http, tokens, journal, `${prefix}-${user}`);
+    const { ledger, scenes, leave } = open(user, `${prefix}-${user}`);
     for (let turn = 1; !isStopping; turn += 1) {
-      const [sceneName, scene] = userRandom.pick(everyScene);
+      const [sceneName, scene] = userRandom.pick(scenes);
+      const name = createNames(`${sceneName}-${prefix}-${user}-${turn}`);
       try {
-        await scene({
-          ledger,
-          journal,
-          random: userRandom,
-          name: createNames(`${sceneName}-${prefix}-${user}-${turn}`),
-        });
+        await scene({ ledger, journal, random: userRandom, name });
       } catch (error) {
         if (!(error instanceof SceneOver)) journal.surprises.push(`${sceneName} broke off: ${String(error)}`);
       }
       played += 1;
     }
+    leave?.();
   };
   const playing = Array.from({ length: users }, (_, user) => play(user, random.fork()));
   return {
@@ -70,6 +83,21 @@ export function startTraffic({ port, tokens, journal, random, users, prefix }: T
     stop: async () => {
       isStopping = true;
       await Promise.all(playing);
+    },
+  };
+}
+
+/** Users of one server, across every restart of it. */
+export function startTraffic({ port, tokens, ...options }: TrafficOptions): Traffic {
+  const http = createHttp(port);
+  const { stop, scenes } = startUsers(options, (_, name) => ({
+    ledger: createLedger(http, tokens, options.journal, name),
+    scenes: httpScenes,
+  }));
+  return {
+    scenes,
+    stop: async () => {
+      await stop();
       http.close();
     },
   };

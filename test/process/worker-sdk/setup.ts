@@ -97,5 +97,5 @@ function startAgent(folder: string, settings: Readonly<Record<string, string>>):
 
 /** Waits until the process has noted a line that begins so. */
 export function untilNoted(agent: AgentProcess, start: string): Promise<string> {
-  return eventually(`the note "${start}"`, 10_000, () => agent.notes().find((line) => line.startsWith(start)));
+  return eventually(`the note "${start}"`, 30_000, () => agent.notes().find((line) => line.startsWith(start)));
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
-import { eventSchemas } from '@countersign/contracts';
+import { entryOf } from '../../audit/log.js';
 import type { Entry } from '../../audit/log.js';
 
 /** Reads the event store's own file, without any client and while its server runs: what is there was recorded. */
@@ -14,21 +14,11 @@ export function readStoreLog(folder: string): readonly Entry[] {
 }
 
 function toEntry(row: Readonly<Record<string, unknown>>): Entry {
-  const json = (column: string): unknown => JSON.parse(Buffer.from(row[column] as Uint8Array).toString());
-  const { callId, runId, tenant } = json('metadata') as Pick<Entry, 'callId' | 'runId' | 'tenant'>;
-  const type = String(row['type']);
-  const schema = Object.hasOwn(eventSchemas, type) ? eventSchemas[type as keyof typeof eventSchemas] : undefined;
-  if (schema === undefined) throw new Error(`the log holds an event of the unknown type ${type}`);
-  return {
-    position: Number(row['position']),
-    stream: String(row['stream']),
-    revision: Number(row['revision']),
+  const text = (column: string): string => Buffer.from(row[column] as Uint8Array).toString();
+  return entryOf(row, {
     eventId: String(row['id']),
-    type,
     recordedAt: new Date(Number(row['createdMs'])).toISOString(),
-    callId,
-    runId,
-    tenant,
-    data: schema.parse(json('data')),
-  };
+    metadata: text('metadata'),
+    data: text('data'),
+  });
 }

@@ -24,7 +24,7 @@ async function startRoles(roles: readonly string[]): Promise<{ broker: KafkaBrok
   await createTopics({ ...env, COUNTERSIGN_TOPIC_PARTITIONS: '3', COUNTERSIGN_TOPIC_REPLICATION: '1' });
   const processes = await Promise.all(roles.map((role) => startRole(role, env)));
   for (const server of processes) {
-    await eventually('the process to be ready', 60_000, async () =>
+    await eventually('the process to be ready', 90_000, async () =>
       (await readinessOf(server))?.status === 200 ? true : undefined,
     );
   }
@@ -52,7 +52,7 @@ describe('SIGTERM while the broker is away', () => {
       expect(exits).toEqual(processes.map(() => ({ code: 0, signal: null })));
       for (const server of processes) expect(server.output()).not.toContain('TimeoutNegativeWarning');
     },
-    120_000,
+    300_000,
   );
 
   test('ends a process that never had one', async () => {
@@ -63,5 +63,5 @@ describe('SIGTERM while the broker is away', () => {
     await untilWaitingFor(ledger, 'kafka', /cannot be asked/);
     ledger.kill('SIGTERM');
     expect(await within(10_000, ledger.exited)).toEqual({ code: 0, signal: null });
-  }, 120_000);
+  }, 300_000);
 });

@@ -88,8 +88,10 @@ test('a cluster with a Slack app in socket mode: no secret leaves it, a press de
     const topic = await eventsTopic(cluster);
     return topic.includes('ExecutionSucceeded') ? topic : undefined;
   });
-  const spans = collector.received.map(({ body }) => body).join('\n');
-  expect(spans).toContain('POST /v1/tool-calls');
+  const spans = await eventually('the spans', 30_000, () => {
+    const text = collector.received.map(({ body }) => body).join('\n');
+    return text.includes('POST /v1/tool-calls') ? text : undefined;
+  });
   const metrics = await Promise.all(
     roles.slice(0, -1).map(async ({ port }) => {
       const headers = { authorization: 'Bearer ann-token' };
@@ -102,7 +104,7 @@ test('a cluster with a Slack app in socket mode: no secret leaves it, a press de
   for (const { server } of roles) expect(server.output()).not.toContain(canary);
   expect(published).toContain('[masked');
   expect(sockets.violations).toEqual([]);
-}, 240_000);
+}, 480_000);
 
 async function at({ port }: RoleOnPort, path: string): Promise<unknown> {
   const headers = { authorization: 'Bearer ann-token' };

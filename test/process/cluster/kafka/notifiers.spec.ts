@@ -119,4 +119,4 @@ test('two notifiers share the work, one is killed, and answers come through a ga
     return state === 'denied' || undefined;
   });
   expect(await notifiers[1]?.stop()).toEqual({ code: 0, signal: null });
-}, 360_000);
+}, 600_000);

@@ -94,13 +94,13 @@ beforeAll(async () => {
       throw new Error(`${String(error)}; it said ${last} and printed:\n${server.output()}`);
     });
   }
-}, 240_000);
+}, 480_000);
 
 /** Approves what waits in a run once people were told: what is decided by then is no news to them. */
 async function approve(runId: string, toldBefore: number): Promise<void> {
   const authorization = 'Bearer ann-token';
   const url = `http://127.0.0.1:${String(gatewayPort)}/v1/approvals`;
-  const approvalId = await eventually('an approval', 30_000, async () => {
+  const approvalId = await eventually('an approval', 60_000, async () => {
     const answer = await fetch(`${url}?state=pending&runId=${runId}`, { headers: { authorization } });
     const { approvals } = (await answer.json()) as { readonly approvals: readonly { readonly approvalId: string }[] };
     return approvals[0]?.approvalId;
@@ -156,12 +156,12 @@ test('every role does its work over TLS, with its own password and the rights of
   const message = { key: 'run-service', value, headers: { ...headers, 'content-type': 'application/json' } };
   await producer.send({ topic: `${topicPrefix}.requests.v1`, messages: [message] });
   await approve('run-service', 1);
-  await eventually('the tool to run', 30_000, () => (tools.executions().length === 1 ? true : undefined));
-  await eventually('every group to have committed', 30_000, async () => {
+  await eventually('the tool to run', 60_000, () => (tools.executions().length === 1 ? true : undefined));
+  await eventually('every group to have committed', 60_000, async () => {
     const committed = await Promise.all(groups.map((group) => hasCommitted(`${topicPrefix}-${group}`)));
     return committed.every(Boolean) ? true : undefined;
   });
-}, 120_000);
+}, 300_000);
 
 test('what nobody can read is put aside by every consumer, and the operator looks at it and replays it', async () => {
   const sendRaw = async (name: string, topic: string, ce_type: string): Promise<void> => {
@@ -173,18 +173,16 @@ test('what nobody can read is put aside by every consumer, and the operator look
   };
   await sendRaw('worker', 'requests', 'ToolCallRequested');
   await sendRaw('relay', 'events', 'ApprovalResponded');
-  const letters = await eventually('the letters', 60_000, async () => {
+  const letters = await eventually('the letters', 120_000, async () => {
     const lines = (await asOperator('dead-letters', 'list', '--json')).split('\n').filter(Boolean);
     const found = lines.map((line) => JSON.parse(line) as { readonly id: string; readonly group: string });
-    return found.length >= groups.length ? found : undefined;
+    return groupsOf(found).length >= groups.length ? found : undefined;
   });
-  expect(letters.map(({ group }) => group).toSorted()).toEqual(
-    groups.map((group) => `${topicPrefix}-${group}`).toSorted(),
-  );
+  expect(groupsOf(letters)).toEqual(groups.map((group) => `${topicPrefix}-${group}`).toSorted());
   const ofLedger = letters.find(({ group }) => group === `${topicPrefix}-ledger`);
   await asOperator('dead-letters', 'replay', ofLedger?.id ?? '');
   expect(await asOperator('topics', 'describe')).toContain('kept 14 days');
-}, 120_000);
+}, 300_000);
 
 test('a process with a wrong password, or that trusts another authority, waits and says what to mend', async () => {
   const [guessing, distrustful] = [
@@ -199,7 +197,12 @@ test('a process with a wrong password, or that trusts another authority, waits a
     expect(await server.stop()).toEqual({ code: 0, signal: null });
     expect(server.output()).not.toContain('guessed');
   }
-}, 120_000);
+}, 300_000);
+
+/** Whose letters they are: a message that moves to another consumer may be put aside once more. */
+function groupsOf(letters: readonly { readonly group: string }[]): readonly string[] {
+  return [...new Set(letters.map(({ group }) => group))].toSorted();
+}
 
 function clientOf(name: string): Kafka {
   const { username, password } = broker.userOf(name);

@@ -58,7 +58,8 @@ const ran: string[] = [];
 
 function newWorker(gateway: Process, kafka: KafkaOptions): Worker {
   const worker = createWorker({
-    kafka,
+    // Longer than the session of a ledger that was killed, and than the next one takes to start.
+    kafka: { ...kafka, answerWithinMs: 150_000 },
     url: gateway.url,
     token: 'agent-token',
     resolverToken: 'worker-token',
@@ -113,4 +114,4 @@ test('a worker asks the cluster over Kafka, and runs what was approved once, tho
   const mismatch = successor.step({ runId: 'run-1', toolCalls: [payment('1', 11)] });
   await expect(mismatch).rejects.toMatchObject({ code: 'tool-call-mismatch' });
   expect(ran).toEqual(['10 with 4711', '20 with 4711']);
-}, 180_000);
+}, 400_000);
