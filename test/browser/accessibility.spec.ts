@@ -77,5 +77,5 @@ describe.each(['light', 'dark'] as const)('the inbox in %s', (colorScheme) => {
     await look(page, 'insights');
     expect(Object.fromEntries(Object.entries(found).filter(([, findings]) => findings.length > 0))).toEqual({});
     expect(complaints).toEqual([]);
-  }, 120_000);
+  }, 240_000);
 });

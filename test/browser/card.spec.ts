@@ -20,6 +20,7 @@ describe('a card', () => {
     ]);
     const { page, complaints } = await openInbox(browser(), world.url);
     await page.getByText('needsApproval').waitFor();
+    await page.getByText('in the inbox alone').waitFor();
     const card = page.getByRole('article');
     expect(await card.getByRole('heading', { level: 3 }).allTextContents()).toEqual([
       'What will run',
@@ -34,7 +35,7 @@ describe('a card', () => {
     expect(text).toMatch(/Told in the inbox alone .* Approved by the boss already .* above 10 EUR$/);
     const age = rowOf(page, 'refund_order').locator('.row-age');
     const before = await age.textContent();
-    await eventually('the age to count on', 5000, async () => (await age.textContent()) !== before || undefined);
+    await eventually('the age to count on', 15_000, async () => (await age.textContent()) !== before || undefined);
     expect(complaints).toEqual([]);
   });
 
@@ -47,11 +48,12 @@ describe('a card', () => {
     const { page } = await openInbox(browser(), world.url);
     const linesOf = (sign: string) => page.locator(`.diff-line[data-sign="${sign}"] .diff-text`).allTextContents();
     await page.getByRole('heading', { name: 'edit_file' }).waitFor();
+    await page.locator('.diff-line[data-sign="+"]').first().waitFor();
     expect([await linesOf('-'), await linesOf('+')]).toEqual([['two'], ['three']]);
     await page.keyboard.press('j');
     await page.getByRole('heading', { name: 'write_file' }).waitFor();
-    expect([await linesOf('-'), await linesOf('+')]).toEqual([[], ['first', 'second']]);
     await page.getByText('what would stand in b.txt').waitFor();
+    expect([await linesOf('-'), await linesOf('+')]).toEqual([[], ['first', 'second']]);
   });
 
   it('is light or dark as the system is, or as one chose, also after a reload', async () => {
@@ -64,6 +66,7 @@ describe('a card', () => {
     expect(await colour()).toBe(light);
     await page.getByRole('button', { name: 'Colours: system' }).click();
     await page.getByRole('button', { name: 'Colours: light' }).click();
+    await page.getByRole('button', { name: 'Colours: dark' }).waitFor();
     expect(await colour()).toBe(dark);
     await page.reload();
     await page.getByRole('button', { name: 'Colours: dark' }).waitFor();

@@ -13,7 +13,7 @@ interface Call {
 }
 
 const stateOf = (world: World, call: Asked | undefined, state: string): Promise<Call> =>
-  eventually(`the call to be ${state}`, 10_000, async () => {
+  eventually(`the call to be ${state}`, 30_000, async () => {
     const seen = await world.send<Call>('agent', 'GET', `/v1/tool-calls/${call?.callId ?? ''}`);
     return seen.state === state ? seen : undefined;
   });
@@ -154,6 +154,7 @@ describe('a decision in the inbox', () => {
     // Bob's browser hears nothing of it: he presses on a card that is out of date.
     await bob.page.route('**/v1/events?**', (route) => route.abort());
     await bob.context.setOffline(true);
+    await bob.page.getByText(/Connection lost/).waitFor();
     await bob.context.setOffline(false);
     await ann.page.getByRole('button', { name: 'Deny' }).click();
     await ann.page.getByText('Denied: delete_file').waitFor();

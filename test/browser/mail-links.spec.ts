@@ -17,7 +17,7 @@ async function openMailed() {
   const [call] = await world.ask([
     { toolName: 'delete_file', arguments: { path: '/еtc/hosts\u202e' }, description: 'x' },
   ]);
-  await eventually('the mail', 10_000, () => reach.mail.raw.length > 0 || undefined);
+  await eventually('the mail', 30_000, () => reach.mail.raw.length > 0 || undefined);
   const [mail] = await reach.mail.mails();
   const urlsIn = (text: string): string[] => text.match(/https?:\/\/[^\s"'<>)]+/g) ?? [];
   const links = [...new Set([...urlsIn(mail?.text ?? ''), ...urlsIn(mail?.html ?? '')])];
@@ -102,7 +102,7 @@ describe('the link of a mail', () => {
     await mine.page.reload();
     await mine.page.getByText('It is approved.').waitFor();
     expect(await mine.page.getByRole('button', { name: 'Approve' }).isVisible()).toBe(false);
-  }, 90_000);
+  }, 240_000);
 
   it('opens for nobody else, and says so', async () => {
     const { world, callId, link } = await openMailed();

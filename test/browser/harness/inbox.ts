@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { afterAll, beforeAll } from '@jest/globals';
+import { afterAll, beforeAll, jest } from '@jest/globals';
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from 'playwright-core';
 import { onCleanup, temporaryFolder } from '../../process/harness/cleanup.js';
 import { install } from '../../process/harness/standalone.js';
@@ -95,6 +95,8 @@ export interface InboxPage {
 
 /** One browser for all tests of the calling spec. */
 export function useBrowser(): () => Browser {
+  // A test starts a server, and waits for a page some times in a row.
+  jest.setTimeout(120_000);
   let browser: Browser | undefined;
   beforeAll(async () => {
     browser = await launchChromium();
@@ -118,7 +120,7 @@ export async function openPage(browser: Browser, url: string, options: BrowserCo
   });
   onCleanup(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(30_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
