@@ -1,11 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { createCliRun, type CliRun } from '@countersign/cli/testing';
 import { openKafka, type KafkaBus } from '@countersign/message-bus/kafka';
 import { PoisonMessageError } from '@countersign/message-bus';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
+
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
 
 const prefix = `cli-${randomUUID()}`;
 let run: CliRun;

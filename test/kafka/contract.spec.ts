@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { messageBusContract } from '@countersign/message-bus/testing';
 import { toEventMessage } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
@@ -6,8 +7,11 @@ import { currentSchemaVersion } from '@countersign/contracts';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { severable } from './severable.ts';
 
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
 // A killed member is taken for dead only after its session.
-const withinMs = 25_000;
+const withinMs = 40_000;
 
 messageBusContract(
   'Kafka',

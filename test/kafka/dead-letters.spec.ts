@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import kafkajs from 'kafkajs';
 import { MessageTooLargeError, PoisonMessageError } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
@@ -8,8 +8,11 @@ import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { freshPrefix, openedWithTopics } from './opened.ts';
 import { idOf, inTurns } from './traffic.ts';
 
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
 const { ConfigResourceTypes, Kafka, logLevel, Partitioners } = kafkajs;
-const withinMs = 20_000;
+const withinMs = 40_000;
 const notText = Buffer.from([0xff, 0xfe, 0x00, 0x80, 0xc3]);
 
 describe('dead letters on Kafka', () => {
@@ -132,7 +135,7 @@ describe('dead letters on Kafka', () => {
     const page = await kafka.bus.deadLetters.list({ limit: 300 });
     const next = await kafka.bus.deadLetters.list({ limit: 5_000, after: page.at(-1)?.id ?? '' });
     expect(new Set([...page, ...next].map(({ headers }) => headers['ce_id'])).size).toBe(1_000);
-  }, 60_000);
+  }, 120_000);
 
   it('have room for the largest message that a topic takes, and for why it was put aside', async () => {
     const codes = ['d'.repeat(1_999), 'ü'.repeat(1_999)];
@@ -147,7 +150,7 @@ describe('dead letters on Kafka', () => {
     await expect(sendRaw({ key: 'k', value: Buffer.alloc(8 * 1024 * 1024), headers: {} })).rejects.toThrow(/larger/);
     await eventually(async () => expect(await letters()).toHaveLength(2), withinMs);
     expect((await letters()).map((letter) => Buffer.from(letter.value).equals(value))).toEqual([true, true]);
-  }, 60_000);
+  }, 120_000);
 
   it('that the brokers will never take keep their key waiting and are told of; all else goes on', async () => {
     const { brokers } = await startKafkaBroker();
@@ -186,8 +189,8 @@ describe('dead letters on Kafka', () => {
     await limitLetters(10_000);
     await eventually(() => expect(seen).toEqual(['beside', 'behind']), withinMs);
     expect(await letters()).toMatchObject([{ headers: { ce_id: 'bad' } }]);
-    expect(subscription.status()).toEqual({ state: 'running', inFlight: 0 });
-  }, 60_000);
+    await eventually(() => expect(subscription.status()).toEqual({ state: 'running', inFlight: 0 }), withinMs);
+  }, 120_000);
 
   it('are not made of what no broker takes: whoever publishes is told, and others are not hindered', async () => {
     const seen: string[] = [];
@@ -207,5 +210,5 @@ describe('dead letters on Kafka', () => {
     expect(published[1]).toMatchObject({ reason: expect.any(MessageTooLargeError) as unknown });
     await eventually(() => expect(seen).toHaveLength(42), withinMs);
     expect(seen).toEqual(['small:10', 'large:5000000', ...Array.from({ length: 40 }, (_, n) => `part ${n}:100000`)]);
-  }, 60_000);
+  }, 120_000);
 });

@@ -1,9 +1,13 @@
+import { jest } from '@jest/globals';
 import { exclusiveProgressContract } from '@countersign/message-bus/testing';
 import type { ExclusiveProgress } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { severable } from './severable.ts';
 import type { Connections } from './severable.ts';
+
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
 
 exclusiveProgressContract(
   'Kafka',
@@ -28,5 +32,5 @@ exclusiveProgressContract(
       },
     };
   },
-  { withinMs: 20_000 },
+  { withinMs: 40_000 },
 );

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ConsumerStalledError } from '@countersign/message-bus/kafka';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
@@ -9,7 +9,10 @@ import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
 import { idOf, inTurns } from './traffic.ts';
 
-const withinMs = 20_000;
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
+const withinMs = 40_000;
 
 /** How far a group is with the one partition of a topic. */
 async function committedBy(groupId: string, topic: string): Promise<string | undefined> {
@@ -52,10 +55,10 @@ describe('what a process must be started anew for', () => {
     expect(fatal[0]?.message).toMatch(/^group "g" received nothing for \d+ s while \d+ messages wait$/);
     expect(kafka.status().state).toBe('interrupted');
     find('fetches');
-  }, 60_000);
+  }, 180_000);
 
   it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {
-    const kafka = await open({ stallAfterMs: 200 });
+    const kafka = await open({ stallAfterMs: 1_000 });
     const topic = kafka.topics.names.events;
     const started: string[] = [];
     let finish = (): void => undefined;
@@ -77,7 +80,7 @@ describe('what a process must be started anew for', () => {
     expect(new Set(started).size).toBe(started.length);
     expect(fatal).toEqual([]);
     expect(kafka.status().state).toBe('running');
-  }, 60_000);
+  }, 180_000);
 
   it('is a setting that the brokers refuse', async () => {
     const log = createCollectingLog();
@@ -98,5 +101,5 @@ describe('what a process must be started anew for', () => {
       why: expect.stringContaining('session timeout') as unknown,
     });
     expect(log.entries.filter(({ level }) => level === 'error')[0]?.message).toContain('start anew');
-  }, 60_000);
+  }, 180_000);
 });

@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { FencedError } from '@countersign/message-bus';
 import type { Turn } from '@countersign/message-bus';
@@ -9,7 +9,10 @@ import type { Member } from './member.ts';
 import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
 
-const withinMs = 25_000;
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
+const withinMs = 40_000;
 
 describe('the turn of one process among several', () => {
   const members: Member[] = [];
@@ -47,7 +50,7 @@ describe('the turn of one process among several', () => {
     await second.end('SIGKILL');
     const third = start();
     await eventually(() => expect(third.said).toEqual(['turn 3']), withinMs);
-  }, 60_000);
+  }, 300_000);
 
   it('is over for one that comes back as a new member: what it keeps late is refused, and not tried again', async () => {
     const topicPrefix = freshPrefix();
@@ -69,7 +72,7 @@ describe('the turn of one process among several', () => {
     const third = await take(kafka);
     expect(third.progress).toBe('2');
     await late.close();
-  }, 60_000);
+  }, 300_000);
 
   it('asks the broker once for each thing that it keeps: what failed is not tried again behind its back', async () => {
     const connections = severable();
@@ -79,7 +82,7 @@ describe('the turn of one process among several', () => {
     const asked = connections.delayCommits();
     await expect(turn.keep('2')).rejects.toThrow('the progress was not kept');
     expect(asked()).toBe(1);
-  }, 60_000);
+  }, 300_000);
 
   it('outlasts others that come to stand in line, and keeps what it is told meanwhile', async () => {
     kafka = await openedWithTopics({ topicPrefix: freshPrefix() });
@@ -104,5 +107,5 @@ describe('the turn of one process among several', () => {
     stopped.abort();
     const next = await kafka.exclusiveProgress('relay', { sessionTimeoutMs: 6_000 }).take(new AbortController().signal);
     expect(next.progress).toBe(String(kept));
-  }, 60_000);
+  }, 300_000);
 });

@@ -4,12 +4,16 @@ import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
 
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
+const withinMs = 40_000;
 const root = join(import.meta.dirname, '..', '..');
 const guide = readFileSync(join(root, 'docs', 'kafka.md'), 'utf8');
 const shell = [...guide.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, code = '']) => code);
@@ -31,7 +35,7 @@ beforeAll(async () => {
   ({ brokers } = await startKafkaBroker());
   ledger = await openLedgerBehindKafka(brokers, `producers-${randomUUID()}`, { keys: [keyOfTheGuide()] });
   if (hasPython) installPackages();
-}, 180_000);
+}, 300_000);
 afterAll(async () => {
   await ledger.close();
   rmSync(folder, { recursive: true, force: true });
@@ -148,7 +152,7 @@ describeWith('Python', hasPython, () => {
         expect(places).toHaveLength(2);
         expect(places[1]).toBe(places[0]);
       }
-    });
+    }, withinMs);
     expect(new Set(runIds.map((runId) => requestsOf(runId)[0]?.partition)).size).toBeGreaterThan(1);
   });
 });
@@ -167,7 +171,7 @@ describeWith('kcat', hasKcat, () => {
       const heard = sh(linesWith('kcat -C'));
       expect(heard).toMatch(/ce_type=ApprovalRequested[^]*ce_type=ApprovalResponded/);
       expect(heard).toContain('"reason":"read it first"');
-    });
+    }, withinMs);
   });
 
   it.each(['gzip', 'snappy', 'lz4', 'zstd'])('asks by messages that are compressed (%s)', async (codec) => {

@@ -1,10 +1,13 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { parseEventMessage } from '@countersign/message-bus';
 import { eventually } from '@countersign/message-bus/testing';
 import { openLedgerCluster } from './ledger/ledger-cluster.ts';
 import type { LedgerCluster } from './ledger/ledger-cluster.ts';
 
-const withinMs = 25_000;
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
+const withinMs = 40_000;
 const call = (change: object = {}) => ({
   calls: [{ toolCallId: 'c', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true, ...change }],
 });
@@ -37,7 +40,7 @@ describe('the ledger on Kafka', () => {
       expect(await recorded()).toEqual({ 'run-0': asked, 'run-1': asked, 'run-2': asked });
       expect(second.begun).toEqual(expect.arrayContaining(['r-1', 'r-2']));
     }, withinMs);
-  }, 60_000);
+  }, 180_000);
 
   it('answers a refused request on the events topic, by the relay, under its run', async () => {
     const heard: unknown[] = [];
@@ -65,7 +68,7 @@ describe('the ledger on Kafka', () => {
       expect(letters).toMatchObject([{ code: 'invalid-request', headers: { ce_id: 'r-4' } }]);
     }, withinMs);
     expect((await recorded())['run-1']).toEqual([...asked, 'RequestRefused']);
-  }, 60_000);
+  }, 180_000);
 
   it('bears that the new owner of a partition repeats what the old one is still about', async () => {
     const runs = Array.from({ length: 8 }, (_, n) => `run-${n}`);
@@ -110,5 +113,5 @@ describe('the ledger on Kafka', () => {
     await slow.close();
     // Whatever was still under way there has ended by now.
     expect((await cluster.events()).length).toBe(expected.flat().length * 2);
-  }, 60_000);
+  }, 180_000);
 });

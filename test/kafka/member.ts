@@ -20,7 +20,8 @@ export function startMember(name: string, ...args: readonly string[]): Member {
     ['--disable-warning=TimeoutNegativeWarning', join(import.meta.dirname, 'members', `${name}.ts`), ...args],
     { stdio: ['pipe', 'pipe', 'inherit'] },
   );
-  const exited = once(child, 'exit');
+  // Not `exit`: its last lines may still be on their way then.
+  const exited = once(child, 'close');
   const said: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   return {

@@ -1,10 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { afterAll, beforeAll, expect, it, jest } from '@jest/globals';
 import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import type { KafkaBroker } from '../kafka-broker/handles.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
+
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
 
 let broker: KafkaBroker;
 let ledger: LedgerBehindKafka;
@@ -32,7 +35,7 @@ beforeAll(async () => {
       }),
     ],
   });
-}, 120_000);
+}, 240_000);
 afterAll(async () => {
   await worker.close();
   await ledger.close();
@@ -52,4 +55,4 @@ it('a broker that is killed loses no request and no news: both are there when it
   expect((await stepping).results).toMatchObject([{ toolCallId: '2', status: 'succeeded' }]);
   expect((await waiting).results).toMatchObject([{ toolCallId: '1', status: 'succeeded' }]);
   expect(ran.toSorted()).toEqual(['them', 'us']);
-}, 120_000);
+}, 240_000);

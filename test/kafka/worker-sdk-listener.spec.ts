@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
 import { createSystemClock } from '@countersign/runtime';
@@ -10,7 +10,10 @@ import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { freshPrefix, openedWithTopics } from './opened.ts';
 import { inTurns } from './traffic.ts';
 
-const withinMs = 20_000;
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
+const withinMs = 40_000;
 
 describe('what a worker hears on the events topic', () => {
   const topicPrefix = freshPrefix();
@@ -56,5 +59,5 @@ describe('what a worker hears on the events topic', () => {
     await eventually(() => expect(heard).toContain('k0.5'), withinMs);
     // What was published before the worker came is none of its business, now either.
     expect(heard.filter((id) => id !== 'k0.4')).toEqual(['k0.5']);
-  }, 60_000);
+  }, 180_000);
 });

@@ -1,5 +1,5 @@
 import { generateKeyPairSync, randomUUID } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { afterAll, afterEach, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import type { RequestKeyEntry } from '@countersign/ledger';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
@@ -7,6 +7,10 @@ import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
 
+// The sum of what is waited for in a test, and of what a hook starts or ends.
+jest.setTimeout(120_000);
+
+const withinMs = 40_000;
 const keys = {
   ed25519: generateKeyPairSync('ed25519'),
   p256: generateKeyPairSync('ec', { namedCurve: 'P-256' }),
@@ -97,7 +101,7 @@ describe('a worker with kafka', () => {
       ce_source: '/agents/agent',
       ce_type: 'ToolCallRequested',
     };
-    await eventually(() => expect(requestsOf(runId)).toMatchObject([{ headers }]));
+    await eventually(() => expect(requestsOf(runId)).toMatchObject([{ headers }]), withinMs);
   });
 
   it('is denied, and told why', async () => {
@@ -139,7 +143,7 @@ describe('a worker with kafka', () => {
     const second = await newWorker().step(step);
     expect(second.state).toEqual(first.state);
     const ids = () => requestsOf(runId).map(({ headers }) => headers['ce_id']);
-    await eventually(() => expect(ids()).toEqual([step.requestId, step.requestId]));
+    await eventually(() => expect(ids()).toEqual([step.requestId, step.requestId]), withinMs);
   });
 
   it('waits for a ledger that is away, and says when its patience is over', async () => {
@@ -191,14 +195,16 @@ describe('a worker with kafka', () => {
     const forged = { requestId, code: 'forbidden', detail: 'says who?', toolCallIds: ['1'] };
     await ledger.stopLedger();
     const step = { runId, requestId, toolCalls: [deletion('1', '/tmp/x')] };
-    const impatient = newWorker({ answerWithinMs: 4_000 }).step(step);
-    const stepping = newWorker().step(step);
-    await eventually(() => expect(requestsOf(runId)).toHaveLength(2));
-    await ledger.publishForged('RequestRefused', forged, runId);
     const message = expect.stringMatching(
       /the events topic says that it is refused \(forbidden: says who\?\)/,
     ) as unknown;
-    await expect(impatient).rejects.toMatchObject({ code: 'unreachable', message });
+    const impatient = newWorker({ answerWithinMs: 10_000 }).step(step);
+    // From the start: its patience may be over before anything else here is.
+    const refused = expect(impatient).rejects.toMatchObject({ code: 'unreachable', message });
+    const stepping = newWorker().step(step);
+    await eventually(() => expect(requestsOf(runId)).toHaveLength(2), withinMs);
+    await ledger.publishForged('RequestRefused', forged, runId);
+    await refused;
     ledger.startLedger();
     expect((await stepping).results).toMatchObject([{ status: 'succeeded' }]);
   });
@@ -240,7 +246,7 @@ describe('a worker with kafka', () => {
       'ToolCallRequested',
       'ToolCallCancelled',
     ];
-    await eventually(() => expect(requestsOf(runId).map(({ headers }) => headers['ce_type'])).toEqual(types));
+    await eventually(() => expect(requestsOf(runId).map(({ headers }) => headers['ce_type'])).toEqual(types), withinMs);
   });
 
   it('says which topic is missing, and how to make it', async () => {

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import {
   createGatewayApp,
   createGatewayMetrics,
@@ -106,6 +107,7 @@ export async function openLedgerBehindKafka(
         const answer = await fetch(`${url}${query}`, { headers: { authorization: 'Bearer ann-token' } });
         const { approvals } = (await answer.json()) as { approvals: { approvalId: string }[] };
         if (approvals[0] !== undefined) return respond(url, approvals[0].approvalId, body);
+        await sleep(20);
       }
     },
     relayAgain: async () => {
