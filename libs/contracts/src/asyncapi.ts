@@ -5,7 +5,7 @@ import { createSchemaBook, type JsonSchema, type SchemaBook } from './schema-boo
 import { eventViewSchema } from './views.js';
 
 /** The AsyncAPI document of the topics. */
-export interface AsyncApiDocument {
+interface AsyncApiDocument {
   readonly asyncapi: '3.0.0';
   readonly channels: Readonly<Record<string, JsonSchema>>;
   readonly operations: Readonly<Record<string, JsonSchema>>;

@@ -45,7 +45,7 @@ export const edgeCodes = [
 ] as const;
 
 /** A stable code that the edge answers with. */
-export type EdgeCode = (typeof edgeCodes)[number];
+type EdgeCode = (typeof edgeCodes)[number];
 
 /** Every code that an error of ours can carry. */
 export type ErrorCode = RefusalCode | EdgeCode;

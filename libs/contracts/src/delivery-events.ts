@@ -89,7 +89,7 @@ export const deliveryEventSchemas = {
 } as const;
 
 /** The name of a delivery's event. */
-export type DeliveryEventType = keyof typeof deliveryEventSchemas;
+type DeliveryEventType = keyof typeof deliveryEventSchemas;
 
 export const deliveryEventTypes = Object.keys(deliveryEventSchemas) as DeliveryEventType[];
 

@@ -72,7 +72,7 @@ export const approvalDescribedSchema = z.strictObject({
 });
 
 /** One person's decision as recorded. An edit carries the full new arguments and the digest that they have. */
-export const recordedDecisionSchema = z.discriminatedUnion('type', [
+const recordedDecisionSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('approve') }),
   z.strictObject({
     type: z.literal('edit'),
@@ -88,7 +88,7 @@ export const recordedDecisionSchema = z.discriminatedUnion('type', [
 ]);
 export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 
-export const approvalRespondedSchema = z.strictObject({
+const approvalRespondedSchema = z.strictObject({
   approvalId: z.string(),
   decision: recordedDecisionSchema,
   /** The digest that this response answers; after an edit, that of the edited arguments. */

@@ -1,24 +1,15 @@
 export { createAsyncApiDocument } from './asyncapi.js';
-export type { AsyncApiDocument } from './asyncapi.js';
 export { edgeCodes, refusalCodes } from './codes.js';
-export type { EdgeCode, ErrorCode, Refusal, RefusalCode } from './codes.js';
-export {
-  channelStream,
-  deliveryEventSchemas,
-  deliveryEventTypes,
-  deliveryStream,
-  notificationKinds,
-} from './delivery-events.js';
-export type { DeliveryEvent, DeliveryEventType, NotificationKind } from './delivery-events.js';
+export type { ErrorCode, Refusal, RefusalCode } from './codes.js';
+export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
+export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
 export { actionDigest, jcsDigest } from './digest.js';
 export type { DigestInput } from './digest.js';
 export { toEventView, toMaskedEventView } from './event-view.js';
 export {
-  approvalRespondedSchema,
   currentSchemaVersion,
   eventSchemas,
   eventTypes,
-  recordedDecisionSchema,
   toToolCallEvent,
   toolCallEventSchemas,
   toolCallEventTypes,
@@ -38,26 +29,13 @@ export type {
 export { approvalIdOf, deriveCallId, isCallId, parseApprovalId, toolCallStream } from './ids.js';
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
-export {
-  assuranceLevels,
-  batchModes,
-  decisionTypes,
-  durationMsSchema,
-  externalIdSchema,
-  riskLevels,
-  timeSchema,
-} from './primitives.js';
+export { batchModes, decisionTypes, externalIdSchema } from './primitives.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
-export { refusalsStream, requestRefusedSchema } from './refusal-events.js';
+export { refusalsStream } from './refusal-events.js';
 export type { RefusalEvent } from './refusal-events.js';
-export { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
+export { requestHeadersSchema } from './message-headers.js';
 export { createMessageSchemas } from './message-schemas.js';
-export {
-  approvalRequestSchema,
-  cancelRequestSchema,
-  outputRequestSchema,
-  requestMessageSchemas,
-} from './request-messages.js';
+export { requestMessageSchemas } from './request-messages.js';
 export type { RequestMessageType } from './request-messages.js';
 export {
   auditEventsQuerySchema,
@@ -65,7 +43,6 @@ export {
   cancelSchema,
   claimSchema,
   clientOutputSchema,
-  decisionSchema,
   eventsQuerySchema,
   getToolCallQuerySchema,
   limits,
@@ -76,7 +53,6 @@ export {
   renewClaimSchema,
   requestApprovalSchema,
   requestToolCallsSchema,
-  requestedCallSchema,
   respondInBulkSchema,
   respondSchema,
 } from './requests.js';
@@ -91,7 +67,6 @@ export type {
   RespondBody,
   RespondInBulkBody,
 } from './requests.js';
-export { requirementSchema, stageSchema, verdictSchema } from './requirement.js';
 export type { Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaBook } from './schema-book.js';
 export type { JsonSchema, SchemaBook } from './schema-book.js';
@@ -99,10 +74,8 @@ export { runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
 export { maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
 export { isMask, maskOf } from './sensitive-mask.js';
-export { looksSecret } from './sensitive-names.js';
 export { isShownText } from './sensitive-text.js';
-export { UnreadableEventError, upcast, upcasters } from './upcasters.js';
-export type { Upcaster, Upcasters } from './upcasters.js';
+export { UnreadableEventError, upcast } from './upcasters.js';
 export {
   approvalStates,
   approvalViewSchema,
@@ -111,7 +84,6 @@ export {
   isDecided,
   isSettled,
   runViewSchema,
-  toolCallStates,
   toolCallViewSchema,
 } from './views.js';
 export type {

@@ -22,12 +22,12 @@ export const batchModes = ['independent', 'all-or-nothing'] as const;
 /** Whether the calls of one model step stand alone or only together. */
 export type BatchMode = (typeof batchModes)[number];
 
-export const assuranceLevels = ['low', 'medium', 'high'] as const;
+const assuranceLevels = ['low', 'medium', 'high'] as const;
 /** How sure a channel is of the person. */
 export type Assurance = (typeof assuranceLevels)[number];
 export const assuranceSchema = z.enum(assuranceLevels);
 
-export const riskLevels = ['low', 'medium', 'high'] as const;
+const riskLevels = ['low', 'medium', 'high'] as const;
 /** The risk that a rule names; shown and measured. */
 export type Risk = (typeof riskLevels)[number];
 export const riskSchema = z.enum(riskLevels);

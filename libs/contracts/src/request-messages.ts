@@ -6,17 +6,17 @@ import { requestApprovalSchema, requestToolCallsSchema } from './requests.js';
 const aboutCall = { runId: externalIdSchema, toolCallId: externalIdSchema };
 
 /** `ApprovalRequested` on the requests topic: ask (again) about a call that was requested. */
-export const approvalRequestSchema = z
+const approvalRequestSchema = z
   .strictObject({ ...aboutCall, ...requestApprovalSchema.shape })
   .meta({ id: 'ApprovalRequest' });
 
 /** `ToolCallCancelled` on the requests topic; without `toolCallId` all open calls of the run. */
-export const cancelRequestSchema = z
+const cancelRequestSchema = z
   .strictObject({ runId: externalIdSchema, toolCallId: externalIdSchema.optional(), reason: textSchema.min(1) })
   .meta({ id: 'CancelRequest' });
 
 /** `ToolOutputSubmitted` on the requests topic: the result of a client-executed tool. */
-export const outputRequestSchema = z
+const outputRequestSchema = z
   .discriminatedUnion('status', [
     z.strictObject({ ...aboutCall, status: z.literal('succeeded'), output: jsonValueSchema }),
     z.strictObject({ ...aboutCall, status: z.literal('failed'), error: jsonValueSchema }),

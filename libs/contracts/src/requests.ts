@@ -23,7 +23,7 @@ const labelsSchema = z
 
 const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
 
-export const requestedCallSchema = z.strictObject({
+const requestedCallSchema = z.strictObject({
   toolCallId: externalIdSchema,
   toolName: externalIdSchema,
   arguments: jsonObjectSchema,
@@ -75,7 +75,7 @@ export const requestApprovalSchema = z
   .meta({ id: 'RequestApproval' });
 export type RequestApprovalBody = z.infer<typeof requestApprovalSchema>;
 
-export const decisionSchema = z.discriminatedUnion('type', [
+const decisionSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('approve') }),
   z.strictObject({ type: z.literal('edit'), arguments: jsonObjectSchema }),
   z.strictObject({ type: z.literal('deny') }),

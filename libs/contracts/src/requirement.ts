@@ -5,7 +5,7 @@ import { assuranceSchema, decisionTypeSchema, durationMsSchema, riskSchema } fro
  * One stage of a requirement. `quorum`: `approve` distinct people of `groups` (of anybody when null) agree, `deny` of
  * them refuse. `all-of`: one person of each group agrees; `deny` people refuse.
  */
-export const stageSchema = z.strictObject({
+const stageSchema = z.strictObject({
   mode: z.enum(['quorum', 'all-of']),
   approve: z.int().min(1),
   deny: z.int().min(1),

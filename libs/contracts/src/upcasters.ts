@@ -3,7 +3,7 @@ import type { EventType, RecordedEvent } from './events.js';
 import type { JsonObject } from './json.js';
 
 /** Lifts the data of one event type from one schema version to the next. Stored events are never edited. */
-export type Upcaster = (data: JsonObject) => JsonObject;
+type Upcaster = (data: JsonObject) => JsonObject;
 
 /** The upcasters by event type and the version that they lift from. */
 export type Upcasters = Readonly<Partial<Record<EventType, Readonly<Record<number, Upcaster>>>>>;

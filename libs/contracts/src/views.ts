@@ -3,7 +3,7 @@ import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
-export const toolCallStates = [
+const toolCallStates = [
   'allowed',
   'awaiting_approval',
   'approved',
