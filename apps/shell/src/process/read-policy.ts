@@ -1,10 +1,21 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { loadPolicy } from '@countersign/policy';
 import type { PolicyContent } from '@countersign/policy';
+import { ConfigError } from '@countersign/runtime';
 
-/** The policy of the file that `COUNTERSIGN_POLICY` names; null without one. @throws PolicyFileError naming what is wrong and where. */
+/**
+ * The policy of the file that `COUNTERSIGN_POLICY` names; null without one.
+ * @throws ConfigError when it cannot be read; PolicyFileError naming what is wrong and where.
+ */
 export function readPolicy(file: string | null): PolicyContent | null {
-  if (file === null) return null;
-  if (!existsSync(file)) throw new Error(`COUNTERSIGN_POLICY: there is no file ${file}`);
-  return loadPolicy(file, readFileSync(file, 'utf8'));
+  return file === null ? null : loadPolicy(file, textOf(file));
+}
+
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const problem = `${file} cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    throw new ConfigError([{ variable: 'COUNTERSIGN_POLICY', problem }]);
+  }
 }

@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import { ConfigError } from '@countersign/runtime';
+import { describe, expect, it } from '@jest/globals';
+import { readPolicy } from './read-policy.js';
+
+describe('the policy file', () => {
+  it('is not needed', () => {
+    expect(readPolicy(null)).toBeNull();
+  });
+
+  it.each([
+    ['is not there', join(import.meta.dirname, 'nowhere.yaml'), 'ENOENT'],
+    ['is a folder', import.meta.dirname, 'EISDIR'],
+  ])('that cannot be read is a wrong variable, not a fault of ours: it %s', (_, file, code) => {
+    let thrown: unknown;
+    try {
+      readPolicy(file);
+    } catch (error) {
+      thrown = error;
+    }
+    expect(thrown).toBeInstanceOf(ConfigError);
+    expect(String(thrown)).toContain(`COUNTERSIGN_POLICY: ${file} cannot be read: ${code}`);
+  });
+});
