@@ -77,7 +77,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
 }
 
 function readTokensFile(path: string): Tokens {
-  const text = readFileSync(path, 'utf8');
+  const text = textOf(path);
   let entries: unknown;
   try {
     entries = JSON.parse(text);
@@ -86,4 +86,13 @@ function readTokensFile(path: string): Tokens {
     throw new TokensError(path, [{ path: '', problem: 'is not valid JSON' }]);
   }
   return createTokens(entries, path);
+}
+
+function textOf(path: string): string {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    const problem = `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
+    throw new TokensError(path, [{ path: '', problem }]);
+  }
 }

@@ -94,6 +94,13 @@ describe('a tokens file', () => {
     tokens.close();
   });
 
+  it('that cannot be read is named', () => {
+    const path = join(folder, 'nowhere.json');
+    const { problems, message } = catchError(() => createFileTokens(path, createCollectingLog()));
+    expect(problems).toMatchObject([{ path: '', problem: expect.stringMatching(/^cannot be read: ENOENT/) }]);
+    expect(message).toMatch(`${path}:\n`);
+  });
+
   it('is read again on request; one that is broken changes nothing and is logged without its content', () => {
     const path = join(folder, 'tokens.json');
     const log = createCollectingLog();
