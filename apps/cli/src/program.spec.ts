@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
@@ -51,6 +51,14 @@ describe('help', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
     expect(out).toContain('Exit codes:');
     expect(Math.max(...out.split('\n').map((line) => line.length))).toBeLessThanOrEqual(80);
+  });
+
+  it('names no command that docs/cli.md leaves out', async () => {
+    const documented = readFileSync(join(import.meta.dirname, '../../../docs/cli.md'), 'utf8');
+    const { out } = await run(['--help']);
+    const commands = [...out.slice(out.indexOf('Commands:'), out.indexOf('Exit codes:')).matchAll(/^ {2}([a-z-]+) /gm)];
+    expect(commands.length).toBeGreaterThan(15);
+    expect(commands.map(([, name = '']) => name).filter((name) => !documented.includes(`| \`${name}`))).toEqual([]);
   });
 
   it.each([
@@ -424,6 +432,20 @@ describe('status', () => {
   it('is fine with a token that may not see approvals', async () => {
     server.intercept = ({ path }) => (path.startsWith('/v1/approvals') ? problem(403, 'forbidden', 'no') : undefined);
     expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({ signedIn: true, pending: null });
+  });
+});
+
+describe('making a tokens file', () => {
+  it('says what was done, with --json in JSON alone; one that is there is left as it is', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'countersign-test-')), 'tokens.json');
+    expect(await run(['tokens', 'create', file, '--json'])).toEqual({
+      ...{ code: 0, err: '' },
+      out: `${JSON.stringify({ file, created: true })}\n`,
+    });
+    const made = readFileSync(file, 'utf8');
+    expect((await run(['tokens', 'create', file, '--json'])).out).toBe(`${JSON.stringify({ file, created: false })}\n`);
+    expect((await run(['tokens', 'create', file])).out).toContain('is there already');
+    expect(readFileSync(file, 'utf8')).toBe(made);
   });
 });
 

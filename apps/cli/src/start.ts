@@ -1,6 +1,8 @@
+import { printable } from '@countersign/text';
 import { usageError } from './cli-error.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes } from './exit-codes.js';
+import type { Output } from './invocation.js';
 
 /** What `countersign start` can be told to start: everything in one process, or one role of a cluster. */
 export const roles = ['standalone', 'gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
@@ -32,12 +34,12 @@ export async function startCommand(role: string, { printConfig = false }: StartO
 }
 
 /** `countersign tokens create <file>`: the tokens that several gateways share. */
-export async function createTokensCommand(file: string, say: (text: string) => void): Promise<ExitCode> {
+export async function createTokensCommand(output: Output, file: string): Promise<ExitCode> {
   const { createTokens } = await import('@countersign/cluster');
-  const isNew = createTokens(file);
-  say(
-    `${file} ${isNew ? 'made, readable by its owner alone: agent, me, worker' : 'is there already: left as it is'}\n`,
-  );
+  const created = createTokens(file);
+  output.printJson({ file, created });
+  const done = created ? 'made, readable by its owner alone: agent, me, worker' : 'is there already: left as it is';
+  output.print({ text: `${printable(file)} ${done}` });
   return exitCodes.ok;
 }
 

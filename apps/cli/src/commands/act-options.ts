@@ -53,9 +53,7 @@ Example:
     .command('create <file>')
     .description('make a tokens file with three random tokens, agent, me and worker, where there is none')
     .addHelpText('after', '\nExample:\n  countersign tokens create /etc/countersign/tokens.json')
-    .action(async (file: string) =>
-      runner.alone(async () =>
-        (await import('../start.js')).createTokensCommand(file, (text) => process.stdout.write(text)),
-      ),
+    .action(async (file: string, _options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('../start.js')).createTokensCommand(output, file)),
     );
 }
