@@ -1,8 +1,9 @@
 import type { Actor } from '@countersign/commands';
 import { parseApprovalId } from '@countersign/contracts';
 import { eventually } from '@countersign/message-bus/testing';
-import { createRecordingChannel, openWorld } from './testing.js';
-import type { World } from './testing.js';
+import { createRecordingChannel } from './testing/recording-channel.js';
+import { openWorld } from './testing/world.js';
+import type { World } from './testing/world.js';
 
 const agent: Actor = {
   tenant: 'default',

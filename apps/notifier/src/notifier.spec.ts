@@ -1,7 +1,8 @@
 import type { Route } from '@countersign/channels';
 import { eventually } from '@countersign/message-bus/testing';
-import { createRecordingChannel, openWorld } from './testing.js';
-import type { World } from './testing.js';
+import { createRecordingChannel } from './testing/recording-channel.js';
+import { openWorld } from './testing/world.js';
+import type { World } from './testing/world.js';
 
 const route = (change: Partial<Route> = {}): Route => ({
   tools: ['*'],

@@ -2,8 +2,10 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Route, SendResult } from '@countersign/channels';
 import { eventually } from '@countersign/message-bus/testing';
 import { createVirtualClock } from '@countersign/runtime/testing';
-import { createRecordingChannel, openWorld } from './testing.js';
-import type { RecordingChannel, World } from './testing.js';
+import { createRecordingChannel } from './testing/recording-channel.js';
+import type { RecordingChannel } from './testing/recording-channel.js';
+import { openWorld } from './testing/world.js';
+import type { World } from './testing/world.js';
 
 const minute = 60_000;
 const route: Route = { tools: ['*'], agents: ['*'], events: ['requested'], to: ['down', 'limited', 'fine'] };
