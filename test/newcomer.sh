@@ -41,13 +41,30 @@ stop() {
   pid=
   # npm may report the signal that it was sent; anything else is the product's own failure.
   [ "$status" -eq 0 ] || [ "$status" -eq 143 ] || fail "ended with $status after SIGTERM"
+  # What npm started may end a moment after it.
+  local tries=100
+  while [ -n "$(left_behind)" ] && [ $((tries -= 1)) -gt 0 ]; do sleep 0.1; done
+  [ -z "$(left_behind)" ] || fail "left $(left_behind) behind"
   if curl --silent --output /dev/null "$url/healthz"; then fail 'still answers after SIGTERM'; fi
+}
+
+# The processes that run in the clone.
+left_behind() {
+  local process
   for process in /proc/[0-9]*; do
-    if [[ $(readlink "$process/cwd" 2>/dev/null) == "$clone"* ]]; then fail "left ${process#/proc/} behind"; fi
+    if [[ $(readlink "$process/cwd" 2>/dev/null) == "$clone"* ]]; then echo -n "${process#/proc/} "; fi
   done
 }
 
-COUNTERSIGN_PORT=$(node -e 'const s = require("net").createServer().listen(0, "127.0.0.1", () => { console.log(s.address().port); s.close(); })')
+# Below the ports that systems give to outgoing connections: installing opens many before anybody listens on this one.
+COUNTERSIGN_PORT=$(node -e '
+  const attempt = () => {
+    const server = require("net").createServer().on("error", attempt);
+    const port = 12000 + Math.floor(Math.random() * 18000);
+    server.listen(port, "127.0.0.1", () => server.close(() => console.log(port)));
+  };
+  attempt();
+')
 export COUNTERSIGN_PORT
 url=http://127.0.0.1:$COUNTERSIGN_PORT
 
