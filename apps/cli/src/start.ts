@@ -35,8 +35,8 @@ export async function startCommand(role: string, { printConfig = false }: StartO
 
 /** `countersign tokens create <file>`: the tokens that several gateways share. */
 export async function createTokensCommand(output: Output, file: string): Promise<ExitCode> {
-  const { createTokens } = await import('@countersign/cluster');
-  const created = createTokens(file);
+  const { createTokensFile } = await import('@countersign/cluster');
+  const created = createTokensFile(file) !== undefined;
   output.printJson({ file, created });
   const done = created ? 'made, readable by its owner alone: agent, me, worker' : 'is there already: left as it is';
   output.print({ text: `${printable(file)} ${done}` });

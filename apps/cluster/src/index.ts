@@ -1,6 +1,6 @@
+export { createTokensFile } from '@countersign/gateway';
 export { readTopicsConfig, roles } from './config.js';
 export type { Role } from './config.js';
 export { toConnection } from './kafka-connection.js';
 export { main, printConfig } from './main.js';
-export { createTokens } from './tokens.js';
 export { dropKnownWarnings } from './warnings.js';
