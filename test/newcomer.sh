@@ -42,8 +42,8 @@ stop() {
   # npm may report the signal that it was sent; anything else is the product's own failure.
   [ "$status" -eq 0 ] || [ "$status" -eq 143 ] || fail "ended with $status after SIGTERM"
   # What npm started may end a moment after it.
-  local tries=100
-  while [ -n "$(left_behind)" ] && [ $((tries -= 1)) -gt 0 ]; do sleep 0.1; done
+  local until=$((SECONDS + 10))
+  while [ -n "$(left_behind)" ] && [ "$SECONDS" -lt "$until" ]; do sleep 0.1; done
   [ -z "$(left_behind)" ] || fail "left $(left_behind) behind"
   if curl --silent --output /dev/null "$url/healthz"; then fail 'still answers after SIGTERM'; fi
 }
