@@ -69,7 +69,7 @@ export COUNTERSIGN_PORT
 url=http://127.0.0.1:$COUNTERSIGN_PORT
 
 git clone --quiet "$source_tree" "$clone"
-start 300
+start 600
 
 # The second block of the README, letter by letter: ask by curl, look, decide.
 awk '/^```sh$/ { n += 1; if (n == 2) { on = 1; next } } /^```$/ { on = 0 } on' "$clone/README.md" >"$folder/readme.sh"
