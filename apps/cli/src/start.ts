@@ -59,7 +59,8 @@ The roles:
   notifier    tells people
 
 A role is configured by its environment: --print-config shows what it takes,
-and every mistake at once. What a role misses it waits for; /readyz says what.
+and every mistake in it at once; files are read at the start. What a role misses
+it waits for; /readyz says what.
 
 Examples:
   countersign start
