@@ -11,7 +11,7 @@ export interface WriteContext {
 }
 
 /** Long enough for a projection that is busy; the write itself is safe already. */
-const shownMsMax = 10_000;
+export const shownMsMax = 10_000;
 
 /** Ends a command: counts it and, when it was carried out, answers once every read shows it. */
 export async function conclude<T>(

@@ -6,10 +6,10 @@ import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-mod
 import type { CallRow } from '@countersign/read-model';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
-import { conclude } from './conclude.js';
+import { conclude, shownMsMax } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
-import { visibilityFor } from './visibility.js';
+import { visibilityFor, whenShown } from './visibility.js';
 import type { Waiters } from './waiters.js';
 
 /** How long a reader is ready to wait, and for what. */
@@ -124,7 +124,9 @@ async function cancelRun(
   runId: string,
   reason: string,
 ): Promise<Answer> {
-  const { commands, readModel } = ports;
+  const { commands, readModel, store } = ports;
+  // What another gateway has just recorded may not be in this view yet, and would be spared.
+  await whenShown(ports, await store.head(), shownMsMax);
   if (readModel.run(actor.tenant, runId).length === 0) return noSuchRun(runId);
   const callIds = readModel.openCalls(actor.tenant, runId).map(({ request }) => request.callId);
   const outcomes = await Promise.all(

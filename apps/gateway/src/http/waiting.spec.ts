@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
@@ -124,4 +125,15 @@ it('a write is answered when every read shows it, also while the views are late'
   expect(answered).toMatchObject({ status: 200, body: { state: 'approved' } });
   expect((await other.send('GET', `/v1/tool-calls/${callId}`)).body).toMatchObject({ state: 'approved' });
   await late.close();
+});
+
+it('a run is cancelled whole, also what another gateway recorded a moment ago', async () => {
+  const late = await openWorld({ projectionMs: 200 });
+  const agent = late.ports.tokens.actorOf('agent-token', 'api');
+  if (agent === undefined) throw new Error('there is no agent');
+  const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 't', arguments: {}, needsApproval: true }));
+  await late.commands.requestToolCalls(agent, { runId: 'r', calls }, randomUUID());
+  const answer = await createApi(late).send('POST', '/v1/runs/r/cancel', { body: { reason: 'over' } });
+  await late.close();
+  expect(answer).toMatchObject({ status: 200, body: { cancelled: [expect.any(String), expect.any(String)] } });
 });
