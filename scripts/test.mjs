@@ -22,7 +22,8 @@ const inSource = wanted.filter((suite) => suite === 'unit' || suite === 'archite
 const statuses = [];
 if (inSource.length > 0) {
   const coverage = process.env.CI && inSource.includes('unit') && options.length === 0 ? ['--coverage'] : [];
-  statuses.push(jest(['--selectProjects', ...inSource, ...coverage]));
+  // Left to itself, jest leaves one core idle.
+  statuses.push(jest(['--selectProjects', ...inSource, ...coverage, '--maxWorkers=100%']));
 }
 if (wanted.includes('sim')) statuses.push(jest(['--selectProjects', 'sim']));
 const kafkaIsThere = (wanted.includes('kafka') || wanted.includes('process')) && hasKafka();
