@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import { existsSync, linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, linkSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { readSettings } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { watchForChanges } from '@countersign/shell';
 import { TokensError, createTokens } from './tokens.js';
@@ -77,7 +78,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
 }
 
 function readTokensFile(path: string): Tokens {
-  const text = textOf(path);
+  const text = readSettings(path, (problem) => new TokensError(path, [{ path: '', problem }]));
   let entries: unknown;
   try {
     entries = JSON.parse(text);
@@ -86,13 +87,4 @@ function readTokensFile(path: string): Tokens {
     throw new TokensError(path, [{ path: '', problem: 'is not valid JSON' }]);
   }
   return createTokens(entries, path);
-}
-
-function textOf(path: string): string {
-  try {
-    return readFileSync(path, 'utf8');
-  } catch (error) {
-    const problem = `cannot be read: ${error instanceof Error ? error.message : String(error)}`;
-    throw new TokensError(path, [{ path: '', problem }]);
-  }
 }

@@ -9,5 +9,5 @@ export { AddressNotAllowedError, privateAddressOf, publicLookup } from './networ
 export type { ResolveName } from './network/public-lookup.js';
 export { createLog, logLevels } from './log.js';
 export type { Log, LogFields, LogLevel, LogOptions } from './log.js';
-export { settingProblems, SettingsFileError } from './settings-file.js';
+export { readSettings, settingProblems, SettingsFileError } from './settings-file.js';
 export type { SettingProblem } from './settings-file.js';

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 
 /** What is wrong at one place of a file that a person writes. */
@@ -16,6 +17,15 @@ export class SettingsFileError extends Error {
     const lines = problems.map(({ path, problem }) => `  ${path === '' ? '' : `${path}: `}${problem}`);
     super(`${file} cannot be used:\n${lines.join('\n')}`);
     this.problems = problems;
+  }
+}
+
+/** The text of such a file. `refuse` makes the error of one that cannot be read, of what is wrong with it. */
+export function readSettings(file: string, refuse: (problem: string) => Error): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    throw refuse(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
   }
 }
 

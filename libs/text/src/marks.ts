@@ -9,6 +9,8 @@ const unseenAnywhere = new RegExp(unseen.source, 'gu');
 /** What our marks begin with: in a foreign text it is marked itself, so that no text passes for a mark of ours. */
 const ours = '⟦';
 const combining = /\p{M}/u;
+/** What printable ASCII is not: nothing else is ever marked. */
+const beyondAscii = /[^\x20-\x7e]/gu;
 const combiningRunMax = 3;
 
 /**
@@ -39,6 +41,7 @@ export interface SegmentOptions {
  * segmentsOf('ok\u001b[2J').map(({ text }) => text); // ['ok', '⟦U+001B⟧', '[2J']
  */
 export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {}): readonly Segment[] {
+  if (isPlain(text, partedBy)) return text === '' ? [] : [{ kind: 'text', text }];
   const segments: Segment[] = [];
   const characters = Array.from(text);
   const posing = posingLetters(characters, partedBy);
@@ -66,6 +69,12 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
   });
   flush();
   return segments;
+}
+
+/** Most texts, and all of the long ones that somebody types in: they are not taken apart at every key. */
+function isPlain(text: string, partedBy: string): boolean {
+  for (const [character] of text.matchAll(beyondAscii)) if (!partedBy.includes(character)) return false;
+  return true;
 }
 
 function reasonOf(character: string, clings: boolean, poses: boolean): MarkReason | undefined {

@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
 import { dirname, resolve as resolvePath } from 'node:path';
-import { createSystemClock, Secret } from '@countersign/runtime';
+import { createSystemClock, readSettings, Secret } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import type { ExchangePorts } from './exchange.js';
 import { createHttpRun } from './http-tool.js';
@@ -35,9 +34,7 @@ export async function loadTools(
   ports: ExchangePorts = { clock: createSystemClock() },
 ): Promise<ToolSet> {
   if (file === null) return noTools;
-  const text = await readFile(file, 'utf8').catch((error: unknown) => {
-    throw new ToolsFileError(file, [{ path: '', problem: `cannot be read: ${messageOf(error)}` }]);
-  });
+  const text = readSettings(file, (problem) => new ToolsFileError(file, [{ path: '', problem }]));
   const { entries, problems } = readToolsFile(text);
   const loading: Loading = { folder: dirname(resolvePath(file)), env, ports, problems: [...problems] };
   const loaded = await Promise.all(entries.map((entry) => loadTool(entry, loading)));

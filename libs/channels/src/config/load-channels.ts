@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
-import { privateAddressOf, Secret, settingProblems, SettingsFileError } from '@countersign/runtime';
+import { privateAddressOf, readSettings, Secret, settingProblems, SettingsFileError } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
@@ -45,12 +45,7 @@ interface Loading {
  * @throws ChannelsFileError with all problems at once.
  */
 export function loadChannels(file: string, env: Environment): ChannelsConfig {
-  let text: string;
-  try {
-    text = readFileSync(file, 'utf8');
-  } catch (error) {
-    throw new ChannelsFileError(file, [{ path: '', problem: `cannot be read: ${messageOf(error)}` }]);
-  }
+  const text = readSettings(file, (problem) => new ChannelsFileError(file, [{ path: '', problem }]));
   const loading: Loading = { folder: dirname(resolvePath(file)), env, problems: [] };
   const config = readFile(text, loading);
   if (config === undefined || loading.problems.length > 0) throw new ChannelsFileError(file, loading.problems);
