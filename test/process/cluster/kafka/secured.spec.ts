@@ -176,9 +176,11 @@ test('what nobody can read is put aside by every consumer, and the operator look
   const letters = await eventually('the letters', 120_000, async () => {
     const lines = (await asOperator('dead-letters', 'list', '--json')).split('\n').filter(Boolean);
     const found = lines.map((line) => JSON.parse(line) as { readonly id: string; readonly group: string });
-    return groupsOf(found).length >= groups.length ? found : undefined;
+    return found.length >= groups.length ? found : undefined;
   });
-  expect(groupsOf(letters)).toEqual(groups.map((group) => `${topicPrefix}-${group}`).toSorted());
+  expect(letters.map(({ group }) => group).toSorted()).toEqual(
+    groups.map((group) => `${topicPrefix}-${group}`).toSorted(),
+  );
   const ofLedger = letters.find(({ group }) => group === `${topicPrefix}-ledger`);
   await asOperator('dead-letters', 'replay', ofLedger?.id ?? '');
   expect(await asOperator('topics', 'describe')).toContain('kept 14 days');
@@ -198,11 +200,6 @@ test('a process with a wrong password, or that trusts another authority, waits a
     expect(server.output()).not.toContain('guessed');
   }
 }, 300_000);
-
-/** Whose letters they are: a message that moves to another consumer may be put aside once more. */
-function groupsOf(letters: readonly { readonly group: string }[]): readonly string[] {
-  return [...new Set(letters.map(({ group }) => group))].toSorted();
-}
 
 function clientOf(name: string): Kafka {
   const { username, password } = broker.userOf(name);
