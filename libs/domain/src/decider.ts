@@ -11,6 +11,8 @@ export interface Decider<State, Command, Event> {
   readonly initialState: () => State;
   readonly decide: (command: Command, state: State) => Decision<Event>;
   readonly evolve: (state: State, event: Event) => State;
+  /** Nothing more is expected to happen; a late word is decided all the same. */
+  readonly isTerminal: (state: State) => boolean;
 }
 
 /** The state that a stream's events lead to. */

@@ -12,7 +12,7 @@ import {
   submitClientOutput,
 } from './tool-call.execution.js';
 import { cancelToolCall, describeApproval, requestApproval, requestToolCall } from './tool-call.request.js';
-import { initialState } from './tool-call.state.js';
+import { initialState, isSettled } from './tool-call.state.js';
 import type { ToolCallState } from './tool-call.state.js';
 
 /**
@@ -62,4 +62,9 @@ export function decide(command: ToolCallCommand, state: ToolCallState): Decision
 }
 
 /** The decider of the stream `toolCall-<callId>`. */
-export const toolCallDecider: Decider<ToolCallState, ToolCallCommand, ToolCallEvent> = { initialState, decide, evolve };
+export const toolCallDecider: Decider<ToolCallState, ToolCallCommand, ToolCallEvent> = {
+  initialState,
+  decide,
+  evolve,
+  isTerminal: isSettled,
+};

@@ -10,4 +10,6 @@ export interface Decider<State, Command, Event extends LedgerEvent> {
   readonly initialState: () => State;
   readonly decide: (command: Command, state: State) => Decision<Event>;
   readonly evolve: (state: State, event: Event) => State;
+  /** Nothing more is expected of the stream, so it is not kept in memory. Default: of none. */
+  readonly isTerminal?: (state: State) => boolean;
 }

@@ -41,7 +41,7 @@ export interface FoldedStreams<State> {
 /** Folds with a decider, keeping about `size` streams. */
 export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
   store: Pick<EventStore, 'readStream'>,
-  decider: Pick<Decider<State, Command, Event>, 'initialState' | 'evolve'>,
+  decider: Pick<Decider<State, Command, Event>, 'initialState' | 'evolve' | 'isTerminal'>,
   size: number,
 ): FoldedStreams<State> {
   const kept = createLruMap<FoldedStream<State>>(size);
@@ -50,7 +50,8 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
     const current = kept.get(stream);
     // A look that took long does not replace what was learned meanwhile.
     if (current !== undefined && current.revision > folded.revision) return folded;
-    kept.set(stream, folded);
+    if (decider.isTerminal?.(folded.state) === true) kept.delete(stream);
+    else kept.set(stream, folded);
     return folded;
   };
   const fold = (known: FoldedStream<State>, event: RecordedEvent): FoldedStream<State> => {

@@ -121,7 +121,8 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       pendingBytes = 0;
       for (const [callId, entry] of dirty) {
         entry.stored = entry.row.approvals;
-        recent.put(callId, entry);
+        // A call that has ended seldom changes again.
+        if (!isSettled(entry.row.state)) recent.put(callId, entry);
       }
       dirty.clear();
     },
