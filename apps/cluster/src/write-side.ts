@@ -1,5 +1,5 @@
 import { createWriteSide, recordPolicy } from '@countersign/commands';
-import type { Commands, ServiceTools } from '@countersign/commands';
+import type { Commands, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { PolicyContent } from '@countersign/policy';
 import { isStoreAway, untilDone } from './role-process.js';
@@ -11,11 +11,12 @@ export async function openJudgingWriteSide(
   store: EventStore,
   policy: PolicyContent | null,
   tools: ServiceTools,
+  options: Pick<WriteSidePorts, 'looksFirst'> = {},
 ): Promise<Commands> {
   const { clock, ids, log } = process;
   const activatedAt = new Date(clock.now()).toISOString();
   await untilDone(process, 'policy', isStoreAway, () => recordPolicy(store, policy, activatedAt));
-  return createWriteSide({ store, policy, tools, clock, ids, log });
+  return createWriteSide({ store, policy, tools, clock, ids, log, ...options });
 }
 
 const noTools: ServiceTools = { find: () => undefined };

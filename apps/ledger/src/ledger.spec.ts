@@ -81,6 +81,23 @@ describe('the ledger', () => {
       });
     });
 
+    it.each([
+      ['another id', {}],
+      ['the same id', { ce_id: 'r-1' }],
+    ])('refuses other arguments of one call under %s, however often', async (_, headers) => {
+      await send('ToolCallRequested', step(callOf('a')), { ce_id: 'r-1' });
+      const other = requestMessage('ToolCallRequested', step(callOf('a', { arguments: { path: '/x' } })), headers);
+      for (let times = 0; times < 3; times += 1) expect(await world.deliver(other)).toEqual(handled);
+      expect(await world.types()).toEqual(['ToolCallRequested', 'ApprovalRequested', 'RequestRefused']);
+      expect(await world.refusals()).toMatchObject([{ code: 'tool-call-mismatch', toolCallIds: ['a'] }]);
+    });
+
+    it('takes the same call in other words under the same id for a repeat', async () => {
+      await send('ToolCallRequested', step(callOf('a', { reason: 'r' })), { ce_id: 'r-1' });
+      expect(await send('ToolCallRequested', step({ reason: 'r', ...callOf('a') }), { ce_id: 'r-1' })).toEqual(handled);
+      expect(await world.types()).toEqual(['ToolCallRequested', 'ApprovalRequested']);
+    });
+
     it('names what does not fit the schema of the tool', async () => {
       const toolSchema = { type: 'object', properties: { path: { type: 'number' } } };
       await send('ToolCallRequested', step(callOf('a', { toolSchema })));

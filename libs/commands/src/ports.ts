@@ -25,6 +25,11 @@ export interface CommandPorts {
   readonly policies: Policies;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
+  /**
+   * Whether a request for one call is looked for before it is recorded; default true. Without, it costs one round trip
+   * instead of two, and the id of a request must be made of its content.
+   */
+  readonly looksFirst?: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -9,6 +9,7 @@ import {
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import { recordedSalt } from '@countersign/domain';
 import type { Judgement as DomainJudgement, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import type { CommandMeta } from '@countersign/event-store';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
@@ -49,7 +50,11 @@ export async function requestToolCalls(
   if (rejection !== undefined) return { status: 'rejected', rejection };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
-  const loaded = await Promise.all(callIds.map((callId) => ports.handler.load(toolCallStream(callId))));
+  // Of several calls none is recorded when one does not agree with what is there, so all are looked at first.
+  const looksFirst = ports.looksFirst !== false || callIds.length > 1;
+  const loaded = await Promise.all(
+    looksFirst ? callIds.map((callId) => ports.handler.load(toolCallStream(callId))) : [],
+  );
   const states = loaded.map(({ state }) => state);
   const plans = body.calls.map((call, index) =>
     planCall(ports, actor, { body, agentId, callIds }, index, call, states),
@@ -58,7 +63,7 @@ export async function requestToolCalls(
   if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
   // Of what was there already, too: the view that answers may be behind it.
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
-  return record(ports, actor, plans, commandId, seen);
+  return record(ports, actor, plans, { commandId, startsStream: !looksFirst }, seen);
 }
 
 /** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
@@ -183,11 +188,13 @@ function sameAction(plan: Plan, state: ToolCallState | undefined): boolean {
   return state?.status !== 'recorded' || state.request.actionDigest === plan.proposal.actionDigest;
 }
 
+type RecordMeta = Pick<CommandMeta, 'commandId' | 'startsStream'>;
+
 async function record(
   ports: CommandPorts,
   actor: Actor,
   plans: readonly Plan[],
-  commandId: string,
+  meta: RecordMeta,
   seen: number,
 ): Promise<Outcome<RequestedToolCalls>> {
   const judgements = ports.policies.of(actor.tenant).judge(plans.map((plan) => plan.policyCall));
@@ -195,7 +202,7 @@ async function record(
   const handled = await Promise.all(
     plans.flatMap((plan, index) => {
       const judgement = judgements[index];
-      return judgement === undefined || plan.recorded ? [] : [recordOne(ports, plan, judgement, commandId, at)];
+      return judgement === undefined || plan.recorded ? [] : [recordOne(ports, plan, judgement, meta, at)];
     }),
   );
   let position = seen;
@@ -218,7 +225,7 @@ function closable(plans: readonly Plan[]): string[] {
   return plans.filter((plan) => plan.proposal.batchMode === 'all-or-nothing').map((plan) => plan.callId);
 }
 
-function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, commandId: string, at: number) {
+function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: RecordMeta, at: number) {
   const { proposal } = plan;
   return ports.handler.handleCommand(
     toolCallStream(plan.callId),
@@ -232,7 +239,7 @@ function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, comman
         approvalId: approvalIdOf(plan.callId, 1),
       },
     }),
-    { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, commandId },
+    { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, ...meta },
   );
 }
 

@@ -15,6 +15,8 @@ export interface WriteSidePorts {
   /** Null: the built-in policy. */
   readonly policy: PolicyContent | null;
   readonly tools: ServiceTools;
+  /** Default: true. False only where the id of a request is made of its content. */
+  readonly looksFirst?: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -24,12 +26,14 @@ export interface WriteSidePorts {
 const cacheSize = 1024;
 
 /** The commands over an event store: what every process that writes has inside, standalone or one role of many. */
-export function createWriteSide({ store, policy, tools, clock, ids, log }: WriteSidePorts): Commands {
+export function createWriteSide(ports: WriteSidePorts): Commands {
+  const { store, policy, tools, looksFirst = true, clock, ids, log } = ports;
   return createCommands({
     handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize }),
     policies: createPolicies(policy === null ? [] : [policy]),
     tools,
     schemas: createArgumentSchemas(),
+    looksFirst,
     clock,
     ids,
     log,

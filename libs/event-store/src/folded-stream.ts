@@ -27,6 +27,8 @@ export interface Look<State> {
 export interface FoldedStreams<State> {
   /** What is kept of a stream, perhaps behind the store and at once; a stream that is not kept is read. */
   readonly get: (stream: string) => Look<State> | Promise<Look<State>>;
+  /** A stream that nothing is known of, as if there were none. */
+  readonly unread: () => Look<State>;
   /** A stream as it is in the store now, read on from what is known of it. */
   readonly refresh: (stream: string, known?: FoldedStream<State>) => Promise<FoldedStream<State>>;
   /** Folds events that follow, and keeps the result. */
@@ -83,6 +85,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
       const folded = kept.get(stream);
       return folded === undefined ? read(stream) : { folded, isFresh: false };
     },
+    unread: () => ({ folded: nothing(), isFresh: false }),
     refresh,
     extend,
     drop: kept.delete,

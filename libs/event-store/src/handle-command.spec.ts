@@ -72,6 +72,43 @@ const add =
   () =>
     ({ status: 'command', command: { by, reason } }) as const;
 
+describe('a command that starts its stream', () => {
+  const starts = (commandId?: string): CommandMeta => ({ ...meta(commandId), startsStream: true });
+
+  it('is recorded without a look', async () => {
+    const { handler, store, reads } = bench();
+    const result = await handler.handleCommand('a', add(2), starts());
+    expect(result).toMatchObject({ status: 'accepted', state: { value: 2 }, revision: 1 });
+    expect([reads, (await store.readStream('a')).length]).toEqual([[], 2]);
+  });
+
+  it('is decided again on what is there after all', async () => {
+    const log = createSimulatedLog();
+    await bench(log).handler.handleCommand('a', add(2), meta());
+    const { handler, store, reads } = bench(log);
+    expect(await handler.handleCommand('a', add(1), starts())).toMatchObject({ state: { value: 3 }, revision: 2 });
+    const refused = await handler.handleCommand('a', add(2), starts());
+    expect(refused).toMatchObject({ status: 'refused', refusal: tooMany, state: { value: 3 } });
+    expect(reads).toEqual(['a@0', 'a@0']);
+    expect(await store.readStream('a')).toHaveLength(3);
+  });
+
+  it('is recognised when it comes again, also after the stream has grown', async () => {
+    const log = createSimulatedLog();
+    await bench(log).handler.handleCommand('a', add(2, 'first'), starts('c1'));
+    await bench(log).handler.handleCommand('a', add(1), meta());
+    const { handler, store } = bench(log);
+    expect((await handler.handleCommand('a', add(2, 'first'), starts('c1'))).status).toBe('accepted');
+    expect(await store.readStream('a')).toHaveLength(3);
+  });
+
+  it('is refused only after a look', async () => {
+    const { handler, store, reads } = bench();
+    expect((await handler.handleCommand('a', add(4), starts())).status).toBe('refused');
+    expect([reads, await store.readStream('a')]).toEqual([['a@0'], []]);
+  });
+});
+
 describe('handling a command', () => {
   it('records what the decider says, and answers with the state after it', async () => {
     const { handler, store } = bench();
@@ -330,6 +367,26 @@ describe('folded streams', () => {
     await handler.handleCommand('a', add(1), meta());
     await handler.handleCommand('a', add(1), meta());
     expect(reads).toEqual(['a@0']);
+  });
+
+  it('are not kept once nothing more is expected of them', async () => {
+    const { store, reads } = bench();
+    const clock = createSystemClock();
+    const ending = { ...counter, isTerminal: ({ value }: Count) => value === 3 };
+    const counted: EventStore = {
+      ...store,
+      readStream: (...given) => {
+        reads.push(given[0]);
+        return store.readStream(...given);
+      },
+    };
+    const ports = { store: counted, decider: ending, cacheSize: 10, clock, ids: createSystemIds() };
+    const handler = createCommandHandler(ports);
+    for (let times = 0; times < 3; times += 1) await handler.handleCommand('a', add(1), meta());
+    expect(reads).toEqual(['a']);
+    // A late command is decided all the same, on what the store has.
+    expect(await handler.handleCommand('a', add(1), meta())).toMatchObject({ status: 'refused', refusal: tooMany });
+    expect(reads).toEqual(['a', 'a']);
   });
 
   it('are bounded: the one not used for longest is read again', async () => {

@@ -27,6 +27,12 @@ export interface CommandMeta {
   readonly callId: string | null;
   /** Default: that of the stream's first event. */
   readonly runId?: string | null;
+  /**
+   * The stream is most likely not there yet: the command is decided on none and appended without a look, and again after
+   * a look when something is there. Only where the command's id is made of its content: of a repeat nothing else is
+   * compared.
+   */
+  readonly startsStream?: boolean;
 }
 
 /** What became of a command. */
@@ -85,7 +91,7 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
   const inTurn = createKeyedQueue();
 
   const handleCommand: CommandHandler<State, Command>['handleCommand'] = async (stream, toCommand, meta) => {
-    const looked = streams.get(stream);
+    const looked = meta.startsStream === true ? streams.unread() : streams.get(stream);
     let { folded, isFresh } = looked instanceof Promise ? await looked : looked;
     for (let conflicts = 0; conflicts <= conflictsMax;) {
       const decided = decide(decider, toCommand, folded, meta);

@@ -103,7 +103,13 @@ async function startLedger({ topicPrefix, topic, store, openCalls }: StartOption
   const begun: string[] = [];
   const real = createLedger({
     ...{ ...world, store: own, openCalls, keys: null },
-    commands: createWriteSide({ store: own, policy: null, tools: { find: () => undefined }, ...world }),
+    commands: createWriteSide({
+      store: own,
+      policy: null,
+      tools: { find: () => undefined },
+      looksFirst: false,
+      ...world,
+    }),
     unsigned: { mode: 'allow', tenant: 'default', principal: 'kafka' },
   });
   const ledger: Ledger = {

@@ -1,5 +1,5 @@
 import { createArgumentSchemas, createCommands } from '@countersign/commands';
-import type { Commands } from '@countersign/commands';
+import type { Commands, WriteSidePorts } from '@countersign/commands';
 import { createCommandHandler } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { decoratedDecider, withoutDedupe, withoutRevision } from '../defences.ts';
@@ -17,6 +17,7 @@ const policies = [true, false].map((fourEyes) => createSimulatedPolicies({ fourE
 export function createWriteSide(
   site: Site,
   machine: Machine,
+  options: Pick<WriteSidePorts, 'looksFirst'> = {},
 ): { readonly store: EventStore; readonly commands: Commands } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);
@@ -31,7 +32,8 @@ export function createWriteSide(
   });
   const policy = policies[world.without === 'four-eyes' ? 1 : 0];
   if (policy === undefined) throw new Error('there is a policy for either case');
-  const commands = createCommands({ handler, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log });
+  const ports = { handler, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options };
+  const commands = createCommands(ports);
   return { store, commands };
 }
 

@@ -29,7 +29,7 @@ export async function readLedger(config: RoleConfig, world: OutsideWorld): Promi
     if (keys !== null) onStop(keys.close);
     // Nobody hears from this process what it recorded: the events topic tells.
     const store = await openEventStore(process, { readsBack: false });
-    const commands = await openJudgingWriteSide(process, store, policy, tools);
+    const commands = await openJudgingWriteSide(process, store, policy, tools, { looksFirst: false });
     const readModel = await openViews(process, store);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const metrics = createLedgerMetrics(registry);

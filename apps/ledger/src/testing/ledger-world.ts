@@ -102,7 +102,13 @@ export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Pro
       return real.append(stream, revision, events);
     },
   };
-  const commands = createWriteSide({ store, policy: null, tools: { find: () => undefined }, ...world });
+  const commands = createWriteSide({
+    store,
+    policy: null,
+    tools: { find: () => undefined },
+    looksFirst: false,
+    ...world,
+  });
   const metrics = createLedgerMetrics();
   const events = (): Promise<readonly RecordedEvent[]> => store.readAll(0, 10_000);
   const stateOf = async (callId: string, tenant = 'default'): Promise<string | null> => {
