@@ -15,11 +15,9 @@ export interface Member {
 
 /** Starts `members/<name>.ts`. */
 export function startMember(name: string, ...args: readonly string[]): Member {
-  const child = spawn(
-    process.execPath,
-    ['--disable-warning=TimeoutNegativeWarning', join(import.meta.dirname, 'members', `${name}.ts`), ...args],
-    { stdio: ['pipe', 'pipe', 'inherit'] },
-  );
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'members', `${name}.ts`), ...args], {
+    stdio: ['pipe', 'pipe', 'inherit'],
+  });
   // Not `exit`: its last lines may still be on their way then.
   const exited = once(child, 'close');
   const said: string[] = [];

@@ -3,4 +3,3 @@ export { readTopicsConfig, roles } from './config.js';
 export type { Role } from './config.js';
 export { toConnection } from './kafka-connection.js';
 export { main, printConfig } from './main.js';
-export { dropKnownWarnings } from './warnings.js';

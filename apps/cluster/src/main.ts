@@ -4,7 +4,6 @@ import { complain, openTracing, printJson, reasonOf, say, stopSignal } from '@co
 import { printableRoleConfig, readRoleConfig } from './config.js';
 import type { Role, RoleConfig } from './config.js';
 import type { RunningRole } from './start-role.js';
-import { dropKnownWarnings } from './warnings.js';
 
 /** A tool that runs may take longer to end than everything else; its lease outlives it either way. */
 const stopWithinMs = (role: Role): number => (role === 'resolver' ? 25_000 : 12_000);
@@ -23,7 +22,6 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
   try {
     config = readRoleConfig(role, env);
     log = createLog({ level: config.logLevel, fields: { process: role } });
-    dropKnownWarnings();
     // Only now: a wrong configuration is told before the clients are loaded.
     const { startRole } = await import('./start-role.js');
     const tracing = role === 'gateway' ? await openTracing({ service: 'countersign', env, log }) : undefined;

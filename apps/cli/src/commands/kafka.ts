@@ -13,9 +13,8 @@ export interface KafkaAndTopics {
 /** Opens Kafka as the environment names it, does the work, and closes it again. Loads the client only here. */
 export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAndTopics) => Promise<T>): Promise<T> {
   const { ConfigError, createLog, createSystemClock, createSystemIds } = await import('@countersign/runtime');
-  const { dropKnownWarnings, readTopicsConfig, toConnection } = await import('@countersign/cluster');
+  const { readTopicsConfig, toConnection } = await import('@countersign/cluster');
   const { BusUnavailableError, openKafka } = await import('@countersign/message-bus/kafka');
-  dropKnownWarnings();
   try {
     const config = readTopicsConfig(terminal.env);
     const kafka = openKafka({
