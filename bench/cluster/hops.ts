@@ -7,7 +7,7 @@ import { median } from '../closed-loop.ts';
 import type { Engines } from './engines.ts';
 import { ledgerRate } from './ledger-rate.ts';
 import type { LedgerRate } from './ledger-rate.ts';
-import { rawAppends, rawKafkaRates, rawSubscription } from './raw-limits.ts';
+import { rawAppends, rawKafkaRates, rawPublishToHandler, rawSubscription } from './raw-limits.ts';
 import type { RawAppends } from './raw-limits.ts';
 import { relayFromMemory, relayRate } from './relay-rate.ts';
 import type { RelayRate } from './relay-rate.ts';
@@ -27,6 +27,7 @@ export interface Scale {
 /** Each hop by itself, with its raw limit in turn. */
 export interface Hops {
   readonly kafka: { readonly produced: number; readonly consumed: number };
+  readonly publishToHandlerMs: number;
   readonly ledger: readonly LedgerRate[];
   /** As many in flight as the ledger has. */
   readonly appends: readonly RawAppends[];
@@ -71,6 +72,7 @@ const prefixes = ['toolCall-', 'policy-', 'refusals-', 'delivery-'];
 export async function measureHops(engines: Engines, scale: Scale, progress: (what: string) => void): Promise<Hops> {
   progress('raw limits of Kafka: batches produced and consumed');
   const kafka = await rawKafkaRates(engines.brokers, scale.rawMessages);
+  const publishToHandlerMs = await rawPublishToHandler(engines.brokers, scale.seconds);
   const env = environmentOf(engines, 'ledger');
   await createTopics(env);
   const bus = openBus(engines, env);
@@ -92,6 +94,7 @@ export async function measureHops(engines: Engines, scale: Scale, progress: (wha
   }
   return {
     kafka,
+    publishToHandlerMs,
     ...rates,
     logEvents: followed.events,
     rawSubscription: raw,
@@ -111,7 +114,8 @@ async function measureLedger(
 ): Promise<Pick<Hops, 'ledger' | 'appends' | 'appendAlone'>> {
   progress('starting a ledger alone');
   const ledger = await startRole('ledger', env);
-  await ledgerRate(engines, bus, ledger, Math.min(200, scale.requests));
+  // As many as are measured: a process that has just started runs code that is not compiled yet.
+  await ledgerRate(engines, bus, ledger, scale.requests);
   const events = await eventsOfOneRequest(engines, bus);
   const results: { ledger: LedgerRate[]; appends: RawAppends[] } = { ledger: [], appends: [] };
   for (let round = 0; round < scale.rounds; round += 1) {

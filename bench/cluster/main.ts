@@ -55,7 +55,8 @@ try {
     progress('starting one process of every role');
     const cluster = await startCluster(engines);
     progress('warming up');
-    await runCycles(engines, cluster, options.smoke ? 4 : 32, seconds / 2);
+    // Seven processes get few requests each until their code is compiled.
+    await runCycles(engines, cluster, options.smoke ? 4 : 64, options.smoke ? 1 : 45);
     for (const inFlight of loads) {
       progress(`full cycles, ${String(inFlight)} in flight`);
       cycles.set(inFlight, await runCycles(engines, cluster, inFlight, seconds, inFlight === 1));

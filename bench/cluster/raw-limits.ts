@@ -42,6 +42,42 @@ export async function rawKafkaRates(
   return { produced, consumed };
 }
 
+/**
+ * From the call that publishes a message to an empty handler that gets it, one message at a time (acks from all): what
+ * every step over Kafka takes at least.
+ */
+export async function rawPublishToHandler(brokers: readonly string[], seconds: number): Promise<number> {
+  const kafka = rawKafka(brokers);
+  const topic = `bench-alone-${randomUUID().slice(0, 8)}`;
+  const admin = kafka.admin();
+  await admin.connect();
+  await admin.createTopics({ waitForLeaders: true, topics: [{ topic, numPartitions: 1, replicationFactor: 1 }] });
+  const [producer, consumer] = [
+    kafka.producer({ allowAutoTopicCreation: false }),
+    kafka.consumer({ groupId: `${topic}-group` }),
+  ];
+  await Promise.all([producer.connect(), consumer.connect()]);
+  await consumer.subscribe({ topic, fromBeginning: true });
+  let arrived = (): void => undefined;
+  await consumer.run({
+    autoCommit: false,
+    eachMessage: async () => {
+      arrived();
+      return Promise.resolve();
+    },
+  });
+  const measured = await closedLoop(1, seconds, async () => {
+    const arrival = new Promise<void>((resolve) => (arrived = resolve));
+    await producer.send({ topic, messages: [{ key: 'k', value: Buffer.alloc(500, 'x') }] });
+    await arrival;
+  });
+  await Promise.all([producer.disconnect(), consumer.disconnect()]);
+  await admin.deleteTopics({ topics: [topic] });
+  await admin.disconnect();
+  // The first ones wait for the consumer to join.
+  return percentile(measured.latenciesMs, 50);
+}
+
 async function consumeAll(kafka: Kafka, topic: string, messages: number): Promise<number> {
   const consumer = kafka.consumer({ groupId: `${topic}-group`, maxWaitTimeInMs: 250 });
   await consumer.connect();
