@@ -17,7 +17,8 @@ export type StepName = 'requested' | 'answered' | 'claimed' | 'outcome';
 
 export const stepNames: readonly StepName[] = ['requested', 'answered', 'claimed', 'outcome'];
 
-const schemas = {
+/** What each step brings. */
+export const schemas = {
   requested: z.strictObject({
     runId: z.string(),
     calls: z.array(

@@ -5,7 +5,7 @@ import { openParts, readStandaloneConfig } from '@countersign/standalone';
 import { toToolCallView } from '@countersign/read-model';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import { closedLoop, median } from './closed-loop.ts';
-import { openFloor } from './floor.ts';
+import { openFloor, stepNames } from './floor.ts';
 import type { StepName } from './floor.ts';
 
 const requested = (id: string) => ({
@@ -20,6 +20,16 @@ const requested = (id: string) => ({
     },
   ],
 });
+
+const bodies = {
+  answered: '{"decision":{"type":"approve"},"reason":"seen with ops"}',
+  claimed: '{"resolverId":"bench"}',
+  outcome: '{"attempt":1,"status":"succeeded","output":{"deleted":true}}',
+};
+
+/** The body of a step of one call. */
+export const bodyOf = (step: StepName, id: string): string =>
+  step === 'requested' ? JSON.stringify(requested(id)) : bodies[step];
 
 const person = { groups: [], agentIds: null, via: 'api', assurance: 'medium', tenant: 'default' } as const;
 const agent = { ...person, principal: 'agent', roles: new Set(['agent'] as const) };
@@ -59,15 +69,9 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
 
 function floorCycle(): { cycle: Cycle; close: () => Promise<void> } {
   const floor = openFloor(mkdtempSync(join(tmpdir(), 'countersign-floor-')));
-  const bodies: readonly [StepName, string][] = [
-    ['answered', '{"decision":{"type":"approve"},"reason":"seen with ops"}'],
-    ['claimed', '{"resolverId":"bench"}'],
-    ['outcome', '{"attempt":1,"status":"succeeded","output":{"deleted":true}}'],
-  ];
   return {
     cycle: async (_, n) => {
-      await floor.step('requested', JSON.stringify(requested(String(n))));
-      for (const [step, body] of bodies) await floor.step(step, body);
+      for (const step of stepNames) await floor.step(step, bodyOf(step, String(n)));
     },
     close: () => {
       floor.close();

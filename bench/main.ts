@@ -3,11 +3,12 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { comparedCycles } from './cycles.ts';
-import { comparedInProcess } from './in-process.ts';
+import { bodyOf, comparedInProcess } from './in-process.ts';
 import { fillPending, idleCost, listLatency } from './pending.ts';
 import { measureRebuild } from './rebuild.ts';
 import { checkCounts } from './gate.ts';
 import type { Count } from './gate.ts';
+import { measureRungs, rungs } from './rungs.ts';
 import { describeMachine, figure, table } from './report.ts';
 import { startFloor, startProduct } from './subjects.ts';
 
@@ -107,6 +108,14 @@ progress('in process, 64 in flight');
 const inProcess = await comparedInProcess({ inFlight: 64, seconds, rounds });
 results['in-process-64'] = inProcess;
 add('cycles/s in process, 64 in flight', inProcess.product, inProcess.floor, '≥ 0.5');
+
+progress('what the floor would do with parts of a ledger, in process');
+const climbed = await measureRungs({ inFlight: 64, seconds: seconds / 2, rounds }, bodyOf);
+results['rungs'] = Object.fromEntries(rungs.map((name, rung) => [name, climbed[rung]]));
+rungs.forEach((name, rung) => {
+  const [rate = NaN, first = NaN] = [climbed[rung], climbed[0]];
+  if (rung > 0) add(`cycles/s in process: ${name}`, rate, first, '');
+});
 
 const [few, many] = options.smoke ? [500, 1000] : [10_000, 100_000];
 progress(`listing with ${figure(few)} and with ${figure(many)} pending`);
