@@ -164,6 +164,9 @@ describe('the configuration of the topics', () => {
       expect.stringMatching(/^COUNTERSIGN_TOKENS_FILE: /),
       'COUNTERSIGN_OIDC_CLIENT_ID: must be set (is needed with COUNTERSIGN_OIDC_ISSUER)',
     ]);
+    expect(wrong('gateway', { ...all, COUNTERSIGN_OIDC_CLIENT_ID: 'c' })).toEqual([
+      'COUNTERSIGN_OIDC_ISSUER: must be set (is needed with COUNTERSIGN_OIDC_CLIENT_ID)',
+    ]);
     const unread = { ...issuer, COUNTERSIGN_OIDC_CLIENT_ID: 'c', COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: `${file}-gone` };
     expect(wrong('gateway', { ...all, ...unread })).toEqual([
       expect.stringMatching(/^COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: .* cannot be read$/),

@@ -8,7 +8,7 @@ export const externalIdSchema = z
   .string()
   .min(1)
   .max(256)
-  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]+$/u, 'must not contain control characters');
+  .regex(/^[^\p{Cc}\p{Zl}\p{Zp}]*$/u, 'must not contain control characters');
 
 /** A free text for people, at most 8,192 characters. */
 export const textSchema = z.string().max(8192);

@@ -30,6 +30,10 @@ const schema = z
   .refine((values) => values.COUNTERSIGN_OIDC_ISSUER === undefined || values.COUNTERSIGN_OIDC_CLIENT_ID !== undefined, {
     path: ['COUNTERSIGN_OIDC_CLIENT_ID'],
     error: 'is needed with COUNTERSIGN_OIDC_ISSUER',
+  })
+  .refine((values) => values.COUNTERSIGN_OIDC_CLIENT_ID === undefined || values.COUNTERSIGN_OIDC_ISSUER !== undefined, {
+    path: ['COUNTERSIGN_OIDC_ISSUER'],
+    error: 'is needed with COUNTERSIGN_OIDC_CLIENT_ID',
   });
 
 /**

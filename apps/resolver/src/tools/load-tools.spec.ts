@@ -106,7 +106,6 @@ tools:
         'tools[0].http.timeoutMs: Too small: expected number to be >=1',
         'tools[0].http.retries: is not a known setting',
         'tools[1].name: Too small: expected string to have >=1 characters',
-        'tools[1].name: must not contain control characters',
         'tools[1].idempotent: Invalid input: expected boolean, received string',
         'tools[1].http.url: must carry no credentials: use a header',
         'tools[2]: must have either http or module',
