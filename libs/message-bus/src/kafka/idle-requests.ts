@@ -1,6 +1,7 @@
-import { createRequire } from 'node:module';
+// @ts-expect-error -- a file of kafkajs 2.2.4 that it declares no types of; what is used of it is below.
+import RequestQueueOfKafkajs from 'kafkajs/src/network/requestQueue/index.js';
 
-/** What is used of the queue that kafkajs 2.2.4 keeps of the requests on one connection. */
+/** The queue of the requests on one connection. */
 interface RequestQueue {
   readonly pending: readonly unknown[];
   /** Epoch milliseconds; the broker asked to be left alone until then. */
@@ -18,7 +19,7 @@ const againMs = 10;
  * adds one sets it again.
  */
 export function endIdlePolling(): void {
-  const { prototype } = createRequire(import.meta.url)('kafkajs/src/network/requestQueue') as { prototype: object };
+  const { prototype } = RequestQueueOfKafkajs as { readonly prototype: object };
   Object.assign(prototype, { scheduleCheckPendingRequests });
 }
 
