@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import type { Actor, Rejection } from '@countersign/commands';
 import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -79,14 +78,6 @@ function commandIdOf({ id, source, type }: Envelope, { tenant, principal }: Acto
 }
 
 /**
- * The id under which calls are recorded: other arguments in a message whose id was used before are another command, so
- * that the event store tells the two apart and nothing needs to be read first.
- */
-function contentIdOf(commandId: string, value: Uint8Array): string {
-  return uuidV5(commandIds, commandId + hash('sha256', value));
-}
-
-/**
  * A ledger over its ports. It consumes nothing by itself: `consume` a bus, or give it messages.
  * @example
  * const ledger = createLedger({ commands, store, openCalls, keys: null, unsigned, clock, ids, log });
@@ -129,8 +120,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return refuse({ envelope, actor, commandId, rejection });
     }
     const request = parseRequest(type, value);
-    const recordedId = type === 'ToolCallRequested' ? contentIdOf(commandId, value) : commandId;
-    const rejection = await carryOut(options, actor, request, recordedId);
+    const rejection = await carryOut(options, actor, request, commandId);
     if (rejection === undefined) return 'done';
     const named = { runId: request.body.runId, toolCallIds: toolCallIdsOf(request) };
     if (rejection.code !== 'not-found') return refuse({ envelope, actor, commandId, rejection, ...named });

@@ -27,7 +27,7 @@ export interface CommandPorts {
   readonly schemas: ArgumentSchemas;
   /**
    * Whether a request for one call is looked for before it is recorded; default true. Without, it costs one round trip
-   * instead of two, and the id of a request must be made of its content.
+   * instead of two, and whoever asked is not told whether a repeat was recorded before.
    */
   readonly looksFirst?: boolean;
   readonly clock: Clock;

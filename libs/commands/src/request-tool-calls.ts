@@ -11,6 +11,7 @@ import { recordedSalt } from '@countersign/domain';
 import type { Judgement as DomainJudgement, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import type { CommandMeta } from '@countersign/event-store';
 import type { Judgement, PolicyCall } from '@countersign/policy';
+import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch } from './batch.js';
@@ -63,8 +64,23 @@ export async function requestToolCalls(
   if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
   // Of what was there already, too: the view that answers may be behind it.
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
-  return record(ports, actor, plans, { commandId, startsStream: !looksFirst }, seen);
+  const [plan] = plans;
+  const meta =
+    looksFirst || plan === undefined
+      ? { commandId }
+      : { commandId: withContent(commandId, plan.proposal), startsStream: true };
+  return record(ports, actor, plans, meta, seen);
 }
+
+/**
+ * The id of a command that is recorded without a look: other arguments under an id that was used before are another
+ * command, and the event store, which compares ids alone, tells the two apart.
+ */
+function withContent(commandId: string, proposal: ToolCallProposal): string {
+  return uuidV5(contentIds, commandId + actionDigest({ ...proposal, salt: '' }, proposal.arguments));
+}
+
+const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';
 
 /** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
 function together(found: readonly Rejection[]): Rejection | undefined {

@@ -15,7 +15,7 @@ export interface WriteSidePorts {
   /** Null: the built-in policy. */
   readonly policy: PolicyContent | null;
   readonly tools: ServiceTools;
-  /** Default: true. False only where the id of a request is made of its content. */
+  /** See {@link CommandPorts}. Default: true. */
   readonly looksFirst?: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
