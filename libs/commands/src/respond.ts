@@ -91,11 +91,12 @@ function toDecision(ports: CommandPorts, call: ToolCall, decision: Decision): Re
 function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDecision {
   const { request, action } = call;
   const salt = request.salt ?? '';
-  const { arguments: args, foreign } = unmask(edited, action.arguments, salt);
+  const { arguments: args, foreign, restored } = unmask(edited, action.arguments, salt);
   return {
     type: 'edit',
     arguments: args,
-    sensitive: sensitivePointers(args, request.toolSchema),
+    // A value that an approver put back without seeing it stays hidden, also when its name was edited.
+    sensitive: [...new Set([...sensitivePointers(args, request.toolSchema), ...restored])],
     salt: request.salt,
     actionDigest: actionDigest({ ...request, salt }, args),
     invalid: [...foreign.map(foreignMask), ...schemaErrors(ports, request.toolSchema, args)],

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
+import { maskAt, maskByName, unmask } from './sensitive.js';
+import { sensitivePointers } from './sensitive-schema.js';
 import type { JsonObject, JsonValue } from './json.js';
 import { isMask, maskOf } from './sensitive-mask.js';
 import { isShownText, maskText } from './sensitive-text.js';
@@ -71,6 +72,7 @@ describe('an edit of a string with masks in it', () => {
     expect(unmask({ ...seen, path: '/y' }, original, salt)).toEqual({
       arguments: { ...original, path: '/y' },
       foreign: [],
+      restored: [],
     });
   });
 
@@ -119,6 +121,7 @@ describe('an edit of a string with masks in it', () => {
     expect(unmask({ ...edited, note: `${quoted.note}!` }, quoted, salt)).toEqual({
       arguments: { note: `${quoted.note}!`, body: '{"n":1,"note":"[masked]","pwd":"x"}' },
       foreign: [],
+      restored: [],
     });
   });
 

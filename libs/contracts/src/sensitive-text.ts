@@ -1,6 +1,8 @@
 import { isMask, maskOf, masksIn, withoutHashes } from './sensitive-mask.js';
-import { looksSecret } from './sensitive-names.js';
 import type { JsonValue } from './json.js';
+import { isPairValue, isSecretNamer } from './sensitive-members.js';
+import { looksSecret } from './sensitive-names.js';
+import { maskUrls, mayHaveUrl, unmaskUrls } from './sensitive-urls.js';
 
 /** A value inside a JSON text. No path is kept: the paths of a deep text are longer than the text by far. */
 interface Member {
@@ -22,13 +24,13 @@ interface Container extends Member {
 const beginning = /^\s*[[{]/;
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** Whether a string begins as the text of a JSON object or list does. */
-export function mayBeJsonText(text: string): boolean {
-  return beginning.test(text);
+/** Whether a string may have something in it that is masked: it begins as a JSON text does, or a URL is in it. */
+export function mayHideText(text: string): boolean {
+  return beginning.test(text) || mayHaveUrl(text);
 }
 
 function isJsonText(text: string): boolean {
-  if (!mayBeJsonText(text)) return false;
+  if (!beginning.test(text)) return false;
   try {
     JSON.parse(text);
     return true;
@@ -110,17 +112,41 @@ function stringIn(source: string): string | undefined {
 
 /**
  * A string that is the text of a JSON object or list, with every value under a secret-looking name masked, also where
- * such a text has another one in it; any other string as it is.
+ * such a text has another one in it; any other string with the secrets of its URLs masked.
  */
 export function maskText(text: string, salt: string | null): string {
-  if (!isJsonText(text)) return text;
-  return rewriteMembers(text, ({ step }, source) => {
+  if (!isJsonText(text)) return maskUrls(text, salt);
+  const isPair = secretPairsIn(text);
+  return rewriteMembers(text, (member, source) => {
     if (source === 'null') return undefined;
-    if (typeof step === 'string' && looksSecret(step)) return JSON.stringify(maskOfSource(source, salt));
+    if (isSecretMember(member, isPair)) return JSON.stringify(maskOfSource(source, salt));
     const inner = stringIn(source);
     const masked = inner === undefined ? inner : maskText(inner, salt);
     return masked === inner ? undefined : JSON.stringify(masked);
   });
+}
+
+function isSecretMember({ parent, step }: Member, isPair: (container: Container) => boolean): boolean {
+  if (parent === undefined || step === null) return false;
+  if (typeof step === 'string' && looksSecret(step)) return true;
+  return (typeof step === 'number' ? step === 1 : isPairValue(step)) && isPair(parent);
+}
+
+/** Tells of the containers of a text whether one member names the other like a secret. Each is looked into once. */
+function secretPairsIn(text: string): (container: Container) => boolean {
+  const known = new Map<Container, boolean>();
+  const look = ({ isList, members }: Container): boolean => {
+    if (isList && members.size !== 2) return false;
+    return [...members].some(([step, { start, end }]) => {
+      if (isList) return step === 0 && looksSecret(stringIn(text.slice(start, end)) ?? '');
+      return typeof step === 'string' && isSecretNamer(step, stringIn(text.slice(start, end)));
+    });
+  };
+  return (container) => {
+    const isPair = known.get(container) ?? look(container);
+    known.set(container, isPair);
+    return isPair;
+  };
 }
 
 /**
@@ -131,8 +157,9 @@ export function unmaskText(edited: string, original: JsonValue | undefined, salt
   const before = typeof original === 'string' ? original : '';
   if (edited === before) return edited;
   if (edited === maskText(before, salt)) return before;
-  const restored = isJsonText(edited) ? unmaskMembers(edited, before, salt) : edited;
-  const isRestored = restored !== undefined && masksIn(restored).every((mask) => before.includes(mask));
+  const restored = isJsonText(edited) ? unmaskMembers(edited, before, salt) : unmaskUrls(edited, before, salt);
+  const masksBefore = new Set(masksIn(before));
+  const isRestored = restored !== undefined && masksIn(restored).every((mask) => masksBefore.has(mask));
   return isRestored ? restored : undefined;
 }
 

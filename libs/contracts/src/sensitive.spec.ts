@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import type { JsonObject } from './json.js';
-import { maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
+import { hiddenValues, maskAt, maskByName, unmask } from './sensitive.js';
 import { isMask, maskOf } from './sensitive-mask.js';
+import { sensitivePointers } from './sensitive-schema.js';
 import { looksSecret } from './sensitive-names.js';
 
 const salt = '00'.repeat(16);
@@ -19,6 +20,7 @@ describe('looksSecret', () => {
     'privateKey',
     'cookie',
     'secretKey',
+    `${'x'.repeat(300)}-password`,
   ])('knows %s', (name) => {
     expect(looksSecret(name)).toBe(true);
   });
@@ -26,6 +28,7 @@ describe('looksSecret', () => {
   it.each([
     'path',
     'maxTokens',
+    `password${'x'.repeat(300)}`,
     'token_count',
     'secretary',
     'key',
@@ -114,5 +117,59 @@ describe('masks', () => {
     const result = unmask({ moved: mask, password: mask }, { password: 'hunter2' }, salt);
     expect(result.arguments).toEqual({ moved: mask, password: 'hunter2' });
     expect(result.foreign).toEqual(['/moved']);
+    expect(result.restored).toEqual(['/password']);
+  });
+
+  it('are named at most a hundred times when they stand for nothing', () => {
+    const edited = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`n${index}`, '[masked]']));
+    expect(unmask(edited, {}, salt).foreign).toHaveLength(100);
+  });
+});
+
+describe('hiddenValues', () => {
+  const value = {
+    iban: 'DE1',
+    'a/b': [{ token: 'x' }, { name: 'Cookie', value: 'x' }],
+    text: '{"pin":1}',
+    url: 'https://a:b@c',
+    plain: 'https://c',
+  };
+
+  it('says of each value whether the schema or its name hides it', () => {
+    const pointers = ['/iban', '/a~1b/0/token', '/a~1b/1/value'];
+    expect(hiddenValues(value, pointers)).toEqual([
+      { pointer: '/iban', why: 'schema' },
+      { pointer: '/a~1b/0/token', why: 'name' },
+      { pointer: '/a~1b/1/value', why: 'name' },
+      { pointer: '/text', why: 'name' },
+      { pointer: '/url', why: 'name' },
+    ]);
+  });
+
+  it('has exactly the pointers at which the masked value differs', () => {
+    const pointers = ['/iban', '/a~1b', '/none'];
+    const shown = maskAt(value, pointers, null);
+    expect(hiddenValues(value, pointers).map(({ pointer }) => pointer)).toEqual(['/iban', '/a~1b', '/text', '/url']);
+    expect(shown).toEqual({
+      iban: '[masked]',
+      'a/b': '[masked]',
+      text: '{"pin":"[masked]"}',
+      url: 'https://a:[masked]@c',
+      plain: 'https://c',
+    });
+  });
+});
+
+describe('a long name over many members', () => {
+  // 128 kB of a name over 16,000 members: written out, their pointers would be two gigabytes.
+  const long = 'k'.repeat(128 * 1024);
+  const wide = Object.fromEntries(Array.from({ length: 16_000 }, (_, index) => [`n${index}`, 'v']));
+  const value = { [long]: wide, iban: 'x' } as JsonObject;
+
+  it('is masked and restored without writing the pointers of all of them', () => {
+    const seen = maskAt(value, ['/iban'], salt);
+    expect(seen['iban']).toBe(maskOf('x', salt));
+    expect(unmask(seen, value, salt).arguments).toEqual(value);
+    expect(hiddenValues(value, ['/iban'])).toEqual([{ pointer: '/iban', why: 'schema' }]);
   });
 });

@@ -1,150 +1,191 @@
 import type { JsonObject, JsonValue } from './json.js';
 import { isMask, maskOf } from './sensitive-mask.js';
-import { looksSecret } from './sensitive-names.js';
-import { maskText, mayBeJsonText, unmaskText } from './sensitive-text.js';
+import { isContainer, membersOf, secretMembersOf } from './sensitive-members.js';
+import type { JsonContainer } from './sensitive-members.js';
+import { maskText, mayHideText, unmaskText } from './sensitive-text.js';
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** What a schema says about the places of a value, for a walk from the whole to its members. */
+export interface MarkedPlaces<Place> {
+  readonly whole: Place;
+  /** The place of a member; null where the schema says nothing. */
+  readonly member: (place: Place, key: string | number) => Place | null;
+  readonly isMarked: (place: Place) => boolean;
 }
 
-function marksSensitive(schema: JsonObject): boolean {
-  return schema['sensitive'] === true || schema['x-sensitive'] === true || schema['format'] === 'password';
+/** A value that a reader does not see, and who hides it: the tool's schema, or the name that the value has. */
+export interface HiddenValue {
+  readonly pointer: string;
+  readonly why: 'schema' | 'name';
 }
 
-/** The sub-schemas that speak about one member; `$ref` within the same document is followed once. */
-function subschemas(schema: JsonObject, root: JsonObject, key: string | number): JsonObject[] {
-  const all = variants(schema, root);
-  const found: JsonObject[] = [];
-  for (const one of all) {
-    const properties = one['properties'];
-    const items = one['items'];
-    const additional = one['additionalProperties'];
-    const child = typeof key === 'string' && isObject(properties) ? properties[key] : items;
-    if (isObject(child)) found.push(...variants(child, root));
-    else if (typeof key === 'string' && isObject(additional)) found.push(...variants(additional, root));
-  }
-  return found;
-}
-
-function variants(schema: JsonObject, root: JsonObject, depth = 0): JsonObject[] {
-  if (depth > 8) return [];
-  const reference = schema['$ref'];
-  const target = typeof reference === 'string' ? resolveReference(reference, root) : undefined;
-  const parts = ['allOf', 'anyOf', 'oneOf'].flatMap((word) => {
-    const list = schema[word];
-    return Array.isArray(list) ? (list as JsonValue[]).filter(isObject) : [];
-  });
-  const nested = target === undefined ? parts : [...parts, target];
-  return [schema, ...nested.flatMap((part) => variants(part, root, depth + 1))];
-}
-
-function resolveReference(reference: string, root: JsonObject): JsonObject | undefined {
-  if (!reference.startsWith('#/')) return undefined;
-  let node: JsonValue | undefined = root;
-  for (const part of reference.slice(2).split('/')) {
-    node = isObject(node) && Object.hasOwn(node, part) ? node[part] : undefined;
-  }
-  return isObject(node) ? node : undefined;
+function step(pointer: string, key: string): string {
+  return `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`;
 }
 
 /**
  * The JSON pointers (RFC 6901) of the values that only the requesting agent, the claim and auditors may see: those
- * that the tool's schema marks (`sensitive: true`, `x-sensitive: true`, `format: password`) and those whose names look
- * like secrets.
+ * whose names look like secrets, and those that `marked` marks. Each value is visited once.
  */
-export function sensitivePointers(value: JsonValue, schema: JsonObject | null = null): string[] {
+export function sensitivePointersIn<Place>(value: JsonValue, marked: MarkedPlaces<Place> | null = null): string[] {
   const pointers: string[] = [];
-  const visit = (node: JsonValue, schemas: readonly JsonObject[], pointer: string): void => {
-    if (typeof node !== 'object' || node === null) return;
-    for (const [key, child] of entriesOf(node)) {
-      const here = `${pointer}/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`;
-      const inner = schema === null ? [] : schemas.flatMap((one) => subschemas(one, schema, key));
-      const secretName = typeof key === 'string' && looksSecret(key);
-      if (child !== null && (secretName || inner.some(marksSensitive))) pointers.push(here);
-      else visit(child, inner, here);
+  const visit = (node: JsonValue, place: Place | null, pointer: string): void => {
+    if (!isContainer(node)) return;
+    const isSecret = secretMembersOf(node);
+    for (const [key, child] of membersOf(node)) {
+      if (child === null) continue;
+      const inner = placeOf(marked, place, node, key);
+      const isMarked = inner !== null && marked?.isMarked(inner) === true;
+      if (isMarked || isSecret(key)) pointers.push(step(pointer, key));
+      else if (isContainer(child)) visit(child, inner, step(pointer, key));
     }
   };
-  visit(value, schema === null ? [] : [schema], '');
+  visit(value, marked?.whole ?? null, '');
   return pointers;
 }
 
-function entriesOf(node: JsonObject | readonly JsonValue[]): [string | number, JsonValue][] {
-  return Array.isArray(node) ? (node as JsonValue[]).map((child, index) => [index, child]) : Object.entries(node);
+function placeOf<Place>(
+  marked: MarkedPlaces<Place> | null,
+  place: Place | null,
+  container: JsonContainer,
+  key: string,
+): Place | null {
+  if (marked === null || place === null) return null;
+  return marked.member(place, Array.isArray(container) ? Number(key) : key);
+}
+
+/**
+ * The values of `value` that {@link maskAt} hides or changes: those at `pointers` that are there, each with why it is
+ * hidden, and the strings in which a part is masked. Ascending, in the order of the value.
+ */
+export function hiddenValues(value: JsonValue, pointers: readonly string[]): readonly HiddenValue[] {
+  const hidden: HiddenValue[] = [];
+  const visit = (node: JsonValue, tree: PointerTree | undefined, pointer: string): void => {
+    if (typeof node === 'string' && mayHideText(node) && maskText(node, null) !== node) {
+      hidden.push({ pointer, why: 'name' });
+    }
+    if (!isContainer(node)) return;
+    const isSecret = secretMembersOf(node);
+    for (const [key, child] of membersOf(node)) {
+      const inner = tree?.members.get(key);
+      if (inner?.isEnd === true) hidden.push({ pointer: step(pointer, key), why: isSecret(key) ? 'name' : 'schema' });
+      else visit(child, inner, step(pointer, key));
+    }
+  };
+  visit(value, pointerTree(pointers), '');
+  return hidden;
+}
+
+/** Pointers as a tree: no pointer has to be written for a value only to look whether it is one of them. */
+interface PointerTree {
+  readonly members: Map<string, PointerTree>;
+  isEnd: boolean;
+}
+
+function pointerTree(pointers: readonly string[]): PointerTree {
+  const root: PointerTree = { members: new Map(), isEnd: false };
+  for (const pointer of pointers) {
+    let node = root;
+    for (const part of pointer.split('/').slice(1)) {
+      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      const next: PointerTree = node.members.get(key) ?? { members: new Map(), isEnd: false };
+      node.members.set(key, next);
+      node = next;
+    }
+    node.isEnd = true;
+  }
+  return root;
 }
 
 /**
  * A copy of a JSON value with the values at `pointers` masked, and with what looks secret in strings that are JSON texts
- * themselves; the value itself when there is nothing of either.
+ * themselves or have URLs in them; the value itself when there is nothing of either.
  */
 export function maskAt<T extends JsonValue>(value: T, pointers: readonly string[], salt: string | null): T {
-  if (pointers.length === 0 && !hasJsonText(value)) return value;
-  const wanted = new Set(pointers);
-  return rewrite(value, '', (node, pointer) => {
-    if (wanted.has(pointer)) return maskOf(node, salt);
-    return typeof node === 'string' ? maskText(node, salt) : undefined;
-  }) as T;
+  if (pointers.length === 0 && !hidesText(value)) return value;
+  return rewrite<PointerTree | undefined>(
+    value,
+    pointerTree(pointers),
+    (node, tree) => (tree?.isEnd === true ? maskOf(node, salt) : maskedText(node, salt)),
+    (tree) => (key) => tree?.members.get(key),
+  ) as T;
 }
 
-function hasJsonText(value: JsonValue): boolean {
-  if (typeof value === 'string') return mayBeJsonText(value);
-  return typeof value === 'object' && value !== null && Object.values(value).some(hasJsonText);
+function hidesText(value: JsonValue): boolean {
+  if (typeof value === 'string') return mayHideText(value);
+  return isContainer(value) && Object.values(value).some(hidesText);
+}
+
+function maskedText(node: JsonValue, salt: string | null): string | undefined {
+  return typeof node === 'string' ? maskText(node, salt) : undefined;
 }
 
 /** A copy of a JSON value with every value under a secret-looking name masked, without a hash. */
 export function maskByName<T extends JsonValue>(value: T): T {
-  return maskAt(value, sensitivePointers(value), null);
+  return rewrite(
+    value,
+    false,
+    (node, isSecret) => (isSecret && node !== null ? maskOf(node, null) : maskedText(node, null)),
+    (_, container) => secretMembersOf(container),
+  ) as T;
 }
+
+/** How many masks that stand for nothing are named at most. */
+const foreignMax = 100;
 
 /**
  * The edited arguments with each mask that was sent back replaced by the original value it stands for, also inside a
- * string that is a JSON text.
- * A mask that stands for nothing at its place is left and named in `foreign`, to be refused.
+ * string that is a JSON text or has URLs in it.
+ * A mask that stands for nothing at its place is left and named in `foreign`, to be refused; the first hundred of them.
+ * `restored` has the pointers of the values that were put back whole: they stay hidden under any name.
  */
 export function unmask(
   edited: JsonObject,
   original: JsonObject,
   salt: string,
-): { readonly arguments: JsonObject; readonly foreign: readonly string[] } {
+): { readonly arguments: JsonObject; readonly foreign: readonly string[]; readonly restored: readonly string[] } {
   const foreign: string[] = [];
-  const restored = rewrite(edited, '', (node, pointer) => {
+  const restored: string[] = [];
+  const replace = (node: JsonValue, { before, pointer }: EditedPlace): JsonValue | undefined => {
     if (typeof node !== 'string') return undefined;
-    const before = valueAt(original, pointer);
     const value = isMask(node) ? unmaskValue(node, before, salt) : unmaskText(node, before, salt);
-    if (value === undefined) foreign.push(pointer);
+    if (value === undefined && foreign.length < foreignMax) foreign.push(pointer);
+    if (value !== undefined && isMask(node)) restored.push(pointer);
     return value;
-  });
-  return { arguments: restored as JsonObject, foreign };
+  };
+  const whole: EditedPlace = { before: original, pointer: '' };
+  const result = rewrite(edited, whole, replace, ({ before, pointer }) => (key) => ({
+    before: isContainer(before) && Object.hasOwn(before, key) ? memberAt(before, key) : undefined,
+    pointer: step(pointer, key),
+  }));
+  return { arguments: result as JsonObject, foreign, restored };
+}
+
+interface EditedPlace {
+  readonly before: JsonValue | undefined;
+  readonly pointer: string;
+}
+
+function memberAt(container: JsonContainer, key: string): JsonValue | undefined {
+  return (container as Readonly<Record<string, JsonValue>>)[key];
 }
 
 function unmaskValue(mask: string, before: JsonValue | undefined, salt: string): JsonValue | undefined {
   return before !== undefined && maskOf(before, salt) === mask ? before : undefined;
 }
 
-function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
-  let node: JsonValue | undefined = value;
-  for (const part of pointer.split('/').slice(1)) {
-    const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
-    if (typeof node !== 'object' || node === null || !Object.hasOwn(node, key)) return undefined;
-    node = (node as Readonly<Record<string, JsonValue>>)[key];
-  }
-  return node;
-}
-
-function rewrite(
+/** A copy with the nodes replaced for which `replace` returns a value. `placesIn` gives each member its place. */
+function rewrite<Place>(
   node: JsonValue,
-  pointer: string,
-  replace: (node: JsonValue, pointer: string) => JsonValue | undefined,
+  place: Place,
+  replace: (node: JsonValue, place: Place) => JsonValue | undefined,
+  placesIn: (place: Place, container: JsonContainer) => (key: string) => Place,
 ): JsonValue {
-  const replaced = replace(node, pointer);
+  const replaced = replace(node, place);
   if (replaced !== undefined) return replaced;
-  if (typeof node !== 'object' || node === null) return node;
-  if (Array.isArray(node)) {
-    return (node as JsonValue[]).map((child, index) => rewrite(child, `${pointer}/${String(index)}`, replace));
-  }
-  return Object.fromEntries(
-    Object.entries(node).map(([key, child]) => [
-      key,
-      rewrite(child, `${pointer}/${key.replaceAll('~', '~0').replaceAll('/', '~1')}`, replace),
-    ]),
+  if (!isContainer(node)) return node;
+  const placeOf = placesIn(place, node);
+  const members = membersOf(node).map(
+    ([key, child]) => [key, rewrite(child, placeOf(key), replace, placesIn)] as const,
   );
+  return Array.isArray(node) ? members.map(([, child]) => child) : Object.fromEntries(members);
 }
