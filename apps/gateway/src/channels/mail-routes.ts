@@ -46,7 +46,7 @@ export function addMailRoutes(
     channel.type === 'email' ? [{ channelId: channel.id, tokens: createEmailTokens(channel) }] : [],
   );
   if (links.length === 0) return;
-  const open = (request: FastifyRequest): Opened => openLink(ports, config.people, links, request);
+  const open = (request: FastifyRequest): Opened => openLink({ ...ports, publicUrl }, config.people, links, request);
   fastify.get('/a/:token', (_request, reply) => page(reply, 'text/html', mailPage));
   fastify.get('/a/page.js', (_request, reply) => page(reply, 'text/javascript', mailScript));
   fastify.get('/a/page.css', (_request, reply) => page(reply, 'text/css', mailStyle));
@@ -98,12 +98,12 @@ function toAnswer(
 
 /** The person must be signed in, may answer, and be the one whom the mail was sent to: a forwarded link opens for nobody. */
 function openLink(
-  { sessions }: GatewayPorts,
+  { sessions, publicUrl }: Pick<GatewayPorts, 'sessions'> & { readonly publicUrl: URL | undefined },
   people: readonly Person[],
   links: readonly { readonly channelId: string; readonly tokens: AnswerTokens }[],
   request: FastifyRequest,
 ): Opened {
-  const id = sessionIdOf(request);
+  const id = sessionIdOf(request, publicUrl);
   const actor = id === undefined ? undefined : sessions?.actorOf(id);
   if (actor === undefined) throw new ProblemError('unauthenticated', 'sign in first');
   const person = people.find((one) => one.id === actor.principal);

@@ -28,7 +28,7 @@ export function authenticate(
 }
 
 function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor {
-  const id = ports.sessions === undefined ? undefined : sessionIdOf(request);
+  const id = ports.sessions === undefined ? undefined : sessionIdOf(request, publicUrl);
   const actor = id === undefined ? undefined : ports.sessions?.actorOf(id);
   if (actor === undefined) throw unauthenticated(ports, request, 'no token');
   refuseForgedRequest(request, publicUrl);

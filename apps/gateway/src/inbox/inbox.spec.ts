@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createSystemClock } from '@countersign/runtime';
+import { DatabaseSync } from 'node:sqlite';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { createSessionStore } from '../sqlite/session-store.js';
@@ -57,7 +58,10 @@ describe('a session', () => {
   it('is marked for https alone where the page came over https', async () => {
     const { url } = await openInboxWorld();
     const host = new URL(url).host;
-    expect((await signIn(url, { origin: `https://${host}` })).headers.get('set-cookie')).toMatch(/; Secure$/);
+    const secure = await signIn(url, { origin: `https://${host}` });
+    expect(secure.headers.get('set-cookie')).toMatch(/^__Host-countersign_session=.*; Path=\/;.*; Secure$/);
+    const session = await fetch(`${url}/v1/approvals`, { headers: { cookie: cookieOf(secure) } });
+    expect(session.status).toBe(200);
   });
 
   it('says who it is, answers as that person through the inbox, and ends', async () => {
@@ -86,6 +90,45 @@ describe('a session', () => {
     expect(sessions.actorOf(opened?.id ?? '')).toBeDefined();
     clock.advance(1);
     expect(sessions.actorOf(opened?.id ?? '')).toBeUndefined();
+  });
+
+  it('is ended by new sessions of the same principal alone, the oldest first', () => {
+    const store = createSessionStore(':memory:');
+    closing.push(store.close);
+    const tokens = createTokens(tokenEntries);
+    const clock = createVirtualClock(Date.now());
+    const sessions = createSessions({ store, tokens, clock, ids: createSystemIds() });
+    const idOf = (token: string): string => {
+      clock.advance(1);
+      return sessions.openWithToken(token)?.id ?? '';
+    };
+    const others = [idOf('ann-token'), idOf('bob-token'), idOf('other-token')];
+    const ofAgent = Array.from({ length: 10_000 }, () => idOf('agent-token'));
+    const living = (ids: readonly string[]) => ids.filter((id) => sessions.actorOf(id) !== undefined);
+    expect(living(others)).toEqual(others);
+    expect(living(ofAgent)).toEqual(ofAgent.slice(-64));
+  });
+
+  it('is not the one that the browser brought, and ends that one', async () => {
+    const { url } = await openInboxWorld();
+    const [planted, old] = ['countersign_session=planted', cookieOf(await signIn(url))];
+    const fresh = cookieOf(await signIn(url, { cookie: old }));
+    const statusOf = async (cookie: string) => (await fetch(`${url}/v1/approvals`, { headers: { cookie } })).status;
+    expect(await Promise.all([planted, old, fresh].map(statusOf))).toEqual([401, 401, 200]);
+    expect(cookieOf(await signIn(url, { cookie: planted }))).not.toBe(planted);
+  });
+
+  it('of a file that an older version wrote goes on', () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'countersign-old-sessions-')), 'sessions.db');
+    const old = new DatabaseSync(file);
+    const expiresAtMs = Date.now() + 60_000;
+    old.exec(`CREATE TABLE sessions (
+      idHash TEXT PRIMARY KEY, tokenHash TEXT, person TEXT, openedAtMs INTEGER NOT NULL, expiresAtMs INTEGER NOT NULL
+    ) STRICT, WITHOUT ROWID; INSERT INTO sessions VALUES ('old', 'token', NULL, 1, ${String(expiresAtMs)})`);
+    old.close();
+    const store = createSessionStore(file);
+    closing.push(store.close);
+    expect(store.find('old')).toMatchObject({ tokenHash: 'token', person: null, expiresAtMs });
   });
 
   it('dies with its token, and keeps of a person only the roles that we know', () => {

@@ -4,6 +4,7 @@ import { SignJWT } from 'jose';
 import { openOidcProvider } from '../testing/oidc-provider.js';
 import type { OidcProvider, Said } from '../testing/oidc-provider.js';
 import { createSessionStore } from '../sqlite/session-store.js';
+import { sendPipelined } from '../testing/pipelined.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createOidc } from './oidc.js';
@@ -121,6 +122,22 @@ describe('a sign-in at a provider', () => {
     expect(await outcomeOf(changed(await signIn(), 'error', 'access_denied'))).toEqual(refused);
   });
 
+  it('is not ended by 10,000 sign-ins that others begin', async () => {
+    const mine = await signIn();
+    const statuses = await sendPipelined(world.url, 'GET /session/oidc HTTP/1.1\r\nhost: x\r\n\r\n', 10_000);
+    expect(statuses.filter((status) => status !== 302 && status !== 429)).toEqual([]);
+    aheadMs = 2000;
+    expect(await outcomeOf(mine)).toEqual(taken);
+  }, 60_000);
+
+  it('keeps nothing readable in the browser, and is refused with a changed cookie', async () => {
+    const mine = await signIn();
+    const state = mine.callback.searchParams.get('state') ?? 'none';
+    expect(Buffer.from(mine.cookie.split('=')[1] ?? '', 'base64url').toString('latin1')).not.toContain(state);
+    expect(await outcomeOf({ ...mine, cookie: `${mine.cookie.slice(0, -2)}AA` })).toEqual(refused);
+    expect(await outcomeOf(mine)).toEqual(taken);
+  });
+
   it('is refused after ten minutes', async () => {
     const signedIn = await signIn();
     aheadMs = 10 * 60_000 + 1000;
@@ -175,10 +192,22 @@ describe('an access token of the provider', () => {
     ['no deadline', { claims: { exp: undefined } }],
     ['no subject', { claims: { sub: undefined } }],
     ['a nonce, as ID tokens have', { claims: { nonce: 'n' } }],
+    ['the hash of an access token, as ID tokens have', { claims: { at_hash: 'h' } }],
+    ['the type of an ID token', { claims: { typ: 'ID' } }],
+    ['the client of the sign-in among its audience', { claims: { aud: [audience, 'countersign'] } }],
+    ['an audience that is the client it was made for', { claims: { azp: audience } }],
+    ['another type in its header', { type: 'logout+jwt' }],
     ['the signature of another key', { isForged: true }],
     ['no signature', { isUnsigned: true }],
   ])('is refused with %s', async (_, said) => {
     expect(await statusOf(await provider.sign({ ...claimsOf(), ...said.claims }, said))).toBe(401);
+  });
+
+  it('of the type at+jwt is taken where audience and client have one name', async () => {
+    const claims = { ...claimsOf(), aud: [audience, 'countersign'], azp: audience };
+    expect(await statusOf(await provider.sign(claims, { type: 'at+jwt' }))).toBe(200);
+    expect(await statusOf(await provider.sign(claims, { type: 'application/at+jwt' }))).toBe(200);
+    expect(await statusOf(await provider.sign(claims, { type: 'JWT' }))).toBe(401);
   });
 
   it('is refused when it is signed with our public key as a shared secret', async () => {

@@ -13,6 +13,8 @@ export interface RunningSignIn {
 
 /** People as an OpenID Connect provider proves them. */
 export interface Oidc {
+  /** The secret that we share with the provider; undefined for a public client. */
+  readonly secret: Uint8Array | undefined;
   /** Where to send a person, and what to remember. @throws when the provider cannot be reached. */
   readonly begin: (redirectUri: string) => Promise<RunningSignIn & { readonly location: string }>;
   /** Who came back with this address. @throws when it is not the answer to this sign-in. */
@@ -49,7 +51,9 @@ export function createOidc(config: OidcConfig): Oidc {
     return discovered;
   };
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
+  const secret = config.clientSecret === null ? undefined : Buffer.from(config.clientSecret.reveal());
   return {
+    secret,
     begin: async (redirectUri) => {
       const configuration = await provider();
       const codeVerifier = client.randomPKCECodeVerifier();
@@ -82,14 +86,29 @@ export function createOidc(config: OidcConfig): Oidc {
       keys ??= createRemoteJWKSet(new URL(jwksUri));
       try {
         const options = { issuer, audience: config.audience, algorithms, requiredClaims: ['sub', 'exp'] };
-        const { payload } = await jwtVerify(accessToken, keys, options);
-        // The attack: an ID token, which any client of the provider holds, in place of an access token.
-        return payload['nonce'] === undefined ? personOf(config, payload) : undefined;
+        const { payload, protectedHeader } = await jwtVerify(accessToken, keys, options);
+        return isAccessToken(config, payload, protectedHeader.typ) ? personOf(config, payload) : undefined;
       } catch {
         return undefined;
       }
     },
   };
+}
+
+/** Claims that say what an ID token goes with (OpenID Connect Core 2, 3.3.2.11). */
+const idTokenClaims = ['nonce', 'at_hash', 'c_hash', 's_hash'];
+
+/**
+ * The attack: an ID token, which any client of the provider holds, in place of an access token. RFC 9068 marks access tokens
+ * with `typ`. A provider that does not mark them must at least name an audience that is no client.
+ */
+function isAccessToken({ clientId }: OidcConfig, payload: JWTPayload, headerType: string | undefined): boolean {
+  if (idTokenClaims.some((claim) => payload[claim] !== undefined)) return false;
+  const type = headerType?.toLowerCase().replace(/^application\//, '') ?? 'jwt';
+  if (type === 'at+jwt') return true;
+  const audience = [payload.aud].flat();
+  const isForClient = audience.includes(clientId) || audience.includes(String(payload['azp']));
+  return type === 'jwt' && payload['typ'] !== 'ID' && !isForClient;
 }
 
 function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<client.Configuration> {

@@ -28,7 +28,7 @@ export function addSessionRoutes(fastify: FastifyInstance, ports: SessionRoutesP
   const { sessions, log, metrics } = ports;
   fastify.get('/session', (request, reply) => {
     refuseForeignOrigin(request, publicUrl);
-    const id = sessionIdOf(request);
+    const id = sessionIdOf(request, publicUrl);
     const actor = id === undefined ? undefined : sessions.actorOf(id);
     sendJson(reply, 200, {
       actor: actor === undefined ? null : toView(actor),
@@ -44,25 +44,26 @@ export function addSessionRoutes(fastify: FastifyInstance, ports: SessionRoutesP
       metrics.refusedAtTheDoor('unauthenticated');
       throw new ProblemError('unauthenticated', 'the token is not valid');
     }
-    giveSession(request, reply, opened, { publicUrl, nowMs: ports.clock.now() });
+    giveSession({ request, reply, sessions }, opened, { publicUrl, nowMs: ports.clock.now() });
     sendJson(reply, 201, { actor: toView(opened.actor) });
   });
   fastify.delete('/session', (request, reply) => {
     refuseForgedRequest(request, publicUrl);
-    const id = sessionIdOf(request);
+    const id = sessionIdOf(request, publicUrl);
     if (id !== undefined) sessions.close(id);
     clearSessionCookie(reply, isHttps(request, publicUrl));
     void reply.code(204).send();
   });
 }
 
-/** The cookie of a session just opened, which ends when the session does. */
+/** Sets the cookie of a session just opened, which ends when the session does, and ends the browser's session before it. */
 export function giveSession(
-  request: FastifyRequest,
-  reply: FastifyReply,
+  { request, reply, sessions }: { request: FastifyRequest; reply: FastifyReply; sessions: Sessions },
   { id, expiresAtMs }: OpenedSession,
   { publicUrl, nowMs }: Reach & { readonly nowMs: number },
 ): void {
+  const before = sessionIdOf(request, publicUrl);
+  if (before !== undefined) sessions.close(before);
   const maxAgeS = Math.ceil((expiresAtMs - nowMs) / 1000);
   setSessionCookie(reply, id, { secure: isHttps(request, publicUrl), maxAgeS });
 }

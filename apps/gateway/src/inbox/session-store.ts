@@ -11,6 +11,8 @@ export interface StoredSession {
   readonly idHash: string;
   /** SHA-256 of the token that opened it; null when a person signed in at their provider. */
   readonly tokenHash: string | null;
+  /** Tenant and principal in one text: the sessions of one holder are counted together. */
+  readonly holder: string;
   readonly person: Person | null;
   readonly openedAtMs: number;
   readonly expiresAtMs: number;
@@ -19,8 +21,8 @@ export interface StoredSession {
 /** Where sessions are kept. Small and synchronous: it is asked at every request of the inbox. */
 export interface SessionStore {
   readonly find: (idHash: string) => StoredSession | undefined;
-  /** Saves it; beyond `countMax` the oldest sessions go. */
-  readonly save: (session: StoredSession, countMax: number) => void;
+  /** Saves it; beyond `perHolderMax` the oldest sessions of the same holder go, and of nobody else. */
+  readonly save: (session: StoredSession, perHolderMax: number) => void;
   readonly remove: (idHash: string) => void;
   /** Forgets what expired before this time. */
   readonly purge: (beforeMs: number) => void;

@@ -33,7 +33,7 @@ export interface SessionPorts {
 
 /** A working day; then one signs in again. */
 const lifetimeMs = 12 * 60 * 60 * 1000;
-const countMax = 10_000;
+const perPrincipalMax = 64;
 const idBytes = 32;
 
 /** Sessions over a store that knows their ids by hash alone, so that whoever reads it can open none. */
@@ -43,7 +43,8 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     const openedAtMs = clock.now();
     const expiresAtMs = openedAtMs + lifetimeMs;
     store.purge(openedAtMs);
-    store.save({ idHash: hashOf(id), tokenHash, person, openedAtMs, expiresAtMs }, countMax);
+    const holder = JSON.stringify([actor.tenant, actor.principal]);
+    store.save({ idHash: hashOf(id), tokenHash, holder, person, openedAtMs, expiresAtMs }, perPrincipalMax);
     return { id, actor, expiresAtMs };
   };
   return {

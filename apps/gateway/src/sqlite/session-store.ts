@@ -1,9 +1,11 @@
+import type { DatabaseSync } from 'node:sqlite';
 import type { Person, SessionStore } from '../inbox/session-store.js';
 import { openDatabase } from './open-database.js';
 
 interface Row {
   readonly idHash: string;
   readonly tokenHash: string | null;
+  readonly holder: string;
   readonly person: string | null;
   readonly openedAtMs: number;
   readonly expiresAtMs: number;
@@ -11,18 +13,28 @@ interface Row {
 
 const tables = `
   CREATE TABLE IF NOT EXISTS sessions (
-    idHash TEXT PRIMARY KEY, tokenHash TEXT, person TEXT, openedAtMs INTEGER NOT NULL, expiresAtMs INTEGER NOT NULL
+    idHash TEXT PRIMARY KEY, tokenHash TEXT, person TEXT, openedAtMs INTEGER NOT NULL, expiresAtMs INTEGER NOT NULL,
+    holder TEXT NOT NULL DEFAULT ''
   ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS sessionsByAge ON sessions (openedAtMs);
+`;
+
+const indexes = `
+  DROP INDEX IF EXISTS sessionsByAge;
+  CREATE INDEX IF NOT EXISTS sessionsByHolder ON sessions (holder, openedAtMs);
+  CREATE INDEX IF NOT EXISTS sessionsByEnd ON sessions (expiresAtMs);
 `;
 
 /** Sessions in a SQLite file: a restart signs nobody out. Lost with the file, people sign in again. */
 export function createSessionStore(path: string): SessionStore {
   const database = openDatabase(path, tables);
+  addHolder(database);
+  database.exec(indexes);
   const find = database.prepare('SELECT * FROM sessions WHERE idHash = ?');
-  const save = database.prepare('INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?)');
+  const save = database.prepare('INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?)');
   const trim = database.prepare(
-    'DELETE FROM sessions WHERE idHash IN (SELECT idHash FROM sessions ORDER BY openedAtMs DESC LIMIT -1 OFFSET ?)',
+    `DELETE FROM sessions WHERE holder = ?1 AND idHash IN (
+      SELECT idHash FROM sessions WHERE holder = ?1 AND idHash <> ?2 ORDER BY openedAtMs DESC LIMIT -1 OFFSET ?3 - 1
+    )`,
   );
   const remove = database.prepare('DELETE FROM sessions WHERE idHash = ?');
   const purge = database.prepare('DELETE FROM sessions WHERE expiresAtMs <= ?');
@@ -33,9 +45,9 @@ export function createSessionStore(path: string): SessionStore {
         ? undefined
         : { ...row, person: row.person === null ? null : (JSON.parse(row.person) as Person) };
     },
-    save: ({ idHash, tokenHash, person, openedAtMs, expiresAtMs }, countMax) => {
-      save.run(idHash, tokenHash, person === null ? null : JSON.stringify(person), openedAtMs, expiresAtMs);
-      trim.run(countMax);
+    save: ({ idHash, tokenHash, holder, person, openedAtMs, expiresAtMs }, perHolderMax) => {
+      save.run(idHash, tokenHash, person === null ? null : JSON.stringify(person), openedAtMs, expiresAtMs, holder);
+      trim.run(holder, idHash, perHolderMax);
     },
     remove: (idHash) => {
       remove.run(idHash);
@@ -47,4 +59,11 @@ export function createSessionStore(path: string): SessionStore {
       database.close();
     },
   };
+}
+
+/** The sessions of an older version have no holder: they end with their time. */
+function addHolder(database: DatabaseSync): void {
+  const columns = database.prepare("SELECT name FROM pragma_table_info('sessions')").all();
+  if (columns.some(({ name }) => name === 'holder')) return;
+  database.exec("ALTER TABLE sessions ADD COLUMN holder TEXT NOT NULL DEFAULT ''");
 }

@@ -12,6 +12,8 @@ export interface Said {
   readonly isForged?: boolean;
   /** Puts nothing in place of the signature. */
   readonly isUnsigned?: boolean;
+  /** The `typ` of the header; by default none. */
+  readonly type?: string;
 }
 
 /** An OpenID Connect provider that keeps the rules, but for what a spec makes it say. */
@@ -37,9 +39,9 @@ export async function openOidcProvider(): Promise<OidcProvider> {
   const grants = new Map<string, Grant>();
   const publicKey = async () => ({ ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'RS256', use: 'sig' });
 
-  const sign: OidcProvider['sign'] = async (claims, { isForged = false, isUnsigned = false } = {}) => {
+  const sign: OidcProvider['sign'] = async (claims, { isForged = false, isUnsigned = false, type } = {}) => {
     const token = await new SignJWT(claims)
-      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+      .setProtectedHeader({ alg: 'RS256', kid: 'one', ...(type !== undefined && { typ: type }) })
       .sign(isForged ? otherKeys.privateKey : keys.privateKey);
     const [, body] = token.split('.');
     return isUnsigned ? `${encoded({ alg: 'none' })}.${body ?? ''}.` : token;
