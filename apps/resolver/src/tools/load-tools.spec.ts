@@ -125,6 +125,37 @@ tools:
       ]);
     });
 
+    it('is refused when it sends a secret in clear text beyond the private network', async () => {
+      await put('key', 'k');
+      const secret = 'headers: { x-key: { file: ./key }, x-team: ops }';
+      const problem = 'must be https: it gets the secret header x-key';
+      expect(
+        await problemsOf(`
+tools:
+  - { name: a, http: { url: "http://a.example/", ${secret} } }
+  - { name: b, http: { url: "http://1.1.1.1/", ${secret}, allowPrivateNetwork: true } }
+  - { name: c, http: { url: "http://[2606:4700::1111]/", ${secret}, allowPrivateNetwork: true } }
+`),
+      ).toEqual([
+        `tools[0].http.url: ${problem}. Use https, or set allowPrivateNetwork: true for a host in your own network`,
+        `tools[1].http.url: ${problem}. Use https`,
+        `tools[2].http.url: ${problem}. Use https`,
+      ]);
+    });
+
+    it('may send a secret over https, or in clear text within the private network, and anything else over http', async () => {
+      await put('key', 'k');
+      const secret = 'headers: { x-key: { file: ./key } }';
+      const { tools } = await load(`
+tools:
+  - { name: a, http: { url: "https://a.example/", ${secret} } }
+  - { name: b, http: { url: "http://10.0.0.7/", ${secret}, allowPrivateNetwork: true } }
+  - { name: c, http: { url: "http://billing.internal/", ${secret}, allowPrivateNetwork: true } }
+  - { name: d, http: { url: "http://d.example/", headers: { x-team: ops } } }
+`);
+      expect(tools.map(({ name }) => name)).toEqual(['a', 'b', 'c', 'd']);
+    });
+
     it.each([
       ['tools: [', /./],
       ['tools: 5', /tools/],

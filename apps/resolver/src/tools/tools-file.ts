@@ -1,5 +1,6 @@
+import { isIP } from 'node:net';
 import { externalIdSchema, jsonObjectSchema } from '@countersign/contracts';
-import { settingProblems, SettingsFileError } from '@countersign/runtime';
+import { privateAddressOf, settingProblems, SettingsFileError } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -43,12 +44,27 @@ const headerNameSchema = z
   .regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, 'is not a header name')
   .refine((name) => !ownHeaders.has(name.toLowerCase()), { error: 'is a header that the resolver sets itself' });
 
-const httpSchema = z.strictObject({
-  url: urlSchema,
-  timeoutMs: z.int().min(1).max(3_600_000).default(30_000),
-  headers: z.record(headerNameSchema, headerValueSchema).default({}),
-  allowPrivateNetwork: z.boolean().default(false),
-});
+const httpSchema = z
+  .strictObject({
+    url: urlSchema,
+    timeoutMs: z.int().min(1).max(3_600_000).default(30_000),
+    headers: z.record(headerNameSchema, headerValueSchema).default({}),
+    allowPrivateNetwork: z.boolean().default(false),
+  })
+  .superRefine(({ url, headers, allowPrivateNetwork }, context) => {
+    const secret = Object.entries(headers).find(([, value]) => typeof value !== 'string')?.[0];
+    if (url.protocol === 'https:' || secret === undefined) return;
+    const isPublic = isPublicLiteral(url);
+    if (allowPrivateNetwork && !isPublic) return;
+    const other = isPublic ? '' : ', or set allowPrivateNetwork: true for a host in your own network';
+    const message = `must be https: it gets the secret header ${secret}. Use https${other}`;
+    context.addIssue({ code: 'custom', path: ['url'], message });
+  });
+
+/** Whether the url names a public address itself. The addresses of a name are known only when it is used. */
+function isPublicLiteral(url: URL): boolean {
+  return isIP(url.hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 && privateAddressOf(url) === undefined;
+}
 
 const toolSchema = z.strictObject({
   name: externalIdSchema,
