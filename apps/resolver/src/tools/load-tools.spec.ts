@@ -309,6 +309,16 @@ tools:
     });
 
     it.each([
+      'throw signal.reason',
+      'throw new Error("the connection was closed")',
+      'return Promise.reject(signal.reason)',
+    ])('may have run when it throws after its signal aborted: %s', async (body) => {
+      const tool = await moduleTool(`export default { execute: (args, { signal }) => { ${body} } };`);
+      const signal = AbortSignal.abort(new Error('the claim is lost'));
+      expect(await tool.run(runOf({ signal }))).toMatchObject({ status: 'unknown' });
+    });
+
+    it.each([
       ['undefined', null],
       ['new Date(0)', '1970-01-01T00:00:00.000Z'],
       ['({ a: undefined, b: 1 })', { b: 1 }],

@@ -28,13 +28,17 @@ export async function loadToolModule(file: string): Promise<ToolModule> {
   return tool as ToolModule;
 }
 
-/** What runs a tool by calling its module. A throw means that it failed. */
+/**
+ * Returns the function that runs a tool by calling its module. A throw means that the tool failed. After the signal
+ * aborted, a throw only means that the tool stopped waiting: its effect may have happened, so the outcome is unknown.
+ */
 export function createModuleRun(tool: ToolModule): Tool['run'] {
   return async ({ arguments: args, callId, idempotencyKey, signal }): Promise<ToolOutcome> => {
     try {
       return { status: 'succeeded', output: toJson(await tool.execute(args, { callId, idempotencyKey, signal })) };
     } catch (error) {
       const message = error instanceof Error ? error.message : String(error);
+      if (signal.aborted) return { status: 'unknown', message: `the tool was interrupted: ${message}` };
       return { status: 'failed', error: { code: 'tool-threw', message } };
     }
   };
