@@ -445,6 +445,35 @@ describe('executing', () => {
     expect(codeOf(renewed)).toBe('stale-claim');
   });
 
+  it('gives the fencing token of a later claim to no repeat of an earlier one, not even to the same worker', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    const [first, second] = [commandId(), commandId()];
+    const body = { resolverId: 'w', leaseMs: 1000 };
+    done(await commands.claim(worker, callId, body, first));
+    await clock.advanceAsync(1000);
+    await commands.fireDue('default', callId);
+    const note = { status: 'retry', note: 'seen nothing' } as const;
+    done(await commands.reconcile(actor('root', 'admin'), callId, note, commandId()));
+    const claimed = done(await commands.claim(worker, callId, body, second));
+    expect(claimed.attempt).toBe(2);
+    expect(codeOf(await commands.claim(worker, callId, body, first))).toBe('already-claimed');
+    expect(done(await commands.claim(worker, callId, body, second))).toEqual(claimed);
+  });
+
+  it('refuses a second report that says something else, and any report of another principal', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()));
+    const report = { attempt: 1, status: 'succeeded', output: { id: 1 } } as const;
+    done(await commands.reportExecution(worker, callId, report, commandId()));
+    const head = await store.head();
+    expect(codeOf(await commands.reportExecution(worker, callId, report, commandId()))).toBe('done');
+    const other = { ...report, output: { id: 2 } };
+    expect(codeOf(await commands.reportExecution(worker, callId, other, commandId()))).toBe('stale-claim');
+    const thief = actor('thief', 'resolver');
+    expect(codeOf(await commands.reportExecution(thief, callId, report, commandId()))).toBe('stale-claim');
+    expect(await store.head()).toBe(head);
+  });
+
   it('hears after the lease from nobody but the principal that claimed', async () => {
     const callId = await one({ toolName: 'get_file' });
     done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));

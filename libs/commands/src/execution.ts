@@ -34,24 +34,25 @@ export async function claim(
       leaseMs: body.leaseMs ?? limits.leaseMsDefault,
       actionDigest: actionDigest(digestInputOf(call), call.action.arguments),
       idempotencyKey: callId,
+      claimId: commandId,
       siblings: await siblingsOf(ports, call),
     };
   });
   if (outcome.status === 'rejected') return outcome;
-  return toClaim(outcome.value, { claimedBy: actor.principal, resolverId: body.resolverId }, outcome.position);
+  return toClaim(outcome.value, { actor, resolverId: body.resolverId, commandId }, outcome.position);
 }
 
 function toClaim(
   call: ToolCall,
-  claimer: { readonly claimedBy: string; readonly resolverId: string },
+  claimer: { readonly actor: Actor; readonly resolverId: string; readonly commandId: string },
   position: number,
 ): Outcome<ClaimView> {
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
   if (execution.status !== 'claimed') return rejected('already-settled', 'this claim has ended');
-  // Attack on "at most once": a worker whose answer was lost asks again after its lease, when another has claimed.
-  // It must not be handed the other's claim.
-  if (execution.claimedBy !== claimer.claimedBy || execution.resolverId !== claimer.resolverId) {
+  // Attack on "at most once": a worker whose answer was lost retries after its lease, when there is a later claim. The
+  // later claim may even be its own: two executors must not hold one fencing token.
+  if (!isClaimOf(execution, claimer)) {
     return rejected('already-claimed', `this claim has ended, and ${execution.resolverId} has the next one`);
   }
   return {
@@ -66,6 +67,17 @@ function toClaim(
       leaseUntil: execution.leaseUntil,
     },
   };
+}
+
+type Claimed = Extract<ToolCall['execution'], { readonly status: 'claimed' }>;
+
+function isClaimOf(
+  { claimedBy, resolverId, claimId, attempt }: Claimed,
+  claimer: { readonly actor: Actor; readonly resolverId: string; readonly commandId: string },
+): boolean {
+  if (claimedBy !== claimer.actor.principal || resolverId !== claimer.resolverId) return false;
+  // A claim of an older version names no command: the first one is the only one that a retry can mean.
+  return claimId === undefined ? attempt === 1 : claimId === claimer.commandId;
 }
 
 function digestInputOf({ request }: ToolCall): DigestInput {

@@ -151,6 +151,8 @@ export const executionClaimedSchema = z.strictObject({
   claimedBy: z.string(),
   actionDigest: digest,
   idempotencyKey: z.string(),
+  /** The command that claimed: a retry of it gets this claim again, and no later one. Absent in older logs. */
+  claimId: z.string().exactOptional(),
   claimedAt: timeSchema,
   leaseUntil: timeSchema,
 });
@@ -167,6 +169,8 @@ const reported = {
   executedBy: z.enum(['resolver', 'client']),
   reportedBy: z.string(),
   reportedAt: timeSchema,
+  /** The report came after this; absent when it came in time. */
+  late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).exactOptional(),
 };
 
 export const executionSucceededSchema = z.strictObject({ ...reported, output: jsonValueSchema });

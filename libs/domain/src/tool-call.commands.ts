@@ -154,6 +154,8 @@ export interface ClaimExecution extends Timed {
   readonly actionDigest: string;
   /** The same for all attempts of a call. */
   readonly idempotencyKey: string;
+  /** The id of this command. Only a retry of the command that made the latest claim gets that claim again. */
+  readonly claimId: string;
   /** Every other call of an `all-or-nothing` batch; not looked at otherwise. */
   readonly siblings: readonly SiblingCall[];
 }

@@ -99,11 +99,13 @@ function evolveExecution(call: ToolCall, event: ExecutionEvent): ToolCall {
     }
     case 'ExecutionSucceeded': {
       const { attempt, executedBy, output, reportedAt } = event.data;
-      return executing(call, { status: 'succeeded', attempt, by: executedBy, output }, reportedAt);
+      const claimedBy = claimantOf(call);
+      return executing(call, { status: 'succeeded', attempt, by: executedBy, claimedBy, output }, reportedAt);
     }
     case 'ExecutionFailed': {
       const { attempt, executedBy, error, reportedAt } = event.data;
-      return executing(call, { status: 'failed', attempt, by: executedBy, error }, reportedAt);
+      const claimedBy = claimantOf(call);
+      return executing(call, { status: 'failed', attempt, by: executedBy, claimedBy, error }, reportedAt);
     }
     case 'ExecutionLapsed':
       return executing(call, {
@@ -193,7 +195,13 @@ function resolved(call: ToolCall, { proposal }: Approval, data: EventData<'Appro
     };
   }
   const permission: Permission = { status: 'approved', actionDigest: data.actionDigest, executeBy: null };
-  const execution: Execution = { status: 'succeeded', attempt: null, by: 'approver', output: proposal.output };
+  const execution: Execution = {
+    status: 'succeeded',
+    attempt: null,
+    by: 'approver',
+    claimedBy: null,
+    output: proposal.output,
+  };
   return executing({ ...call, permission }, execution, data.respondedAt);
 }
 
@@ -219,13 +227,14 @@ function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCa
 
 function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'ExecutionReconciled'>): ToolCall {
   const attempt = call.execution.status === 'none' ? 0 : (call.execution.attempt ?? 0);
+  const claimedBy = claimantOf(call);
   switch (status) {
     case 'succeeded':
       // The person knows that it ran, not what came out.
-      return executing(call, { status, attempt, by: 'reconciliation', output: null }, reconciledAt);
+      return executing(call, { status, attempt, by: 'reconciliation', claimedBy, output: null }, reconciledAt);
     case 'failed':
-      return executing(call, { status, attempt, by: 'reconciliation', error: note }, reconciledAt);
+      return executing(call, { status, attempt, by: 'reconciliation', claimedBy, error: note }, reconciledAt);
     case 'retry':
-      return executing(call, { status: 'released', attempt, cause: 'retry', claimedBy: claimantOf(call) });
+      return executing(call, { status: 'released', attempt, cause: 'retry', claimedBy });
   }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { ToolCallEvent } from '@countersign/contracts';
+import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { given, history, stateAfter } from './testing/given.js';
 import {
   ask,
@@ -41,6 +41,7 @@ const claimed = (attempt = 1, n = 10, actionDigest = digest): ToolCallEvent => (
     claimedBy: 'worker',
     actionDigest,
     idempotencyKey: 'key-1',
+    claimId: 'claim-1',
     claimedAt: stored(n),
     leaseUntil: stored(n + 1),
   },
@@ -53,9 +54,16 @@ const reported = (n = 10.5, attempt: number | null = 1) => ({
   reportedAt: stored(n),
 });
 
-const hasSucceeded = (n = 10.5, attempt = 1): ToolCallEvent => ({
+type Late = EventData<'ExecutionSucceeded'>['late'];
+
+const cancelledByOlderVersion: ToolCallEvent = {
+  type: 'ToolCallCancelled',
+  data: { approvalId: null, reason: 'x', cancelledBy: 'agent', cancelledAt: stored(12) },
+};
+
+const hasSucceeded = (n = 10.5, late?: Late): ToolCallEvent => ({
   type: 'ExecutionSucceeded',
-  data: { ...reported(n, attempt), output: { refunded: 100 } },
+  data: { ...reported(n), output: { refunded: 100 }, ...(late === undefined ? {} : { late }) },
 });
 
 describe('ClaimExecution', () => {
@@ -251,25 +259,25 @@ describe('ReportExecution', () => {
       .then([{ type: 'ExecutionFailed', data: { ...reported(), error: { message: 'no such order' } } }]);
   });
 
-  it('is taken after the lease, while nobody has recorded its lapse', () => {
+  it('is recorded as late after the lease, while nobody has recorded its lapse', () => {
     given(executing)
       .when(report(succeeded, 1, minute(20)))
-      .then([hasSucceeded(20)]);
+      .then([hasSucceeded(20, 'lease-over')]);
   });
 
-  it('is taken from the latest attempt while the outcome is unknown', () => {
+  it('is recorded as late from the latest attempt while the outcome is unknown', () => {
     given(history(requestAllowed(), claim(), lapseClaim()))
       .when(report(succeeded, 1, minute(20)))
-      .then([hasSucceeded(20)]);
+      .then([hasSucceeded(20, 'outcome-unknown')]);
   });
 
-  it('is taken from the latest attempt of an idempotent tool until the next claim', () => {
+  it('is recorded as late from the latest attempt of an idempotent tool until the next claim', () => {
     given(history(requestAllowed(idempotent), claim(), lapseClaim()))
       .when(report(succeeded, 1, minute(20)))
-      .then([hasSucceeded(20)]);
+      .then([hasSucceeded(20, 'lease-over')]);
   });
 
-  it('adds nothing when the same attempt reports the same status again', () => {
+  it('adds nothing when the same principal reports the same outcome of the same attempt again', () => {
     given(history(requestAllowed(), claim(), report()))
       .when(report())
       .thenNothing();
@@ -284,9 +292,25 @@ describe('ReportExecution', () => {
     ['of an older attempt', history(...lapsed, claim()), report()],
     ['of an attempt that never was', executing, report(succeeded, 2)],
     ['of the contrary', history(requestAllowed(), claim(), report()), report(failed)],
+    [
+      'of another output',
+      history(requestAllowed(), claim(), report()),
+      report({ status: 'succeeded', output: 'other' }),
+    ],
+    [
+      'of another error',
+      history(requestAllowed(), claim(), report(failed)),
+      report({ status: 'failed', error: 'other' }),
+    ],
+    ['by another principal', executing, { ...report(), reportedBy: 'thief' }],
+    [
+      'by another principal, with the outcome that is recorded',
+      history(requestAllowed(), claim(), report()),
+      { ...report(), reportedBy: 'thief' },
+    ],
     ['after a person has said that it succeeded', history(...unknown, reconcile('succeeded')), report()],
     ['after a person has ordered a retry', history(...unknown, reconcile('retry')), report()],
-    ['after the released call was cancelled', history(...lapsed, cancel(minute(12))), report()],
+    ['after an older version cancelled the released call', [...history(...lapsed), cancelledByOlderVersion], report()],
     ['where nobody claimed', history(requestAllowed()), report(succeeded, 0)],
     ['of a call that nobody requested', [], report()],
     ['on what the client has executed', history(requestAllowed(clientExecuted), submit()), report(succeeded, 0)],
@@ -353,13 +377,14 @@ describe('SubmitClientOutput', () => {
       .thenRefused('already-settled');
   });
 
-  it('is refused when the right to run is over', () => {
-    const events = history(request({}, clientExecuted), respond('alice'));
+  it.each([
+    ['while nobody has recorded that', history(request({}, clientExecuted), respond('alice'))],
+    ['after the lapse', history(request({}, clientExecuted), respond('alice'), lapseApproval(minute(65)))],
+  ])('is recorded as late when the right to run is over, %s', (_, events) => {
+    const data = { ...byClient, reportedAt: stored(66), output: { refunded: 100 }, late: 'execute-by-over' } as const;
     given(events)
-      .when(submit(succeeded, minute(65)))
-      .thenRefused('approval-lapsed');
-    given(history(request({}, clientExecuted), respond('alice'), lapseApproval(minute(65))))
       .when(submit(succeeded, minute(66)))
-      .thenRefused('approval-lapsed');
+      .then([{ type: 'ExecutionSucceeded', data }]);
+    expect(callState(stateAfter([...events, { type: 'ExecutionSucceeded', data }]))).toBe('succeeded');
   });
 });

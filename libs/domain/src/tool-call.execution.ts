@@ -1,7 +1,8 @@
-import type { ToolCallEvent } from '@countersign/contracts';
+import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
+import { areEqualJson } from './json-equality.js';
 import { hasCome, toStored } from './time.js';
 import type {
   ClaimExecution,
@@ -95,12 +96,12 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): D
   const missing = missingSiblings(command, state);
   if (missing.length > 0)
     return refused('batch-incomplete', 'Not every call of the batch is approved.', { callIds: missing });
-  const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey } = command;
+  const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey, claimId } = command;
   const attempt = latestAttempt(execution) + 1;
   const times = { claimedAt: toStored(at), leaseUntil: toStored(at + leaseMs) };
   return accepted({
     type: 'ExecutionClaimed',
-    data: { attempt, resolverId, claimedBy, actionDigest, idempotencyKey, ...times },
+    data: { attempt, resolverId, claimedBy, actionDigest, idempotencyKey, claimId, ...times },
   });
 }
 
@@ -121,35 +122,46 @@ export function renewClaim(command: RenewClaim, state: ToolCallState): Decision<
 }
 
 /**
- * Takes the truth from whoever holds the latest fencing token, also after its lease: it is the only one that knows.
- * Not once a person has said what happened, nor once somebody else holds a newer token.
+ * Records the outcome that the holder of the latest fencing token reports, also after its lease: it alone knows what
+ * happened. Refused once a person has said what happened, once a newer token exists, and to any other principal.
  */
 export function reportExecution(command: ReportExecution, state: ToolCallState): Decision<ToolCallEvent> {
   const execution = executionOf(state);
-  const { attempt, outcome } = command;
-  if (latestAttempt(execution) !== attempt) return stale(execution);
+  const { attempt, outcome, reportedBy, at } = command;
+  if (latestAttempt(execution) !== attempt || !isHeldBy(execution, reportedBy)) return stale(execution);
+  const report = { attempt, executedBy: 'resolver', reportedBy, at } as const;
   switch (execution.status) {
     case 'claimed':
+      return accepted(settled(outcome, report, hasCome(execution.leaseUntil, at) ? 'lease-over' : undefined));
     case 'unknown':
-      return accepted(
-        settled(outcome, { attempt, executedBy: 'resolver', reportedBy: command.reportedBy, at: command.at }),
-      );
+      return accepted(settled(outcome, report, 'outcome-unknown'));
     case 'released':
       // An idempotent tool did finish after its lease: known now, no second run is needed.
       return execution.cause === 'lapsed' && permits(state)
-        ? accepted(
-            settled(outcome, { attempt, executedBy: 'resolver', reportedBy: command.reportedBy, at: command.at }),
-          )
+        ? accepted(settled(outcome, report, 'lease-over'))
         : stale(execution);
     case 'succeeded':
     case 'failed':
-      return execution.by === 'resolver' && execution.status === outcome.status ? accepted() : stale(execution);
+      return execution.by === 'resolver' && isSameOutcome(execution, outcome) ? accepted() : stale(execution);
     case 'none':
       return stale(execution);
   }
 }
 
-/** Whether the call was not called off after its claim was released. */
+/** Attack: another principal reports for a claim. The attempt is no secret, so the claiming principal alone may. */
+function isHeldBy(execution: Execution, principal: string): boolean {
+  const claimedBy = 'claimedBy' in execution ? execution.claimedBy : null;
+  return claimedBy === null || claimedBy === principal;
+}
+
+function isSameOutcome(recorded: Extract<Execution, { status: 'succeeded' | 'failed' }>, outcome: Outcome): boolean {
+  if (recorded.status === 'succeeded') {
+    return outcome.status === 'succeeded' && areEqualJson(recorded.output, outcome.output);
+  }
+  return outcome.status === 'failed' && areEqualJson(recorded.error, outcome.error);
+}
+
+/** Whether nobody has called the call off after its claim was released, which older versions allowed. */
 function permits(state: ToolCallState): boolean {
   return (
     state.status === 'recorded' && (state.permission.status === 'allowed' || state.permission.status === 'approved')
@@ -164,15 +176,19 @@ export function reconcileExecution(command: ReconcileExecution, state: ToolCallS
   return accepted({ type: 'ExecutionReconciled', data: { status, note, reconciledBy, reconciledAt: toStored(at) } });
 }
 
-/** The client ran the tool itself: its output is taken where a claim would have been. */
+/**
+ * Records the output of a tool that the client ran itself. After `executeBy` the output is recorded as late: the client
+ * has run the tool, and the log must not say that it has not.
+ */
 export function submitClientOutput(command: SubmitClientOutput, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   if (!state.request.clientExecuted) return refused('not-client-executed', 'A resolver executes this tool call.');
-  const refusal = alreadyBegun(state.execution) ?? notPermitted(state, command.at);
+  const lapse = notPermitted(state, command.at);
+  const isLate = lapse?.status === 'refused' && lapse.refusal.code === 'approval-lapsed';
+  const refusal = alreadyBegun(state.execution) ?? (isLate ? undefined : lapse);
   if (refusal !== undefined) return refusal;
-  return accepted(
-    settled(command.outcome, { attempt: null, executedBy: 'client', reportedBy: command.submittedBy, at: command.at }),
-  );
+  const report = { attempt: null, executedBy: 'client', reportedBy: command.submittedBy, at: command.at } as const;
+  return accepted(settled(command.outcome, report, isLate ? 'execute-by-over' : undefined));
 }
 
 interface Report {
@@ -182,8 +198,10 @@ interface Report {
   readonly at: number;
 }
 
-function settled(outcome: Outcome, { at, ...report }: Report): ToolCallEvent {
-  const data = { ...report, reportedAt: toStored(at) };
+type Late = EventData<'ExecutionSucceeded'>['late'];
+
+function settled(outcome: Outcome, { at, ...report }: Report, late: Late): ToolCallEvent {
+  const data = { ...report, reportedAt: toStored(at), ...(late === undefined ? {} : { late }) };
   return outcome.status === 'succeeded'
     ? { type: 'ExecutionSucceeded', data: { ...data, output: outcome.output } }
     : { type: 'ExecutionFailed', data: { ...data, error: outcome.error } };

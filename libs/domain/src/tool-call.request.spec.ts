@@ -246,15 +246,14 @@ describe('CancelToolCall', () => {
     }
   });
 
-  it('calls off a call whose claim was released', () => {
-    const events = history(requestAllowed({ idempotent: true }), claim(), lapseClaim());
-    given(events)
-      .when(cancel())
-      .then([cancelled(null)]);
-  });
-
-  it('is refused during the execution', () => {
+  it('is refused once the call was claimed, also when its claim was released: it may have run', () => {
     given(history(requestAllowed(), claim())).when(cancel()).thenRefused('already-claimed');
+    given(history(requestAllowed({ idempotent: true }), claim(), lapseClaim()))
+      .when(cancel(minute(12)))
+      .thenRefused('already-claimed');
+    given(history(requestAllowed(), claim(), lapseClaim(), reconcile('retry')))
+      .when(cancel(minute(40)))
+      .thenRefused('already-claimed');
   });
 
   it.each([

@@ -105,8 +105,11 @@ export function describeApproval(command: DescribeApproval, state: ToolCallState
   });
 }
 
-/** Only what has not begun can be called off: a claim may already have had its effect. */
+/** Only what nobody claimed can be called off: a claim may have had its effect, also one that was released. */
 export function cancelToolCall(command: CancelToolCall, state: ToolCallState): Decision<ToolCallEvent> {
+  if (state.status === 'recorded' && state.execution.status === 'released') {
+    return refused('already-claimed', 'The call was claimed before, so it may have run.');
+  }
   const name = callState(state);
   switch (name) {
     case null:

@@ -115,6 +115,8 @@ export type Execution =
       readonly resolverId: string;
       readonly claimedBy: string;
       readonly idempotencyKey: string;
+      /** The command that claimed; absent in older logs. */
+      readonly claimId?: string;
       readonly claimedAt: string;
       readonly leaseUntil: string;
     }
@@ -129,9 +131,16 @@ export type Execution =
       readonly status: 'succeeded';
       readonly attempt: number | null;
       readonly by: SettledBy;
+      readonly claimedBy: string | null;
       readonly output: JsonValue;
     }
-  | { readonly status: 'failed'; readonly attempt: number | null; readonly by: SettledBy; readonly error: JsonValue }
+  | {
+      readonly status: 'failed';
+      readonly attempt: number | null;
+      readonly by: SettledBy;
+      readonly claimedBy: string | null;
+      readonly error: JsonValue;
+    }
   /** `claimedBy` may still tell what happened. */
   | {
       readonly status: 'unknown';

@@ -30,6 +30,18 @@ const common: EventWords = {
   ExecutionReconciled: (read) => withWhy(`${read('reconciledBy')} says: ${read('status')}`, read('note')),
 };
 
+const lateWords: Readonly<Record<string, string>> = {
+  'lease-over': 'reported after the lease',
+  'outcome-unknown': 'reported after the outcome was recorded as unknown',
+  'execute-by-over': 'submitted after the right to run had ended',
+};
+
+/** The words of an outcome, and that it came late, where the event says so. */
+export function withLateness(words: string, read: ReadMember): string {
+  const late = read('late');
+  return late === '' ? words : `${words} (${lateWords[late] ?? late})`;
+}
+
 /**
  * What an event says, in words: `own` ones first, then those that are the same everywhere; undefined for an event of a
  * newer server. `show` makes any value of its data printable.

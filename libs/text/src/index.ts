@@ -1,5 +1,5 @@
 export { decidedWords, doneWords } from './decision-words.js';
-export { eventWordsOf, memberOf, withWhy } from './event-words.js';
+export { eventWordsOf, memberOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
 export { membersOf } from './json-members.js';
 export type { Member } from './json-members.js';

@@ -33,6 +33,8 @@ describe('an event in words', () => {
       'the policy, by itself: approve via policy → approved',
     ],
     ['ExecutionSucceeded', { output: { ok: true } }, 'output {"ok":true}'],
+    ['ExecutionSucceeded', { output: 1, late: 'lease-over' }, 'output 1 (reported after the lease)'],
+    ['ExecutionFailed', { error: 'x', late: 'a-newer-word' }, 'error x (a-newer-word)'],
     [
       'ExecutionOutcomeUnknown',
       { reason: 'the lease is over' },

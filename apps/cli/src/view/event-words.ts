@@ -1,6 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, memberOf, printable, withWhy } from '@countersign/text';
+import { eventWordsOf, memberOf, printable, withLateness, withWhy } from '@countersign/text';
 import { timeWords } from '../text/time-words.js';
 import { compactJson } from './approval-summary.js';
 
@@ -12,8 +12,8 @@ const own: EventWords = {
   ApprovalRequested: (read) =>
     `people are asked${read('expiresAt') === '' ? '' : ` until ${timeWords(read('expiresAt'))}`} (${read('approvalId')})`,
   ApprovalResponded: respondedWords,
-  ExecutionSucceeded: (read) => `output ${read('output')}`,
-  ExecutionFailed: (read) => `error ${read('error')}`,
+  ExecutionSucceeded: (read) => withLateness(`output ${read('output')}`, read),
+  ExecutionFailed: (read) => withLateness(`error ${read('error')}`, read),
   NotificationDelivered: (read) => `${read('kind')}: sent to ${toWhom(read)}`,
   NotificationUpdated: (read) => `${read('kind')}: the copy in ${read('channelId')} now shows how it stands`,
   NotificationFailed: (read) => `${read('kind')}: not sent to ${toWhom(read)} (${read('reason')})`,

@@ -1,6 +1,6 @@
 import type { EventView, JsonValue } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, printable, withWhy } from '@countersign/text';
+import { eventWordsOf, printable, withLateness, withWhy } from '@countersign/text';
 import { glanceOf } from './json-tree.js';
 import { timeWords } from './time-words.js';
 import { channelWords, saidWords } from './words.js';
@@ -13,8 +13,8 @@ const own: EventWords = {
   ApprovalRequested: (read) =>
     `people are asked by rule ${read('verdict', 'ruleId')}${read('expiresAt') === '' ? '' : `, until ${timeWords(read('expiresAt'))}`}`,
   ApprovalResponded: respondedWords,
-  ExecutionSucceeded: () => 'it ran',
-  ExecutionFailed: () => 'it failed',
+  ExecutionSucceeded: (read) => withLateness('it ran', read),
+  ExecutionFailed: (read) => withLateness('it failed', read),
   RequestRefused: (read) => withWhy(`a request was refused (${read('code')})`, read('detail')),
   RunCancelled: (read) => withWhy(`${read('cancelledBy')} cancelled the whole run`, read('reason')),
   NotificationDelivered: (read) => `${messageWords(read)}sent to ${addressWords(read)}`,

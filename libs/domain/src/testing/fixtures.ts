@@ -205,6 +205,7 @@ export const claim = (change: Partial<ClaimExecution> = {}): ClaimExecution => (
   leaseMs: minuteMs,
   actionDigest: digest,
   idempotencyKey: 'key-1',
+  claimId: 'claim-1',
   siblings: [],
   ...change,
 });
