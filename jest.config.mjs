@@ -30,22 +30,27 @@ const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   restoreMocks: true,
 });
 
+/** Finds or starts the one broker of the run. A spec that kills or pauses a broker starts its own. */
+const withBroker = {
+  globalSetup: '<rootDir>/test/kafka-broker/suite-start.mjs',
+  globalTeardown: '<rootDir>/test/kafka-broker/suite-stop.mjs',
+};
+
+/** These run what was built, as users do: no source is mapped. */
+const built = { modulePathIgnorePatterns: [] };
+
+const timing = '<rootDir>/test/process/**/*.timing.spec.ts';
+
 export default {
   projects: [
-    {
-      ...project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
-      setupFilesAfterEnv: ['<rootDir>/test/retry.mjs'],
-    },
+    project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
     project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
     project('sim', ['<rootDir>/test/simulation/**/*.spec.ts'], fromSource),
-    {
-      ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource),
-      globalSetup: '<rootDir>/test/kafka-broker/suite-start.mjs',
-      globalTeardown: '<rootDir>/test/kafka-broker/suite-stop.mjs',
-    },
-    // No mapping: these run what was built, as users do.
-    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts']), modulePathIgnorePatterns: [] },
-    { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), modulePathIgnorePatterns: [] },
+    { ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource), ...withBroker },
+    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts', `!${timing}`]), ...built, ...withBroker },
+    { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), ...built },
+    // These assert durations, so each of them has the machine to itself.
+    { ...project('timing', [timing]), ...built },
   ],
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',

@@ -1,85 +1,94 @@
-// `npm test [suite…] [jest options]`: installs and builds what is missing, runs jest, ends with `N passed, N failed`.
+// `npm test [suite…] [jest options]`: installs and builds what is missing, then runs jest. Its last line is `N passed, N failed`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
-import { delimiter, dirname, join, relative } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
-const known = ['unit', 'architecture', 'sim', 'kafka', 'process', 'browser', 'kills'];
+/** The suites that run together: each group is one run of jest, and the groups run one after the other. */
+const groups = [
+  { suites: ['unit', 'architecture'], about: 'libraries and apps from source, and the rules of the house' },
+  {
+    suites: ['sim', 'kafka', 'process', 'browser'],
+    about: 'seeded simulation, real broker, real processes, real browser',
+  },
+  { suites: ['timing'], about: 'specs that assert durations, one at a time' },
+];
+const known = [...groups.flatMap(({ suites }) => suites), 'kills'];
+
+const usage = `npm test [suite…] [-- jest options]
+
+Suites: ${known.join(', ')}. Without a suite: all but kills.
+  npm test -- unit libs/domain                     the specs of one folder
+  npm test -- process test/process/damage.spec.ts  one spec
+  npm test -- unit -t "rejects a second response"  tests by name
+docs/testing.md says which suite proves what.`;
+
 const given = process.argv.slice(2);
-const suites = given.filter((arg) => known.includes(arg));
+if (given.includes('--help') || given.includes('-h')) {
+  console.log(usage);
+  process.exit(0);
+}
+const chosen = given.filter((arg) => known.includes(arg));
 const options = given.filter((arg) => !known.includes(arg));
-const wanted = suites.length > 0 ? suites : ['unit', 'architecture', 'sim', 'kafka', 'process', 'browser'];
+const wanted = chosen.length > 0 ? chosen : known.filter((suite) => suite !== 'kills');
 const totalsFile = join(root, '.cache', `test-totals-${process.pid}.jsonl`);
 
 await ensureInstalled();
-if (['sim', 'process', 'browser', 'kills'].some((suite) => wanted.includes(suite))) await ensureBuilt();
+if (wanted.some((suite) => !['unit', 'architecture', 'kafka'].includes(suite))) await ensureBuilt();
 mkdirSync(dirname(totalsFile), { recursive: true });
 
-/** More specs than these do not fail by chance. */
-const againMax = 4;
-
-const inSource = wanted.filter((suite) => suite === 'unit' || suite === 'architecture');
+const withoutKafka = wanted.includes('kafka') || wanted.includes('process') ? whyNoKafka() : undefined;
 const statuses = [];
-if (inSource.length > 0) {
-  const coverage = process.env.CI && inSource.includes('unit') && options.length === 0 ? ['--coverage'] : [];
-  // Left to itself, jest leaves one core idle.
-  statuses.push(jest(['--selectProjects', ...inSource, ...coverage, '--maxWorkers=100%']));
+for (const { suites, about } of groups) {
+  const now = suites.filter((suite) => wanted.includes(suite) && !(suite === 'kafka' && withoutKafka));
+  if (now.length === 0) continue;
+  console.log(`\nSuites: ${now.join(', ')} (${about})`);
+  statuses.push(jest(['--selectProjects', ...now, ...argumentsOf(now)]));
 }
-if (wanted.includes('sim')) statuses.push(jest(['--selectProjects', 'sim']));
-const kafkaIsThere = (wanted.includes('kafka') || wanted.includes('process')) && hasKafka();
-if (wanted.includes('kafka') && kafkaIsThere) statuses.push(outside('kafka'));
-if (wanted.includes('process')) {
-  const without = kafkaIsThere ? [] : ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'];
-  statuses.push(outside('process', without));
-}
-if (wanted.includes('browser')) statuses.push(outside('browser'));
-if (wanted.includes('kills')) {
-  const kills = process.env.COUNTERSIGN_TEST_KILLS || '2000';
-  const longRun = [
-    '--selectProjects',
-    'process',
-    '--runInBand',
-    '--testPathPatterns',
-    'kill',
-    '--testTimeout',
-    '7200000',
-  ];
-  statuses.push(jest(longRun, { COUNTERSIGN_TEST_KILLS: kills }));
-}
+if (wanted.includes('kills')) statuses.push(kills());
 
-const specs = [...lastResults().values()];
-const again = specs.filter(({ nth, failed }) => nth > 1 && failed === 0);
-if (again.length > 0) {
-  console.log(`Passed at the second try only:\n${again.map(({ file }) => `  ${relative(root, file)}`).join('\n')}`);
-}
-const sum = (key) => specs.reduce((total, spec) => total + spec[key], 0);
+const runs = existsSync(totalsFile) ? readFileSync(totalsFile, 'utf8').split('\n').filter(Boolean).map(JSON.parse) : [];
 rmSync(totalsFile, { force: true });
+const suites = runs.flatMap((run) => run.suites);
+const sum = (key) => suites.reduce((total, suite) => total + suite[key], 0);
+printTable(suites);
+if (withoutKafka) console.log(`Skipped ${skippedWithoutKafka()}: ${withoutKafka}`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = statuses.some((status) => status !== 0) || sum('failed') > 0 ? 1 : 0;
 
-/**
- * Real processes on real ports and files: one spec at a time, or they would measure each other. They share two cores with
- * whatever else runs: a spec that fails is run once more from its start, with nothing left of the first try, and is named
- * at the end. A client that still retries in the background when all specs have ended keeps nobody waiting.
- */
-function outside(suite, given = []) {
-  const args = ['--selectProjects', suite, '--runInBand', '--forceExit'];
-  const status = jest([...args, ...given]);
-  const { specs = [], refused = true } = runs().at(-1) ?? {};
-  const failed = specs.filter((spec) => spec.failed > 0).map(({ file }) => file);
-  if (status === 0 || options.length > 0 || refused || failed.length === 0 || failed.length > againMax) return status;
-  console.log(`Once more, from the start:\n${failed.map((file) => `  ${relative(root, file)}`).join('\n')}`);
-  return jest([...args, '--runTestsByPath', ...failed]);
+/** How jest runs these suites. */
+function argumentsOf(suites) {
+  if (suites.includes('timing')) return ['--runInBand'];
+  if (suites.includes('unit')) {
+    const coverage = process.env.CI && options.length === 0 ? ['--coverage'] : [];
+    // By default jest leaves one core idle.
+    return ['--maxWorkers=100%', ...coverage];
+  }
+  const without = withoutKafka ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'] : [];
+  return ['--maxWorkers=100%', ...without];
 }
 
-/** Without a broker the suite is left out in so many words; in CI it runs, and fails. */
-function hasKafka() {
-  if (process.env.CI) return true;
+function skippedWithoutKafka() {
+  const parts = [];
+  if (wanted.includes('kafka')) parts.push('the suite kafka');
+  if (wanted.includes('process')) parts.push('the specs in test/process/cluster/kafka and test/process/cluster/faults');
+  return parts.join(' and ');
+}
+
+/** Why Kafka's specs are skipped, or undefined. In CI they run, and fail without a broker. */
+function whyNoKafka() {
+  if (process.env.CI) return undefined;
   const find = join(root, 'test', 'kafka-broker', 'find.ts');
   const found = spawnSync(recentNode(), [find], { cwd: root, encoding: 'utf8' });
-  if (found.status === 0) return true;
-  console.error(`What needs Kafka was not run: ${found.stdout || found.stderr}`);
-  return false;
+  return found.status === 0 ? undefined : found.stdout || found.stderr;
+}
+
+/** Thousands of kills, as many as COUNTERSIGN_TEST_KILLS says. */
+function kills() {
+  const args = ['--selectProjects', 'process', '--runInBand', '--testPathPatterns', 'kills'];
+  return jest([...args, '--testTimeout', '7200000'], {
+    COUNTERSIGN_TEST_KILLS: process.env.COUNTERSIGN_TEST_KILLS || '2000',
+  });
 }
 
 function jest(args, env = {}) {
@@ -98,7 +107,7 @@ function jest(args, env = {}) {
       cwd: root,
       env: {
         ...process.env,
-        // What a test starts as `node` or `countersign` is the pinned one as well.
+        // A test that starts `node` or `countersign` gets the pinned one as well.
         PATH: [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
         COUNTERSIGN_TEST_TOTALS: totalsFile,
         ...env,
@@ -109,18 +118,12 @@ function jest(args, env = {}) {
   return result.status === null ? 1 : result.status;
 }
 
-/** What jest's runs came to so far; none where it did not get as far as running a test. */
-function runs() {
-  if (!existsSync(totalsFile)) return [];
-  const lines = readFileSync(totalsFile, 'utf8').split('\n').filter(Boolean);
-  return lines.map((line) => JSON.parse(line));
-}
-
-/** The last result of each spec, with how many times it ran. */
-function lastResults() {
-  const results = new Map();
-  for (const spec of runs().flatMap(({ specs }) => specs)) {
-    results.set(spec.file, { ...spec, nth: (results.get(spec.file)?.nth ?? 0) + 1 });
+/** One line for each suite. Suites of one group run side by side, so their seconds overlap. */
+function printTable(rows) {
+  console.log(
+    `\n${'suite'.padEnd(14)}${['specs', 'passed', 'failed', 'seconds'].map((word) => word.padStart(9)).join('')}`,
+  );
+  for (const { name, specs, passed, failed, seconds } of rows) {
+    console.log(`${name.padEnd(14)}${[specs, passed, failed, seconds].map((n) => String(n).padStart(9)).join('')}`);
   }
-  return results;
 }

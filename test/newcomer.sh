@@ -56,11 +56,11 @@ left_behind() {
   done
 }
 
-# Below the ports that systems give to outgoing connections: installing opens many before anybody listens on this one.
+# Below the ports that systems give to outgoing connections (installing opens many), and above those of the test suites.
 COUNTERSIGN_PORT=$(node -e '
   const attempt = () => {
     const server = require("net").createServer().on("error", attempt);
-    const port = 12000 + Math.floor(Math.random() * 18000);
+    const port = 30000 + Math.floor(Math.random() * 2700);
     server.listen(port, "127.0.0.1", () => server.close(() => console.log(port)));
   };
   attempt();

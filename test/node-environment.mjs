@@ -1,11 +1,24 @@
 // Jest runs a spec in a realm of its own, so an error of Node's own modules (ENOENT and the like) is no instance of that
 // realm's Error, which it is in production. Here it is one again; subclasses keep their own meaning.
+import { relative } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { types } from 'node:util';
 import { TestEnvironment } from 'jest-environment-node';
 
 const ordinary = Function.prototype[Symbol.hasInstance];
 
+/** How long a spec's sockets, timers and child processes may take to end after its last hook. */
+const closingMsMax = 5_000;
+
 export default class extends TestEnvironment {
+  #spec;
+  #openBefore;
+
+  constructor(config, context) {
+    super(config, context);
+    this.#spec = relative(config.globalConfig.rootDir, context.testPath);
+  }
+
   async setup() {
     await super.setup();
     const ErrorOfRealm = this.global.Error;
@@ -14,5 +27,36 @@ export default class extends TestEnvironment {
         return this === ErrorOfRealm && types.isNativeError(candidate) ? true : ordinary.call(this, candidate);
       },
     });
+    this.#openBefore = openResources();
   }
+
+  /** @throws Error when the spec leaves behind what would keep a process running: a socket, a timer, a child process. */
+  async teardown() {
+    const left = await this.#leftOpen();
+    await super.teardown();
+    if (left.length === 0) return;
+    throw new Error(
+      `${this.#spec} left open: ${left.join(', ')}. Close in afterEach or afterAll what the spec opened.`,
+    );
+  }
+
+  async #leftOpen() {
+    const giveUpAt = Date.now() + closingMsMax;
+    for (;;) {
+      const left = [...openResources()].filter(([name, count]) => count > (this.#openBefore?.get(name) ?? 0));
+      if (left.length === 0 || Date.now() > giveUpAt) return left.map(([name, count]) => `${count} ${name}`);
+      await sleep(20);
+    }
+  }
+}
+
+/** What keeps this process running, counted by kind. Jest's own channel to its workers is in it before and after. */
+function openResources() {
+  const counts = new Map();
+  for (const name of process.getActiveResourcesInfo()) {
+    // Work of the thread pool and closing handles end by themselves.
+    if (name.endsWith('Request') || name === 'CloseReq' || name.endsWith('ReqWrap')) continue;
+    counts.set(name, (counts.get(name) ?? 0) + 1);
+  }
+  return counts;
 }

@@ -1,25 +1,34 @@
 import { appendFileSync } from 'node:fs';
+import { relative } from 'node:path';
 
-/** Ends a run with `N passed, N failed`, and in CI lets no test be skipped, focused or left as a todo. */
+const progressEveryMs = 20_000;
+const notRun = ['pending', 'todo', 'skipped', 'disabled'];
+
+/** Prints how far the run is, hands its totals to `npm test`, and in CI fails the run when a test was skipped. */
 export default class TotalsReporter {
   #error;
+  #startedAt = Date.now();
+  #nextProgressAt = Date.now() + progressEveryMs;
+
+  onTestFileResult(_test, _result, { numTotalTestSuites: all, numFailedTests: failed, testResults }) {
+    if (process.stderr.isTTY || Date.now() < this.#nextProgressAt) return;
+    this.#nextProgressAt = Date.now() + progressEveryMs;
+    const seconds = Math.round((Date.now() - this.#startedAt) / 1000);
+    process.stderr.write(`-- ${testResults.length} of ${all} specs after ${seconds} s, ${failed} tests failed\n`);
+  }
 
   onRunComplete(_contexts, results) {
     const skips = results.numPendingTests + results.numTodoTests;
     if (process.env.CI && skips > 0) {
       this.#error = new Error(`${skips} tests were skipped, left as todo, or hidden by a focused test`);
-      const skipped = names(results, ({ status }) => ['pending', 'todo', 'skipped', 'disabled'].includes(status));
-      process.stderr.write(`\n${this.#error.message}:\n${skipped.join('\n')}\n`);
+      process.stderr.write(`\n${this.#error.message}:\n${namesOfTestsNotRun(results).join('\n')}\n`);
     }
-    const again = names(results, ({ status, invocations }) => status === 'passed' && invocations > 1);
-    if (again.length > 0) process.stderr.write(`\nPassed at the second try only:\n${again.join('\n')}\n`);
+    const suites = suitesOf(results);
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
-    if (file)
-      appendFileSync(file, `${JSON.stringify({ specs: specsOf(results), refused: this.#error !== undefined })}\n`);
+    if (file) appendFileSync(file, `${JSON.stringify({ suites })}\n`);
     else
-      process.stdout.write(
-        `${results.numPassedTests} passed, ${results.numFailedTests + results.numRuntimeErrorTestSuites} failed\n`,
-      );
+      for (const { name, passed, failed } of suites)
+        process.stdout.write(`${name}: ${passed} passed, ${failed} failed\n`);
   }
 
   getLastError() {
@@ -27,17 +36,33 @@ export default class TotalsReporter {
   }
 }
 
-/** A spec that cannot even be loaded counts as one failure, or it would vanish from the sum. */
-function specsOf({ testResults }) {
-  return testResults.map(({ testFilePath: file, numPassingTests, numFailingTests, testExecError }) => ({
-    file,
-    passed: numPassingTests,
-    failed: numFailingTests + (testExecError && numFailingTests === 0 ? 1 : 0),
+/** The totals of each suite. Its seconds are those from the start of its first spec to the end of its last one. */
+function suitesOf({ testResults }) {
+  const byName = Map.groupBy(testResults, ({ displayName }) => displayName?.name ?? 'tests');
+  return [...byName].map(([name, specs]) => ({
+    name,
+    specs: specs.length,
+    passed: specs.reduce((sum, spec) => sum + spec.numPassingTests, 0),
+    failed: specs.reduce((sum, spec) => sum + failuresOf(spec), 0),
+    seconds: secondsOf(specs.map(({ perfStats }) => perfStats)),
   }));
 }
 
-function names(results, wanted) {
-  return results.testResults.flatMap((suite) =>
-    suite.testResults.filter(wanted).map((test) => `  ${suite.testFilePath}: ${test.fullName}`),
+/** A spec that cannot be loaded counts as one failure. Otherwise it would vanish from the sum. */
+function failuresOf({ numFailingTests, testExecError }) {
+  return numFailingTests + (testExecError && numFailingTests === 0 ? 1 : 0);
+}
+
+function secondsOf(stats) {
+  const ran = stats.filter(({ end }) => end > 0);
+  if (ran.length === 0) return 0;
+  return Math.round((Math.max(...ran.map(({ end }) => end)) - Math.min(...ran.map(({ start }) => start))) / 1000);
+}
+
+function namesOfTestsNotRun({ testResults }) {
+  return testResults.flatMap(({ testFilePath, testResults: tests }) =>
+    tests
+      .filter(({ status }) => notRun.includes(status))
+      .map(({ fullName }) => `  ${relative(process.cwd(), testFilePath)}: ${fullName}`),
   );
 }

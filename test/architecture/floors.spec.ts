@@ -72,10 +72,4 @@ describe('the floors', () => {
     const broken = new Set([...announced().values()].flat());
     expect(rules.filter((rule) => !broken.has(rule))).toEqual([]);
   });
-
-  it('hold in the real tree', async () => {
-    const { summary } = await cruise(root, 'architecture/dependency-cruiser.mjs');
-    expect(summary.violations.map(({ from, to, rule }) => `${rule.name}: ${from} → ${to}`)).toEqual([]);
-    expect(summary.totalCruised).toBeGreaterThan(10);
-  }, 120_000);
 });

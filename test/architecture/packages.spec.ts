@@ -65,3 +65,14 @@ describe('the packages', () => {
     expect(readFileSync(join(root, 'package-lock.json'), 'utf8')).not.toContain('"resolved": "http');
   });
 });
+
+describe('the suites', () => {
+  it('all run in CI', async () => {
+    const { default: config } = (await import('../../jest.config.mjs')) as {
+      default: { projects: { displayName: string }[] };
+    };
+    const inCi = [...readFileSync(join(root, '.ci', 'run'), 'utf8').matchAll(/npm --silent test -- ([a-z ]+) \|/g)];
+    const run = inCi.flatMap(([, suites = '']) => suites.split(' '));
+    expect(run.toSorted()).toEqual(config.projects.map(({ displayName }) => displayName).toSorted());
+  });
+});

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { Browser, Page } from 'playwright-core';
 import { openReach } from '../process/channels/reach.js';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
-import { freePort } from '../process/harness/free-port.js';
+import { freePort } from '../ports.js';
 import { eventually } from '../process/harness/wait.js';
 import { findingsOf } from './harness/axe.js';
 import { openPage, openWorld, tokenOf, useBrowser } from './harness/inbox.js';

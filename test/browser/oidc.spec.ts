@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { beforeEach, describe, expect, it, jest } from '@jest/globals';
 import { Provider } from 'oidc-provider';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../process/harness/cleanup.js';
-import { freePort } from '../process/harness/free-port.js';
+import { freePort } from '../ports.js';
 import { openPage, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 
 /** An OpenID Connect provider on this machine: whoever types a name there is that person. */

@@ -1,9 +1,9 @@
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
+import { freePort } from '../ports.ts';
 import { brokerJars } from './jars.ts';
 import { NodeProcess } from './node-process.ts';
 import type { MoreSettings } from './node-process.ts';
@@ -21,9 +21,8 @@ export async function startNodes(
   const folder = await mkdtemp(join(tmpdir(), 'countersign-kafka-'));
   await forgetOldLogs();
   const addresses: NodeAddress[] = [];
-  const ports = await freePorts(2 * count);
   for (let id = 1; id <= count; id += 1) {
-    addresses.push({ id, port: ports[2 * id - 2]!, controllerPort: ports[2 * id - 1]! });
+    addresses.push({ id, port: await freePort(), controllerPort: await freePort() });
   }
   // An id may begin with a hyphen, which the command that formats takes for an option.
   const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
@@ -53,27 +52,6 @@ export async function endNodes(
   for (const node of nodes) node.signal('SIGCONT');
   await Promise.all(nodes.map((node) => node.end(signal)));
   await rm(folder, { recursive: true, force: true });
-}
-
-/**
- * Ports that stay free while a node is down: outside the range from which the system gives ports to connections, or
- * somebody else's connection could have one when the node comes back.
- */
-export async function freePorts(count: number): Promise<readonly number[]> {
-  const ports = new Set<number>();
-  while (ports.size < count) {
-    const port = randomInt(20_000, 30_000);
-    if (await isFree(port)) ports.add(port);
-  }
-  return [...ports];
-}
-
-function isFree(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const server = createServer();
-    server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
-  });
 }
 
 /** What brokers said is kept for a day, for whoever looks into a failure. */

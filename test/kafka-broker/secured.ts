@@ -6,7 +6,8 @@ import kafkajs from 'kafkajs';
 import type { Admin } from 'kafkajs';
 import { createAuthority } from './certificates.ts';
 import type { Authority } from './certificates.ts';
-import { endNodes, freePorts, startNodes } from './cluster.ts';
+import { freePort } from '../ports.ts';
+import { endNodes, startNodes } from './cluster.ts';
 import { missingForJars } from './jars.ts';
 import type { MoreSettings } from './node-process.ts';
 import { grantDocumentedRights } from './rights.ts';
@@ -56,7 +57,7 @@ export async function startSecuredBroker(): Promise<SecuredBroker> {
   const users = Object.entries(mechanismOf).map(([username, mechanism]) => ({
     ...{ username, mechanism, password: randomBytes(12).toString('hex') },
   }));
-  const [passwordPort] = (await freePorts(1)) as [number];
+  const passwordPort = await freePort();
   const { nodes, folder } = await startNodes(1, (node) => secured(node, passwordPort, keys, authority, users));
   const byPassword = [`127.0.0.1:${passwordPort}`];
   const userOf = (name: string): PasswordUser => {

@@ -5,7 +5,7 @@ import { startInPty } from './cli/pty.js';
 import type { CliPlace } from './cli/run-cli.js';
 import { cliCommand, runCli, startCli } from './cli/run-cli.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
-import { freePort } from './harness/free-port.js';
+import { freePort } from '../ports.js';
 import type { Server } from './harness/server.js';
 import { startReadyServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';

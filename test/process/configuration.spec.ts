@@ -2,7 +2,7 @@ import { existsSync, readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
-import { freePort } from './harness/free-port.js';
+import { freePort } from '../ports.js';
 import { startReadyServer, startServer } from './harness/server.js';
 import { within } from './harness/wait.js';
 

@@ -6,7 +6,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, jest, test } from '@jest/globals';
 import { createClient, type ApprovalView, type Client } from '@countersign/worker-sdk';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from './harness/cleanup.js';
-import { freePort } from './harness/free-port.js';
+import { freePort } from '../ports.js';
 import { startReadyServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';
 import { eventually } from './harness/wait.js';

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
-import { freePort } from './harness/free-port.js';
+import { freePort } from '../ports.js';
 import { startServer } from './harness/server.js';
 import { canMountSmallDisks, mountSmallDisk } from './harness/small-disk.js';
 import { install } from './harness/standalone.js';

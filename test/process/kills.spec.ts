@@ -11,7 +11,7 @@ const killsPerLog = 100;
 /** Most of a kill is the next start, which keeps one core busy: several logs at once use the others. */
 const logs = 2;
 const users = 8;
-/** Nobody is told of anything here: the notifier dies between sending and recording in `channels.spec.ts`. */
+/** Nobody is told of anything here: the notifier dies between sending and recording in `channels.timing.spec.ts`. */
 const crashPoints = namedCrashPoints().filter((name) => !name.startsWith('notifier.'));
 const seed = seedOfRun();
 

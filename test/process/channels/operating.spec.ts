@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { runCli } from '../cli/run-cli.js';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import { install } from '../harness/standalone.js';
 import type { Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import { eventually, within } from '../harness/wait.js';
 import { openStoreServer, readinessOf, startRole, storeUrl, untilWaitingFor, writeTokens } from './roles.js';
 

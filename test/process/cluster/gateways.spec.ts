@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
 import { startServer } from '../harness/server.js';
 import type { Server } from '../harness/server.js';

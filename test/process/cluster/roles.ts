@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startServerProcess } from '../../eventstoredb-server/server-process.ts';
 import type { ServerProcess } from '../../eventstoredb-server/server-process.ts';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
 import { startServer } from '../harness/server.js';
 import type { Server } from '../harness/server.js';

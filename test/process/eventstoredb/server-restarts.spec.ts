@@ -7,7 +7,7 @@ import { createSystemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { startServerProcess } from '../../eventstoredb-server/server-process.ts';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 
 cleanUpAfterEach();
 

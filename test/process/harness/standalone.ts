@@ -8,7 +8,7 @@ import type { Ledger } from '../traffic/ledger.js';
 import type { Stage } from '../traffic/scene.js';
 import { createNames } from '../traffic/traffic.js';
 import { temporaryFolder } from './cleanup.js';
-import { freePort } from './free-port.js';
+import { freePort } from '../../ports.js';
 import { createHttp } from './http.js';
 import type { Http } from './http.js';
 import { createRandom } from './random.js';

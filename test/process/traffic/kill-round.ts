@@ -3,7 +3,7 @@ import { audit } from '../audit/audit.js';
 import { differencesBetween, readLogFile } from '../audit/log.js';
 import type { Entry } from '../audit/log.js';
 import { temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import { createHttp } from '../harness/http.js';
 import { createKiller } from '../harness/killer.js';
 import type { Killer } from '../harness/killer.js';

@@ -11,7 +11,7 @@ import {
   type WorkerOptions,
 } from '@countersign/worker-sdk';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
-import { freePort } from '../harness/free-port.js';
+import { freePort } from '../../ports.js';
 import { startReadyServer } from '../harness/server.js';
 import type { Server, ServerOptions } from '../harness/server.js';
 import { readTokens } from '../harness/tokens.js';

@@ -4,7 +4,7 @@ import type { KafkaBroker } from '../../../kafka-broker/handles.ts';
 import type { Faults } from '../../../eventstoredb-server/faults.ts';
 import type { ServerProcess } from '../../../eventstoredb-server/server-process.ts';
 import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import type { Http } from '../../harness/http.js';
 import { createRandom, seedOfRun } from '../../harness/random.js';
 import type { Random } from '../../harness/random.js';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import { startServer } from '../../harness/server.js';
 import type { Exit, Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';

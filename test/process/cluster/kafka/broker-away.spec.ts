@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
 import type { KafkaBroker } from '../../../kafka-broker/handles.ts';
 import { cleanUpAfterEach, onCleanup } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import type { Server } from '../../harness/server.js';
 import { eventually, within } from '../../harness/wait.js';
 import { openStoreServer, readinessOf, startRole, untilWaitingFor } from '../roles.js';

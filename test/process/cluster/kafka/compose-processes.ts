@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
 import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import { startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';

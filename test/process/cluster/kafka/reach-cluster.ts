@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
 import type { Reach } from '../../channels/reach.js';
 import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import { startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';

@@ -12,7 +12,7 @@ import { startSecuredBroker } from '../../../kafka-broker/secured.ts';
 import type { SecuredBroker } from '../../../kafka-broker/secured.ts';
 import { openReach } from '../../channels/reach.js';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import { startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
-import { freePort } from '../../harness/free-port.js';
+import { freePort } from '../../../ports.js';
 import { startServer, type Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { openStoreServer, readinessOf, storeUrl, writeTokens } from '../roles.js';

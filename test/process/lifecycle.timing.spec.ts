@@ -4,7 +4,7 @@ import { describe, expect, test } from '@jest/globals';
 import { audit } from './audit/audit.js';
 import { byCall, readLogFile } from './audit/log.js';
 import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
-import { freePort } from './harness/free-port.js';
+import { freePort } from '../ports.js';
 import { createHttp } from './harness/http.js';
 import { createRandom } from './harness/random.js';
 import { startServer } from './harness/server.js';

@@ -1,0 +1,31 @@
+import { createServer } from 'node:net';
+
+/**
+ * Below the ranges that Linux (32768-60999) and macOS (49152-65535) give to outgoing connections: while a server is down, a
+ * client that keeps trying could otherwise get the server's port as its own, talk to itself, and keep the port.
+ */
+const [lowest, sliceSize, slices] = [12_000, 3_000, 6];
+
+/** Each worker of jest takes ports from its own slice, because two processes cannot see what the other chose a moment ago. */
+const lowestOfSlice = lowest + sliceSize * (Number(process.env['JEST_WORKER_ID'] ?? '0') % slices);
+
+/** A server listens some time after its port was chosen: until then, and while it is down, the port looks free. */
+const given = new Set<number>();
+
+/** A port of this machine that has no listener, that no other caller was given, and that stays free between two starts. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = lowestOfSlice + Math.floor(Math.random() * sliceSize);
+    if (given.has(port) || !(await isFree(port))) continue;
+    given.add(port);
+    return port;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer();
+    probe.once('error', () => resolve(false));
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)));
+  });
+}

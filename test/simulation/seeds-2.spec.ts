@@ -1,0 +1,3 @@
+import { simulateShare } from './seeds.ts';
+
+simulateShare(1);
