@@ -54,8 +54,9 @@ export default class extends TestEnvironment {
 function openResources() {
   const counts = new Map();
   for (const name of process.getActiveResourcesInfo()) {
-    // Work of the thread pool and closing handles end by themselves.
-    if (name.endsWith('Request') || name === 'CloseReq' || name.endsWith('ReqWrap')) continue;
+    // Work of the thread pool and closing handles end by themselves. A process opens its standard streams at their first use.
+    if (name.endsWith('Request') || name.endsWith('ReqCallback') || name === 'CloseReq' || name === 'PipeWrap')
+      continue;
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
   return counts;

@@ -8,9 +8,12 @@ const notRun = ['pending', 'todo', 'skipped', 'disabled'];
 export default class TotalsReporter {
   #error;
   #startedAt = Date.now();
+  /** By path, because a spec that could not run has no name of its suite in its result. */
+  #suiteOf = new Map();
   #nextProgressAt = Date.now() + progressEveryMs;
 
-  onTestFileResult(_test, _result, { numTotalTestSuites: all, numFailedTests: failed, testResults }) {
+  onTestFileResult(test, _result, { numTotalTestSuites: all, numFailedTests: failed, testResults }) {
+    this.#suiteOf.set(test.path, test.context.config.displayName?.name ?? 'tests');
     if (process.stderr.isTTY || Date.now() < this.#nextProgressAt) return;
     this.#nextProgressAt = Date.now() + progressEveryMs;
     const seconds = Math.round((Date.now() - this.#startedAt) / 1000);
@@ -23,7 +26,7 @@ export default class TotalsReporter {
       this.#error = new Error(`${skips} tests were skipped, left as todo, or hidden by a focused test`);
       process.stderr.write(`\n${this.#error.message}:\n${namesOfTestsNotRun(results).join('\n')}\n`);
     }
-    const suites = suitesOf(results);
+    const suites = suitesOf(results, this.#suiteOf);
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
     if (file) appendFileSync(file, `${JSON.stringify({ suites })}\n`);
     else
@@ -37,8 +40,8 @@ export default class TotalsReporter {
 }
 
 /** The totals of each suite. Its seconds are those from the start of its first spec to the end of its last one. */
-function suitesOf({ testResults }) {
-  const byName = Map.groupBy(testResults, ({ displayName }) => displayName?.name ?? 'tests');
+function suitesOf({ testResults }, suiteOf) {
+  const byName = Map.groupBy(testResults, ({ testFilePath }) => suiteOf.get(testFilePath) ?? 'tests');
   return [...byName].map(([name, specs]) => ({
     name,
     specs: specs.length,

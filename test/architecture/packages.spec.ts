@@ -68,7 +68,7 @@ describe('the packages', () => {
 
 describe('the suites', () => {
   it('all run in CI', async () => {
-    const { default: config } = (await import('../../jest.config.mjs')) as {
+    const { default: config } = (await import(join(root, 'jest.config.mjs'))) as {
       default: { projects: { displayName: string }[] };
     };
     const inCi = [...readFileSync(join(root, '.ci', 'run'), 'utf8').matchAll(/npm --silent test -- ([a-z ]+) \|/g)];

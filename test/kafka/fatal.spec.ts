@@ -58,7 +58,7 @@ describe('what a process must be started anew for', () => {
   }, 180_000);
 
   it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {
-    const kafka = await open({ stallAfterMs: 1_000 });
+    const kafka = await open({ stallAfterMs: 2_500 });
     const topic = kafka.topics.names.events;
     const started: string[] = [];
     let finish = (): void => undefined;
@@ -71,7 +71,7 @@ describe('what a process must be started anew for', () => {
     kafka.bus.subscribe({ group: 'slow', topics: [topic], inFlightMax: 2, onMessage });
     await kafka.publisher.publish(topic, inTurns(1, 10));
     await eventually(() => expect(started).toEqual(['k0.1']), withinMs);
-    // Longer than the session of a member that is not heard of, and many times as long as a stall takes.
+    // Longer than the session of a member that is not heard of, and several times as long as a stall takes.
     await new Promise((resolve) => setTimeout(resolve, 8_000));
     finish();
     await eventually(() => expect(started).toHaveLength(10), withinMs);

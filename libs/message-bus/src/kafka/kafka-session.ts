@@ -41,6 +41,8 @@ export class KafkaSession {
   #joined: Promise<void> = Promise.resolve();
   #assignment: Readonly<Record<string, readonly number[]>> = {};
   #lastBatchAt = 0;
+  /** When something was last received or handled. A consumer that was busy until now has had no time to receive more. */
+  #lastActiveAt = 0;
   #lastAnswerAt = 0;
 
   constructor(options: KafkaSessionOptions) {
@@ -128,7 +130,7 @@ export class KafkaSession {
       this.#generation.end();
       this.#generation = new Generation();
       this.#assignment = payload.memberAssignment;
-      this.#lastBatchAt = this.#lastAnswerAt = clock.monotonic();
+      this.#lastBatchAt = this.#lastActiveAt = this.#lastAnswerAt = clock.monotonic();
       onJoined();
     });
     for (const answered of [events.FETCH, events.HEARTBEAT]) {
@@ -153,7 +155,7 @@ export class KafkaSession {
   async #take(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     const generation = this.#generation;
-    this.#lastBatchAt = this.#options.clock.monotonic();
+    this.#lastBatchAt = this.#lastActiveAt = this.#options.clock.monotonic();
     if (this.#fetches.mayBeStale(generation)) return;
     const watermark = generation.watermarkOf(payload);
     let taken: string | undefined;
@@ -171,7 +173,7 @@ export class KafkaSession {
   }
 
   #takeOne(message: KafkaMessage, watermark: ReturnType<Generation['watermarkOf']>): Promise<void> | undefined {
-    const { types, group, dispatcher } = this.#options;
+    const { types, group, dispatcher, clock } = this.#options;
     const { received } = message;
     const next = after(message.offset);
     const unwanted = types !== undefined && !types.has(headerOf(received, 'ce_type') ?? '');
@@ -183,6 +185,7 @@ export class KafkaSession {
     const end = watermark.begin(next);
     return dispatcher.submit(message, () => {
       end();
+      this.#lastActiveAt = clock.monotonic();
       this.#commits.later();
     });
   }
@@ -211,7 +214,7 @@ export class KafkaSession {
       stallAfterMs,
       over: this.#over.signal,
       assignment: () => this.#assignment,
-      quietMs: () => (dispatcher.inFlight > 0 ? 0 : clock.monotonic() - this.#lastBatchAt),
+      quietMs: () => (dispatcher.inFlight > 0 ? 0 : clock.monotonic() - this.#lastActiveAt),
     });
   }
 
