@@ -201,12 +201,13 @@ describe('an execution', () => {
   });
 
   it('renews its claim while the tool runs, and not afterwards', async () => {
-    const renew = jest.fn(async () => null);
-    const setup = setUp({
-      leaseMs: 30,
-      client: { renew },
-      execute: () => new Promise((resolve) => setTimeout(resolve, 100)),
+    let runsOut = (): void => undefined;
+    const renewed = new Promise<void>((resolve) => (runsOut = resolve));
+    const renew = jest.fn(async () => {
+      if (renew.mock.calls.length >= 3) runsOut();
+      return null;
     });
+    const setup = setUp({ leaseMs: 30, client: { renew }, execute: () => renewed });
     await setup.execute();
     const during = renew.mock.calls.length;
     expect(during).toBeGreaterThanOrEqual(3);

@@ -126,7 +126,7 @@ describe('an append of which certainly nothing was written', () => {
 
   it('refuses what is larger than the server takes', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url);
+    const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 20_000 } });
     const large = sampleEvent('x'.repeat(1_100_000));
     await expect(store.append(sampleStream(), noStream, [large])).rejects.toThrow(RangeError);
     const huge = sampleEvent('x'.repeat(9_000_000));

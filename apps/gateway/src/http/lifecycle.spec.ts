@@ -85,7 +85,7 @@ describe('when it stops', () => {
     const { world, api } = await open();
     const { callId } = await api.pending();
     const waiting = api.send('GET', `/v1/tool-calls/${callId}?waitMs=30000`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, 500));
     const before = performance.now();
     const closed = world.app.close();
     expect(await waiting).toMatchObject({ status: 200, body: { state: 'awaiting_approval' } });
@@ -108,24 +108,25 @@ describe('when it stops', () => {
   });
 
   it('a slow command is waited for', async () => {
-    let release: () => void = () => undefined;
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { world, api } = await open({
       change: (ports) => ({
         ...ports,
         commands: {
           ...ports.commands,
           requestToolCalls: async (...args) => {
-            await new Promise<void>((resolve) => (release = resolve));
+            begun.resolve();
+            await released.promise;
             return ports.commands.requestToolCalls(...args);
           },
         },
       }),
     });
     const requesting = api.send('POST', '/v1/tool-calls', { body });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await begun.promise;
     const closed = world.app.close();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    release();
+    released.resolve();
     const { status, headers } = await requesting;
     expect([status, headers.get('connection')]).toEqual([201, 'close']);
     await closed;
@@ -133,14 +134,17 @@ describe('when it stops', () => {
 
   it('a request on a kept connection is told to go elsewhere', async () => {
     let release: () => void = () => undefined;
+    const begun = Promise.withResolvers<void>();
     const { world } = await open({
       change: (ports) => ({
         ...ports,
         commands: {
           ...ports.commands,
           cancelToolCall: () => new Promise(() => undefined),
-          requestToolCalls: () =>
-            new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x')))),
+          requestToolCalls: () => {
+            begun.resolve();
+            return new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x'))));
+          },
         },
       }),
     });
@@ -152,7 +156,7 @@ describe('when it stops', () => {
     const json = JSON.stringify(body);
     const head = `host: x\r\nauthorization: Bearer agent-token\r\ncontent-type: application/json\r\ncontent-length: ${json.length}\r\n\r\n${json}`;
     socket.write(`POST /v1/tool-calls HTTP/1.1\r\n${head}`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await begun.promise;
     const closed = world.app.close();
     socket.write(`POST /v1/tool-calls HTTP/1.1\r\n${head}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
