@@ -3,7 +3,7 @@ import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { ConfigError, readConfig, Secret } from '@countersign/runtime';
 import type { ConfigProblem, LogLevel } from '@countersign/runtime';
-import { judgingVariables, processVariables, tellingVariables } from '@countersign/shell';
+import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
 import { z } from 'zod';
 import {
   eventStoreProblems,
@@ -62,12 +62,17 @@ export interface RoleConfig {
   readonly leaseMs: number | null;
   /** How people reach the gateways from outside. */
   readonly publicUrl: URL | null;
+  /** Of one principal at one gateway. */
+  readonly requestsPerSecond: number | null;
   readonly oidc: OidcConfig | null;
 }
 
 /** Each role names only what it needs. */
 const variablesOf = {
-  gateway: { ...processVariables, ...eventStore, ...judgingVariables, ...senders, ...tellingVariables, ...signIn },
+  gateway: {
+    ...{ ...processVariables, ...eventStore, ...judgingVariables },
+    ...{ ...senders, ...tellingVariables, ...servingVariables, ...signIn },
+  },
   ledger: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...judgingVariables, ...requests },
   relay: { ...processVariables, ...eventStore, ...kafka },
   projector: { ...processVariables, ...eventStore, ...kafka, ...consuming },
@@ -80,7 +85,14 @@ type KafkaValues = Partial<Output<typeof kafka & typeof consuming>>;
 type Values = Output<typeof processVariables & typeof eventStore> &
   KafkaValues &
   Partial<
-    Output<typeof judgingVariables & typeof senders & typeof tellingVariables & typeof requests & typeof executing>
+    Output<
+      typeof judgingVariables &
+        typeof senders &
+        typeof tellingVariables &
+        typeof servingVariables &
+        typeof requests &
+        typeof executing
+    >
   >;
 
 /**
@@ -105,6 +117,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     requests: values.COUNTERSIGN_REQUESTS_TENANT === undefined ? null : toRequests(values, file),
     leaseMs: values.COUNTERSIGN_RESOLVER_LEASE_MS ?? null,
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
+    requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND ?? null,
     oidc: role === 'gateway' ? readOidcConfig(env) : null,
   };
 }

@@ -6,6 +6,7 @@ import { createCollectingLog, createVirtualClock } from '@countersign/runtime/te
 import { describe, expect, it } from '@jest/globals';
 import { createEventFeed } from './event-feed.js';
 import type { EventSink } from './event-reader.js';
+import { createQuota } from './limits/quota.js';
 import type { GatewayPorts } from './ports.js';
 import { actorOf } from './testing/world.js';
 
@@ -14,7 +15,10 @@ function createLog() {
   const events: RecordedEvent[] = [];
   let listener: (applied: Applied) => void = () => undefined;
   let reads = 0;
+  const sizes: number[] = [];
   return {
+    /** How many events each read asked for. */
+    sizes: () => sizes,
     reads: () => reads,
     record: (count: number) => {
       for (let n = 0; n < count; n += 1) {
@@ -42,6 +46,7 @@ function createLog() {
       ({
         clock,
         log: createCollectingLog(),
+        quota: createQuota(500, 'event streams'),
         readModel: {
           checkpoint: () => applied,
           onApplied: (fn: typeof listener) => {
@@ -53,10 +58,11 @@ function createLog() {
         store: {
           readAll: (after: number, limit: number) => {
             reads += 1;
+            sizes.push(limit);
             return Promise.resolve(events.slice(after, after + limit));
           },
         },
-      }) as unknown as GatewayPorts,
+      }) as unknown as Parameters<typeof createEventFeed>[0],
   };
 }
 let applied = 0;
@@ -99,10 +105,20 @@ const open = (roomFor: number, shown: number, recorded = shown) => {
   const feed = createEventFeed(log.ports(clock));
   const socket = createSink(roomFor);
   const sender = { isProved: true };
-  feed.open(actorOf('auditor-token'), { after: 0 }, socket.sink, () => Promise.resolve(sender.isProved));
+  feed.open(
+    actorOf('auditor-token'),
+    { after: 0 },
+    () => socket.sink,
+    () => Promise.resolve(sender.isProved),
+  );
   return { clock, log, feed, socket, sender };
 };
 const positions = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, n) => from + n);
+
+async function eventually(isSo: () => boolean): Promise<void> {
+  for (let tries = 0; tries < 2000 && !isSo(); tries += 1) await delay(5);
+  expect(isSo()).toBe(true);
+}
 
 describe('a full socket', () => {
   it('is written nothing until it drains, however much is recorded meanwhile', async () => {
@@ -127,6 +143,51 @@ describe('a full socket', () => {
     expect([socket.written.length, socket.isEnded(), feed.count()]).toEqual([before, false, 1]);
     clock.advance(15_000);
     expect([socket.written.length, socket.isEnded(), feed.count()]).toEqual([before, true, 0]);
+  });
+});
+
+describe('a reader that is behind', () => {
+  it('holds no page while its socket is full, and reads smaller ones until it is faster', async () => {
+    const { log, socket } = open(2, 1000);
+    const sizes = log.sizes();
+    await delay(20);
+    expect(sizes).toEqual([10]);
+    socket.drain(2);
+    await delay(20);
+    expect(sizes).toEqual([10, 1, 2]);
+    expect(socket.ids()).toEqual([1, 2, 3]);
+    socket.drain(Infinity);
+    await delay(100);
+    expect(socket.ids()).toEqual(positions(1, 1000));
+    expect(Math.max(...sizes)).toBe(100);
+  });
+
+  it('gets its turn although another principal has hundreds of streams that are behind', async () => {
+    const clock = createVirtualClock();
+    const log = createLog();
+    log.record(1000);
+    applied = 1000;
+    const feed = createEventFeed(log.ports(clock));
+    const told: string[] = [];
+    const openFor = (token: string): void => {
+      const { sink } = createSink(Infinity);
+      const write = (text: string): boolean => {
+        if (text.startsWith('id: ')) told.push(token);
+        return sink.write(text);
+      };
+      feed.open(
+        actorOf(token),
+        { after: 0 },
+        () => ({ ...sink, write }),
+        () => Promise.resolve(true),
+      );
+    };
+    for (let stream = 0; stream < 200; stream += 1) openFor('auditor-token');
+    openFor('admin-token');
+    await eventually(() => told.filter((token) => token === 'admin-token').length === 1000);
+    const before = told.slice(0, told.lastIndexOf('admin-token'));
+    expect(before.length).toBeLessThan(10_000);
+    feed.close();
   });
 });
 
@@ -188,9 +249,14 @@ it('a reader that has gone is read for no more, and a broken store ends its stre
   await delay(20);
   expect([feed.count(), log.reads() <= 1]).toEqual([0, true]);
   const broken = { ...log.ports(clock), store: { readAll: () => Promise.reject(new Error('damaged')) } };
-  const other = createEventFeed(broken as unknown as GatewayPorts);
+  const other = createEventFeed(broken as unknown as Parameters<typeof createEventFeed>[0]);
   const stream = createSink(Infinity);
-  other.open(actorOf('auditor-token'), { after: 0 }, stream.sink, () => Promise.resolve(true));
+  other.open(
+    actorOf('auditor-token'),
+    { after: 0 },
+    () => stream.sink,
+    () => Promise.resolve(true),
+  );
   await delay(20);
   expect([stream.isEnded(), other.count()]).toEqual([true, 0]);
 });

@@ -4,6 +4,10 @@ import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
 import type { EventReader, EventSink, News } from './event-reader.js';
 import { readEventsOfCall } from './events-of-call.js';
+import { createBreather } from './limits/breather.js';
+import { createFairTurns } from './limits/fair-turns.js';
+import { principalKey } from './limits/quota.js';
+import type { Quota } from './limits/quota.js';
 import type { GatewayPorts } from './ports.js';
 
 /** Which events a reader wants, after which position. */
@@ -20,8 +24,14 @@ export interface EventFeed {
   /**
    * `isProved` is asked at every heartbeat: whether the reader is still who it was when it came. A stream has no end of its
    * own, and must not outlive a token that is revoked, a session that is over, or a role that is taken away.
+   * @throws ProblemError `too-many-requests` beyond the quota, before `openSink` is called.
    */
-  readonly open: (actor: Actor, selection: EventSelection, sink: EventSink, isProved: () => Promise<boolean>) => void;
+  readonly open: (
+    actor: Actor,
+    selection: EventSelection,
+    openSink: () => EventSink,
+    isProved: () => Promise<boolean>,
+  ) => void;
   readonly count: () => number;
   /** Ends every stream; its reader comes back with the id of the last event that it saw. */
   readonly close: () => void;
@@ -31,10 +41,14 @@ const heartbeatMs = 15_000;
 /** A reader that takes nothing for this long is gone, or as good as gone. */
 const fullMsMax = 60_000;
 const retryMs = 2000;
+/** Pages of the log that are read and written at the same time, for all readers that catch up. */
+const pagesAtOnce = 2;
 
 /** The feed: one listener of the read model for all readers, however many they are. */
-export function createEventFeed(ports: GatewayPorts): EventFeed {
-  const { readModel, store, clock, log } = ports;
+export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota }): EventFeed {
+  const { readModel, store, clock, log, quota } = ports;
+  const turns = createFairTurns(pagesAtOnce);
+  const breathe = createBreather(clock.monotonic);
   const frameFor = createFrames(ports);
   const readers = new Map<EventReader, () => void>();
   const news: News = { head: readModel.checkpoint(), last: undefined };
@@ -54,7 +68,9 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
   let cancelBeat = (): void => undefined;
 
   return {
-    open: (actor, selection, sink, isProved) => {
+    open: (actor, selection, openSink, isProved) => {
+      const giveBack = quota.take(actor);
+      const sink = openSink();
       const position = selection.after === 'now' ? news.head : selection.after;
       const frameOf = (event: RecordedEvent) => (wants(actor, selection, event) ? frameFor(actor, event) : null);
       const { callId } = selection;
@@ -62,6 +78,8 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
       const reader = createEventReader({
         ...{ store, news, sink, position, frameOf, readWanted },
         monotonic: clock.monotonic,
+        inTurn: (work) => turns.run(principalKey(actor), work),
+        breathe,
       });
       readers.set(reader, () => {
         const fullMs = reader.fullMs();
@@ -73,6 +91,7 @@ export function createEventFeed(ports: GatewayPorts): EventFeed {
       });
       if (readers.size === 1) cancelBeat = clock.setTimer(heartbeatMs, beat);
       sink.onClose(() => {
+        giveBack();
         closeReader(reader);
       });
       // A live reader that loses its connection before the first event comes back to where it began.

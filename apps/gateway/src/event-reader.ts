@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { Applied } from '@countersign/read-model';
@@ -35,6 +34,10 @@ export interface EventReaderOptions {
   /** The text of an event, or null when this reader does not want it. */
   readonly frameOf: (event: RecordedEvent) => string | null;
   readonly monotonic: () => number;
+  /** Does a piece of the work of catching up when it is this reader's turn. */
+  readonly inTurn: (work: () => Promise<void>) => Promise<void>;
+  /** A promise when other requests should be answered before the next event; shared by all readers. */
+  readonly breathe: () => Promise<void> | undefined;
 }
 
 /** One reader of the log, which is written to as fast as it reads. */
@@ -48,7 +51,8 @@ export interface EventReader {
   readonly close: () => void;
 }
 
-const pageSize = 100;
+/** Pages grow as long as the socket takes them whole: the first of a log of large events must not take long. */
+const [pageSizeMin, pageSizeMax] = [10, 100];
 /** Tells a reader that it has all that was recorded when it came; what follows is live. Other readers pass over comments. */
 const caughtUp = ': caught up\n\n';
 
@@ -57,62 +61,80 @@ const caughtUp = ': caught up\n\n';
  * socket is full, holds nothing but its position and reads the store when its turn comes.
  */
 export function createEventReader(options: EventReaderOptions): EventReader {
-  const { news, sink, monotonic } = options;
+  const { store, news, sink, monotonic, breathe } = options;
   let { position } = options;
   let isClosed = false;
   let hasCaughtUp = false;
   let fullSince: number | null = null;
   let resume: () => void = () => undefined;
+  let pageSize = pageSizeMin;
 
-  const nextEvents = async (): Promise<readonly RecordedEvent[]> => {
-    const { head, last } = news;
-    const seen = position;
-    if (last !== undefined && seen >= last.from) {
-      position = head;
-      return last.applied.events.filter((event) => event.position > seen);
-    }
-    if (options.readWanted !== undefined) {
-      const wanted = await options.readWanted();
-      position = head;
-      return wanted.filter((event) => event.position > seen && event.position <= head);
-    }
-    const page = await options.store.readAll(seen, pageSize);
-    // Many pages may hold nothing for this reader: others get their turn in between.
-    await setImmediate();
-    // What reads do not show yet is not told either.
-    const shown = page.filter((event) => event.position <= head);
-    const isEnd = page.length < pageSize || shown.length < page.length;
-    position = isEnd ? head : (page.at(-1)?.position ?? head);
-    return shown;
-  };
   const untilResumed = (): Promise<void> =>
     new Promise((resolve) => {
       resume = resolve;
     });
-  const write = async (text: string): Promise<void> => {
-    if (sink.write(text)) return;
+  /** False: the socket is full now. */
+  const write = (text: string): boolean => {
+    if (sink.write(text)) return true;
     fullSince = monotonic();
     sink.onDrain(() => {
       fullSince = null;
       resume();
     });
-    await untilResumed();
+    return false;
+  };
+  /**
+   * Writes those that this reader has not seen, and is then at `end`. When the socket is full it stops, and the rest is read
+   * again later: a reader that takes nothing must not keep a page of large events in memory.
+   */
+  const writeAll = async (events: readonly RecordedEvent[], end: number): Promise<number> => {
+    let taken = 0;
+    for (const event of events) {
+      if (event.position <= position) continue;
+      const breath = breathe();
+      if (breath !== undefined) await breath;
+      if (closed()) return taken;
+      const text = options.frameOf(event);
+      position = event.position;
+      taken += 1;
+      if (text !== null && !write(text)) return taken;
+    }
+    position = Math.max(position, end);
+    return taken;
+  };
+  const writePage = async (): Promise<void> => {
+    const { head } = news;
+    if (closed()) return;
+    if (options.readWanted !== undefined) {
+      const wanted = await options.readWanted();
+      await writeAll(
+        wanted.filter((event) => event.position <= head),
+        head,
+      );
+      return;
+    }
+    const page = await store.readAll(position, pageSize);
+    // What reads do not show yet is not told either.
+    const shown = page.filter((event) => event.position <= head);
+    const isEnd = page.length < pageSize || shown.length < page.length;
+    const taken = await writeAll(shown, isEnd ? head : (page.at(-1)?.position ?? head));
+    pageSize = fullSince === null ? Math.min(pageSizeMax, pageSize * 2) : Math.max(1, taken);
+  };
+  const writeNext = async (): Promise<void> => {
+    const { head, last } = news;
+    if (last !== undefined && position >= last.from) await writeAll(last.applied.events, head);
+    else await options.inTurn(writePage);
   };
 
   return {
     run: async () => {
       while (!closed()) {
-        if (position >= news.head) {
-          if (!hasCaughtUp) {
-            hasCaughtUp = true;
-            await write(caughtUp);
-          } else await untilResumed();
-          continue;
-        }
-        for (const event of await nextEvents()) {
-          const text = options.frameOf(event);
-          if (text !== null) await write(text);
-          if (closed()) return;
+        if (fullSince !== null) await untilResumed();
+        else if (position < news.head) await writeNext();
+        else if (hasCaughtUp) await untilResumed();
+        else {
+          hasCaughtUp = true;
+          write(caughtUp);
         }
       }
     },

@@ -7,7 +7,7 @@ import { createCollectingLog, createVirtualClock } from '@countersign/runtime/te
 import { describe, expect, it } from '@jest/globals';
 import fc from 'fast-check';
 import { createEventFeed } from './event-feed.js';
-import type { GatewayPorts } from './ports.js';
+import { createQuota } from './limits/quota.js';
 import { actorOf } from './testing/world.js';
 
 const callId = `tc_${'a'.repeat(26)}`;
@@ -73,7 +73,8 @@ function createWorld() {
         return events.filter((event) => event.stream === stream);
       },
     },
-  } as unknown as GatewayPorts;
+    quota: createQuota(10, 'event streams'),
+  } as unknown as Parameters<typeof createEventFeed>[0];
   return {
     ports,
     events,
@@ -140,7 +141,7 @@ describe('a stream of the events of one call', () => {
           world.apply(before.length);
           const feed = createEventFeed(world.ports);
           const socket = createSocket(roomFor);
-          feed.open(actorOf('auditor-token'), { after, callId }, socket.sink, isProved);
+          feed.open(actorOf('auditor-token'), { after, callId }, () => socket.sink, isProved);
           for (const one of steps) {
             if (one.do === 'record') world.record(one.kind);
             else if (one.do === 'apply') world.apply(one.count);
@@ -168,7 +169,7 @@ describe('a stream of the events of one call', () => {
     world.apply(4);
     const feed = createEventFeed(world.ports);
     const socket = createSocket(Infinity);
-    feed.open(actorOf('auditor-token'), { after: 0, callId }, socket.sink, isProved);
+    feed.open(actorOf('auditor-token'), { after: 0, callId }, () => socket.sink, isProved);
     for (let left = 10; left > 0; left -= 1) await turn();
     world.record('own');
     world.apply(1);
@@ -184,7 +185,7 @@ describe('a stream of the events of one call', () => {
     world.apply(1);
     const feed = createEventFeed(world.ports);
     const socket = createSocket(Infinity);
-    feed.open(actorOf('auditor-token'), { after: 0, callId: '../etc' }, socket.sink, isProved);
+    feed.open(actorOf('auditor-token'), { after: 0, callId: '../etc' }, () => socket.sink, isProved);
     for (let left = 10; left > 0; left -= 1) await turn();
     expect([socket.ids, feed.count(), socket.texts.at(-1)]).toEqual([[], 1, ': caught up\n\n']);
     feed.close();

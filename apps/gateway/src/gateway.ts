@@ -10,6 +10,8 @@ import { createExecutions } from './executions.js';
 import type { Executions } from './executions.js';
 import { createIdempotency } from './idempotency.js';
 import type { Idempotency } from './idempotency.js';
+import { createCaps } from './limits/caps.js';
+import type { Caps } from './limits/caps.js';
 import type { GatewayPorts } from './ports.js';
 import { createToolCalls } from './tool-calls.js';
 import type { ToolCalls } from './tool-calls.js';
@@ -23,6 +25,7 @@ export interface Gateway {
   readonly events: EventFeed;
   readonly audit: Audit;
   readonly idempotency: Idempotency;
+  readonly caps: Caps;
   readonly checks: readonly ReadinessCheck[];
   readonly metricsText: () => Promise<string>;
   /** Ends streams and lets go whoever waits. */
@@ -31,14 +34,16 @@ export interface Gateway {
 
 /** The gateway over its ports. */
 export function createGateway(ports: GatewayPorts): Gateway {
-  const waiters = createWaiters(ports);
-  const events = createEventFeed(ports);
+  const caps = createCaps(ports.clock, ports.requestsPerSecond);
+  const waiters = createWaiters({ ...ports, quota: caps.waits });
+  const events = createEventFeed({ ...ports, quota: caps.streams });
   ports.metrics.observe({ ...ports, longPollWaiters: waiters.count, eventStreams: events.count });
   return {
     toolCalls: createToolCalls(ports, waiters),
     approvals: createApprovals(ports),
     executions: createExecutions(ports),
     events,
+    caps,
     audit: createAudit(ports),
     idempotency: createIdempotency({ store: ports.idempotency, clock: ports.clock, log: ports.log }),
     checks: [createStoreCheck(ports.store), projectionCheck(ports), ...(ports.checks ?? [])],

@@ -29,6 +29,8 @@ export interface GatewayPorts {
   readonly oidc?: Oidc | undefined;
   /** The channels whose answers come back here; by default none. */
   readonly channels?: ChannelsConfig | undefined;
+  /** Of one principal; default 5,000. */
+  readonly requestsPerSecond?: number | undefined;
   /** Off by default. */
   readonly tracing?: Pick<Tracing, 'requestStarted'> | undefined;
 }

@@ -10,7 +10,7 @@ import { conclude, shownMsMax } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
 import { visibilityFor, whenShown } from './visibility.js';
-import type { Waiters } from './waiters.js';
+import type { OnClose, Waiters } from './waiters.js';
 
 /** How long a reader is ready to wait, and for what. */
 export interface Waiting {
@@ -21,13 +21,8 @@ export interface Waiting {
 /** The calls of agents: request, read, ask, cancel. */
 export interface ToolCalls {
   readonly request: (context: WriteContext, body: RequestToolCalls) => Promise<Answer>;
-  /** `onClose` registers what to do when the reader goes away. */
-  readonly get: (
-    actor: Actor,
-    callId: string,
-    waiting: Waiting,
-    onClose: (fn: () => void) => void,
-  ) => Answer | Promise<Answer>;
+  /** `onClose` registers what to do when the reader goes away, and returns what takes it back. */
+  readonly get: (actor: Actor, callId: string, waiting: Waiting, onClose: OnClose) => Answer | Promise<Answer>;
   readonly requestApproval: (context: WriteContext, callId: string, body: RequestApprovalBody) => Promise<Answer>;
   readonly cancel: (context: WriteContext, callId: string, reason: string) => Promise<Answer>;
   readonly getRun: (actor: Actor, runId: string) => Answer;
@@ -103,13 +98,13 @@ async function wait(
   actor: Actor,
   callId: string,
   waiting: Waiting,
-  onClose: (fn: () => void) => void,
+  onClose: OnClose,
 ): Promise<Answer> {
   const isDone = (): boolean => {
     const call = ports.readModel.toolCall(actor.tenant, callId);
     return call === undefined || hasReached(call, waiting);
   };
-  await waiters.wait({ callId, waitMs: Math.min(waiting.waitMs ?? 0, limits.waitMsMax), isDone, onClose });
+  await waiters.wait({ actor, callId, waitMs: Math.min(waiting.waitMs ?? 0, limits.waitMsMax), isDone, onClose });
   return ok(callView(ports, actor, callId));
 }
 

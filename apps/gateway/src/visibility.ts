@@ -24,15 +24,19 @@ export function approvalVisibilityFor(actor: Actor, call: CallRow): Visibility {
 
 /**
  * Waits until every read shows a position of the log; undefined when it does already.
+ * @param take is called before a wait; what it returns, after it.
  * @throws ProblemError `unavailable` when it does not within `msMax`.
  */
 export function whenShown(
   { readModel, clock }: { readonly readModel: ReadModel; readonly clock: Clock },
   position: number,
   msMax: number,
+  take?: () => () => void,
 ): Promise<void> | undefined {
   if (readModel.checkpoint() >= position) return undefined;
-  return waitUntilShown(readModel, clock, position, msMax);
+  const release = take?.();
+  const shown = waitUntilShown(readModel, clock, position, msMax);
+  return release === undefined ? shown : shown.finally(release);
 }
 
 async function waitUntilShown(readModel: ReadModel, clock: Clock, position: number, msMax: number): Promise<void> {

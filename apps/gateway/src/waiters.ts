@@ -1,17 +1,23 @@
+import type { Actor } from '@countersign/commands';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
+import type { Quota } from './limits/quota.js';
+
+/** Registers what to do when a reader goes away, and returns what takes it back. */
+export type OnClose = (listener: () => void) => () => void;
 
 /** Requests that wait for a call to change. Nothing is polled: the read model says when it has applied an event. */
 export interface Waiters {
   /**
    * Settles when `isDone` holds after an event of the call, when `waitMs` are over, when `onClose` fires, or when the
-   * process stops; whoever waited looks at the call again.
+   * process stops; the reader then looks at the call again. @throws ProblemError `too-many-requests` beyond the quota.
    */
   readonly wait: (wait: {
+    readonly actor: Actor;
     readonly callId: string;
     readonly waitMs: number;
     readonly isDone: () => boolean;
-    readonly onClose: (listener: () => void) => void;
+    readonly onClose: OnClose;
   }) => Promise<void>;
   readonly count: () => number;
   readonly close: () => void;
@@ -22,8 +28,14 @@ interface Waiter {
   readonly wake: () => void;
 }
 
+interface WaitersPorts {
+  readonly readModel: ReadModel;
+  readonly clock: Clock;
+  readonly quota: Quota;
+}
+
 /** Waiters over one listener of the read model, however many they are. */
-export function createWaiters({ readModel, clock }: { readModel: ReadModel; clock: Clock }): Waiters {
+export function createWaiters({ readModel, clock, quota }: WaitersPorts): Waiters {
   const byCall = new Map<string, Set<Waiter>>();
   let count = 0;
   let isClosed = false;
@@ -47,21 +59,25 @@ export function createWaiters({ readModel, clock }: { readModel: ReadModel; cloc
   };
 
   return {
-    wait: ({ callId, waitMs, isDone, onClose }) =>
+    wait: ({ actor, callId, waitMs, isDone, onClose }) =>
       new Promise((resolve) => {
         if (isClosed) {
           resolve();
           return;
         }
+        const giveBack = quota.take(actor);
         const wake = (): void => {
           cancelTimer();
           remove(callId, waiter);
+          giveBack();
+          forget();
           resolve();
         };
         const waiter: Waiter = { isDone, wake };
         const cancelTimer = clock.setTimer(waitMs, wake);
         add(callId, waiter);
-        onClose(wake);
+        let forget = (): void => undefined;
+        forget = onClose(wake);
       }),
     count: () => count,
     close: () => {

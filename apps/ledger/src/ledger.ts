@@ -3,8 +3,8 @@ import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
-import { uuidV5 } from '@countersign/runtime';
-import type { Log } from '@countersign/runtime';
+import { createLimitedLog, createRateLimit, uuidV5 } from '@countersign/runtime';
+import type { Log, Rate } from '@countersign/runtime';
 import { carryOut } from './carry-out.js';
 import type { CarryOutPorts } from './carry-out.js';
 import { isRequestType, readEnvelope, typeLabel } from './envelope.js';
@@ -12,8 +12,6 @@ import type { Envelope } from './envelope.js';
 import type { LedgerMetrics } from './metrics.js';
 import { ViewsBehindError } from './open-calls.js';
 import { checkSize, parseRequest, toolCallIdsOf } from './parse-request.js';
-import { createRateLimit } from './rate-limit.js';
-import type { Rate } from './rate-limit.js';
 import { createRefusals } from './refusals.js';
 import type { RequestKeys } from './request-keys.js';
 import type { SignatureWindow } from './request-signature.js';
@@ -84,7 +82,8 @@ function commandIdOf({ id, source, type }: Envelope, { tenant, principal }: Acto
  * ledger.consume(bus, { topic: topicNames().requests });
  */
 export function createLedger(options: LedgerOptions): Ledger {
-  const { log, metrics, clock, refusalRate = { burst: 100, perSecond: 10 }, notRequestedTries = 4 } = options;
+  const { metrics, clock, refusalRate = { burst: 100, perSecond: 10 }, notRequestedTries = 4 } = options;
+  const log = createLimitedLog(options.log, clock);
   const refusals = createRefusals(options);
   const mayRecord = createRateLimit(refusalRate, clock);
 

@@ -25,7 +25,7 @@ export { watchForChanges } from './input/watch-for-changes.js';
 export type { OutsideWorld } from './process/outside-world.js';
 export { complain, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
 export { readPolicy } from './process/read-policy.js';
-export { judgingVariables, processVariables, tellingVariables } from './process/variables.js';
+export { judgingVariables, processVariables, servingVariables, tellingVariables } from './process/variables.js';
 export { reachedWithin } from './stores/reached-within.js';
 export type { Reachable } from './stores/reached-within.js';
 export { createStoreCheck } from './stores/store-check.js';

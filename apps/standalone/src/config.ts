@@ -3,13 +3,14 @@ import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { readConfig } from '@countersign/runtime';
 import type { LogLevel } from '@countersign/runtime';
-import { judgingVariables, processVariables, tellingVariables } from '@countersign/shell';
+import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
 import { z } from 'zod';
 
 const schema = z.object({
   ...processVariables,
   ...judgingVariables,
   ...tellingVariables,
+  ...servingVariables,
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
 });
 
@@ -29,6 +30,8 @@ export interface StandaloneConfig {
   readonly publicUrl: URL | null;
   /** The provider where people sign in beside their tokens. */
   readonly oidc: OidcConfig | null;
+  /** Of one principal. */
+  readonly requestsPerSecond: number;
   readonly logLevel: LogLevel;
 }
 
@@ -52,6 +55,7 @@ export function readStandaloneConfig(
     channelsFile: file(values.COUNTERSIGN_CHANNELS),
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
     oidc: readOidcConfig(env),
+    requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND,
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };
 }

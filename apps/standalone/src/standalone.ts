@@ -101,6 +101,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
       ids,
       log,
       checks: [createProjectorCheck(projector.health)],
+      requestsPerSecond: config.requestsPerSecond,
       tracing,
     },
     { host: config.host, port: config.port, inbox: { publicUrl: config.publicUrl ?? undefined } },

@@ -11,7 +11,7 @@ import { admin } from './people.ts';
 export async function reconcileUnknown(world: World, doors: Doors, outside: Outside, callId: string): Promise<void> {
   await world.wait(1_000 + world.random.below(5_000));
   while (outside.runsOf(callId).some(({ isOver }) => !isOver)) await world.wait(1_000);
-  const found = await doors.read((gateway) => gateway.toolCalls.get(admin, callId, {}, () => undefined));
+  const found = await doors.read((gateway) => gateway.toolCalls.get(admin, callId, {}, () => () => undefined));
   if ((found?.body as ToolCallView | undefined)?.state !== 'unknown') return;
   const hasHappened = outside.effectsOf(callId) > 0;
   const instead = world.random.chance(0.7) && !world.isHealed() ? 'retry' : 'failed';

@@ -75,7 +75,7 @@ async function follow(site: Site, doors: Doors, step: Step, callId: string): Pro
   for (let asked = 0; ;) {
     const waitMs = world.random.pick([0, 5_000, 30_000]);
     const found = await doors.read((gateway) =>
-      gateway.toolCalls.get(agent, callId, { waitMs, until: 'settled' }, () => undefined),
+      gateway.toolCalls.get(agent, callId, { waitMs, until: 'settled' }, () => () => undefined),
     );
     const call = found?.status === 200 ? (found.body as ToolCallView) : undefined;
     if (call === undefined) {

@@ -37,8 +37,9 @@ export async function readGateway(config: RoleConfig, world: OutsideWorld): Prom
     const people = { tokens, sessions, oidc, channels, idempotency };
     const ports = { ...views, ...people, metrics, clock, ids, log, checks, tracing };
     const { host, publicUrl } = config;
+    const limited = { ...ports, requestsPerSecond: config.requestsPerSecond ?? undefined };
     await roleProcess.serve((port) =>
-      createGatewayApp(ports, { host, port, inbox: { publicUrl: publicUrl ?? undefined } }),
+      createGatewayApp(limited, { host, port, inbox: { publicUrl: publicUrl ?? undefined } }),
     );
   };
 }

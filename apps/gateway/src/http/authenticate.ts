@@ -11,6 +11,8 @@ const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 /**
  * Who sends a request, by its bearer token; a request without one may carry the session of a person at the inbox.
  * A promise where the token is one that an OIDC provider may have signed.
+ * @param beforeUnproved is called before a sender is refused, and before the signature of a token is checked that was never
+ * found valid; it may refuse by throwing.
  * @throws ProblemError `unauthenticated`; what was sent instead of a token is never told or logged. `forbidden` when a page
  * of another site used the session.
  */
@@ -18,20 +20,27 @@ export function authenticate(
   ports: GatewayPorts,
   request: FastifyRequest,
   publicUrl: URL | undefined,
+  beforeUnproved: (request: FastifyRequest) => void = () => undefined,
 ): Actor | Promise<Actor> {
   const { authorization } = request.headers;
-  if (authorization === undefined) return sessionActor(ports, request, publicUrl);
+  const refuse = (why: string): never => {
+    beforeUnproved(request);
+    throw unauthenticated(ports, request, why);
+  };
+  if (authorization === undefined) return sessionActor(ports, request, publicUrl) ?? refuse('no token');
   const [, token] = bearer.exec(authorization) ?? [];
-  if (token === undefined) throw unauthenticated(ports, request, 'not a bearer token');
+  if (token === undefined) return refuse('not a bearer token');
   const via = request.headers['countersign-client'] === 'cli' ? 'cli' : 'api';
-  return ports.tokens.actorOf(token, via) ?? providerActor(ports, request, token, via);
+  const known = ports.tokens.actorOf(token, via);
+  if (known !== undefined) return known;
+  if (ports.oidc?.wasValid(token) !== true) beforeUnproved(request);
+  return providerActor(ports, request, token, via);
 }
 
-function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor {
+function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor | undefined {
   const id = ports.sessions === undefined ? undefined : sessionIdOf(request, publicUrl);
   const actor = id === undefined ? undefined : ports.sessions?.actorOf(id);
-  if (actor === undefined) throw unauthenticated(ports, request, 'no token');
-  refuseForgedRequest(request, publicUrl);
+  if (actor !== undefined) refuseForgedRequest(request, publicUrl);
   return actor;
 }
 

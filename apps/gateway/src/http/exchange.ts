@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Actor } from '@countersign/commands';
 import { ProblemError, sendText } from '@countersign/shell';
-import type { TracedAnswer } from '@countersign/shell';
+import type { HttpServer, TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
 import type { Answer } from '../answer.js';
@@ -35,6 +35,8 @@ export interface Exchange {
   readonly publicUrl: URL | undefined;
   /** The process is about to stop: connections are not kept. */
   readonly isDraining: () => boolean;
+  /** Keeps a connection, and tells when it is gone. */
+  readonly hold: HttpServer['hold'];
 }
 
 const noBody = Buffer.alloc(0);
@@ -114,8 +116,23 @@ export async function read(
 ): Promise<void> {
   const actor = actorOf(request);
   const seen = request.headers['countersign-position'];
-  if (seen !== undefined) await whenShown(http.ports, positionOf('Countersign-Position', seen), shownMsMax);
+  if (seen !== undefined) await whenSeen(http, actor, positionOf('Countersign-Position', seen));
   send(http, request, reply, await run(actor));
+}
+
+/** Waits until the views show a position. It counts as a waiting read. */
+async function whenSeen({ ports, gateway }: Exchange, actor: Actor, position: number): Promise<void> {
+  const shown = whenShown(ports, position, shownMsMax, () => gateway.caps.waits.take(actor));
+  if (shown !== undefined) await shown;
+}
+
+/** Calls `fn` once, when the answer is complete or its connection is gone. */
+export function whenOver({ hold }: Exchange, request: ApiRequest, reply: FastifyReply, fn: () => void): void {
+  const release = hold(request.raw.socket, fn);
+  reply.raw.once('close', () => {
+    release();
+    fn();
+  });
 }
 
 /** A position of the log in a header. */

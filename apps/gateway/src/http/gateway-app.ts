@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
+import { createLimitedLog } from '@countersign/runtime';
 import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -15,7 +16,8 @@ import type { InboxOptions } from '../inbox/add-inbox.js';
 import type { GatewayPorts } from '../ports.js';
 import { createMethodsOf } from '../route.js';
 import { allRoutes } from '../routes.js';
-import { authenticate } from './authenticate.js';
+import { createAdmission } from './admit.js';
+import type { Admission } from './admit.js';
 import { parseBody } from './body.js';
 import { answered } from './exchange.js';
 import type { ApiRequest } from './exchange.js';
@@ -49,7 +51,8 @@ const finishMsMax = 10_000;
  * const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 7400 });
  * await app.listen();
  */
-export async function createGatewayApp(ports: GatewayPorts, address: GatewayAddress): Promise<GatewayApp> {
+export async function createGatewayApp(given: GatewayPorts, address: GatewayAddress): Promise<GatewayApp> {
+  const ports = { ...given, log: createLimitedLog(given.log, given.clock) };
   const { host, port, inbox = {} } = address;
   const gateway = createGateway(ports);
   const filter = new ProblemFilter(ports.log, {
@@ -63,8 +66,9 @@ export async function createGatewayApp(ports: GatewayPorts, address: GatewayAddr
     filter,
     methodsOf: createMethodsOf(allRoutes),
   });
-  readRequests(server, ports, inbox.publicUrl);
-  await addInbox(server.fastify, ports, inbox);
+  const { caps } = gateway;
+  readRequests(server, createAdmission(ports, { caps, publicUrl: inbox.publicUrl }));
+  await addInbox(server.fastify, ports, caps, inbox);
   if (ports.channels !== undefined) await addChannels(server.fastify, ports, ports.channels, inbox.publicUrl);
   const options: Pick<NestApplicationOptions, 'bodyParser' | 'logger' | 'abortOnError'> = {
     bodyParser: false,
@@ -72,7 +76,13 @@ export async function createGatewayApp(ports: GatewayPorts, address: GatewayAddr
     abortOnError: false,
   };
   const app = await NestFactory.create<NestFastifyApplication>(
-    GatewayModule.over({ ports, gateway, publicUrl: inbox.publicUrl, isDraining: server.isDraining }),
+    GatewayModule.over({
+      ports,
+      gateway,
+      publicUrl: inbox.publicUrl,
+      isDraining: server.isDraining,
+      hold: server.hold,
+    }),
     server.adapter,
     options,
   );
@@ -104,7 +114,7 @@ export async function createGatewayApp(ports: GatewayPorts, address: GatewayAddr
 }
 
 /** What comes before the guard: who sends it, before a byte of the body is read; then the body. */
-function readRequests({ fastify }: HttpServer, ports: GatewayPorts, publicUrl: URL | undefined): void {
+function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyBytes', undefined);
   fastify.decorateRequest('bodyLength', 0);
@@ -116,9 +126,8 @@ function readRequests({ fastify }: HttpServer, ports: GatewayPorts, publicUrl: U
     request.startedAtMs = performance.now();
     let proving: Promise<Actor> | undefined;
     const failure = attempt(() => {
-      // The other paths are public; the guard asks for an actor wherever there is none.
-      if (!request.url.startsWith('/v1/')) return;
-      const actor = authenticate(ports, request, publicUrl);
+      // The guard asks for an actor wherever there is none.
+      const actor = admit(request);
       if (actor instanceof Promise) proving = actor;
       else request.actor = actor;
     });

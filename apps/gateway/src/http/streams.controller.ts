@@ -10,7 +10,7 @@ import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { authenticate } from './authenticate.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, paramOf, positionOf, queryOf, read } from './exchange.js';
+import { actorOf, paramOf, positionOf, queryOf, read, whenOver } from './exchange.js';
 import type { ApiRequest, Exchange } from './exchange.js';
 import { exchangeToken } from './exchange-token.js';
 
@@ -34,7 +34,15 @@ export class StreamsController {
       types: types === undefined ? undefined : typesOf(types),
     };
     const actor = actorOf(request);
-    this.#http.gateway.events.open(actor, selection, openSink(reply), () => this.#isStill(actor, request));
+    const onClose = (listener: () => void): void => {
+      whenOver(this.#http, request, reply, listener);
+    };
+    this.#http.gateway.events.open(
+      actor,
+      selection,
+      () => openSink(reply, onClose),
+      () => this.#isStill(actor, request),
+    );
   }
 
   /** Whether a request that goes on would still be taken, from the same sender with the same rights. */
@@ -57,7 +65,11 @@ export class StreamsController {
   @Endpoint(routes.auditLog)
   auditLog(@Req() request: ApiRequest, @Res() reply: FastifyReply): void {
     const { after = 0, limit = Infinity } = queryOf(routes.auditLog, request);
-    const lines = this.#http.gateway.audit.log(actorOf(request), after, limit);
+    const { audit, caps } = this.#http.gateway;
+    const actor = actorOf(request);
+    const lines = audit.log(actor, after, limit);
+    // The export of a long log is a stream like those of events.
+    whenOver(this.#http, request, reply, caps.streams.take(actor));
     // The stream asks for the next page only when the socket has taken what is there.
     const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
     void reply.header('content-type', 'application/x-ndjson').send(body);
@@ -72,7 +84,7 @@ function typesOf(list: string): ReadonlySet<string> {
 }
 
 /** Takes the socket from fastify: what follows has no end and no length. */
-function openSink(reply: FastifyReply): EventSink {
+function openSink(reply: FastifyReply, onClose: EventSink['onClose']): EventSink {
   const { raw } = reply;
   reply.hijack();
   // A proxy that waits for a full buffer would hold events back.
@@ -83,7 +95,8 @@ function openSink(reply: FastifyReply): EventSink {
   return {
     write: (text) => raw.write(text),
     onDrain: (listener) => raw.once('drain', listener),
-    onClose: (listener) => raw.once('close', listener),
-    end: () => raw.end(),
+    onClose,
+    // What a full socket has not taken by now, it never takes: the end would wait for it for ever.
+    end: () => (raw.writableNeedDrain ? raw.destroy() : raw.end()),
   };
 }

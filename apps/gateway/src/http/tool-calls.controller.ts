@@ -28,7 +28,9 @@ export class ToolCallsController {
     const { toolCalls } = this.#http.gateway;
     const waiting = queryOf(routes.getToolCall, request);
     return read(this.#http, request, reply, (actor) =>
-      toolCalls.get(actor, paramOf(request, 'callId'), waiting, (listener) => reply.raw.once('close', listener)),
+      toolCalls.get(actor, paramOf(request, 'callId'), waiting, (listener) =>
+        this.#http.hold(request.raw.socket, listener),
+      ),
     );
   }
 

@@ -1,4 +1,5 @@
 import type { FastifyInstance } from 'fastify';
+import type { Caps } from '../limits/caps.js';
 import type { GatewayPorts } from '../ports.js';
 import { addInboxFiles, builtInboxFolder } from './inbox-files.js';
 import { addOidcRoutes } from './oidc-routes.js';
@@ -13,11 +14,16 @@ export interface InboxOptions {
 }
 
 /** The web inbox on the gateway's server: its files, and the sessions of whom it signs in. */
-export async function addInbox(fastify: FastifyInstance, ports: GatewayPorts, options: InboxOptions): Promise<void> {
+export async function addInbox(
+  fastify: FastifyInstance,
+  ports: GatewayPorts,
+  { countStranger }: Pick<Caps, 'countStranger'>,
+  options: InboxOptions,
+): Promise<void> {
   const { sessions, oidc } = ports;
   const { folder = builtInboxFolder(), publicUrl } = options;
   await addInboxFiles(fastify, folder);
   if (sessions === undefined) return;
-  addSessionRoutes(fastify, { ...ports, sessions }, { publicUrl });
+  addSessionRoutes(fastify, { ...ports, countStranger, sessions }, { publicUrl });
   if (oidc !== undefined) addOidcRoutes(fastify, { ...ports, sessions, oidc }, { publicUrl });
 }

@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
 import * as client from 'openid-client';
@@ -21,9 +22,12 @@ export interface Oidc {
   readonly finish: (currentUrl: URL, running: RunningSignIn) => Promise<Person>;
   /** Whom an access token speaks for; undefined when it is not a valid one of this issuer and audience. */
   readonly verify: (accessToken: string) => Promise<Person | undefined>;
+  /** Whether this access token has been found valid before; it is verified each time all the same. */
+  readonly wasValid: (accessToken: string) => boolean;
 }
 
 const timeoutS = 10;
+const validHashesMax = 10_000;
 /** Symmetric algorithms and `none` are not among them. */
 const algorithms = [
   'RS256',
@@ -50,6 +54,7 @@ export function createOidc(config: OidcConfig): Oidc {
     });
     return discovered;
   };
+  const validHashes = new Set<string>();
   let keys: ReturnType<typeof createRemoteJWKSet> | undefined;
   const secret = config.clientSecret === null ? undefined : Buffer.from(config.clientSecret.reveal());
   return {
@@ -87,12 +92,24 @@ export function createOidc(config: OidcConfig): Oidc {
       try {
         const options = { issuer, audience: config.audience, algorithms, requiredClaims: ['sub', 'exp'] };
         const { payload, protectedHeader } = await jwtVerify(accessToken, keys, options);
-        return isAccessToken(config, payload, protectedHeader.typ) ? personOf(config, payload) : undefined;
+        if (!isAccessToken(config, payload, protectedHeader.typ)) return undefined;
+        remember(validHashes, hash('sha256', accessToken));
+        return personOf(config, payload);
       } catch {
         return undefined;
       }
     },
+    wasValid: (accessToken) => validHashes.has(hash('sha256', accessToken)),
   };
+}
+
+function remember(validHashes: Set<string>, tokenHash: string): void {
+  validHashes.delete(tokenHash);
+  validHashes.add(tokenHash);
+  for (const oldest of validHashes) {
+    if (validHashes.size <= validHashesMax) return;
+    validHashes.delete(oldest);
+  }
 }
 
 /** Claims that say what an ID token goes with (OpenID Connect Core 2, 3.3.2.11). */

@@ -2,12 +2,14 @@ import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
+import type { Caps } from '../limits/caps.js';
 import type { GatewayPorts } from '../ports.js';
 import { parseWith } from '../validation.js';
 import { refuseForeignOrigin, refuseForgedRequest } from './same-origin.js';
 import { clearSessionCookie, sessionIdOf, setSessionCookie } from './session-cookie.js';
 import type { OpenedSession, Sessions } from './sessions.js';
 
+const signInBytesMax = 16 * 1024;
 const signInSchema = z.strictObject({ token: z.string().min(1).max(4096) });
 
 /** What the routes of a session stand on. */
@@ -24,7 +26,11 @@ export interface Reach {
  * `POST /session` signs in with a token, `GET /session` says who is signed in, `DELETE /session` signs out. They are the
  * inbox's own, no part of the API: programs send their token with each request.
  */
-export function addSessionRoutes(fastify: FastifyInstance, ports: SessionRoutesPorts, { publicUrl }: Reach): void {
+export function addSessionRoutes(
+  fastify: FastifyInstance,
+  ports: SessionRoutesPorts & Pick<Caps, 'countStranger'>,
+  { publicUrl }: Reach,
+): void {
   const { sessions, log, metrics } = ports;
   fastify.get('/session', (request, reply) => {
     refuseForeignOrigin(request, publicUrl);
@@ -35,11 +41,12 @@ export function addSessionRoutes(fastify: FastifyInstance, ports: SessionRoutesP
       isOidcOffered: ports.oidc !== undefined,
     });
   });
-  fastify.post('/session', (request, reply) => {
+  fastify.post('/session', { bodyLimit: signInBytesMax }, (request, reply) => {
     refuseForeignOrigin(request, publicUrl);
     const { token } = parseWith(signInSchema, request.body);
     const opened = sessions.openWithToken(token);
     if (opened === undefined) {
+      ports.countStranger(request.ip, 'unproved');
       log.warn({ path: '/session', from: request.ip, why: 'unknown token' }, 'refused: not authenticated');
       metrics.refusedAtTheDoor('unauthenticated');
       throw new ProblemError('unauthenticated', 'the token is not valid');

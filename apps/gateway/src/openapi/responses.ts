@@ -10,6 +10,7 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'invalid-request',
     'unauthenticated',
     'forbidden',
+    'too-many-requests',
     ...(route.body === undefined ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
     ...(route.method === 'POST' ? (['idempotency-key-reused'] as const) : []),
     ...route.codes,
@@ -72,7 +73,8 @@ function problems(route: Route, book: SchemaBook): Record<string, JsonSchema> {
 
 function headersOf(status: number): JsonSchema {
   if (status === 401) return { headers: { 'WWW-Authenticate': { schema: { type: 'string' } } } };
-  if (status === 503) return { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } };
+  if (status === 503 || status === 429)
+    return { headers: { 'Retry-After': { $ref: '#/components/headers/RetryAfter' } } };
   return {};
 }
 

@@ -11,7 +11,7 @@ export const operationsRoutes = {
     summary: 'This document',
     roles: 'public',
     stream: 'application/json',
-    codes: [],
+    codes: ['too-many-requests'],
   }),
   healthz: defineRoute({
     id: 'healthz',
@@ -31,7 +31,7 @@ export const operationsRoutes = {
     summary: 'Whether the process may be given work, and what is not ready',
     roles: 'public',
     answers: { 200: readinessSchema },
-    codes: ['unavailable'],
+    codes: ['too-many-requests', 'unavailable'],
   }),
   metrics: defineRoute({
     id: 'metrics',
@@ -41,6 +41,6 @@ export const operationsRoutes = {
     summary: "Figures in Prometheus' text format",
     roles: 'public',
     stream: 'text/plain',
-    codes: [],
+    codes: ['too-many-requests'],
   }),
 } as const;

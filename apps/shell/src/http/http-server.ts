@@ -1,6 +1,8 @@
 import type { Socket } from 'node:net';
 import { FastifyAdapter } from '@nestjs/platform-fastify';
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { createConnections } from './connections.js';
+import type { Connections } from './connections.js';
 import { ProblemError, toProblem } from './problem.js';
 import type { ProblemFilter } from './problem-filter.js';
 import { safeHeaders } from './safe-headers.js';
@@ -12,6 +14,8 @@ export interface HttpServerOptions {
   readonly filter: ProblemFilter;
   /** The methods that a path knows; undefined: no such path. */
   readonly methodsOf: (path: string) => readonly string[] | undefined;
+  /** Connections that may be open without a request that holds them; default 4,096. */
+  readonly connectionsMax?: number;
 }
 
 /** Nest's adapter over a fastify that answers nothing but problems where it refuses. */
@@ -21,11 +25,15 @@ export interface HttpServer {
   /** From now on every new request is answered 503, and connections are not kept. */
   readonly drain: () => void;
   readonly isDraining: () => boolean;
+  /** Keeps the connection of a request that stays for long, and tells when it is gone. */
+  readonly hold: Connections['hold'];
 }
 
 /** A whole request must be there after this long: nobody holds a connection by sending a byte a minute. */
 const requestTimeoutMs = 60_000;
 const keepAliveTimeoutMs = 72_000;
+const headersTimeoutMs = 20_000;
+const connectionsMaxDefault = 4096;
 /** An id of 256 characters, percent-encoded. */
 const paramLengthMax = 4096;
 
@@ -43,7 +51,8 @@ class OneErrorHandlerAdapter extends FastifyAdapter {
  * Fastify with what every process of ours wants: no body parser but one's own, 404 and 405 before any body is read,
  * headers that keep answers out of caches and frames, and an orderly end.
  */
-export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault } = options;
   const adapter = new OneErrorHandlerAdapter({
     bodyLimit: bodyBytesMax,
     // HEAD and OPTIONS are no part of the API: they are answered 405 like any other method that a path does not know.
@@ -66,13 +75,14 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
     filter.answer(error, request, reply);
   });
   let isDraining = false;
-  const sockets = new Set<Socket>();
+  const connections = createConnections(connectionsMax);
+  fastify.server.headersTimeout = headersTimeoutMs;
   fastify.server.on('connection', (socket: Socket) => {
     if (isDraining) socket.destroy();
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    connections.add(socket);
   });
   fastify.addHook('onRequest', (request, reply, done) => {
+    connections.use(request.raw.socket);
     if (isDraining) {
       void reply.header('connection', 'close');
       done(new ProblemError('unavailable', 'this process is about to stop'));
@@ -95,9 +105,10 @@ export function createHttpServer({ bodyBytesMax, filter, methodsOf }: HttpServer
       // A connection whose last answer still said keep-alive must not hold up the end,
       fastify.server.keepAliveTimeout = 1;
       // nor one that was opened and never used: Node does not count it as idle.
-      for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+      connections.closeUnused();
     },
     isDraining: () => isDraining,
+    hold: connections.hold,
   };
 }
 

@@ -46,7 +46,7 @@ const internal: Refused = { code: 'internal-error', detail: 'the request could n
 /** Sends a "no", with the headers that belong to its code. */
 export function sendProblem(reply: FastifyReply, refused: Refused): void {
   if (refused.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer realm="countersign"');
-  if (refused.code === 'unavailable') void reply.header('retry-after', '1');
+  if (refused.code === 'unavailable' || refused.code === 'too-many-requests') void reply.header('retry-after', '1');
   const text = JSON.stringify(toProblem(refused));
   void reply.code(statusOf(refused.code)).header('content-type', 'application/problem+json');
   if (refused.code === 'payload-too-large') refuseBody(reply, text);

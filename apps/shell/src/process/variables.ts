@@ -16,6 +16,16 @@ export const processVariables = {
   COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
 };
 
+/** Of those that serve the API. */
+export const servingVariables = {
+  COUNTERSIGN_REQUESTS_PER_SECOND: z
+    .string()
+    .regex(/^[0-9]{1,7}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.int().min(1).max(1_000_000))
+    .default(5000),
+};
+
 /** Of those that judge requests. */
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),

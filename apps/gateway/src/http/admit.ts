@@ -1,0 +1,55 @@
+import type { Actor } from '@countersign/commands';
+import type { FastifyRequest } from 'fastify';
+import { sessionIdOf } from '../inbox/session-cookie.js';
+import type { Caps, StrangerRequest } from '../limits/caps.js';
+import type { GatewayPorts } from '../ports.js';
+import { authenticate } from './authenticate.js';
+
+/** Lets a request in: proves who sends it where the path needs that, and counts it. */
+export interface Admission {
+  /** Returns the sender, or undefined on a public path. @throws ProblemError `unauthenticated`, `forbidden`, `too-many-requests`. */
+  readonly admit: (request: FastifyRequest) => Actor | undefined | Promise<Actor>;
+}
+
+/** Admission over the caps of the process. */
+export function createAdmission(
+  ports: GatewayPorts,
+  { caps, publicUrl }: { readonly caps: Caps; readonly publicUrl: URL | undefined },
+): Admission {
+  const countUnproved = (request: FastifyRequest): void => {
+    caps.countStranger(request.ip, 'unproved');
+  };
+  const counted = (actor: Actor): Actor => {
+    caps.countRequest(actor);
+    return actor;
+  };
+  const admitPublic = (request: FastifyRequest, path: string): void => {
+    const kind = kindOf(request.method, path);
+    if (kind === undefined) return;
+    const id = ports.sessions === undefined ? undefined : sessionIdOf(request, publicUrl);
+    const actor = id === undefined ? undefined : ports.sessions?.actorOf(id);
+    if (actor === undefined) caps.countStranger(request.ip, kind);
+    else caps.countRequest(actor);
+  };
+  return {
+    admit: (request) => {
+      const path = request.url.split('?', 1)[0] ?? '';
+      if (!path.startsWith('/v1/')) {
+        admitPublic(request, path);
+        return undefined;
+      }
+      const actor = authenticate(ports, request, publicUrl, countUnproved);
+      return actor instanceof Promise ? actor.then(counted) : counted(actor);
+    },
+  };
+}
+
+/**
+ * Undefined: not counted. `/healthz` costs nothing and says that the process lives. A sign-in with a token counts itself once
+ * the token has proved wrong, so that no flood from the same address keeps its owner out.
+ */
+function kindOf(method: string, path: string): StrangerRequest | undefined {
+  if (path === '/healthz' || (method === 'POST' && path === '/session')) return undefined;
+  if (path === '/readyz' || path === '/metrics') return 'operations';
+  return path.startsWith('/session') ? 'sign-in' : 'page';
+}

@@ -1,0 +1,161 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createSystemClock } from '@countersign/runtime';
+import { createApi } from '../testing/api.js';
+import { openStream } from '../testing/event-stream.js';
+import { sendPipelined } from '../testing/pipelined.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+const closing: (() => void | Promise<void>)[] = [];
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+/** A world whose monotonic time stands still until a spec moves it, so that buckets fill when they are told to. */
+async function openStillWorld(requestsPerSecond?: number) {
+  const time = { aheadMs: 0 };
+  const clock = { ...createSystemClock(), monotonic: () => time.aheadMs };
+  const world = await openWorld({ clock, change: (ports) => ({ ...ports, requestsPerSecond }) });
+  closing.push(world.close);
+  return { world, time };
+}
+
+const get = (path: string, token?: string): string =>
+  `GET ${path} HTTP/1.1\r\nhost: x\r\n${token === undefined ? '' : `authorization: Bearer ${token}\r\n`}\r\n`;
+
+const countOf = (statuses: readonly number[]): Record<number, number> =>
+  Object.fromEntries([...new Set(statuses)].map((status) => [status, statuses.filter((one) => one === status).length]));
+
+/** Opens connections that have sent so many requests each. */
+function openSockets({ url }: World, count: number, text: string): Socket[] {
+  const sockets = Array.from({ length: count }, () => connect(Number(new URL(url).port), '127.0.0.1'));
+  for (const socket of sockets) {
+    socket.on('error', () => undefined);
+    socket.resume();
+    socket.write(text);
+  }
+  closing.push(() => {
+    for (const socket of sockets) socket.destroy();
+  });
+  return sockets;
+}
+
+async function gaugeOf({ ports }: World, name: string): Promise<number> {
+  const text = await ports.metrics.registry.metrics();
+  return Number(new RegExp(`^${name} (\\d+)$`, 'm').exec(text)?.[1]);
+}
+
+async function until(world: World, name: string, count: number): Promise<void> {
+  const late = Date.now() + 20_000;
+  while ((await gaugeOf(world, name)) !== count && Date.now() < late)
+    await new Promise((resolve) => setTimeout(resolve, 10));
+  expect(await gaugeOf(world, name)).toBe(count);
+}
+
+describe('requests of a principal', () => {
+  it('are refused beyond its rate with the time to wait, and no other principal notices', async () => {
+    const { world, time } = await openStillWorld(50);
+    const api = createApi(world);
+    const statuses = await sendPipelined(world.url, get('/v1/runs/none', 'agent-token'), 200);
+    expect(countOf(statuses)).toEqual({ 404: 50, 429: 150 });
+    const refused = await api.send('GET', '/v1/runs/none');
+    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([
+      429,
+      'too-many-requests',
+      '1',
+    ]);
+    const others = ['agent2', 'ann', 'other'].map((as) => api.send('GET', '/v1/runs/none', { as }));
+    expect((await Promise.all(others)).map(({ status }) => status)).toEqual([404, 404, 404]);
+    time.aheadMs += 1000;
+    expect((await api.send('GET', '/v1/runs/none')).status).toBe(404);
+  });
+
+  it('are 5,000 per second by default', async () => {
+    const { world } = await openStillWorld();
+    const statuses = await sendPipelined(world.url, get('/v1/runs/none', 'agent-token'), 5010);
+    expect(countOf(statuses)).toEqual({ 404: 5000, 429: 10 });
+  }, 60_000);
+});
+
+describe('requests without a proved sender', () => {
+  it('are refused beyond the rate of their address, and a principal at the same address is answered', async () => {
+    const { world } = await openStillWorld();
+    const api = createApi(world);
+    const unproved = await sendPipelined(world.url, get('/v1/runs/none', 'not-a-token'), 600);
+    expect(countOf(unproved)).toEqual({ 401: 500, 429: 100 });
+    expect(countOf(await sendPipelined(world.url, get('/openapi.json'), 510))).toEqual({ 200: 500, 429: 10 });
+    expect(countOf(await sendPipelined(world.url, get('/metrics'), 110))).toEqual({ 200: 100, 429: 10 });
+    expect((await api.send('GET', '/v1/runs/none')).status).toBe(404);
+    expect(countOf(await sendPipelined(world.url, get('/healthz'), 1000))).toEqual({ 200: 1000 });
+    const lines = world.log.entries.filter(({ message }) => message === 'refused: not authenticated');
+    expect(lines.length).toBeLessThanOrEqual(20);
+  }, 60_000);
+});
+
+describe('event streams', () => {
+  it('are 256 per principal; one more is refused, another principal has its own', async () => {
+    const { world } = await openStillWorld();
+    const sockets = openSockets(world, 256, get('/v1/events?after=now', 'agent-token'));
+    await until(world, 'countersign_event_streams', 256);
+    const api = createApi(world);
+    const refused = await api.send('GET', '/v1/events');
+    expect([refused.status, refused.body['code'], refused.headers.get('retry-after')]).toEqual([
+      429,
+      'too-many-requests',
+      '1',
+    ]);
+    const other = await openStream(`${world.url}/v1/events`, 'ann');
+    expect(other.status).toBe(200);
+    const calls = [{ toolCallId: 'c', toolName: 't', arguments: {} }];
+    await api.send('POST', '/v1/tool-calls', { as: 'agent2', body: { runId: 'r', calls } });
+    await other.until(1);
+    other.close();
+    for (const socket of sockets) socket.resetAndDestroy();
+    await until(world, 'countersign_event_streams', 0);
+    const again = await openStream(`${world.url}/v1/events`, 'agent');
+    expect(again.status).toBe(200);
+    again.close();
+  }, 60_000);
+
+  it('that wait behind another on one connection are counted, and end with it', async () => {
+    const { world } = await openStillWorld();
+    const [socket] = openSockets(world, 1, get('/v1/events?after=now', 'agent-token').repeat(300));
+    await until(world, 'countersign_event_streams', 256);
+    socket?.resetAndDestroy();
+    await until(world, 'countersign_event_streams', 0);
+    openSockets(world, 256, get('/v1/events?after=now', 'agent-token'));
+    await until(world, 'countersign_event_streams', 256);
+  }, 60_000);
+});
+
+describe('waiting reads', () => {
+  it('are 1,024 per principal; one more is refused, and all are counted off when their clients are gone', async () => {
+    const { world } = await openStillWorld();
+    const api = createApi(world);
+    const approval = await api.pending();
+    const path = `/v1/tool-calls/${approval.callId}?waitMs=50000`;
+    const sockets = openSockets(world, 10, get(path, 'agent-token').repeat(103));
+    await until(world, 'countersign_long_polls', 1024);
+    const refused = await api.send('GET', path);
+    expect([refused.status, refused.body['code']]).toEqual([429, 'too-many-requests']);
+    expect((await api.send('GET', `/v1/tool-calls/${approval.callId}`)).status).toBe(200);
+    for (const socket of sockets) socket.resetAndDestroy();
+    await until(world, 'countersign_long_polls', 0);
+    const waiting = api.send('GET', path);
+    await until(world, 'countersign_long_polls', 1);
+    const body = { decision: { type: 'approve' } };
+    await api.send('POST', `/v1/approvals/${approval.approvalId}/responses`, { as: 'ann', body });
+    expect((await waiting).status).toBe(200);
+    await until(world, 'countersign_long_polls', 0);
+  }, 60_000);
+
+  it('for a position that the views have not reached are counted as well', async () => {
+    const { world } = await openStillWorld();
+    const ahead = get('/v1/runs/none', 'agent-token').replace(/\r\n$/, 'countersign-position: 999999\r\n\r\n');
+    const statuses = await sendPipelined(world.url, ahead, 1030);
+    expect(countOf(statuses)).toEqual({ 429: 6, 503: 1024 });
+    expect(countOf(await sendPipelined(world.url, ahead, 1))).toEqual({ 503: 1 });
+  }, 60_000);
+});

@@ -1,0 +1,39 @@
+import type { Actor } from '@countersign/commands';
+import { ProblemError } from '@countersign/shell';
+
+/** How many things of one kind each principal has at the moment. */
+export interface Quota {
+  /**
+   * Counts one more; returns what counts it off, once.
+   * @throws ProblemError `too-many-requests` at the cap.
+   */
+  readonly take: (actor: Actor) => () => void;
+}
+
+/** A quota of `max` things per principal; `noun` names them in the refusal. */
+export function createQuota(max: number, noun: string): Quota {
+  const counts = new Map<string, number>();
+  return {
+    take: (actor) => {
+      const principal = principalKey(actor);
+      const count = counts.get(principal) ?? 0;
+      if (count >= max) {
+        throw new ProblemError('too-many-requests', `a principal may have ${String(max)} ${noun} at a time`);
+      }
+      counts.set(principal, count + 1);
+      let isHeld = true;
+      return () => {
+        if (!isHeld) return;
+        isHeld = false;
+        const left = (counts.get(principal) ?? 0) - 1;
+        if (left > 0) counts.set(principal, left);
+        else counts.delete(principal);
+      };
+    },
+  };
+}
+
+/** One text per principal of a tenant. Ids have no control characters. */
+export function principalKey({ tenant, principal }: Actor): string {
+  return `${tenant}\n${principal}`;
+}

@@ -1,0 +1,76 @@
+import type { Socket } from 'node:net';
+
+/**
+ * The open connections of a server. Those that a request holds stay; of the others the least recently used one is closed
+ * when there are too many, so that no number of idle or slow connections keeps a new one out.
+ */
+export interface Connections {
+  readonly add: (socket: Socket) => void;
+  /** A request came over this connection. */
+  readonly use: (socket: Socket) => void;
+  /**
+   * Keeps a connection until the returned function is called. Calls `onGone` once when it is closed before, at once when it
+   * is closed already. The event `close` of a response does not serve here: one that waits behind another on the same
+   * connection never has it.
+   */
+  readonly hold: (socket: Socket, onGone: () => void) => () => void;
+  /** Closes those that no byte came over. */
+  readonly closeUnused: () => void;
+}
+
+/** Connections of which `max` may be open that no request holds. */
+export function createConnections(max: number): Connections {
+  // The least recently used first.
+  const free = new Set<Socket>();
+  const held = new Map<Socket, Set<() => void>>();
+
+  const makeRoom = (): void => {
+    for (const oldest of free) {
+      if (free.size <= max) return;
+      free.delete(oldest);
+      oldest.destroy();
+    }
+  };
+  const setFree = (socket: Socket): void => {
+    if (socket.destroyed) return;
+    free.add(socket);
+    makeRoom();
+  };
+  const gone = (socket: Socket): void => {
+    free.delete(socket);
+    const listeners = held.get(socket);
+    held.delete(socket);
+    for (const onGone of listeners ?? []) onGone();
+  };
+  return {
+    add: (socket) => {
+      setFree(socket);
+      socket.once('close', () => {
+        gone(socket);
+      });
+    },
+    use: (socket) => {
+      if (free.delete(socket)) free.add(socket);
+    },
+    hold: (socket, onGone) => {
+      if (socket.destroyed) {
+        onGone();
+        return () => undefined;
+      }
+      const holders = held.get(socket) ?? new Set();
+      // A listener of this hold alone: the same function may hold twice.
+      const listener = (): void => {
+        onGone();
+      };
+      held.set(socket, holders.add(listener));
+      free.delete(socket);
+      return () => {
+        if (!holders.delete(listener) || holders.size > 0 || !held.delete(socket)) return;
+        setFree(socket);
+      };
+    },
+    closeUnused: () => {
+      for (const socket of free) if (socket.bytesRead === 0) socket.destroy();
+    },
+  };
+}
