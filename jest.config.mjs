@@ -39,18 +39,16 @@ const withBroker = {
 /** These run what was built, as users do: no source is mapped. */
 const built = { modulePathIgnorePatterns: [] };
 
-const timing = '<rootDir>/test/process/**/*.timing.spec.ts';
-
 export default {
   projects: [
     project('unit', ['<rootDir>/{libs,apps}/*/src/**/*.spec.ts', '<rootDir>/test/unit/**/*.spec.ts'], fromSource),
     project('architecture', ['<rootDir>/test/architecture/**/*.spec.ts'], fromSource),
     project('sim', ['<rootDir>/test/simulation/**/*.spec.ts'], fromSource),
     { ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource), ...withBroker },
-    { ...project('process', ['<rootDir>/test/process/**/*.spec.ts', `!${timing}`]), ...built, ...withBroker },
+    { ...project('process', ['<rootDir>/test/process/**/!(*.timing).spec.ts']), ...built, ...withBroker },
     { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), ...built },
     // These assert durations, so each of them has the machine to itself.
-    { ...project('timing', [timing]), ...built },
+    { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built },
   ],
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',
