@@ -38,6 +38,7 @@ export async function startRole(role: string, env: Environment): Promise<RolePro
       COUNTERSIGN_DATA: join(folder, 'data'),
       COUNTERSIGN_PORT: '0',
       COUNTERSIGN_LOG_LEVEL: 'warn',
+      COUNTERSIGN_REQUESTS_PER_SECOND: '1000000',
       ...env,
     },
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

@@ -26,15 +26,21 @@ function read(answers: readonly (Response | Error)[], options: EventsOptions = {
     if (answer instanceof Response) return answer;
     throw answer ?? new Error('offline');
   };
+  const waitedMs: number[] = [];
   const clock = {
     monotonic: () => 0,
     setTimer: (delayMs: number, fn: () => void) => {
       if (delayMs > 10_000) return () => undefined;
+      waitedMs.push(delayMs);
       const timer = setTimeout(fn, 0);
       return () => clearTimeout(timer);
     },
   };
-  return { seen, events: readEvents(createTransport({ url: 'http://x.test', fetch: fetchOnce, clock }), 't', options) };
+  return {
+    seen,
+    waitedMs,
+    events: readEvents(createTransport({ url: 'http://x.test', fetch: fetchOnce, clock }), 't', options),
+  };
 }
 
 async function take(events: AsyncGenerator<{ readonly position: number }>, count: number): Promise<number[]> {
@@ -45,6 +51,16 @@ async function take(events: AsyncGenerator<{ readonly position: number }>, count
   }
   return positions;
 }
+
+it('the events are asked for again after the time that the server names when there are too many streams', async () => {
+  const refusal = new Response(JSON.stringify({ code: 'too-many-requests', status: 429, detail: 'no', title: 'no' }), {
+    status: 429,
+    headers: { 'content-type': 'application/problem+json', 'retry-after': '7' },
+  });
+  const { waitedMs, events } = read([refusal, streamOf(event(1))]);
+  expect(await take(events, 1)).toEqual([1]);
+  expect(waitedMs).toEqual([7000]);
+});
 
 describe('the events', () => {
   it('go on after the last one seen when the connection breaks', async () => {

@@ -1,5 +1,5 @@
 import type { EventView } from '@countersign/contracts';
-import { backoffMs } from './backoff.js';
+import { backoffMs, retryAfterMs } from './backoff.js';
 import { linkedController, reasonOf, sleep, type WorkerClock } from './clock.js';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
 import { createSseParser, type SseMessage } from './sse.js';
@@ -21,6 +21,7 @@ export interface EventsOptions {
 
 /** A silent connection may be a dead one. The server sends a sign of life more often than this. */
 const silenceMsMax = 45_000;
+const retryAfterMsMax = 60_000;
 const reconnectBackoff = { firstMs: 100, maxMs: 10_000 } as const;
 
 /**
@@ -35,11 +36,19 @@ export async function* readEvents(
   const done = linkedController(options.signal);
   let lastEventId: string | undefined;
   let failures = 0;
+  const server = { waitMs: 0 };
   try {
     for (;;) {
+      server.waitMs = 0;
       const startedAt = transport.clock.monotonic();
       try {
-        for await (const message of readConnection(transport, token, options, lastEventId, done.signal)) {
+        for await (const message of readConnection(transport, {
+          token,
+          options,
+          lastEventId,
+          signal: done.signal,
+          server,
+        })) {
           lastEventId = message.id ?? lastEventId;
           yield JSON.parse(message.data) as EventView;
         }
@@ -48,7 +57,8 @@ export async function* readEvents(
       }
       // One that held for a while was a good connection; one that breaks at once is a server in trouble.
       failures = transport.clock.monotonic() - startedAt > reconnectBackoff.maxMs ? 1 : failures + 1;
-      await sleep(transport.clock, backoffMs(failures, transport.random, reconnectBackoff), done.signal);
+      const delayMs = Math.max(server.waitMs, backoffMs(failures, transport.random, reconnectBackoff));
+      await sleep(transport.clock, delayMs, done.signal);
     }
   } catch (error) {
     if (options.signal?.aborted !== true) throw error;
@@ -58,12 +68,19 @@ export async function* readEvents(
   }
 }
 
+/** One connection to open. */
+interface Opening {
+  readonly token: string;
+  readonly options: EventsOptions;
+  readonly lastEventId: string | undefined;
+  readonly signal: AbortSignal;
+  /** Told how long the server asks to wait before the next attempt. */
+  readonly server: { waitMs: number };
+}
+
 async function* readConnection(
   transport: Transport,
-  token: string,
-  options: EventsOptions,
-  lastEventId: string | undefined,
-  signal: AbortSignal,
+  { token, options, lastEventId, signal, server }: Opening,
 ): AsyncGenerator<SseMessage, void> {
   const connection = linkedController(signal);
   const watchdog = createWatchdog(transport.clock, silenceMsMax, () => {
@@ -72,6 +89,7 @@ async function* readConnection(
   try {
     const headers: Record<string, string> = lastEventId === undefined ? {} : { 'last-event-id': lastEventId };
     const response = await transport.open({ path: pathOf(options), token, headers, signal: connection.signal });
+    server.waitMs = retryAfterMs(response.headers.get('retry-after'), Date.now(), retryAfterMsMax) ?? 0;
     const body = await bodyOf(response);
     options.onOpen?.();
     const parser = createSseParser();

@@ -49,6 +49,23 @@ describe('a request', () => {
     expect(new Set(keys).size).toBe(1);
   });
 
+  it.each(['get', 'post', 'delete'] as const)(
+    '%s waits as long as the server asks when there were too many',
+    async (method) => {
+      let refusals = 2;
+      const answers: number[] = [];
+      server.intercept = () => {
+        answers.push(performance.now());
+        if (refusals-- <= 0) return { status: 200, body: { ok: true } };
+        return { ...problem(429, 'too-many-requests', 'no'), headers: { 'retry-after': '1' } };
+      };
+      expect(await clientOf()[method]('/v1/x')).toEqual({ ok: true });
+      expect(answers).toHaveLength(3);
+      expect((answers[2] ?? 0) - (answers[0] ?? 0)).toBeGreaterThan(1900);
+    },
+    20_000,
+  );
+
   it('that never got an answer says that it may have arrived', async () => {
     server.intercept = () => 'hang up';
     await expect(clientOf().post('/v1/x', { body: {} })).rejects.toMatchObject({

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Problem } from '../cli-error.js';
 import { CliError, localError, refusedError } from '../cli-error.js';
 import type { Connection } from './connection.js';
@@ -32,6 +33,9 @@ export interface LedgerClient {
 
 const timeoutMsDefault = 30_000;
 const postAttemptsMax = 3;
+const refusedAttemptsMax = 10;
+/** A person waits no longer for a command. */
+const retryAfterSMax = 10;
 /** Answers tell the time in whole seconds, so a smaller difference means nothing. */
 const skewMsMin = 2000;
 
@@ -39,7 +43,7 @@ const skewMsMin = 2000;
 export function createLedgerClient(connection: Connection, now: () => number): LedgerClient {
   let skewMs = 0;
   const send = async (method: string, path: string, options: RequestOptions): Promise<Response> => {
-    const response = await fetchFrom(connection, method, path, options);
+    const response = await fetchInTurn(connection, method, path, options);
     const date = Date.parse(response.headers.get('date') ?? '');
     if (!Number.isNaN(date)) skewMs = Math.abs(date - now()) < skewMsMin ? 0 : date - now();
     if (!response.ok && options.anyStatus !== true) throw await refusal(response, connection);
@@ -67,6 +71,23 @@ async function repeated(attempt: () => Promise<Response>): Promise<Response> {
       if (nth >= postAttemptsMax || !(error instanceof CliError) || error.problem.code !== 'connection-lost')
         throw error;
     }
+  }
+}
+
+/** Waits as long as the server asks for when there were too many requests: it carried out none that it refused so. */
+async function fetchInTurn(
+  connection: Connection,
+  method: string,
+  path: string,
+  options: RequestOptions,
+): Promise<Response> {
+  for (let attempt = 1; ; attempt += 1) {
+    const response = await fetchFrom(connection, method, path, options);
+    if (response.status !== 429 || attempt >= refusedAttemptsMax) return response;
+    const seconds = Number(response.headers.get('retry-after') ?? NaN);
+    if (!(seconds >= 0 && seconds <= retryAfterSMax)) return response;
+    await response.arrayBuffer().catch(() => undefined);
+    await delay(seconds * 1000, undefined, options.signal === undefined ? {} : { signal: options.signal });
   }
 }
 

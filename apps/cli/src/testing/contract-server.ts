@@ -11,6 +11,13 @@ export interface SeenRequest {
   readonly body: string;
 }
 
+/** An answer in place of the server's. */
+interface Intercepted {
+  readonly status: number;
+  readonly body: unknown;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
 /** A small server that speaks the HTTP contract, with everything in memory and in the test's hands. */
 export interface ContractServer {
   readonly url: string;
@@ -19,7 +26,7 @@ export interface ContractServer {
   readonly calls: Map<string, ToolCallView>;
   readonly events: EventView[];
   /** Answers instead of the server when it gives back something. */
-  intercept: (request: SeenRequest) => { readonly status: number; readonly body: unknown } | 'hang up' | undefined;
+  intercept: (request: SeenRequest) => Intercepted | 'hang up' | undefined;
   isReady: boolean;
   readonly record: (event: EventView) => void;
   /** Ends the event streams that are open, as a restart would. */
@@ -40,7 +47,11 @@ export async function startContractServer(): Promise<ContractServer> {
       server.requests.push(seen);
       const answer = server.intercept(seen) ?? route(server, streams, seen, response);
       if (answer === 'hang up') request.socket.destroy();
-      else if (answer !== 'streaming') send(response, answer.status, answer.body);
+      else if (answer === 'streaming') return;
+      else {
+        if ('headers' in answer) response.setHeaders(new Map(Object.entries(answer.headers ?? {})));
+        send(response, answer.status, answer.body);
+      }
     });
   });
   await new Promise<void>((resolve) => http.listen(0, '127.0.0.1', resolve));

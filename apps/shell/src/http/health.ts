@@ -23,8 +23,25 @@ export async function askReadiness(checks: readonly ReadinessCheck[]): Promise<R
 
 async function ask({ check }: ReadinessCheck): Promise<CheckResult> {
   try {
-    return await check();
+    const result = await check();
+    return result.status === 'ok' ? result : { status: 'failing', why: withoutPlaces(result.why) };
   } catch (error) {
-    return { status: 'failing', why: error instanceof Error ? error.message : String(error) };
+    return { status: 'failing', why: withoutPlaces(error instanceof Error ? error.message : String(error)) };
   }
+}
+
+const places = [
+  /\b[a-z][\w+.-]*:\/\/\S+/gi,
+  /\[[\da-f:.%]*:[\da-f:.%]*\](?::\d+)?|(?<![\w:.])(?:[\da-f]{0,4}:){2,7}[\da-f.]{0,15}(?![\w:])/gi,
+  /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g,
+  /\b[a-z\d][\w.-]*:\d{2,5}\b/gi,
+  /(?<=^|[\s"'(=:])\/[^\s"'():,;]+/g,
+];
+
+/**
+ * Leaves out addresses and paths. `/readyz` may be public, and errors of clients name the hosts, ports and files behind it;
+ * the log has them.
+ */
+function withoutPlaces(why: string): string {
+  return places.reduce((text, place) => text.replaceAll(place, '[hidden]'), why);
 }

@@ -74,6 +74,28 @@ it('a check that throws is failing, and says why', async () => {
   });
 });
 
+it.each([
+  ['connect ECONNREFUSED 10.1.2.3:2113', 'connect ECONNREFUSED [hidden]'],
+  ['connect ECONNREFUSED ::1:2113', 'connect ECONNREFUSED [hidden]'],
+  ['connect ECONNREFUSED fe80::1', 'connect ECONNREFUSED [hidden]'],
+  ['getaddrinfo ENOTFOUND at [2001:db8::7]:9092', 'getaddrinfo ENOTFOUND at [hidden]'],
+  ['no answer from esdb://user:pass@store-1:2113?tls=true, again', 'no answer from [hidden] again'],
+  ['the brokers kafka-1.internal:9092,kafka-2:9092 do not answer', 'the brokers [hidden],[hidden] do not answer'],
+  ["ENOSPC: no space left, open '/var/lib/countersign/events.db'", "ENOSPC: no space left, open '[hidden]'"],
+  ['behind the log for 12 s', 'behind the log for 12 s'],
+  [
+    'the topics a.b and c.d are missing: run `countersign topics create`',
+    'the topics a.b and c.d are missing: run `countersign topics create`',
+  ],
+])('the readiness says "%s" without the places behind it', async (why, told) => {
+  const checks = [
+    { name: 'a', check: (): CheckResult => ({ status: 'failing', why }) },
+    { name: 'b', check: () => Promise.reject(new Error(why)) },
+  ];
+  const result = { status: 'failing', why: told };
+  expect((await askReadiness(checks)).checks).toEqual({ a: result, b: result });
+});
+
 it('Nest speaks in our log from warnings on', () => {
   const log = createCollectingLog();
   const logger = createNestLogger(log);
