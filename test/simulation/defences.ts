@@ -1,5 +1,5 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
-import { toolCallDecider } from '@countersign/domain';
+import { batchDecider, toolCallDecider } from '@countersign/domain';
 import type { ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { Execution } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
@@ -18,6 +18,7 @@ export const defences = {
   'approval-check': 'the claim asks whether the call was approved or allowed',
   'digest-check': 'claim and resolver recompute the action digest over what is about to run',
   'batch-check': 'the claim of a member asks for the siblings of an all-or-nothing batch',
+  'batch-word': 'the first word about an all-or-nothing batch stands: begun or broken, never both',
   'attempt-check': 'only the latest attempt may report or renew',
   'lease-check': 'a resolver looks at its lease before it runs the tool',
   'unknown-is-final': 'only a tool that declared itself idempotent is claimable again by itself',
@@ -52,8 +53,8 @@ export function decoratedDecider(without: Defence | null): typeof toolCallDecide
         return [command, isOpen ? { ...state, permission: { status: 'allowed' } } : state];
       }
       case 'batch-check':
-        return command.type === 'ClaimExecution'
-          ? [{ ...command, siblings: request.batchCallIds.map((callId) => ({ callId, state: 'approved' })) }, state]
+        return command.type === 'ClaimExecution' || command.type === 'SubmitClientOutput'
+          ? [{ ...command, batch: 'begun' }, state]
           : [command, state];
       case 'unknown-is-final':
         return [
@@ -70,6 +71,18 @@ export function decoratedDecider(without: Defence | null): typeof toolCallDecide
     ...toolCallDecider,
     decide: (command, state) =>
       state.status === 'unrequested' ? decide(command, state) : decide(...change(command, state)),
+  };
+}
+
+/** The decider of batches without a defence: both words stand, each for the process that says it. */
+export function decoratedBatchDecider(without: Defence | null): typeof batchDecider {
+  if (without !== 'batch-word') return batchDecider;
+  return {
+    ...batchDecider,
+    decide: (command, state) => {
+      const decision = batchDecider.decide(command, state);
+      return state.status === 'open' || decision.status === 'accepted' ? decision : { status: 'accepted', events: [] };
+    },
   };
 }
 

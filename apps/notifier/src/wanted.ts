@@ -17,6 +17,7 @@ export const notifierEventTypes = [
   'ApproversReminded',
   'ApprovalLapsed',
   'ToolCallCancelled',
+  'ToolCallCommitted',
   'ExecutionSucceeded',
   'ExecutionFailed',
   'ExecutionOutcomeUnknown',
@@ -46,6 +47,8 @@ export function outcomesOf({ type, data }: EventView): readonly NotificationKind
       return ['expired'];
     case 'ToolCallCancelled':
       return ['cancelled'];
+    case 'ToolCallCommitted':
+      return typeof data['approvalId'] === 'string' ? ['cancelled'] : [];
     case 'ExecutionSucceeded':
       return ['succeeded'];
     case 'ExecutionFailed':

@@ -8,31 +8,53 @@ export interface BatchCloserPorts {
   readonly bus: MessageBus;
   /** The topic of the recorded events. */
   readonly topic: string;
-  /** Cancels the open siblings of a member that ended without running; harmless when there are none. */
+  /** Brings the batch of a member in line with its word; harmless when there is nothing to do. */
   readonly closeBatch: (tenant: string, callId: string) => Promise<unknown>;
 }
 
-/** The events after which a call may have ended without running. An approval that was given is not among the cases below. */
-const endings = ['ApprovalResponded', 'ApprovalExpired', 'ApprovalLapsed', 'ToolCallBlocked', 'ToolCallCancelled'];
+/**
+ * The events after which the batch of a call may have to be closed: a word that was recorded, ends of members, and a question
+ * about a call that had been allowed. An approval that was given is not among the cases below.
+ */
+const concerning = [
+  'BatchBroken',
+  'ApprovalRequested',
+  'ApprovalResponded',
+  'ApprovalExpired',
+  'ApprovalLapsed',
+  'ToolCallBlocked',
+  'ToolCallCancelled',
+];
 
 /**
- * The process manager of all-or-nothing batches: whoever records that a member ended without running cancels its siblings
- * at once; this does it again, from a durable checkpoint, for those whose process died in between.
+ * The process manager of all-or-nothing batches. The process that records the end of a member closes the batch at once; this
+ * does it again, from a durable checkpoint, for a process that crashed in between.
  */
 export function createBatchCloser({ bus, topic, closeBatch }: BatchCloserPorts): Subscription {
   return bus.subscribe({
     group: 'batch-closer',
     topics: [topic],
-    types: endings,
+    types: concerning,
     onMessage: async (message) => {
       const event = parseEventMessage(message);
-      if (event.callId === null || isApproval(event)) return;
-      await closeBatch(event.tenant, event.callId);
+      const callId = memberOf(event);
+      if (callId !== undefined) await closeBatch(event.tenant, callId);
     },
     isTransient: isStoreOutage,
   });
 }
 
-function isApproval({ type, data }: EventView): boolean {
-  return type === 'ApprovalResponded' && data['resolution'] !== 'denied';
+/** The member whose batch is to be looked at. */
+function memberOf({ type, callId, revision, data }: EventView): string | undefined {
+  switch (type) {
+    case 'BatchBroken':
+      return typeof data['callId'] === 'string' ? data['callId'] : undefined;
+    case 'ApprovalRequested':
+      // The first question is recorded with the request: only a later one can come after the batch has begun.
+      return revision > 1 ? (callId ?? undefined) : undefined;
+    case 'ApprovalResponded':
+      return data['resolution'] === 'denied' ? (callId ?? undefined) : undefined;
+    default:
+      return callId ?? undefined;
+  }
 }

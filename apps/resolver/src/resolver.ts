@@ -58,6 +58,7 @@ export interface ConsumeOptions {
 export const resolverEventTypes = [
   'ToolCallAllowed',
   'ApprovalResponded',
+  'ToolCallCommitted',
   'ExecutionLapsed',
   'ExecutionReconciled',
 ] as const satisfies readonly EventType[];
@@ -74,6 +75,7 @@ export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = 
 function mayBeClaimable({ type, data }: EventView): boolean {
   switch (type as (typeof resolverEventTypes)[number]) {
     case 'ToolCallAllowed':
+    case 'ToolCallCommitted':
     case 'ExecutionLapsed':
       return true;
     case 'ApprovalResponded':

@@ -1,9 +1,10 @@
 import { approvalIdOf } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
-import { nextRound } from '@countersign/domain';
+import { isBatchMember, nextRound } from '@countersign/domain';
+import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { speaksFor } from './actor.js';
-import { closeBatchOf } from './batch.js';
+import { fateOf, hasSpoken, inBatch, settleBatch } from './batch.js';
 import { ownsCall, withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
@@ -23,7 +24,7 @@ export async function requestApproval(
     const { agentId } = call.request;
     if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
     const round = nextRound(call);
-    return {
+    const command = {
       type: 'RequestApproval',
       at,
       round,
@@ -36,9 +37,21 @@ export async function requestApproval(
       reason: body.reason ?? null,
       description: body.description ?? null,
       requestedBy: actor.principal,
-    };
+    } as const;
+    return inBatch(ports, call, command, commandId);
   });
-  return withoutValue(outcome);
+  if (outcome.status === 'rejected' || !isBatchMember(outcome.value)) return withoutValue(outcome);
+  return unlessDecided(ports, outcome.value, outcome.position);
+}
+
+/** The batch may have got its word while the question was recorded: then the question is closed again. */
+async function unlessDecided(ports: CommandPorts, call: ToolCall, position: number): Promise<Outcome> {
+  const settledAt = await settleBatch(ports, call);
+  if (settledAt === 0 && !call.committed) return { status: 'done', value: undefined, position };
+  const { status } = await fateOf(ports, call);
+  return status === 'broken'
+    ? rejected('batch-incomplete', 'no call of this all-or-nothing batch will run')
+    : rejected('batch-begun', 'a call of the same all-or-nothing batch has begun, so this call may run');
 }
 
 /** Says more about an approval that is pending; adds only what was not said. */
@@ -71,12 +84,27 @@ export async function cancelToolCall(
   reason: string,
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    ownsCall(actor, call)
-      ? { type: 'CancelToolCall', at, reason, cancelledBy: actor.principal }
-      : rejected('forbidden', 'only the principal that requested a call, or an admin, cancels it'),
-  );
-  if (outcome.status === 'rejected') return outcome;
-  const closedAt = await closeBatchOf(ports, outcome.value);
+  let found: ToolCall | undefined;
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
+    if (!ownsCall(actor, call)) {
+      return rejected('forbidden', 'only the principal that requested a call, or an admin, cancels it');
+    }
+    found = call;
+    return inBatch(ports, call, { type: 'CancelToolCall', at, reason, cancelledBy: actor.principal }, commandId);
+  });
+  if (outcome.status === 'rejected') return (await cancelledByBatch(ports, found, outcome, commandId)) ?? outcome;
+  const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
+}
+
+/** This command has broken the batch, and the process manager has cancelled the call in its name. */
+async function cancelledByBatch(
+  ports: CommandPorts,
+  call: ToolCall | undefined,
+  outcome: Outcome<ToolCall> & { readonly status: 'rejected' },
+  commandId: string,
+): Promise<Outcome | undefined> {
+  if (call === undefined || outcome.rejection.code !== 'already-settled' || !isBatchMember(call)) return undefined;
+  if (!(await hasSpoken(ports, call, commandId))) return undefined;
+  return { status: 'done', value: undefined, position: await settleBatch(ports, call) };
 }

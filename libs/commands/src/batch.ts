@@ -1,54 +1,221 @@
-import { toolCallStream } from '@countersign/contracts';
-import { callState } from '@countersign/domain';
-import type { SiblingCall, ToolCall } from '@countersign/domain';
-import { callOf, onCall } from './on-call.js';
+import { batchStream, toolCallStream } from '@countersign/contracts';
+import {
+  dueCommand,
+  endingOf,
+  hasSameMembers,
+  isBatchMember,
+  isLateQuestion,
+  standingOf,
+  toolCallDecider,
+} from '@countersign/domain';
+import type {
+  BatchCommand,
+  BatchFate,
+  BatchMember,
+  BatchState,
+  Ending,
+  ToolCall,
+  ToolCallCommand,
+  ToolCallState,
+} from '@countersign/domain';
+import type { CommandResult } from '@countersign/event-store';
+import { callOf, onCall, toRejection } from './on-call.js';
+import type { Built } from './on-call.js';
+import { rejected } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
-/** The states in which a member has ended without ever having run: its all-or-nothing batch can no longer be complete. */
-const broken = new Set(['blocked', 'denied', 'expired', 'cancelled']);
+/** The commands whose answer may depend on the batch of the call. */
+type BatchBound = Extract<ToolCallCommand, { readonly batch?: BatchFate }>;
 
-/** How the other members of a call's batch stand, each by its own stream. */
-export async function siblingsOf(ports: CommandPorts, call: ToolCall): Promise<SiblingCall[]> {
-  const { callId, tenant, batchMode, batchCallIds } = call.request;
-  if (batchMode !== 'all-or-nothing') return [];
+/**
+ * Asks the batch of a call for its word, where the command depends on it: a member runs only in a batch that has begun, and a
+ * member that was permitted ends only in one that is broken. The word is recorded before the member's own event. Costs
+ * nothing for a call of no all-or-nothing batch.
+ */
+export function inBatch(
+  ports: CommandPorts,
+  call: ToolCall,
+  command: BatchBound,
+  commandId: string,
+): Built | Promise<Built> {
+  return isBatchMember(call) && !call.committed ? askBatch(ports, call, command, commandId) : command;
+}
+
+async function askBatch(ports: CommandPorts, call: ToolCall, command: BatchBound, commandId: string): Promise<Built> {
+  const decision = toolCallDecider.decide(command, call);
+  const code = decision.status === 'refused' ? decision.refusal.code : undefined;
+  if (code === 'batch-incomplete') {
+    const begun = await begin(ports, call, commandId);
+    return begun.status === 'accepted'
+      ? { ...command, batch: 'begun' }
+      : { status: 'rejected', rejection: toRejection(begun.refusal) };
+  }
+  if (code === 'batch-begun') {
+    const ending = endingAfter(call, { ...command, batch: 'broken' });
+    const broken = ending === undefined ? undefined : await breakBatch(ports, call, ending, commandId);
+    return { ...command, batch: broken?.status === 'accepted' ? 'broken' : 'begun' };
+  }
+  // A question may come too late, and the right to run has no end in a batch that has begun.
+  const looks = command.type === 'RequestApproval' || code === 'approval-lapsed';
+  return looks ? { ...command, batch: (await fateOf(ports, call)).status } : command;
+}
+
+/** How the call would have ended after the command. */
+function endingAfter(call: ToolCall, command: BatchBound): Ending | undefined {
+  const decision = toolCallDecider.decide(command, call);
+  if (decision.status === 'refused') return undefined;
+  const after = decision.events.reduce<ToolCallState>((state, event) => toolCallDecider.evolve(state, event), call);
+  return after.status === 'recorded' ? endingOf(after) : undefined;
+}
+
+/** What the stream of the call's batch says now. */
+export async function fateOf(ports: CommandPorts, call: ToolCall): Promise<BatchState> {
+  return (await ports.batches.load(batchStream(call.request))).state;
+}
+
+/** Whether the command has recorded the word of the call's batch, so that a process manager may have done the rest of it. */
+export async function hasSpoken(ports: CommandPorts, call: ToolCall, commandId: string): Promise<boolean> {
+  return (await ports.batches.load(batchStream(call.request))).commandIds.includes(commandId);
+}
+
+function begin(ports: CommandPorts, call: ToolCall, commandId: string) {
+  return speak(ports, call, commandId, { type: 'BeginBatch', ...about(call) });
+}
+
+function breakBatch(ports: CommandPorts, call: ToolCall, { state, reason, by }: Ending, commandId: string) {
+  return speak(ports, call, commandId, { type: 'BreakBatch', ...about(call), state, reason, brokenBy: by });
+}
+
+function about({ request: { callId, requestedBy, batchCallIds } }: ToolCall) {
+  return { callId, requestedBy, callIds: batchCallIds };
+}
+
+type Word = BatchCommand extends infer C ? (C extends BatchCommand ? Omit<C, 'at' | 'members'> : never) : never;
+
+/** Records the word unless another stands. The members are looked up only while nothing is recorded. */
+function speak(ports: CommandPorts, call: ToolCall, commandId: string, word: Word): Promise<CommandResult<BatchState>> {
+  const { tenant, runId } = call.request;
+  return ports.batches.handleCommand(
+    batchStream(call.request),
+    async ({ status }) => {
+      const members = status === 'open' ? await membersOf(ports, call) : [];
+      return { status: 'command', command: { ...word, at: ports.clock.now(), members } };
+    },
+    { tenant, runId, callId: null, commandId },
+  );
+}
+
+/** How the members of a call's batch stand, each by its own stream. */
+async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMember[]> {
+  const { callId, batchCallIds } = call.request;
   return Promise.all(
-    batchCallIds
-      .filter((sibling) => sibling !== callId)
-      .map(async (sibling) => {
-        const { state } = await ports.handler.load(toolCallStream(sibling));
-        const recorded = callOf(state, tenant);
-        return { callId: sibling, state: (recorded && callState(recorded)) ?? 'missing' };
-      }),
+    batchCallIds.map(async (memberId): Promise<BatchMember> => {
+      if (memberId === callId) return { callId, standing: standingOf(call) };
+      const { state } = await ports.handler.load(toolCallStream(memberId));
+      return { callId: memberId, standing: isMemberOf(state, call) ? standingOf(state) : 'missing' };
+    }),
   );
 }
 
 /**
- * When a member of an all-or-nothing batch ended without running, cancels its open siblings. Harmless to repeat: whoever
- * recorded the end calls it at once, and a process manager again after a crash. Answers where the log stood afterwards.
+ * Attack: a batch that names the calls of another principal, to hold them up or to cancel them. Only calls that the same
+ * principal requested with the same list belong together.
  */
-export async function closeBatchOf(ports: CommandPorts, call: ToolCall): Promise<number> {
-  const { callId, tenant, batchMode, batchCallIds } = call.request;
-  const state = callState(call);
-  if (batchMode !== 'all-or-nothing' || state === null || !broken.has(state)) return 0;
-  const reason = `the call ${callId} of the same all-or-nothing batch was ${state}`;
-  const outcomes = await Promise.all(
-    batchCallIds
-      .filter((sibling) => sibling !== callId)
-      .map((sibling) =>
-        onCall(ports, { tenant, callId: sibling, commandId: `batch:${callId}` }, (_, at) => ({
-          type: 'CancelToolCall',
-          at,
-          reason,
-          cancelledBy: 'countersign',
-        })),
-      ),
+function isMemberOf(state: ToolCallState, { request }: ToolCall): state is ToolCall {
+  return (
+    isMemberState(state) &&
+    state.request.tenant === request.tenant &&
+    state.request.requestedBy === request.requestedBy &&
+    hasSameMembers(state.request.batchCallIds, request.batchCallIds)
   );
-  return Math.max(0, ...outcomes.map((outcome) => (outcome.status === 'done' ? outcome.position : 0)));
 }
 
-/** As `closeBatchOf`, for a call that is only known by its id. */
+/**
+ * Brings the batch of a call in line after the call ended, or was asked about: a member that ended without having run breaks
+ * the batch, and the open members of a broken batch are cancelled. Harmless to repeat. Returns the position of the log
+ * afterwards, 0 when there was nothing to do.
+ */
+export async function settleBatch(ports: CommandPorts, call: ToolCall): Promise<number> {
+  const concerns = isBatchMember(call) && (endingOf(call) !== undefined || isLateQuestion(call));
+  return concerns ? settle(ports, call) : 0;
+}
+
+/** As `settleBatch`, for a member that may itself be still open because its process crashed after the batch's word. */
 export async function closeBatch(ports: CommandPorts, tenant: string, callId: string): Promise<number> {
   const { state } = await ports.handler.load(toolCallStream(callId));
   const call = callOf(state, tenant);
-  return call === undefined ? 0 : closeBatchOf(ports, call);
+  return call === undefined || !isBatchMember(call) ? 0 : settle(ports, call);
+}
+
+/** As `settleBatch`, for the calls of one request as they were found, and as they were recorded. */
+export async function settleRequested(
+  ports: CommandPorts,
+  found: readonly ToolCallState[],
+  recorded: readonly ToolCallState[],
+): Promise<number> {
+  const ended = [...found, ...recorded].find((state) => isMemberState(state) && endingOf(state) !== undefined);
+  // A retry may have completed a batch that broke before all of its calls were recorded.
+  const call = ended ?? found.find(isMemberState);
+  return call !== undefined && isMemberState(call) ? settle(ports, call) : 0;
+}
+
+function isMemberState(state: ToolCallState): state is ToolCall {
+  return state.status === 'recorded' && isBatchMember(state);
+}
+
+async function settle(ports: CommandPorts, call: ToolCall): Promise<number> {
+  const before = await fateOf(ports, call);
+  const ending = endingOf(call);
+  const fate =
+    before.status === 'open' && ending !== undefined
+      ? (await breakBatch(ports, call, ending, `batch:${call.request.callId}`)).state
+      : before;
+  switch (fate.status) {
+    case 'open':
+      return 0;
+    case 'begun':
+      return isLateQuestion(call) ? commitToBatch(ports, call.request) : 0;
+    case 'broken':
+      return closeMembers(ports, call, fate);
+  }
+}
+
+/** Closes a question that was put about an allowed member after its batch had begun. */
+export async function commitToBatch(
+  ports: CommandPorts,
+  { tenant, callId }: { readonly tenant: string; readonly callId: string },
+): Promise<number> {
+  const target = { tenant, callId, commandId: `commit:${callId}` };
+  const outcome = await onCall(ports, target, (_, at) => ({ type: 'CommitToBatch', at, batch: 'begun' }));
+  return outcome.status === 'done' ? outcome.position : 0;
+}
+
+type Broken = Extract<BatchState, { readonly status: 'broken' }>;
+
+async function closeMembers(ports: CommandPorts, call: ToolCall, fate: Broken): Promise<number> {
+  const siblings = fate.callIds.filter((callId) => callId !== fate.callId);
+  const positions = await Promise.all(siblings.map((callId) => closeMember(ports, call, fate, callId)));
+  // Last: the process that recorded the word is most likely about to end it by itself.
+  return Math.max(0, ...positions, await closeMember(ports, call, fate, fate.callId));
+}
+
+async function closeMember(ports: CommandPorts, call: ToolCall, fate: Broken, callId: string): Promise<number> {
+  const { tenant } = call.request;
+  const target = { tenant, callId, commandId: `batch:${fate.callId}` };
+  const outcome = await onCall(ports, target, (member, at) =>
+    isMemberOf(member, call) ? closing(member, fate, at) : rejected('forbidden', 'the call belongs to another batch'),
+  );
+  return outcome.status === 'done' ? outcome.position : 0;
+}
+
+/** The member that broke the batch ends as its own process meant to end it; the others are cancelled because of it. */
+function closing(member: ToolCall, fate: Broken, at: number): ToolCallCommand {
+  if (member.request.callId !== fate.callId) {
+    const reason = `the call ${fate.callId} of the same all-or-nothing batch was ${fate.state}`;
+    return { type: 'CancelToolCall', at, reason, cancelledBy: 'countersign', batch: 'broken' };
+  }
+  const due = fate.state === 'expired' ? dueCommand(member, at) : null;
+  return due?.type === 'ExpireApproval' || due?.type === 'LapseApproval'
+    ? { ...due, batch: 'broken' }
+    : { type: 'CancelToolCall', at, reason: fate.reason, cancelledBy: fate.brokenBy, batch: 'broken' };
 }

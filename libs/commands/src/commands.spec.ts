@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { actionDigest, approvalIdOf, maskOf, toolCallStream } from '@countersign/contracts';
 import type { JsonObject, RequestedCall } from '@countersign/contracts';
-import { callState, toolCallDecider } from '@countersign/domain';
+import { batchDecider, callState, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore } from '@countersign/event-store';
@@ -60,6 +60,7 @@ beforeEach(async () => {
   handler = createCommandHandler({ store, decider: toolCallDecider, ids, clock, cacheSize: 100 });
   commands = createCommands({
     handler,
+    batches: createCommandHandler({ store, decider: batchDecider, ids, clock, cacheSize: 100 }),
     policies: createPolicies([loadPolicy('policy.yaml', policyText)]),
     tools: { find: (tenant, name) => (tenant === 'default' ? tools.get(name) : undefined) },
     schemas: createArgumentSchemas(),

@@ -2,7 +2,7 @@ import { actionDigest, limits } from '@countersign/contracts';
 import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody } from '@countersign/contracts';
 import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
-import { siblingsOf } from './batch.js';
+import { closeBatch, inBatch } from './batch.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
@@ -20,12 +20,12 @@ export async function claim(
   commandId: string,
 ): Promise<Outcome<ClaimView>> {
   const { tenant } = actor;
-  const outcome = await onCall(ports, { tenant, callId, commandId }, async (call, at) => {
+  const outcome = await onCall(ports, { tenant, callId, commandId }, (call, at) => {
     const ours = ports.tools.find(tenant, call.request.toolName) !== undefined;
     if (ours && actor.principal !== serviceResolver) {
       return rejected('forbidden', `the service itself executes "${call.request.toolName}"`);
     }
-    return {
+    const command = {
       type: 'ClaimExecution',
       at,
       callId,
@@ -35,10 +35,10 @@ export async function claim(
       actionDigest: actionDigest(digestInputOf(call), call.action.arguments),
       idempotencyKey: callId,
       claimId: commandId,
-      siblings: await siblingsOf(ports, call),
-    };
+    } as const;
+    return inBatch(ports, call, command, commandId);
   });
-  if (outcome.status === 'rejected') return outcome;
+  if (outcome.status === 'rejected') return closedIfBroken(ports, tenant, callId, outcome);
   return toClaim(outcome.value, { actor, resolverId: body.resolverId, commandId }, outcome.position);
 }
 
@@ -67,6 +67,17 @@ function toClaim(
       leaseUntil: execution.leaseUntil,
     },
   };
+}
+
+/** A member that was recorded after its batch broke is found here: it ends now. */
+async function closedIfBroken<T>(
+  ports: CommandPorts,
+  tenant: string,
+  callId: string,
+  outcome: Outcome<T> & { readonly status: 'rejected' },
+): Promise<Outcome<T> & { readonly status: 'rejected' }> {
+  if (outcome.rejection.extra?.['batch'] === 'broken') await closeBatch(ports, tenant, callId);
+  return outcome;
 }
 
 type Claimed = Extract<ToolCall['execution'], { readonly status: 'claimed' }>;
@@ -175,8 +186,10 @@ export async function submitClientOutput(
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
     if (!ownsCall(actor, call))
       return rejected('forbidden', 'only the principal that requested a call submits its output');
-    return { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body), submittedBy: actor.principal };
+    const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
+    return inBatch(ports, call, { ...command, submittedBy: actor.principal }, commandId);
   });
+  if (outcome.status === 'rejected') return closedIfBroken(ports, actor.tenant, callId, outcome);
   return withoutValue(outcome);
 }
 

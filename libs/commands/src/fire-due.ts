@@ -1,5 +1,5 @@
 import { dueCommand } from '@countersign/domain';
-import { closeBatchOf } from './batch.js';
+import { inBatch, settleBatch } from './batch.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { CommandPorts } from './ports.js';
@@ -9,9 +9,13 @@ import type { CommandPorts } from './ports.js';
  * of a claim. Answers the log's position afterwards, or null when nothing was due.
  */
 export async function fireDue(ports: CommandPorts, tenant: string, callId: string): Promise<number | null> {
-  const outcome = await onCall(ports, { tenant, callId, commandId: ports.ids.uuid() }, (call, at) => {
-    return dueCommand(call, at) ?? rejected('not-due', 'nothing is due');
+  const commandId = ports.ids.uuid();
+  const outcome = await onCall(ports, { tenant, callId, commandId }, (call, at) => {
+    const due = dueCommand(call, at);
+    if (due === null) return rejected('not-due', 'nothing is due');
+    const mayEnd = due.type === 'ExpireApproval' || due.type === 'LapseApproval';
+    return mayEnd ? inBatch(ports, call, due, commandId) : due;
   });
   if (outcome.status === 'rejected') return null;
-  return Math.max(outcome.position, await closeBatchOf(ports, outcome.value));
+  return Math.max(outcome.position, await settleBatch(ports, outcome.value));
 }

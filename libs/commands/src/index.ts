@@ -7,7 +7,7 @@ export type { Commands } from './commands.js';
 export { serviceResolver } from './execution.js';
 export { noSuchCall, rejected } from './outcome.js';
 export type { FieldError, Outcome, Rejection } from './outcome.js';
-export type { CommandPorts, ServiceTool, ServiceTools, ToolCallHandler } from './ports.js';
+export type { BatchHandler, CommandPorts, ServiceTool, ServiceTools, ToolCallHandler } from './ports.js';
 export { recordPolicy } from './policy-activation.js';
 export type { RequestedToolCalls } from './request-tool-calls.js';
 export type { BulkResult } from './respond-in-bulk.js';

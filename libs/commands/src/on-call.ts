@@ -6,7 +6,8 @@ import { noSuchCall } from './outcome.js';
 import type { FieldError, Outcome, Rejection } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
-type Built = ToolCallCommand | { readonly status: 'rejected'; readonly rejection: Rejection };
+/** A command, or a "no" that was said before the decider was asked. */
+export type Built = ToolCallCommand | { readonly status: 'rejected'; readonly rejection: Rejection };
 
 /** The recorded call of this tenant, or undefined: another tenant's call is not there. */
 export function callOf(state: ToolCallState, tenant: string): ToolCall | undefined {

@@ -1,5 +1,5 @@
 import type { JsonObject } from '@countersign/contracts';
-import type { ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { BatchCommand, BatchState, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { CommandHandler } from '@countersign/event-store';
 import type { Policies } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
@@ -19,9 +19,13 @@ export interface ServiceTools {
 
 export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallCommand>;
 
+export type BatchHandler = CommandHandler<BatchState, BatchCommand>;
+
 /** What the write side stands on. */
 export interface CommandPorts {
   readonly handler: ToolCallHandler;
+  /** Of the streams of all-or-nothing batches. */
+  readonly batches: BatchHandler;
   readonly policies: Policies;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;

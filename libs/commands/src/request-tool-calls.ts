@@ -3,18 +3,19 @@ import {
   approvalIdOf,
   deriveCallId,
   jcsDigest,
+  limits,
   sensitivePointers,
   toolCallStream,
 } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
-import { recordedSalt } from '@countersign/domain';
+import { isSameRequest, recordedSalt } from '@countersign/domain';
 import type { Judgement as DomainJudgement, ToolCallProposal, ToolCallState } from '@countersign/domain';
 import type { CommandMeta } from '@countersign/event-store';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
-import { closeBatch } from './batch.js';
+import { settleRequested } from './batch.js';
 import { toRejection } from './on-call.js';
 import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { FieldError, Outcome, Rejection } from './outcome.js';
@@ -29,7 +30,8 @@ export interface RequestedToolCalls {
 
 interface Plan {
   readonly callId: string;
-  readonly recorded: boolean;
+  /** As it was found before anything was recorded. */
+  readonly state: ToolCallState;
   readonly proposal: ToolCallProposal;
   readonly policyCall: PolicyCall;
 }
@@ -46,8 +48,7 @@ export async function requestToolCalls(
 ): Promise<Outcome<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
   if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
-  const found = body.calls.flatMap((call, index) => checkCall(ports, actor.tenant, call, `calls.${String(index)}`));
-  const rejection = together(found);
+  const rejection = together(checkBody(ports, actor.tenant, body));
   if (rejection !== undefined) return { status: 'rejected', rejection };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
@@ -72,6 +73,15 @@ export async function requestToolCalls(
   return record(ports, actor, plans, meta, seen);
 }
 
+function checkBody(ports: CommandPorts, tenant: string, { batchMode, calls }: RequestToolCalls): Rejection[] {
+  // Every member carries the list of all: without a limit, a small request would write a log that is quadratic in it.
+  if (batchMode === 'all-or-nothing' && calls.length > limits.batchMembersMax) {
+    const message = `an all-or-nothing batch has at most ${String(limits.batchMembersMax)} calls`;
+    return [invalidRequest([{ path: 'calls', message }])];
+  }
+  return calls.flatMap((call, index) => checkCall(ports, tenant, call, `calls.${String(index)}`));
+}
+
 /**
  * The id of a command that is recorded without a look: other arguments under an id that was used before are another
  * command, and the event store, which compares ids alone, tells the two apart.
@@ -92,7 +102,7 @@ function together(found: readonly Rejection[]): Rejection | undefined {
 }
 
 function mismatchDetail(toolCallId: string): string {
-  return `the tool call "${toolCallId}" of this run is already recorded with other arguments; give a new call a new toolCallId`;
+  return `the tool call "${toolCallId}" of this run is already recorded with other arguments, in another batch or by another principal; give a new call a new toolCallId`;
 }
 
 function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, path: string): Rejection[] {
@@ -169,14 +179,14 @@ function planCall(
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,
   };
-  return { callId: proposal.callId, recorded: state.status === 'recorded', proposal, policyCall };
+  return { callId: proposal.callId, state, proposal, policyCall };
 }
 
 function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
   return {
     batchId: body.batchId ?? null,
     batchMode: body.batchMode ?? 'independent',
-    batchCallIds: callIds.length > 1 ? [...callIds] : [],
+    batchCallIds: callIds.length > 1 && callIds.length <= limits.batchMembersMax ? [...callIds] : [],
   };
 }
 
@@ -201,7 +211,7 @@ function withToolsFile(
 }
 
 function sameAction(plan: Plan, state: ToolCallState | undefined): boolean {
-  return state?.status !== 'recorded' || state.request.actionDigest === plan.proposal.actionDigest;
+  return state?.status !== 'recorded' || isSameRequest(state.request, plan.proposal);
 }
 
 type RecordMeta = Pick<CommandMeta, 'commandId' | 'startsStream'>;
@@ -218,7 +228,9 @@ async function record(
   const handled = await Promise.all(
     plans.flatMap((plan, index) => {
       const judgement = judgements[index];
-      return judgement === undefined || plan.recorded ? [] : [recordOne(ports, plan, judgement, meta, at)];
+      return judgement === undefined || plan.state.status === 'recorded'
+        ? []
+        : [recordOne(ports, plan, judgement, meta, at)];
     }),
   );
   let position = seen;
@@ -228,17 +240,16 @@ async function record(
     position = Math.max(position, one.position);
     isNew ||= one.events.length > 0;
   }
-  const positions = await Promise.all(closable(plans).map((callId) => closeBatch(ports, actor.tenant, callId)));
+  const settledAt = await settleRequested(
+    ports,
+    plans.map(({ state }) => state),
+    handled.map(({ state }) => state),
+  );
   return {
     status: 'done',
     value: { callIds: plans.map((plan) => plan.callId), isNew },
-    position: Math.max(position, ...positions),
+    position: Math.max(position, settledAt),
   };
-}
-
-/** A blocked member means that an all-or-nothing batch can never be complete: its siblings need not wait for people. */
-function closable(plans: readonly Plan[]): string[] {
-  return plans.filter((plan) => plan.proposal.batchMode === 'all-or-nothing').map((plan) => plan.callId);
 }
 
 function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: RecordMeta, at: number) {

@@ -71,7 +71,11 @@ async function check(
   const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  const command = toResponse(ports, actor, call, approvalId, response, ports.clock.now());
+  // Whether its batch has begun shows when the answer is recorded: the batch has a word for each member.
+  const command = {
+    ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
+    batch: 'broken',
+  } as const;
   const decision = toolCallDecider.decide(command, call);
   return decision.status === 'refused' ? toRejection(decision.refusal) : undefined;
 }

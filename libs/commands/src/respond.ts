@@ -2,7 +2,7 @@ import { actionDigest, parseApprovalId, sensitivePointers, unmask } from '@count
 import type { Decision, JsonObject, RespondBody } from '@countersign/contracts';
 import type { EditDecision, InvalidArgument, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
-import { closeBatchOf } from './batch.js';
+import { commitToBatch, inBatch, settleBatch } from './batch.js';
 import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
@@ -22,10 +22,13 @@ export async function respond(
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    toResponse(ports, actor, call, approvalId, body, at),
+    inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId),
   );
-  if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
-  const closedAt = await closeBatchOf(ports, outcome.value);
+  if (outcome.status === 'rejected') {
+    if (outcome.rejection.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
+    return asUnknownApproval(outcome, approvalId);
+  }
+  const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
 

@@ -1,4 +1,4 @@
-import { toolCallDecider } from '@countersign/domain';
+import { batchDecider, toolCallDecider } from '@countersign/domain';
 import { createCommandHandler } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
@@ -24,12 +24,15 @@ export interface WriteSidePorts {
 
 /** How many folded streams are kept: calls in the middle of their life, some kilobytes each. */
 const cacheSize = 1024;
+/** Only batches that nothing is recorded of are kept. */
+const batchCacheSize = 16;
 
 /** The commands over an event store: what every process that writes has inside, standalone or one role of many. */
 export function createWriteSide(ports: WriteSidePorts): Commands {
   const { store, policy, tools, looksFirst = true, clock, ids, log } = ports;
   return createCommands({
     handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize }),
+    batches: createCommandHandler({ store, decider: batchDecider, clock, ids, cacheSize: batchCacheSize }),
     policies: createPolicies(policy === null ? [] : [policy]),
     tools,
     schemas: createArgumentSchemas(),

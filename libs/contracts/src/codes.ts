@@ -20,6 +20,7 @@ export const refusalCodes = [
   'not-approved',
   'approval-lapsed',
   'batch-incomplete',
+  'batch-begun',
   'stale-claim',
   'not-unknown',
   'not-client-executed',

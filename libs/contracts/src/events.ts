@@ -1,4 +1,6 @@
 import { z } from 'zod';
+import { batchBegunSchema, batchBrokenSchema } from './batch-events.js';
+import type { BatchEvent } from './batch-events.js';
 import { deliveryEventSchemas } from './delivery-events.js';
 import type { DeliveryEvent } from './delivery-events.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
@@ -144,6 +146,16 @@ export const toolCallCancelledSchema = z.strictObject({
   cancelledAt: timeSchema,
 });
 
+/**
+ * The all-or-nothing batch of the call has begun, and the call takes note: it can no longer be called off, its right to run has
+ * no end, and a question that was put too late is closed.
+ */
+export const toolCallCommittedSchema = z.strictObject({
+  /** The approval that was pending, of a call that had been allowed; null: none was. */
+  approvalId: z.string().nullable(),
+  committedAt: timeSchema,
+});
+
 export const executionClaimedSchema = z.strictObject({
   /** The fencing token: 1 for the first claim, then growing. */
   attempt: z.int().min(1),
@@ -208,6 +220,7 @@ export const toolCallEventSchemas = {
   ApproversReminded: approversRemindedSchema,
   ApprovalLapsed: approvalLapsedSchema,
   ToolCallCancelled: toolCallCancelledSchema,
+  ToolCallCommitted: toolCallCommittedSchema,
   ExecutionClaimed: executionClaimedSchema,
   ExecutionClaimRenewed: executionClaimRenewedSchema,
   ExecutionSucceeded: executionSucceededSchema,
@@ -244,13 +257,15 @@ export interface PolicyEvent {
 }
 
 /** Every event that Countersign records. */
-export type LedgerEvent = ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | DeliveryEvent;
+export type LedgerEvent = ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | DeliveryEvent;
 
 export const eventSchemas = {
   ...toolCallEventSchemas,
   PolicyActivated: policyActivatedSchema,
   RequestRefused: requestRefusedSchema,
   RunCancelled: runCancelledSchema,
+  BatchBegun: batchBegunSchema,
+  BatchBroken: batchBrokenSchema,
   ...deliveryEventSchemas,
 } as const;
 

@@ -43,6 +43,20 @@ export function parseApprovalId(approvalId: string): { readonly callId: string; 
   return suffix === undefined || round === undefined ? undefined : { callId: `tc_${suffix}`, round: Number(round) };
 }
 
+/**
+ * The stream of an all-or-nothing batch, `batch-` and 26 characters derived from its members and the principal that requested
+ * them: another principal, or another list of members, is another batch.
+ */
+export function batchStream(batch: {
+  readonly tenant: string;
+  readonly requestedBy: string;
+  readonly batchCallIds: readonly string[];
+}): string {
+  const identity = [batch.tenant, batch.requestedBy, batch.batchCallIds.toSorted()];
+  const digest = hash('sha256', canonicalize(identity) ?? '', 'hex');
+  return `batch-${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
+}
+
 /** Whether a string has the form of a callId. */
 export function isCallId(value: string): boolean {
   return /^tc_[a-z2-7]{26}$/.test(value);

@@ -1,4 +1,5 @@
 export { createAsyncApiDocument } from './asyncapi.js';
+export type { BatchEvent } from './batch-events.js';
 export { edgeCodes, refusalCodes } from './codes.js';
 export type { ErrorCode, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
@@ -26,7 +27,7 @@ export type {
   ToolCallEvent,
   ToolCallEventType,
 } from './events.js';
-export { approvalIdOf, deriveCallId, isCallId, parseApprovalId, toolCallStream } from './ids.js';
+export { approvalIdOf, batchStream, deriveCallId, isCallId, parseApprovalId, toolCallStream } from './ids.js';
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { batchModes, decisionTypes, externalIdSchema } from './primitives.js';

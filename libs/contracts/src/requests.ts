@@ -6,6 +6,8 @@ import { approvalStates } from './views.js';
 /** Limits of one request, in counts and bytes. */
 export const limits = {
   callsPerRequestMax: 256,
+  /** Each member of a batch carries the list of all: an all-or-nothing batch is no larger, and no longer list is recorded. */
+  batchMembersMax: 64,
   argumentsBytesMax: 256 * 1024,
   bodyBytesMax: 4 * 1024 * 1024,
   jsonDepthMax: 64,

@@ -1,6 +1,11 @@
+export { batchDecider, standingOf } from './batch.decider.js';
+export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
 export type { Decider, Decision } from './decider.js';
+export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
+export type { Ending } from './tool-call.batch.js';
 export type {
+  BatchFate,
   CancelToolCall,
   ClaimExecution,
   EditDecision,
@@ -20,7 +25,6 @@ export type {
   RespondToApproval,
   Responder,
   ResponseDecision,
-  SiblingCall,
   SubmitClientOutput,
   ToolCallCommand,
   ToolCallProposal,
@@ -29,6 +33,7 @@ export type {
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
 export { toolCallDecider } from './tool-call.decider.js';
+export { hasSameMembers, isSameRequest } from './tool-call.request.js';
 export {
   callState,
   currentApproval,

@@ -5,6 +5,7 @@ import { isSamePerson } from './identity.js';
 import { areEqualJson } from './json-equality.js';
 import { raised, reaches } from './requirement.js';
 import { hasCome, storedAfter, toStored } from './time.js';
+import { heldByBatch } from './tool-call.batch.js';
 import type { EditDecision, RespondToApproval, ResponseDecision, WithdrawResponse } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall, ToolCallState } from './tool-call.state.js';
 import {
@@ -198,7 +199,9 @@ export function respondToApproval(command: RespondToApproval, state: ToolCallSta
     const refusal = check(answer);
     if (refusal !== undefined) return { status: 'refused', refusal };
   }
-  return accepted({ type: 'ApprovalResponded', data: resolved(response, approval, command.at) });
+  const data = resolved(response, approval, command.at);
+  const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
+  return held ?? accepted({ type: 'ApprovalResponded', data });
 }
 
 /** Takes one's own vote back, while it can still make a difference. */

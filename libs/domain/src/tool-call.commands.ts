@@ -1,10 +1,12 @@
 import type { Assurance, EventData, JsonObject, JsonValue, Requirement, Verdict } from '@countersign/contracts';
-import type { CallState } from './tool-call.state.js';
 
 /** What every command carries: the moment at which it is decided, epoch milliseconds. The domain reads no clock. */
 interface Timed {
   readonly at: number;
 }
+
+/** What the stream of an all-or-nothing batch says; `open`: nothing yet. */
+export type BatchFate = 'open' | 'begun' | 'broken';
 
 /** What the policy says about a call. `ruleId`, policy version and reasons are in the verdict. */
 export type Judgement =
@@ -40,6 +42,8 @@ export interface RequestApproval extends Timed {
   readonly reason: string | null;
   readonly description: string | null;
   readonly requestedBy: string;
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** Says more about a pending approval. */
@@ -102,6 +106,8 @@ export interface RespondToApproval extends Timed {
   readonly reason: string | null;
   readonly instruction: string | null;
   readonly responder: Responder;
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** A person takes their answer back while the approval is pending. */
@@ -115,6 +121,8 @@ export interface WithdrawResponse extends Timed {
 export interface ExpireApproval extends Timed {
   readonly type: 'ExpireApproval';
   readonly approvalId: string;
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** A reminder is due. */
@@ -127,6 +135,8 @@ export interface RemindApprovers extends Timed {
 export interface LapseApproval extends Timed {
   readonly type: 'LapseApproval';
   readonly approvalId: string;
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** The call is no longer wanted. */
@@ -134,12 +144,14 @@ export interface CancelToolCall extends Timed {
   readonly type: 'CancelToolCall';
   readonly reason: string;
   readonly cancelledBy: string;
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
-/** Another call of the same batch, as its own stream says; `missing` when nothing is recorded of it. */
-export interface SiblingCall {
-  readonly callId: string;
-  readonly state: CallState | 'missing';
+/** The batch of the call has begun, and a question about the call is pending that came too late. */
+export interface CommitToBatch extends Timed {
+  readonly type: 'CommitToBatch';
+  readonly batch: BatchFate;
 }
 
 /** A resolver wants the right to execute. */
@@ -156,8 +168,8 @@ export interface ClaimExecution extends Timed {
   readonly idempotencyKey: string;
   /** The id of this command. Only a retry of the command that made the latest claim gets that claim again. */
   readonly claimId: string;
-  /** Every other call of an `all-or-nothing` batch; not looked at otherwise. */
-  readonly siblings: readonly SiblingCall[];
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** The holder of a claim needs more time. */
@@ -204,6 +216,8 @@ export interface SubmitClientOutput extends Timed {
   readonly type: 'SubmitClientOutput';
   readonly outcome: Outcome;
   readonly submittedBy: string;
+  /** What the batch of the call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** Everything that can be asked of a tool call. */
@@ -217,6 +231,7 @@ export type ToolCallCommand =
   | RemindApprovers
   | LapseApproval
   | CancelToolCall
+  | CommitToBatch
   | ClaimExecution
   | RenewClaim
   | ReportExecution

@@ -2,7 +2,8 @@ import type { ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
 import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
-import type { ExpireApproval, LapseApproval, LapseClaim, RemindApprovers } from './tool-call.commands.js';
+import { committed, hasBegun, heldByBatch } from './tool-call.batch.js';
+import type { BatchFate, ExpireApproval, LapseApproval, LapseClaim, RemindApprovers } from './tool-call.commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 import { isDisputed } from './voting.js';
@@ -24,18 +25,36 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
 }
 
 /** The deadline of an approval is over: what its policy said for that case, and a no wherever it said nothing. */
-export function expireApproval({ approvalId, at }: ExpireApproval, state: ToolCallState): Decision<ToolCallEvent> {
+export function expireApproval(command: ExpireApproval, state: ToolCallState): Decision<ToolCallEvent> {
+  const { approvalId, at, batch } = command;
   const approval = pendingApproval(state, approvalId);
-  if (approval === undefined || !hasCome(approval.expiresAt, at)) return notDue;
+  if (state.status === 'unrequested' || approval === undefined || !hasCome(approval.expiresAt, at)) return notDue;
+  const event = onTimeout(approval, at);
+  return event.type === 'ApprovalExpired' ? unlessBegun(event, state, batch, at) : accepted(event);
+}
+
+/** Time ends no call whose batch has begun: the call takes note of that instead. */
+function unlessBegun(
+  event: ToolCallEvent,
+  call: ToolCall,
+  fate: BatchFate | undefined,
+  at: number,
+): Decision<ToolCallEvent> {
+  const held = heldByBatch(call, fate);
+  if (held === undefined) return accepted(event);
+  return hasBegun(call, fate) && !call.committed ? accepted(committed(call, at)) : held;
+}
+
+function onTimeout(approval: Approval, at: number): ToolCallEvent {
   switch (approval.requirement.onTimeout) {
     case 'deny':
-      return accepted(expired(approval, at));
+      return expired(approval, at);
     case 'escalate':
-      return accepted(escalated(approval, at) ?? expired(approval, at));
+      return escalated(approval, at) ?? expired(approval, at);
     case 'hold':
-      return accepted({ type: 'ApprovalEscalated', data: escalation(approval, [], null, at) });
+      return { type: 'ApprovalEscalated', data: escalation(approval, [], null, at) };
     case 'allow':
-      return accepted(approvedBySilence(approval, at) ?? expired(approval, at));
+      return approvedBySilence(approval, at) ?? expired(approval, at);
   }
 }
 
@@ -103,10 +122,11 @@ function executeByOf({ permission, execution }: ToolCall): string | null {
 }
 
 /** An approval is no stock: unused, it ends. An allowed call has no such end. */
-export function lapseApproval({ approvalId, at }: LapseApproval, state: ToolCallState): Decision<ToolCallEvent> {
-  const isDue =
-    state.status === 'recorded' && currentApproval(state)?.approvalId === approvalId && hasCome(executeByOf(state), at);
-  return isDue ? accepted({ type: 'ApprovalLapsed', data: { approvalId, lapsedAt: toStored(at) } }) : notDue;
+export function lapseApproval(command: LapseApproval, state: ToolCallState): Decision<ToolCallEvent> {
+  const { approvalId, at, batch } = command;
+  if (state.status === 'unrequested' || currentApproval(state)?.approvalId !== approvalId) return notDue;
+  if (!hasCome(executeByOf(state), at)) return notDue;
+  return unlessBegun({ type: 'ApprovalLapsed', data: { approvalId, lapsedAt: toStored(at) } }, state, batch, at);
 }
 
 /** The lease is over without a report. Only a tool that said it can be repeated becomes claimable again. */

@@ -1,6 +1,7 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import type { Decider, Decision } from './decider.js';
 import { respondToApproval, withdrawResponse } from './tool-call.approval.js';
+import { commitToBatch } from './tool-call.batch.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { expireApproval, lapseApproval, lapseClaim, remindApprovers } from './tool-call.deadlines.js';
 import { evolve } from './tool-call.evolve.js';
@@ -30,6 +31,10 @@ export function decide(command: ToolCallCommand, state: ToolCallState): Decision
       return describeApproval(command, state);
     case 'CancelToolCall':
       return cancelToolCall(command, state);
+
+    // What its batch says.
+    case 'CommitToBatch':
+      return commitToBatch(command, state);
 
     // What people say.
     case 'RespondToApproval':

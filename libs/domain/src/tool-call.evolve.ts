@@ -19,9 +19,10 @@ function requested(request: EventData<'ToolCallRequested'>): ToolCall {
     action: { arguments: args, sensitive, salt, actionDigest },
     verdict: null,
     // Until its verdict is there, nothing may run.
-    permission: { status: 'awaiting_approval' },
+    permission: { status: 'awaiting_approval', wasAllowed: false },
     approvals: [],
     execution: { status: 'none' },
+    committed: false,
     instruction: null,
     settledAt: null,
   };
@@ -40,6 +41,8 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
       };
     case 'ToolCallCancelled':
       return cancelled(call, event.data);
+    case 'ToolCallCommitted':
+      return committed(call, event.data);
     case 'ApprovalRequested':
     case 'ApprovalDescribed':
     case 'ApprovalResponded':
@@ -158,7 +161,7 @@ function asked(call: ToolCall, data: EventData<'ApprovalRequested'>): ToolCall {
   return {
     ...call,
     verdict: data.verdict,
-    permission: { status: 'awaiting_approval' },
+    permission: { status: 'awaiting_approval', wasAllowed: call.permission.status === 'allowed' },
     approvals: [...call.approvals, approval],
     settledAt: null,
   };
@@ -223,6 +226,29 @@ function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCa
   const resolution: Approval['resolution'] = { status: 'cancelled', cancelledBy, cancelledAt, reason };
   const after = onPending(call, data.approvalId ?? '', (approval) => ({ ...approval, resolution }));
   return ended(after, { status: 'cancelled', reason, cancelledBy }, cancelledAt);
+}
+
+/** The call is as it was before the question that came too late; an edit of it that nobody confirmed is gone with it. */
+function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolCallCommitted'>): ToolCall {
+  const { permission, request } = call;
+  if (permission.status === 'approved') {
+    return { ...call, committed: true, permission: { ...permission, executeBy: null } };
+  }
+  if (permission.status !== 'awaiting_approval' || !permission.wasAllowed) return { ...call, committed: true };
+  const reason = 'the batch of the call had begun before people were asked';
+  const resolution: Approval['resolution'] = {
+    status: 'cancelled',
+    cancelledBy: 'countersign',
+    cancelledAt: committedAt,
+    reason,
+  };
+  const { arguments: args, sensitive, salt, actionDigest } = request;
+  return {
+    ...onPending(call, approvalId ?? '', (approval) => ({ ...approval, resolution })),
+    committed: true,
+    permission: { status: 'allowed' },
+    action: { arguments: args, sensitive, salt, actionDigest },
+  };
 }
 
 function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'ExecutionReconciled'>): ToolCall {

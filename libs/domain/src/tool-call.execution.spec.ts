@@ -3,7 +3,6 @@ import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { given, history, stateAfter } from './testing/given.js';
 import {
   ask,
-  callId,
   cancel,
   claim,
   deny,
@@ -27,7 +26,6 @@ import {
   submit,
   succeeded,
 } from './testing/fixtures.js';
-import type { SiblingCall } from './tool-call.commands.js';
 import { callState } from './tool-call.state.js';
 
 const idempotent = { idempotent: true };
@@ -159,58 +157,6 @@ describe('ClaimExecution', () => {
     expect(() => {
       given(history(requestAllowed())).when(claim({ callId: 'tc_other' }));
     }).toThrow('Broken invariant: a claim is decided on its own call');
-  });
-
-  describe('in an all-or-nothing batch', () => {
-    const siblingId = 'tc_bbbbbbbbbbbbbbbbbbbbbbbbbb';
-    const batch = { batchId: 'step-1', batchMode: 'all-or-nothing', batchCallIds: [callId, siblingId] } as const;
-    const events = history(requestAllowed({ ...batch, batchCallIds: [...batch.batchCallIds] }));
-    const withSibling = (state: SiblingCall['state']) => claim({ siblings: [{ callId: siblingId, state }] });
-
-    it.each(['allowed', 'approved', 'executing', 'succeeded', 'failed', 'unknown'] as const)(
-      'is given beside a sibling that is %s',
-      (state) => {
-        given(events).when(withSibling(state)).then([claimed()]);
-      },
-    );
-
-    it.each(['awaiting_approval', 'blocked', 'denied', 'expired', 'cancelled', 'missing'] as const)(
-      'is refused beside a sibling that is %s',
-      (state) => {
-        given(events)
-          .when(withSibling(state))
-          .thenRefused('batch-incomplete', { callIds: [siblingId] });
-      },
-    );
-
-    it('is refused when a sibling was not looked up', () => {
-      given(events)
-        .when(claim())
-        .thenRefused('batch-incomplete', { callIds: [siblingId] });
-      given(events)
-        .when(claim({ siblings: [{ callId, state: 'allowed' }] }))
-        .thenRefused('batch-incomplete', { callIds: [siblingId] });
-    });
-
-    it.each(['expired', 'cancelled'] as const)(
-      'is given again after a retry, although a sibling is %s by now',
-      (state) => {
-        const begun = [
-          ...events,
-          claimed(),
-          ...history(requestAllowed(), claim(), lapseClaim(), reconcile('retry')).slice(3),
-        ];
-        given(begun)
-          .when({ ...withSibling(state), at: minute(90) })
-          .then([claimed(2, 90)]);
-      },
-    );
-
-    it('does not look at siblings where the calls of the batch are independent', () => {
-      given(history(requestAllowed({ ...batch, batchMode: 'independent', batchCallIds: [callId, siblingId] })))
-        .when(withSibling('denied'))
-        .then([claimed()]);
-    });
   });
 });
 

@@ -4,13 +4,14 @@ import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import { hasCome, toStored } from './time.js';
+import { hasBegun, isBatchMember } from './tool-call.batch.js';
 import type {
+  BatchFate,
   ClaimExecution,
   Outcome,
   ReconcileExecution,
   RenewClaim,
   ReportExecution,
-  SiblingCall,
   SubmitClientOutput,
 } from './tool-call.commands.js';
 import type { Execution, ToolCall, ToolCallState } from './tool-call.state.js';
@@ -21,13 +22,16 @@ function latestAttempt(execution: Execution): number {
 }
 
 /** Refuses unless the call may run now, as far as people, policy and time are concerned. */
-function notPermitted({ permission, execution }: ToolCall, at: number): Decision<never> | undefined {
+function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): Decision<never> | undefined {
+  const { permission, execution } = call;
   switch (permission.status) {
     case 'allowed':
       return undefined;
     case 'approved': {
       // A call that was claimed in time stays claimable after its claim is released: `executeBy` ends the right to begin.
-      const isOver = execution.status === 'none' && hasCome(permission.executeBy, at);
+      // So does a member of a batch that has begun: its siblings may have run.
+      const isFirst = execution.status === 'none' && !hasBegun(call, fate);
+      const isOver = isFirst && hasCome(permission.executeBy, at);
       return isOver ? lapsed(permission.executeBy) : undefined;
     }
     case 'expired':
@@ -60,23 +64,10 @@ function alreadyBegun(execution: Execution): Decision<never> | undefined {
   }
 }
 
-const joined: ReadonlySet<SiblingCall['state']> = new Set([
-  'allowed',
-  'approved',
-  'executing',
-  // These had been approved or allowed, and began.
-  'succeeded',
-  'failed',
-  'unknown',
-]);
-
-function missingSiblings(command: ClaimExecution, { request: batch, execution }: ToolCall): readonly string[] {
-  // A claim that was released shows that the batch was complete once: what a sibling became afterwards, unused and
-  // lapsed perhaps, must not leave this call approved and never claimable.
-  if (batch.batchMode !== 'all-or-nothing' || execution.status === 'released') return [];
-  const ready = new Set(command.siblings.filter(({ state }) => joined.has(state)).map(({ callId }) => callId));
-  // By the recorded list, not by what the command brings: a sibling that was not looked up counts as missing.
-  return batch.batchCallIds.filter((callId) => callId !== batch.callId && !ready.has(callId));
+/** The last check before a member runs: only a batch that has begun lets its members run. */
+function notInBegunBatch(call: ToolCall, fate: BatchFate | undefined): Decision<never> | undefined {
+  if (!isBatchMember(call) || hasBegun(call, fate)) return undefined;
+  return refused('batch-incomplete', 'The all-or-nothing batch of this call has not begun.');
 }
 
 /** The one gate to an execution: approved or allowed, in time, this digest, nobody else, and the whole batch. */
@@ -84,7 +75,7 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): D
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   const { request, action, execution } = state;
   assert(command.callId === request.callId, 'a claim is decided on its own call');
-  const refusal = alreadyBegun(execution) ?? notPermitted(state, command.at);
+  const refusal = alreadyBegun(execution) ?? notPermitted(state, command.at, command.batch);
   if (refusal !== undefined) return refusal;
   if (request.clientExecuted) return refused('not-approved', 'The client executes this tool call itself.');
   // Attack: arguments swapped between the approval and the run. What was approved is what runs.
@@ -93,9 +84,8 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): D
       actionDigest: action.actionDigest,
     });
   }
-  const missing = missingSiblings(command, state);
-  if (missing.length > 0)
-    return refused('batch-incomplete', 'Not every call of the batch is approved.', { callIds: missing });
+  const incomplete = notInBegunBatch(state, command.batch);
+  if (incomplete !== undefined) return incomplete;
   const { at, leaseMs, resolverId, claimedBy, actionDigest, idempotencyKey, claimId } = command;
   const attempt = latestAttempt(execution) + 1;
   const times = { claimedAt: toStored(at), leaseUntil: toStored(at + leaseMs) };
@@ -183,9 +173,10 @@ export function reconcileExecution(command: ReconcileExecution, state: ToolCallS
 export function submitClientOutput(command: SubmitClientOutput, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   if (!state.request.clientExecuted) return refused('not-client-executed', 'A resolver executes this tool call.');
-  const lapse = notPermitted(state, command.at);
+  const lapse = notPermitted(state, command.at, command.batch);
   const isLate = lapse?.status === 'refused' && lapse.refusal.code === 'approval-lapsed';
-  const refusal = alreadyBegun(state.execution) ?? (isLate ? undefined : lapse);
+  const refusal =
+    alreadyBegun(state.execution) ?? (isLate ? undefined : lapse) ?? notInBegunBatch(state, command.batch);
   if (refusal !== undefined) return refusal;
   const report = { attempt: null, executedBy: 'client', reportedBy: command.submittedBy, at: command.at } as const;
   return accepted(settled(command.outcome, report, isLate ? 'execute-by-over' : undefined));

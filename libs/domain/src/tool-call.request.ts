@@ -1,11 +1,19 @@
-import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
+import type { EventData, Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
+import { areEqualJson } from './json-equality.js';
 import { storedAfter, toStored } from './time.js';
-import type { CancelToolCall, DescribeApproval, RequestApproval, RequestToolCall } from './tool-call.commands.js';
+import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
+import type {
+  CancelToolCall,
+  DescribeApproval,
+  RequestApproval,
+  RequestToolCall,
+  ToolCallProposal,
+} from './tool-call.commands.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
-import type { ToolCallState } from './tool-call.state.js';
+import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
 interface Question {
   readonly approvalId: string;
@@ -40,19 +48,55 @@ function judged({ call, judgement, approvalId, at }: RequestToolCall): ToolCallE
   }
 }
 
+/**
+ * Whether a request repeats a recorded one: the same action by the same principal in the same batch. The digest is that of
+ * the request, not of an edit: the agent repeats what it asked. The members of an all-or-nothing batch count in any order.
+ */
+export function isSameRequest(recorded: EventData<'ToolCallRequested'>, asked: ToolCallProposal): boolean {
+  return (
+    recorded.actionDigest === asked.actionDigest &&
+    recorded.requestedBy === asked.requestedBy &&
+    isSameBatch(recorded, asked)
+  );
+}
+
+type InBatch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'>;
+
+function isSameBatch(one: InBatch, other: InBatch): boolean {
+  if (one.batchMode !== other.batchMode || one.batchId !== other.batchId) return false;
+  return one.batchMode === 'independent' || hasSameMembers(one.batchCallIds, other.batchCallIds);
+}
+
+/** Whether two lists name the same calls, in any order. */
+export function hasSameMembers(one: readonly string[], other: readonly string[]): boolean {
+  return areEqualJson(one.toSorted(), other.toSorted());
+}
+
 /** Proposal and verdict are one decision, appended together: no reader ever sees a call that nobody judged. */
 export function requestToolCall(command: RequestToolCall, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'recorded') {
-    // The digest of the request, not of an edit: the agent repeats what it asked.
-    return state.request.actionDigest === command.call.actionDigest
+    return isSameRequest(state.request, command.call)
       ? accepted()
-      : refused('tool-call-mismatch', 'The same tool call is already recorded with other arguments.');
+      : refused(
+          'tool-call-mismatch',
+          'The same tool call is already recorded with other arguments or in another batch.',
+        );
   }
   const requested: ToolCallEvent = {
     type: 'ToolCallRequested',
     data: { ...command.call, requestedAt: toStored(command.at) },
   };
   return accepted(requested, judged(command));
+}
+
+/** A batch that has its word takes no further question. */
+function decidedByBatch({ batch }: RequestApproval, call: ToolCall): Decision<never> | undefined {
+  if (hasBegun(call, batch)) {
+    return refused('batch-begun', 'A call of the same all-or-nothing batch has begun, so this call may run.');
+  }
+  return isBatchMember(call) && batch === 'broken'
+    ? refused('batch-incomplete', 'No call of this all-or-nothing batch will run.')
+    : undefined;
 }
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
@@ -70,6 +114,8 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
       state: name,
     });
   }
+  const decided = decidedByBatch(command, state);
+  if (decided !== undefined) return decided;
   assert(command.round === nextRound(state), 'a further approval is the next round');
   const question = {
     approvalId: command.approvalId,
@@ -119,6 +165,8 @@ export function cancelToolCall(command: CancelToolCall, state: ToolCallState): D
     case 'awaiting_approval':
     case 'allowed':
     case 'approved': {
+      const held = state.status === 'recorded' ? heldByBatch(state, command.batch) : undefined;
+      if (held !== undefined) return held;
       const approval = currentApproval(state);
       const approvalId = approval?.resolution.status === 'pending' ? approval.approvalId : null;
       const { reason, cancelledBy, at } = command;

@@ -94,7 +94,8 @@ export interface Approval {
 /** Whether the call may run, apart from whether it has. */
 export type Permission =
   | { readonly status: 'allowed' }
-  | { readonly status: 'awaiting_approval' }
+  /** `wasAllowed`: the call could have run before people were asked about it. */
+  | { readonly status: 'awaiting_approval'; readonly wasAllowed: boolean }
   /** `executeBy` null: the right to run it has no end. */
   | { readonly status: 'approved'; readonly actionDigest: string; readonly executeBy: string | null }
   | { readonly status: 'blocked'; readonly reason: string }
@@ -163,6 +164,8 @@ export interface ToolCall {
   /** By round; the last one is current. */
   readonly approvals: readonly Approval[];
   readonly execution: Execution;
+  /** The call has taken note that its all-or-nothing batch has begun. */
+  readonly committed: boolean;
   /** What the last response that gave one wants the agent to do besides. */
   readonly instruction: string | null;
   /** When the call got its present end; null while it has none. */

@@ -94,6 +94,8 @@ function changeOf(call: CallRow, event: ToolCallEvent, position: number): Change
         ...onPending(call, approvalId, (approval) => ({ ...approval, resolution })),
       };
     }
+    case 'ToolCallCommitted':
+      return committed(call, event.data);
     case 'ApprovalRequested':
     case 'ApprovalDescribed':
     case 'ApprovalResponded':
@@ -168,6 +170,15 @@ function executionChange(call: CallRow, event: ExecutionEvent): Change {
     case 'ExecutionReconciled':
       return reconciled(event.data);
   }
+}
+
+/** The batch of the call has begun: a question that came too late is closed, and the right to run has no end. */
+function committed(call: CallRow, { approvalId, committedAt }: EventData<'ToolCallCommitted'>): Change {
+  const resolution: ResolutionRow = { state: 'cancelled', at: committedAt };
+  const closed = onPending(call, approvalId, (approval) => ({ ...approval, resolution }));
+  return closed.approvals === undefined
+    ? { executeBy: null }
+    : { ...closed, permission: 'allowed', action: null, executeBy: null };
 }
 
 function ended(permission: CallProgress['permission'], settledAt: string, why: string): Change {

@@ -56,6 +56,8 @@ export function after(before: Standing, event: CallEvent): Standing {
       return permission(before, 'expired');
     case 'ToolCallCancelled':
       return permission(before, 'cancelled');
+    case 'ToolCallCommitted':
+      return committed(before, event.data);
     case 'ApprovalDescribed':
     case 'ResponseWithdrawn':
     case 'ApprovalEscalated':
@@ -77,6 +79,11 @@ export function after(before: Standing, event: CallEvent): Standing {
         ? { ...before, state: before.permission, retries: before.retries + 1 }
         : { ...before, state: event.data.status };
   }
+}
+
+/** The batch of the call has begun: a question that came too late is closed. */
+function committed(before: Standing, { approvalId }: EventData<'ToolCallCommitted'>): Standing {
+  return { ...(approvalId === null ? before : permission(before, 'allowed')), executeBy: null };
 }
 
 function permission(before: Standing, state: ToolCallState): Standing {

@@ -2,7 +2,7 @@ import { createArgumentSchemas, createCommands } from '@countersign/commands';
 import type { Commands, WriteSidePorts } from '@countersign/commands';
 import { createCommandHandler } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { decoratedDecider, withoutDedupe, withoutRevision } from '../defences.ts';
+import { decoratedBatchDecider, decoratedDecider, withoutDedupe, withoutRevision } from '../defences.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { createSimulatedPolicies } from '../world/policies.ts';
@@ -30,9 +30,16 @@ export function createWriteSide(
     // Small: folded streams are forgotten and read again.
     cacheSize: 1 + world.random.below(20),
   });
+  const batches = createCommandHandler({
+    store: weakened(site, store),
+    decider: decoratedBatchDecider(world.without),
+    clock,
+    ids,
+    cacheSize: 1 + world.random.below(20),
+  });
   const policy = policies[world.without === 'four-eyes' ? 1 : 0];
   if (policy === undefined) throw new Error('there is a policy for either case');
-  const ports = { handler, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options };
+  const ports = { handler, batches, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options };
   const commands = createCommands(ports);
   return { store, commands };
 }

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createArgumentSchemas, createCommands } from '@countersign/commands';
 import type { Actor, Commands, ServiceTools } from '@countersign/commands';
-import { toolCallDecider } from '@countersign/domain';
+import { batchDecider, toolCallDecider } from '@countersign/domain';
 import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
@@ -88,6 +88,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   });
   const commands = createCommands({
     handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
+    batches: createCommandHandler({ store, decider: batchDecider, clock, ids, cacheSize: 100 }),
     policies: options.policies ?? createPolicies([]),
     tools: options.tools ?? { find: () => undefined },
     schemas: createArgumentSchemas(),

@@ -20,6 +20,7 @@ export const callEventTypes = [
   'ApproversReminded',
   'ApprovalLapsed',
   'ToolCallCancelled',
+  'ToolCallCommitted',
   'ExecutionClaimed',
   'ExecutionClaimRenewed',
   'ExecutionSucceeded',

@@ -6,7 +6,7 @@ import { createArgumentSchemas, createCommands } from '@countersign/commands';
 import type { Actor, Commands } from '@countersign/commands';
 import { deliveryEventTypes } from '@countersign/contracts';
 import type { DeliveryEvent, JsonObject, RecordedEvent } from '@countersign/contracts';
-import { toolCallDecider } from '@countersign/domain';
+import { batchDecider, toolCallDecider } from '@countersign/domain';
 import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
@@ -77,6 +77,7 @@ export async function openWorld(given?: string): Promise<World> {
   const bus = createEmbeddedMessageBus({ folder, topics: { [topicNames().events]: store }, clock, log });
   const commands = createCommands({
     handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
+    batches: createCommandHandler({ store, decider: batchDecider, clock, ids, cacheSize: 100 }),
     policies: createPolicies([]),
     tools: { find: () => undefined },
     schemas: createArgumentSchemas(),

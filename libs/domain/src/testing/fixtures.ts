@@ -206,7 +206,6 @@ export const claim = (change: Partial<ClaimExecution> = {}): ClaimExecution => (
   actionDigest: digest,
   idempotencyKey: 'key-1',
   claimId: 'claim-1',
-  siblings: [],
   ...change,
 });
 

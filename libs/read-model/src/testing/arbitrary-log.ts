@@ -98,6 +98,7 @@ function changeOf(
     case 'ApproversReminded':
     case 'ApprovalLapsed':
     case 'ToolCallCancelled':
+    case 'ToolCallCommitted':
       return { approvalId };
     default:
       return {};

@@ -115,6 +115,7 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
     ApproversReminded: { approvalId, nth: 1, remindedAt: minute(10) },
     ApprovalLapsed: { approvalId, lapsedAt: minute(65) },
     ToolCallCancelled: { approvalId, reason: 'run stopped', cancelledBy: 'agent', cancelledAt: minute(7) },
+    ToolCallCommitted: { approvalId, committedAt: minute(7) },
     ExecutionClaimed: {
       attempt: 1,
       resolverId: 'resolver-1',

@@ -1,0 +1,391 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { approvalIdOf, toolCallStream } from '@countersign/contracts';
+import type { NewEvent, RequestedCall } from '@countersign/contracts';
+import { callState } from '@countersign/domain';
+import { EventStoreUnavailableError, openEmbeddedEventStore } from '@countersign/event-store';
+import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
+import { createSystemIds } from '@countersign/runtime';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { Actor, Role } from './actor.js';
+import type { Commands } from './commands.js';
+import type { Outcome } from './outcome.js';
+import { createWriteSide } from './write-side.js';
+
+const actor = (principal: string, ...roles: readonly Role[]): Actor => ({
+  tenant: 'default',
+  principal,
+  roles: new Set(roles),
+  groups: [],
+  agentIds: ['*'],
+  via: 'api',
+  assurance: 'medium',
+});
+
+const agent = actor('agent', 'agent');
+const alice = actor('alice', 'approver');
+const worker = actor('worker', 'resolver');
+const hourMs = 60 * 60 * 1000;
+
+let folder: string;
+let store: EmbeddedEventStore;
+let clock: ReturnType<typeof createVirtualClock>;
+let commands: Commands;
+let last = 0;
+
+const id = (): string => `command-${String(++last)}`;
+
+/** A process of its own over the store, or over what a test makes of it. */
+const processOver = (over: EventStore): Commands =>
+  createWriteSide({
+    store: over,
+    policy: null,
+    tools: { find: () => undefined },
+    clock,
+    ids: createSystemIds(),
+    log: createSilentLog(),
+  });
+
+/** The store of a process in which something happens just before it appends events of a type. */
+function before(type: NewEvent['type'], act: () => Promise<unknown>): EventStore {
+  let acted: Promise<unknown> | undefined;
+  return {
+    ...store,
+    append: async (stream, revision, events) => {
+      if (events.some((event) => event.type === type)) await (acted ??= act());
+      return store.append(stream, revision, events);
+    },
+  };
+}
+
+/** A process that crashes just before it appends events of a type. */
+const crashingBefore = (type: NewEvent['type']): Commands =>
+  processOver(before(type, () => Promise.reject(new EventStoreUnavailableError('the process has crashed'))));
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-batch-'));
+  clock = createVirtualClock();
+  store = await openEmbeddedEventStore({ folder, clock, log: createSilentLog() });
+  commands = processOver(store);
+});
+
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+function done<T>(outcome: Outcome<T>): T {
+  if (outcome.status !== 'done') throw new Error(`rejected: ${JSON.stringify(outcome.rejection)}`);
+  return outcome.value;
+}
+
+const codeOf = (outcome: Outcome<unknown>): string => (outcome.status === 'rejected' ? outcome.rejection.code : 'done');
+
+type Call = Partial<RequestedCall> & { readonly toolCallId: string };
+
+const bodyOf = (calls: readonly Call[], runId = 'run-1') => ({
+  runId,
+  batchMode: 'all-or-nothing' as const,
+  calls: calls.map((call) => ({ toolName: 'get_file', arguments: {}, ...call })),
+});
+
+/** A batch of two calls, each allowed unless the test says something else. */
+async function pair(first: Partial<RequestedCall> = {}, second: Partial<RequestedCall> = {}, runId = 'run-1') {
+  const calls = [
+    { toolCallId: 'a', ...first },
+    { toolCallId: 'b', ...second },
+  ];
+  const { callIds } = done(await commands.requestToolCalls(agent, bodyOf(calls, runId), id()));
+  const [a = '', b = ''] = callIds;
+  return { a, b };
+}
+
+const claim = (callId: string, by = commands) => by.claim(worker, callId, { resolverId: 'w' }, id());
+const cancel = (callId: string, by = commands) => by.cancelToolCall(agent, callId, 'not needed', id());
+const ask = (callId: string, by = commands) => by.requestApproval(agent, callId, { reason: 'unsure' }, id());
+const answer = (callId: string, type: 'approve' | 'deny', by = commands) =>
+  by.respond(alice, approvalIdOf(callId, 1), { decision: { type } }, id());
+
+async function stateOf(callId: string) {
+  const call = await commands.find('default', callId);
+  return call === undefined ? 'missing' : callState(call);
+}
+
+const typesOf = async (prefix: string) =>
+  (await store.readAll(0, 1000)).filter(({ stream }) => stream.startsWith(prefix)).map(({ type }) => type);
+
+describe('a batch that has begun', () => {
+  it('can no longer be called off in any way', async () => {
+    const { a, b } = await pair();
+    done(await claim(a));
+    expect(codeOf(await cancel(b))).toBe('batch-begun');
+    expect(codeOf(await ask(b))).toBe('batch-begun');
+    expect(await stateOf(b)).toBe('allowed');
+    expect(codeOf(await claim(b))).toBe('done');
+    expect(await typesOf('batch-')).toEqual(['BatchBegun']);
+  });
+
+  it('has begun with the output of a client, which a batch that is incomplete does not take', async () => {
+    const { a, b } = await pair({ clientExecuted: true }, { needsApproval: true });
+    const submit = () => commands.submitClientOutput(agent, a, { status: 'succeeded', output: 1 }, id());
+    expect(codeOf(await submit())).toBe('batch-incomplete');
+    done(await answer(b, 'approve'));
+    expect(codeOf(await submit())).toBe('done');
+    expect(codeOf(await cancel(b))).toBe('batch-begun');
+  });
+
+  it('does not lapse: an approved member stays claimable after executeBy', async () => {
+    const { a, b } = await pair({}, { needsApproval: true });
+    done(await answer(b, 'approve'));
+    done(await claim(a));
+    await clock.advanceAsync(2 * hourMs);
+    expect(await commands.fireDue('default', b)).toBeGreaterThan(0);
+    expect(await stateOf(b)).toBe('approved');
+    expect(await commands.fireDue('default', b)).toBeNull();
+    expect(codeOf(await claim(b))).toBe('done');
+  });
+
+  it('lets a member be claimed after executeBy also before that is recorded', async () => {
+    const { a, b } = await pair({}, { needsApproval: true });
+    done(await answer(b, 'approve'));
+    done(await claim(a));
+    await clock.advanceAsync(2 * hourMs);
+    expect(codeOf(await claim(b))).toBe('done');
+  });
+
+  it('has still begun after the process crashed before its claim: any worker may claim, nobody may cancel', async () => {
+    const { a, b } = await pair();
+    await expect(claim(a, crashingBefore('ExecutionClaimed'))).rejects.toThrow('crashed');
+    expect(await typesOf('batch-')).toEqual(['BatchBegun']);
+    expect([codeOf(await cancel(a)), codeOf(await cancel(b))]).toEqual(['batch-begun', 'batch-begun']);
+    expect([codeOf(await claim(b)), codeOf(await claim(a))]).toEqual(['done', 'done']);
+  });
+});
+
+describe('a batch that is broken', () => {
+  it('lets no member run, and has no open member', async () => {
+    const { a, b } = await pair();
+    done(await cancel(b));
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'cancelled']);
+    expect(codeOf(await claim(a))).toBe('not-approved');
+    expect(await typesOf('batch-')).toEqual(['BatchBroken']);
+  });
+
+  it('is closed by the process manager after a crash behind its word, in the name of the one who broke it', async () => {
+    const { a, b } = await pair();
+    const commandId = id();
+    const crashing = crashingBefore('ToolCallCancelled');
+    await expect(crashing.cancelToolCall(agent, b, 'not needed', commandId)).rejects.toThrow('crashed');
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['allowed', 'allowed']);
+    expect(await commands.closeBatch('default', b)).toBeGreaterThan(0);
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'cancelled']);
+    expect(await commands.find('default', b)).toMatchObject({
+      permission: { reason: 'not needed', cancelledBy: 'agent' },
+    });
+    expect(codeOf(await commands.cancelToolCall(agent, b, 'not needed', commandId))).toBe('done');
+  });
+
+  it('is closed by the next claim after a crash behind its word', async () => {
+    const { a, b } = await pair();
+    await expect(cancel(b, crashingBefore('ToolCallCancelled'))).rejects.toThrow('crashed');
+    expect(codeOf(await claim(a))).toBe('batch-incomplete');
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'cancelled']);
+  });
+
+  it('is closed by the process manager after a crash between the end of a member and the word', async () => {
+    const { a, b } = await pair({}, { needsApproval: true });
+    await expect(answer(b, 'deny', crashingBefore('BatchBroken'))).rejects.toThrow('crashed');
+    expect([await stateOf(b), codeOf(await claim(a))]).toEqual(['denied', 'batch-incomplete']);
+    expect(await commands.closeBatch('default', b)).toBeGreaterThan(0);
+    expect([await stateOf(a), await typesOf('batch-')]).toEqual(['cancelled', ['BatchBroken']]);
+  });
+
+  it('ends by the lapse of a member, and records the lapse after a crash', async () => {
+    const { a, b } = await pair({}, { needsApproval: true });
+    done(await answer(b, 'approve'));
+    await clock.advanceAsync(2 * hourMs);
+    await expect(crashingBefore('ApprovalLapsed').fireDue('default', b)).rejects.toThrow('crashed');
+    await commands.closeBatch('default', b);
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'expired']);
+    expect(codeOf(await ask(b))).toBe('batch-incomplete');
+  });
+
+  it('cancels what a retry of its request records later', async () => {
+    const calls = [{ toolCallId: 'a' }, { toolCallId: 'b' }];
+    let first: Promise<unknown> | undefined;
+    const halfway = processOver({
+      ...store,
+      append: async (...given) => {
+        if (first === undefined) return (first = store.append(...given));
+        await first;
+        throw new EventStoreUnavailableError('the process has crashed');
+      },
+    });
+    await expect(halfway.requestToolCalls(agent, bodyOf(calls), id())).rejects.toThrow('crashed');
+    const recorded = (await store.readAll(0, 10))[0]?.metadata.callId ?? '';
+    done(await cancel(recorded));
+    const { callIds } = done(await commands.requestToolCalls(agent, bodyOf(calls), id()));
+    expect(await Promise.all(callIds.map(stateOf))).toEqual(['cancelled', 'cancelled']);
+  });
+});
+
+describe('two processes at the same moment', () => {
+  it('never claim one member and cancel another', async () => {
+    const other = processOver(store);
+    for (let n = 0; n < 60; n += 1) {
+      const { a, b } = await pair({}, {}, `run-${String(n)}`);
+      const [claimed, cancelled] = await Promise.all(
+        n % 2 === 0 ? [claim(a), cancel(b, other)] : [cancel(b), claim(a, other)],
+      ).then((both) => (n % 2 === 0 ? both : both.toReversed()));
+      const codes = [claimed, cancelled].map((outcome) => codeOf(outcome as Outcome<unknown>));
+      const states = [await stateOf(a), await stateOf(b)];
+      expect([...codes, ...states].join(' ')).toMatch(
+        /^(done batch-begun executing allowed|(batch-incomplete|not-approved) done cancelled cancelled)$/,
+      );
+    }
+  });
+
+  it.each(['BatchBegun', 'ExecutionClaimed'] as const)(
+    'agree on the word when the cancellation comes just before %s is appended',
+    async (type) => {
+      const { a, b } = await pair();
+      let cancelled = '';
+      const claiming = processOver(before(type, async () => (cancelled = codeOf(await cancel(b)))));
+      const claimed = codeOf(await claim(a, claiming));
+      const begun = type === 'ExecutionClaimed';
+      expect([claimed, cancelled]).toEqual(begun ? ['done', 'batch-begun'] : ['batch-incomplete', 'done']);
+      expect([await stateOf(a), await stateOf(b)]).toEqual(
+        begun ? ['executing', 'allowed'] : ['cancelled', 'cancelled'],
+      );
+    },
+  );
+
+  it.each(['BatchBroken', 'ToolCallCancelled'] as const)(
+    'agree on the word when the claim comes just before %s is appended',
+    async (type) => {
+      const { a, b } = await pair();
+      let claimed = '';
+      const cancelling = processOver(before(type, async () => (claimed = codeOf(await claim(a)))));
+      const begun = type === 'BatchBroken';
+      expect(codeOf(await cancel(b, cancelling))).toBe(begun ? 'batch-begun' : 'done');
+      expect(claimed).toBe(begun ? 'done' : 'batch-incomplete');
+      expect([await stateOf(a), await stateOf(b)]).toEqual(
+        begun ? ['executing', 'allowed'] : ['cancelled', 'cancelled'],
+      );
+    },
+  );
+
+  it('close a question that was asked while the batch began', async () => {
+    const { a, b } = await pair();
+    const asking = processOver(before('ApprovalRequested', () => claim(a)));
+    expect(codeOf(await ask(b, asking))).toBe('batch-begun');
+    expect(await stateOf(b)).toBe('allowed');
+    expect(codeOf(await claim(b))).toBe('done');
+  });
+
+  it('never run one member and deny another by a question that was asked while the batch began', async () => {
+    const { a, b } = await pair();
+    const asking = processOver(
+      before('ToolCallCommitted', () => Promise.reject(new EventStoreUnavailableError('the process has crashed'))),
+    );
+    const racing = processOver(before('BatchBegun', async () => done(await ask(b))));
+    // The claim had looked at its siblings before the question was recorded.
+    done(await claim(a, racing));
+    expect(await stateOf(b)).toBe('awaiting_approval');
+    await expect(answer(b, 'deny', asking)).rejects.toThrow('crashed');
+    expect(codeOf(await answer(b, 'deny'))).toBe('batch-begun');
+    expect(await stateOf(b)).toBe('allowed');
+  });
+
+  it('break the batch by a denial that is faster than the claim', async () => {
+    const { a, b } = await pair();
+    const racing = processOver(
+      before('BatchBegun', async () => {
+        done(await ask(b));
+        done(await answer(b, 'deny'));
+      }),
+    );
+    expect(codeOf(await claim(a, racing))).toBe('batch-incomplete');
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'denied']);
+  });
+});
+
+describe('the calls of another principal', () => {
+  const mallory = actor('mallory', 'agent');
+
+  it('cannot be put into a batch, so they can neither be cancelled nor held up by one', async () => {
+    const body = { ...bodyOf([{ toolCallId: 'theirs', needsApproval: true }]), batchMode: 'independent' as const };
+    const [theirs = ''] = done(await commands.requestToolCalls(agent, body, id())).callIds;
+    const attack = bodyOf([{ toolCallId: 'own' }, { toolCallId: 'theirs', needsApproval: true }]);
+    const head = await store.head();
+    const outcome = await commands.requestToolCalls(mallory, { ...attack, agentId: 'agent' }, id());
+    expect(codeOf(outcome)).toBe('tool-call-mismatch');
+    expect([await store.head(), await stateOf(theirs)]).toEqual([head, 'awaiting_approval']);
+  });
+
+  it('are no members either when both request at the same moment', async () => {
+    const alone = { ...bodyOf([{ toolCallId: 'theirs' }]), agentId: 'agent', batchMode: 'independent' as const };
+    const attack = { ...bodyOf([{ toolCallId: 'own' }, { toolCallId: 'theirs' }]), agentId: 'agent' };
+    const racing = processOver(before('ToolCallRequested', () => commands.requestToolCalls(agent, alone, id())));
+    expect(codeOf(await racing.requestToolCalls(mallory, attack, id()))).toBe('tool-call-mismatch');
+    const requested = (await store.readAll(0, 100)).filter(({ type }) => type === 'ToolCallRequested');
+    const idOf = (name: string) =>
+      requested.find(({ data }) => (data as { toolCallId?: string }).toolCallId === name)?.metadata.callId ?? '';
+    expect(codeOf(await commands.claim(worker, idOf('own'), { resolverId: 'w' }, id()))).toBe('batch-incomplete');
+    done(await commands.cancelToolCall(mallory, idOf('own'), 'gotcha', id()));
+    expect(await stateOf(idOf('theirs'))).toBe('allowed');
+  });
+
+  it('are not a batch with the same calls in another list', async () => {
+    await pair();
+    const three = bodyOf([{ toolCallId: 'a' }, { toolCallId: 'b' }, { toolCallId: 'c' }]);
+    expect(codeOf(await commands.requestToolCalls(agent, three, id()))).toBe('tool-call-mismatch');
+    const reversed = bodyOf([{ toolCallId: 'b' }, { toolCallId: 'a' }]);
+    expect(done(await commands.requestToolCalls(agent, reversed, id())).isNew).toBe(false);
+  });
+});
+
+describe('what a batch costs', () => {
+  it('is limited: members carry the list of all of them', async () => {
+    const calls = (count: number) => Array.from({ length: count }, (_, n) => ({ toolCallId: `c${String(n)}` }));
+    expect(codeOf(await commands.requestToolCalls(agent, bodyOf(calls(65)), id()))).toBe('invalid-request');
+    expect(codeOf(await commands.requestToolCalls(agent, bodyOf(calls(64)), id()))).toBe('done');
+    const independent = { ...bodyOf(calls(256), 'run-2'), batchMode: 'independent' as const };
+    done(await commands.requestToolCalls(agent, independent, id()));
+    const bytes = (await store.readAll(0, 1000)).reduce((sum, event) => sum + JSON.stringify(event.data).length, 0);
+    expect(bytes).toBeLessThan(700_000);
+  });
+
+  it('is nothing for a call that stands alone and for independent calls: no read and no append more', async () => {
+    const seen: string[] = [];
+    const counting = processOver({
+      ...store,
+      append: (stream, ...given) => {
+        seen.push(`append ${stream}`);
+        return store.append(stream, ...given);
+      },
+      readStream: (stream, ...given) => {
+        seen.push(`read ${stream}`);
+        return store.readStream(stream, ...given);
+      },
+    });
+    const body = { ...bodyOf([{ toolCallId: 'a', needsApproval: true }, { toolCallId: 'b' }]) };
+    const { callIds } = done(await counting.requestToolCalls(agent, { ...body, batchMode: 'independent' }, id()));
+    const [a = '', b = ''] = callIds;
+    done(await answer(a, 'approve', counting));
+    done(await claim(a, counting));
+    done(await counting.reportExecution(worker, a, { attempt: 1, status: 'succeeded', output: 1 }, id()));
+    done(await cancel(b, counting));
+    const stream = toolCallStream(a);
+    expect(seen.filter((one) => one.endsWith(stream))).toEqual([
+      `read ${stream}`,
+      `append ${stream}`,
+      `append ${stream}`,
+      `append ${stream}`,
+      `append ${stream}`,
+    ]);
+    expect(seen.filter((one) => one.includes('batch-'))).toEqual([]);
+  });
+});

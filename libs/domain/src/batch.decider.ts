@@ -1,0 +1,136 @@
+import type { BatchEvent } from '@countersign/contracts';
+import { accepted, refused } from './decider.js';
+import type { Decider, Decision } from './decider.js';
+import { toStored } from './time.js';
+import type { ToolCall } from './tool-call.state.js';
+
+/** How one member stands, as far as its batch is concerned. `missing`: nothing that belongs to this batch is recorded of it. */
+export type Standing = 'missing' | 'waiting' | 'permitted' | 'answered' | 'begun' | 'ended';
+
+/** One member of a batch, as its own stream says. */
+export interface BatchMember {
+  readonly callId: string;
+  readonly standing: Standing;
+}
+
+type BrokenData = Extract<BatchEvent, { type: 'BatchBroken' }>['data'];
+
+interface OnBatch {
+  /** The moment at which the command is decided, epoch milliseconds. */
+  readonly at: number;
+  /** The recorded list of all members. */
+  readonly callIds: readonly string[];
+  readonly requestedBy: string;
+  /** The member that acts. */
+  readonly callId: string;
+  /** Every member that was looked up; one that is not here counts as missing. Not looked at once the batch is decided. */
+  readonly members: readonly BatchMember[];
+}
+
+/** A member is about to run: then every member may. */
+export interface BeginBatch extends OnBatch {
+  readonly type: 'BeginBatch';
+}
+
+/** A member has ended, or is about to, without having run: then no member may. */
+export interface BreakBatch extends OnBatch {
+  readonly type: 'BreakBatch';
+  readonly state: BrokenData['state'];
+  readonly reason: string;
+  readonly brokenBy: string;
+}
+
+export type BatchCommand = BeginBatch | BreakBatch;
+
+/** What the stream of a batch says. `begun` and `broken` are final. */
+export type BatchState =
+  | { readonly status: 'open' }
+  | { readonly status: 'begun' }
+  | ({ readonly status: 'broken' } & Pick<BrokenData, 'callIds' | 'callId' | 'state' | 'reason' | 'brokenBy'>);
+
+/** How a call stands for its batch. */
+export function standingOf({ permission, execution }: ToolCall): Standing {
+  if (execution.status !== 'none') {
+    const isAnswered = 'by' in execution && execution.by === 'approver';
+    return isAnswered ? 'answered' : 'begun';
+  }
+  switch (permission.status) {
+    case 'awaiting_approval':
+      return 'waiting';
+    case 'allowed':
+    case 'approved':
+      return 'permitted';
+    default:
+      return 'ended';
+  }
+}
+
+/** An older version recorded no word about a batch: there a member that has begun is the word. */
+function hasBegun(members: readonly BatchMember[]): boolean {
+  return members.some(({ standing }) => standing === 'begun');
+}
+
+function beginBatch(command: BeginBatch, state: BatchState): Decision<BatchEvent> {
+  const { at, callIds, requestedBy, callId, members } = command;
+  if (state.status === 'begun') return accepted();
+  if (state.status === 'broken') return brokenBatch(state);
+  const ready = new Set(
+    members.filter(({ standing }) => standing === 'permitted' || standing === 'answered').map((one) => one.callId),
+  );
+  // By the recorded list, not by what the command brings.
+  const missing = callIds.filter((one) => !ready.has(one));
+  if (missing.length > 0 && !hasBegun(members)) {
+    return refused('batch-incomplete', 'Not every call of the batch is approved.', { callIds: missing });
+  }
+  return accepted({
+    type: 'BatchBegun',
+    data: { callIds: [...callIds], requestedBy, callId, begunAt: toStored(at) },
+  });
+}
+
+function brokenBatch({ callId, state }: Extract<BatchState, { status: 'broken' }>): Decision<never> {
+  const detail = `The call ${callId} of the same all-or-nothing batch is ${state}, so no call of the batch runs.`;
+  return refused('batch-incomplete', detail, { callIds: [callId], batch: 'broken' });
+}
+
+function breakBatch(command: BreakBatch, state: BatchState): Decision<BatchEvent> {
+  if (state.status === 'broken') return accepted();
+  if (state.status === 'begun' || hasBegun(command.members)) {
+    return refused(
+      'batch-begun',
+      'Another call of the same all-or-nothing batch has begun, so every call of it may run.',
+    );
+  }
+  const { at, callIds, requestedBy, callId, reason, brokenBy } = command;
+  return accepted({
+    type: 'BatchBroken',
+    data: {
+      callIds: [...callIds],
+      requestedBy,
+      callId,
+      state: command.state,
+      reason,
+      brokenBy,
+      brokenAt: toStored(at),
+    },
+  });
+}
+
+function evolve(state: BatchState, event: BatchEvent): BatchState {
+  // The first word stands.
+  if (state.status !== 'open') return state;
+  if (event.type === 'BatchBegun') return { status: 'begun' };
+  const { callIds, callId, state: ending, reason, brokenBy } = event.data;
+  return { status: 'broken', callIds, callId, state: ending, reason, brokenBy };
+}
+
+/**
+ * The decider of the stream of one all-or-nothing batch. Whichever word is recorded first stands: `BatchBegun`, then every
+ * member may run and none can be called off, or `BatchBroken`, then no member runs.
+ */
+export const batchDecider: Decider<BatchState, BatchCommand, BatchEvent> = {
+  initialState: () => ({ status: 'open' }),
+  decide: (command, state) => (command.type === 'BeginBatch' ? beginBatch(command, state) : breakBatch(command, state)),
+  evolve,
+  isTerminal: ({ status }) => status !== 'open',
+};
