@@ -42,9 +42,10 @@ export async function actionOf(
     readonly store: Pick<EventStore, 'readStream'>;
     readonly deliveries: DeliveryLog;
     readonly people: readonly Person[];
+    readonly tenant: string;
   },
 ): Promise<Action | undefined> {
-  const call = await readCall(ports.store, job.callId);
+  const call = await readCall(ports.store, ports.tenant, job.callId);
   if (call === undefined) return undefined;
   const { kind, nth, recipient: recipientId } = job.key;
   const recipient = ports.people.find(({ id }) => id === recipientId) ?? null;

@@ -14,6 +14,8 @@ export interface LanePorts {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly deliveries: DeliveryLog;
   readonly people: readonly Person[];
+  /** Only its calls are sent. */
+  readonly tenant: string;
   readonly clock: Clock;
   readonly log: Log;
   /** Tries a message again at a time. */

@@ -6,9 +6,19 @@ import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-mode
 import type { ApprovalRow, CallRow } from '@countersign/read-model';
 import type { Subject } from './delivery-log.js';
 
-/** A call as its own stream says now; undefined when there is none. */
-export async function readCall(store: Pick<EventStore, 'readStream'>, callId: string): Promise<CallRow | undefined> {
-  return foldCall(await store.readStream(toolCallStream(callId)));
+/**
+ * Reads a call of the tenant from its own stream. Returns undefined when there is none.
+ *
+ * Attack: a message on the events topic that names this tenant and another tenant's call. The tenant is the one that the
+ * call's own events name, or the card of the other tenant would be sent here.
+ */
+export async function readCall(
+  store: Pick<EventStore, 'readStream'>,
+  tenant: string,
+  callId: string,
+): Promise<CallRow | undefined> {
+  const call = foldCall(await store.readStream(toolCallStream(callId)));
+  return call?.request.tenant === tenant ? call : undefined;
 }
 
 /** The approval of a call by its id; null for a call that nobody was asked about. */

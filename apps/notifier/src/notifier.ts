@@ -91,10 +91,15 @@ class ChannelNotifier implements Notifier {
     this.#agenda = new Agenda(clock, (due) => this.#onDue(due));
     for (const channel of channels) {
       const later = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
-      const lane = new ChannelLane(channel, { store, deliveries: this.#deliveries, people, clock, log, later });
+      const ports = { store, deliveries: this.#deliveries, people, tenant: this.#tenant, clock, log, later };
+      const lane = new ChannelLane(channel, ports);
       this.#lanes.set(channel.id, lane);
       this.#backlogs.set(channel.id, new Backlog(lane, { clock, log, signal: this.#stopping.signal }));
     }
+  }
+
+  get #tenant(): string {
+    return this.#options.tenant ?? 'default';
   }
 
   get channelIds(): readonly string[] {
@@ -155,8 +160,8 @@ class ChannelNotifier implements Notifier {
   };
 
   async #callOf({ callId, tenant }: EventView): Promise<CallRow | undefined> {
-    const { store, tenant: own = 'default' } = this.#options;
-    return callId === null || tenant !== own ? undefined : readCall(store, callId);
+    if (callId === null || tenant !== this.#tenant) return undefined;
+    return readCall(this.#options.store, this.#tenant, callId);
   }
 
   /** Every message of a channel that an event may have made necessary; those that are fine turn out to be so later. */
@@ -225,7 +230,7 @@ class ChannelNotifier implements Notifier {
   #activatedAt(channelId: string): Promise<number> {
     const known = this.#activations.get(channelId);
     if (known !== undefined) return known;
-    const asked = this.#deliveries.activatedAt(this.#options.tenant ?? 'default', channelId);
+    const asked = this.#deliveries.activatedAt(this.#tenant, channelId);
     this.#activations.set(channelId, asked);
     // What could not be read is asked again by the next event.
     asked.catch(() => this.#activations.delete(channelId));

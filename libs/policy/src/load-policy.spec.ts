@@ -38,6 +38,7 @@ allowedDecisions = ["approve", "deny"]`,
     expect(fromToml.version).toBe(fromYaml.version);
     expect(fromYaml.defaults).toEqual({
       expiresInMs: 1_800_000,
+      isExpirySet: true,
       executeByMs: 'never',
       onTimeout: 'hold',
       fourEyes: false,

@@ -63,6 +63,8 @@ export interface PolicyContent {
   readonly requireApprovalTools: readonly string[];
   readonly defaults: {
     readonly expiresInMs: DurationMs;
+    /** True when the file sets the expiry. A request can then only shorten it. */
+    readonly isExpirySet: boolean;
     readonly executeByMs: DurationMs;
     readonly onTimeout: 'deny' | 'hold';
     readonly fourEyes: boolean;
@@ -92,8 +94,9 @@ export function toPolicyContent(file: z.output<typeof policyFileSchema>, source:
 
 function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defaults']>): PolicyContent['defaults'] {
   const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = written;
+  const isExpirySet = written.expiresIn !== undefined;
   const allowedDecisions = written.allowedDecisions ?? decisionTypes;
-  return { expiresInMs: expiresIn, executeByMs: executeBy, onTimeout, fourEyes, allowedDecisions };
+  return { expiresInMs: expiresIn, isExpirySet, executeByMs: executeBy, onTimeout, fourEyes, allowedDecisions };
 }
 
 /** The policy of a tenant without a file: what the worker flags needs one approver, everything else is allowed, and recorded. */

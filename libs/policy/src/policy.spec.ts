@@ -64,11 +64,34 @@ describe('the policy', () => {
     expect(judge(required, { needsApproval: false }).verdict.outcome).toBe('require');
   });
 
-  it('takes the expiry from the request, and lets the request narrow the decisions only', () => {
-    const narrow = policy('defaults: { allowedDecisions: [approve, deny] }');
-    const { requirement } = judge(narrow, { expiresInMs: 'never', allowedDecisions: ['deny', 'edit'] });
-    expect(requirement).toMatchObject({ expiresInMs: 'never', allowedDecisions: ['deny'] });
-    expect(judge(narrow, { allowedDecisions: ['edit'] }).requirement.allowedDecisions).toEqual(['approve', 'deny']);
+  it.each([
+    ['30m', 60_000, 60_000],
+    ['30m', 3_600_000, 1_800_000],
+    ['30m', 'never', 1_800_000],
+    ['30m', null, 1_800_000],
+    ['never', 60_000, 60_000],
+    ['never', 'never', 'never'],
+    [undefined, 7_200_000, 7_200_000],
+    [undefined, 'never', 'never'],
+    [undefined, null, 3_600_000],
+  ] as const)(
+    'lets a request only shorten the expiry that the file sets: %s and %s give %s',
+    (file, wanted, expiresInMs) => {
+      const content = policy(file === undefined ? '' : `defaults: { expiresIn: ${file} }`);
+      expect(judge(content, { expiresInMs: wanted }).requirement.expiresInMs).toBe(expiresInMs);
+    },
+  );
+
+  it.each([
+    ['[approve, deny]', ['deny', 'edit'], ['deny']],
+    ['[approve, deny]', ['edit'], ['approve', 'deny']],
+    ['[approve, deny]', ['approve'], ['approve', 'deny']],
+    ['[approve]', null, ['approve', 'deny']],
+    ['[approve, edit]', ['edit'], ['edit', 'deny']],
+  ] as const)('lets a request narrow the decisions %s to %j, but never remove deny', (file, wanted, expected) => {
+    const narrow = policy(`defaults: { allowedDecisions: ${file} }`);
+    const allowedDecisions = wanted === null ? null : [...wanted];
+    expect(judge(narrow, { allowedDecisions }).requirement.allowedDecisions).toEqual(expected);
   });
 
   it('judges the tenant that the file names by it, and every other by the built-in one', () => {

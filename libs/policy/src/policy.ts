@@ -101,19 +101,32 @@ function verdictOf(content: PolicyContent, ruled: Ruled): Verdict {
 /** One approver, anybody with the role; what the request asks for narrows the defaults, never widens them. */
 function requirementOf(content: PolicyContent, call: PolicyCall): Requirement {
   const { defaults } = content;
-  const wanted = call.allowedDecisions ?? decisionTypes;
-  const both = defaults.allowedDecisions.filter((decision) => wanted.includes(decision));
   return {
     stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: null }],
     fourEyes: defaults.fourEyes,
-    allowedDecisions: both.length > 0 ? both : [...defaults.allowedDecisions],
+    allowedDecisions: decisionsOf(content, call),
     requireReason: [],
     minAssurance: null,
     risk: null,
-    expiresInMs: call.expiresInMs ?? defaults.expiresInMs,
+    expiresInMs: expiryOf(content, call),
     executeByMs: defaults.executeByMs,
     onTimeout: defaults.onTimeout,
     escalation: [],
     remindersMs: [],
   };
+}
+
+/** Attack: an agent that removes `deny`, so that its call can only be approved. A person can always deny. */
+function decisionsOf({ defaults }: PolicyContent, call: PolicyCall): DecisionType[] {
+  const wanted = call.allowedDecisions ?? decisionTypes;
+  const both = defaults.allowedDecisions.filter((decision) => wanted.includes(decision));
+  const allowed = both.length > 0 ? both : defaults.allowedDecisions;
+  return decisionTypes.filter((decision) => decision === 'deny' || allowed.includes(decision));
+}
+
+/** Attack: an agent that keeps its question open until somebody approves. A request can only shorten what the file sets. */
+function expiryOf({ defaults }: PolicyContent, { expiresInMs: wanted }: PolicyCall): DurationMs {
+  if (wanted === null) return defaults.expiresInMs;
+  if (!defaults.isExpirySet || defaults.expiresInMs === 'never') return wanted;
+  return wanted === 'never' ? defaults.expiresInMs : Math.min(wanted, defaults.expiresInMs);
 }
