@@ -183,3 +183,62 @@ describe('a connection that is not what one hopes for', () => {
     await eventually('the reader to catch up', 20_000, () => (/^id: ?400$/m.test(reader.heard()) ? true : undefined));
   }, 60_000);
 });
+
+describe('one principal that takes all it can get', () => {
+  const get = (path: string, token: string): string =>
+    `GET ${path} HTTP/1.1\r\nhost: x\r\nauthorization: Bearer ${token}\r\n\r\n`;
+  const countOf = (sockets: readonly RawSocket[], pattern: RegExp): number =>
+    sockets.reduce((sum, socket) => sum + [...socket.heard().matchAll(pattern)].length, 0);
+
+  /** Settles once the process has so many streams and waiting reads. */
+  const held = (streams: number, waits: number): Promise<true> =>
+    eventually(`${streams} streams and ${waits} waiting reads`, 30_000, async () => {
+      const { text } = await installation.http.send({ method: 'GET', path: '/metrics' });
+      const wanted = [`countersign_event_streams ${streams}`, `countersign_long_polls ${waits}`];
+      return wanted.every((line) => text.split('\n').includes(line)) ? true : undefined;
+    });
+
+  test('300 streams, 1,100 waiting reads and a flood keep no other principal waiting for a second', async () => {
+    const { tokens, ledger, http } = installation;
+    const text = 'x'.repeat(5000);
+    for (let step = 0; step < 20; step += 1) {
+      const calls = Array.from({ length: 20 }, (_, n) => ({
+        toolCallId: `${n}`,
+        toolName: 'move',
+        arguments: { text },
+      }));
+      expect(await ledger.request({ runId: `log-${step}`, calls })).toMatchObject({ status: 'ok' });
+    }
+    const waited = await http.send({
+      method: 'POST',
+      path: '/v1/tool-calls',
+      token: tokens.agent,
+      body: { runId: 'waited', calls: [{ toolCallId: 'w', toolName: 'move', arguments: {}, needsApproval: true }] },
+    });
+    const callId = (waited.body as { readonly calls: readonly { readonly callId: string }[] }).calls[0]?.callId ?? '';
+
+    const streams = await Promise.all(Array.from({ length: 300 }, open));
+    await Promise.all(streams.map((socket) => socket.say(get('/v1/events', tokens.agent))));
+    const waits = await Promise.all(Array.from({ length: 1100 }, open));
+    await Promise.all(waits.map((socket) => socket.say(get(`/v1/tool-calls/${callId}?waitMs=50000`, tokens.agent))));
+    await held(256, 1024);
+    const flood = await Promise.all(Array.from({ length: 4 }, open));
+    for (const socket of flood) void socket.say(get('/v1/runs/none', tokens.agent).repeat(5000));
+
+    const slowest = { ms: 0 };
+    const isOver = () => countOf(flood, /HTTP\/1\.1 (?:404|429) /g) === 20_000;
+    for (let asked = 0; asked < 100 && !(asked > 20 && isOver()); asked += 1) {
+      for (const path of ['/healthz', '/v1/approvals']) {
+        const startedAt = performance.now();
+        expect(await http.send({ method: 'GET', path, token: tokens.me })).toMatchObject({ status: 200 });
+        slowest.ms = Math.max(slowest.ms, performance.now() - startedAt);
+      }
+    }
+    expect(slowest.ms).toBeLessThan(1000);
+    expect([countOf(streams, /^HTTP\/1\.1 200 /g), countOf(streams, /^HTTP\/1\.1 429 /g)]).toEqual([256, 44]);
+    expect([countOf(waits, /^HTTP\/1\.1 200 /g), countOf(waits, /^HTTP\/1\.1 429 /g)]).toEqual([0, 76]);
+    expect(countOf(flood, /HTTP\/1\.1 429 /g)).toBeGreaterThan(0);
+    for (const { socket } of [...streams, ...waits, ...flood]) socket.resetAndDestroy();
+    await held(0, 0);
+  }, 180_000);
+});
