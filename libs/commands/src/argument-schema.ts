@@ -1,73 +1,132 @@
-import { jcsDigest } from '@countersign/contracts';
+import { hash } from 'node:crypto';
+import { sensitivePointers } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
-import { Ajv2020 } from 'ajv/dist/2020.js';
-import type { ErrorObject, ValidateFunction } from 'ajv';
-import formats from 'ajv-formats';
-import { RE2 } from 're2-wasm';
+import { checkValue, createWork, markedPlaces, prepareSchema, schemaLimits } from '@countersign/json-schema';
+import type { Preparation, PreparedSchema, Work } from '@countersign/json-schema';
 import type { FieldError } from './outcome.js';
 
 /** What a tool's schema says about arguments. */
 export type SchemaCheck =
-  | { readonly status: 'valid' }
+  /** `sensitive`: the JSON pointers of the values to hide, by the schema's marks and by their names. */
+  | { readonly status: 'valid'; readonly sensitive: readonly string[] }
   | { readonly status: 'invalid'; readonly errors: readonly FieldError[] }
-  /** The schema itself is no JSON Schema (draft 2020-12) that can be compiled. */
-  | { readonly status: 'bad-schema'; readonly message: string };
+  /** The schema cannot be used, or it cannot be used for these arguments. */
+  | { readonly status: 'refused'; readonly about: 'toolSchema' | 'arguments'; readonly message: string };
 
-/** Validates arguments against JSON Schemas that agents send. */
+/** Validates arguments against JSON Schemas that agents send, and finds the values that are to be hidden. */
 export interface ArgumentSchemas {
-  readonly check: (schema: JsonObject, args: JsonObject) => SchemaCheck;
+  /**
+   * Without a schema every object is valid.
+   * @throws SchemaEngineError when the check itself fails: nothing is known about schema and arguments then.
+   */
+  readonly check: (schema: JsonObject | null, args: JsonObject) => SchemaCheck;
+  /** The same, with one budget of work for all checks of one request. */
+  readonly forOneRequest: () => ArgumentSchemas;
 }
 
-const compiledMax = 500;
+/** The check of a schema failed in a way that says nothing about the schema. */
+export class SchemaEngineError extends Error {
+  override readonly name = 'SchemaEngineError';
+}
 
-/** Patterns of a stranger's schema run in RE2, which cannot backtrack for ever. */
-const regExp = Object.assign((pattern: string): RE2 => new RE2(pattern, 'u'), { code: 'new RE2' });
+/** The engine behind the checks. */
+export interface SchemaEngine {
+  readonly prepareSchema: typeof prepareSchema;
+  readonly checkValue: typeof checkValue;
+}
 
-/** A validator with a bounded cache of compiled schemas, by content hash. */
-export function createArgumentSchemas(): ArgumentSchemas {
-  const compiled = new Map<string, ValidateFunction | string>();
-  const compile = (schema: JsonObject): ValidateFunction | string => {
-    const key = jcsDigest(schema);
-    const known = compiled.get(key);
+const cacheWeightMax = 32 * 1024 * 1024;
+
+/** Together, so that no long name over many hidden members makes an event many times as large as the arguments. */
+const pointerCharsMax = 256 * 1024;
+
+/** A validator with a bounded cache of prepared schemas, by content. */
+export function createArgumentSchemas(engine: SchemaEngine = { prepareSchema, checkValue }): ArgumentSchemas {
+  const cache = createSchemaCache();
+  const prepare = (schema: JsonObject, work: Work): Preparation => {
+    const text = JSON.stringify(schema);
+    if (Buffer.byteLength(text) > schemaLimits.bytesMax) {
+      return { status: 'refused', pointer: '', reason: `has more than ${String(schemaLimits.bytesMax / 1024)} KiB` };
+    }
+    const key = hash('sha256', text);
+    const known = cache.get(key);
     if (known !== undefined) return known;
-    if (compiled.size >= compiledMax) compiled.delete(compiled.keys().next().value ?? '');
-    const result = tryCompile(schema);
-    compiled.set(key, result);
+    const result = engine.prepareSchema(schema, { work });
+    if (work.left >= 0) cache.set(key, result);
     return result;
   };
-  const check = (schema: JsonObject, args: JsonObject): SchemaCheck => {
-    const validate = compile(schema);
-    if (typeof validate === 'string') return { status: 'bad-schema', message: validate };
-    if (validate(args)) return { status: 'valid' };
-    return { status: 'invalid', errors: (validate.errors ?? []).map(toFieldError) };
+  const checkWithin = (schema: JsonObject | null, args: JsonObject, work: Work): SchemaCheck => {
+    if (schema === null) return withSensitive(args, null, work);
+    const preparation = prepare(schema, work);
+    if (preparation.status === 'refused') {
+      const { pointer, reason } = preparation;
+      return {
+        status: 'refused',
+        about: 'toolSchema',
+        message: `${pointer === '' ? 'the schema' : pointer} ${reason}`,
+      };
+    }
+    const verdict = engine.checkValue(preparation.schema, args, work);
+    if (verdict.status === 'over-budget') return overBudget;
+    return verdict.status === 'invalid' ? verdict : withSensitive(args, preparation.schema, work);
   };
-  return { check };
+  const within = (workOf: () => Work): ArgumentSchemas => ({
+    check: (schema, args) => guarded(() => checkWithin(schema, args, workOf())),
+    forOneRequest: () => {
+      const work = createWork();
+      return within(() => work);
+    },
+  });
+  return within(() => createWork());
 }
 
-function tryCompile(schema: JsonObject): ValidateFunction | string {
-  // An instance of its own for each schema: two strangers' schemas may carry the same `$id`.
-  const ajv = new Ajv2020({
-    allErrors: true,
-    strict: false,
-    // What it would print about a stranger's schema belongs in no log; what matters is in the answer.
-    logger: false,
-    validateFormats: true,
-    addUsedSchema: false,
-    code: { regExp },
-    unicodeRegExp: true,
-  });
-  (formats as unknown as (ajv: Ajv2020, options: { mode: 'fast' }) => void)(ajv, { mode: 'fast' });
+const overBudget: SchemaCheck = {
+  status: 'refused',
+  about: 'arguments',
+  message: 'checking them against the schema takes more work than one request may cost',
+};
+
+function guarded(check: () => SchemaCheck): SchemaCheck {
   try {
-    const { $schema: _, ...rest } = schema;
-    return ajv.compile(rest);
+    return check();
   } catch (error) {
-    return error instanceof Error ? error.message : String(error);
+    throw new SchemaEngineError('the check of a schema failed', { cause: error });
   }
 }
 
-function toFieldError(error: ErrorObject): FieldError {
-  const path = error.instancePath.split('/').slice(1).join('.');
-  const property: unknown = (error.params as Record<string, unknown>)['additionalProperty'];
-  const named = typeof property === 'string' ? ` (${property})` : '';
-  return { path, message: `${error.message ?? 'is not valid'}${named}` };
+function withSensitive(args: JsonObject, schema: PreparedSchema | null, work: Work): SchemaCheck {
+  const sensitive = sensitivePointers(args, schema === null ? null : markedPlaces(schema, work));
+  if (work.left < 0) return overBudget;
+  const chars = sensitive.reduce((sum, pointer) => sum + pointer.length, 0);
+  if (chars <= pointerCharsMax) return { status: 'valid', sensitive };
+  return { status: 'refused', about: 'arguments', message: 'have too many values to hide, under too long names' };
+}
+
+/** Bounded by the memory that the schemas take: a few large ones must not take what many small ones may. */
+function createSchemaCache() {
+  const entries = new Map<string, Preparation>();
+  let weight = 0;
+  const weightOf = (entry: Preparation): number => (entry.status === 'prepared' ? entry.schema.weight : 1000);
+  const remove = (key: string, entry: Preparation): void => {
+    entries.delete(key);
+    weight -= weightOf(entry);
+  };
+  return {
+    /** The entry, which is the newest from now on. */
+    get: (key: string): Preparation | undefined => {
+      const entry = entries.get(key);
+      if (entry === undefined) return undefined;
+      entries.delete(key);
+      entries.set(key, entry);
+      return entry;
+    },
+    set: (key: string, entry: Preparation): void => {
+      entries.set(key, entry);
+      weight += weightOf(entry);
+      for (const [oldest, old] of entries) {
+        if (weight <= cacheWeightMax) return;
+        remove(oldest, old);
+      }
+    },
+  };
 }

@@ -1,7 +1,7 @@
 export { roles } from './actor.js';
 export type { Actor, Role } from './actor.js';
-export { createArgumentSchemas } from './argument-schema.js';
-export type { ArgumentSchemas, SchemaCheck } from './argument-schema.js';
+export { createArgumentSchemas, SchemaEngineError } from './argument-schema.js';
+export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './argument-schema.js';
 export { createCommands } from './commands.js';
 export type { Commands } from './commands.js';
 export { serviceResolver } from './execution.js';

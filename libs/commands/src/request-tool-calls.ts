@@ -1,12 +1,4 @@
-import {
-  actionDigest,
-  approvalIdOf,
-  deriveCallId,
-  jcsDigest,
-  limits,
-  sensitivePointers,
-  toolCallStream,
-} from '@countersign/contracts';
+import { actionDigest, approvalIdOf, deriveCallId, jcsDigest, limits, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import { isSameRequest, recordedSalt } from '@countersign/domain';
 import type { Judgement as DomainJudgement, ToolCallProposal, ToolCallState } from '@countersign/domain';
@@ -15,10 +7,12 @@ import type { Judgement, PolicyCall } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
+import { checkCalls, together } from './check-calls.js';
+import type { CheckedCall } from './check-calls.js';
 import { settleRequested } from './batch.js';
 import { toRejection } from './on-call.js';
 import { mayNotSpeakFor, rejected } from './outcome.js';
-import type { FieldError, Outcome, Rejection } from './outcome.js';
+import type { Outcome } from './outcome.js';
 import type { CommandPorts, ServiceTool } from './ports.js';
 
 /** The calls of one request, in its order. */
@@ -48,7 +42,8 @@ export async function requestToolCalls(
 ): Promise<Outcome<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
   if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
-  const rejection = together(checkBody(ports, actor.tenant, body));
+  const checked = checkCalls(ports, actor.tenant, body);
+  const rejection = together(checked.flatMap(({ rejections }) => rejections));
   if (rejection !== undefined) return { status: 'rejected', rejection };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
@@ -59,7 +54,7 @@ export async function requestToolCalls(
   );
   const states = loaded.map(({ state }) => state);
   const plans = body.calls.map((call, index) =>
-    planCall(ports, actor, { body, agentId, callIds }, index, call, states),
+    planCall(ports, actor, { body, agentId, callIds, checked }, index, call, states),
   );
   const mismatch = plans.find((plan, index) => !sameAction(plan, states[index]));
   if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
@@ -73,15 +68,6 @@ export async function requestToolCalls(
   return record(ports, actor, plans, meta, seen);
 }
 
-function checkBody(ports: CommandPorts, tenant: string, { batchMode, calls }: RequestToolCalls): Rejection[] {
-  // Every member carries the list of all: without a limit, a small request would write a log that is quadratic in it.
-  if (batchMode === 'all-or-nothing' && calls.length > limits.batchMembersMax) {
-    const message = `an all-or-nothing batch has at most ${String(limits.batchMembersMax)} calls`;
-    return [invalidRequest([{ path: 'calls', message }])];
-  }
-  return calls.flatMap((call, index) => checkCall(ports, tenant, call, `calls.${String(index)}`));
-}
-
 /**
  * The id of a command that is recorded without a look: other arguments under an id that was used before are another
  * command, and the event store, which compares ids alone, tells the two apart.
@@ -92,54 +78,15 @@ function withContent(commandId: string, proposal: ToolCallProposal): string {
 
 const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';
 
-/** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
-function together(found: readonly Rejection[]): Rejection | undefined {
-  const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
-  const same = found.filter(({ code }) => code === first?.code);
-  return first === undefined || same.length === 1
-    ? first
-    : { ...first, errors: same.flatMap(({ errors = [] }) => errors) };
-}
-
 function mismatchDetail(toolCallId: string): string {
   return `the tool call "${toolCallId}" of this run is already recorded with other arguments, in another batch or by another principal; give a new call a new toolCallId`;
-}
-
-function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, path: string): Rejection[] {
-  const tool = ports.tools.find(tenant, call.toolName);
-  if (tool !== undefined && call.clientExecuted === true) {
-    const message = 'the service executes this tool, so no client can';
-    return [invalidRequest([{ path: `${path}.clientExecuted`, message }])];
-  }
-  const schema = tool?.inputSchema ?? call.toolSchema ?? null;
-  if (schema === null) return [];
-  const checked = ports.schemas.check(schema, call.arguments);
-  switch (checked.status) {
-    case 'valid':
-      return [];
-    case 'bad-schema':
-      return [invalidRequest([{ path: `${path}.toolSchema`, message: checked.message }])];
-    case 'invalid': {
-      const errors = checked.errors.map((one) => ({ ...one, path: joinPath(`${path}.arguments`, one.path) }));
-      return [
-        { code: 'invalid-arguments', detail: `the arguments of "${call.toolName}" do not fit its schema`, errors },
-      ];
-    }
-  }
-}
-
-function invalidRequest(errors: readonly FieldError[]): Rejection {
-  return { code: 'invalid-request', detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
-}
-
-function joinPath(base: string, rest: string): string {
-  return rest === '' ? base : `${base}.${rest}`;
 }
 
 interface Step {
   readonly body: RequestToolCalls;
   readonly agentId: string;
   readonly callIds: readonly string[];
+  readonly checked: readonly CheckedCall[];
 }
 
 function planCall(
@@ -166,7 +113,7 @@ function planCall(
     toolSchemaHash,
     salt,
     actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
-    sensitive: sensitivePointers(call.arguments, facts.toolSchema),
+    sensitive: [...(step.checked[index]?.sensitive ?? [])],
     requestedBy: actor.principal,
   };
   const policyCall: PolicyCall = {

@@ -18,13 +18,14 @@ export type BulkResult =
  * to a race is named in its result.
  */
 export async function respondInBulk(
-  ports: CommandPorts,
+  given: CommandPorts,
   actor: Actor,
   body: RespondInBulkBody,
   commandId: string,
 ): Promise<Outcome<readonly BulkResult[]>> {
-  const { mode = 'independent', approvalIds: given, ...response } = body;
-  const approvalIds = [...new Set(given)];
+  const ports = { ...given, schemas: given.schemas.forOneRequest() };
+  const { mode = 'independent', approvalIds: listed, ...response } = body;
+  const approvalIds = [...new Set(listed)];
   if (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId))) {
     const checked = await Promise.all(approvalIds.map((id) => check(ports, actor, id, response)));
     if (checked.some((rejection) => rejection !== undefined)) {

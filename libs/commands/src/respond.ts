@@ -1,7 +1,8 @@
-import { actionDigest, parseApprovalId, sensitivePointers, unmask } from '@countersign/contracts';
+import { actionDigest, parseApprovalId, unmask } from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody } from '@countersign/contracts';
 import type { EditDecision, InvalidArgument, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
+import type { SchemaCheck } from './argument-schema.js';
 import { commitToBatch, inBatch, settleBatch } from './batch.js';
 import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
@@ -95,14 +96,16 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
   const { request, action } = call;
   const salt = request.salt ?? '';
   const { arguments: args, foreign, restored } = unmask(edited, action.arguments, salt);
+  const checked = ports.schemas.check(request.toolSchema, args);
+  const sensitive = checked.status === 'valid' ? checked.sensitive : [];
   return {
     type: 'edit',
     arguments: args,
     // A value that an approver put back without seeing it stays hidden, also when its name was edited.
-    sensitive: [...new Set([...sensitivePointers(args, request.toolSchema), ...restored])],
+    sensitive: [...new Set([...sensitive, ...restored])],
     salt: request.salt,
     actionDigest: actionDigest({ ...request, salt }, args),
-    invalid: [...foreign.map(foreignMask), ...schemaErrors(ports, request.toolSchema, args)],
+    invalid: [...foreign.map(foreignMask), ...schemaErrors(checked)],
     // The decider takes the stricter of this and the approval's own: no edit slips below the bar of its arguments.
     judgement: toDomainJudgement(judgeRecorded(ports, call, { arguments: args })),
   };
@@ -113,14 +116,12 @@ function foreignMask(pointer: string): InvalidArgument {
   return { path, message: 'is a mask that stands for no value here: leave the mask in its place or write a new value' };
 }
 
-function schemaErrors(ports: CommandPorts, schema: JsonObject | null, args: JsonObject): readonly InvalidArgument[] {
-  if (schema === null) return [];
-  const checked = ports.schemas.check(schema, args);
+function schemaErrors(checked: SchemaCheck): readonly InvalidArgument[] {
   switch (checked.status) {
     case 'valid':
       return [];
-    case 'bad-schema':
-      return [{ path: '', message: `the tool's schema cannot be used: ${checked.message}` }];
+    case 'refused':
+      return [{ path: '', message: `cannot be checked against the tool's schema: ${checked.message}` }];
     case 'invalid':
       return checked.errors;
   }

@@ -32,7 +32,12 @@ const requestedCallSchema = z.strictObject({
   needsApproval: z.boolean().optional(),
   reason: textSchema.optional(),
   description: textSchema.optional(),
-  toolSchema: jsonObjectSchema.optional(),
+  toolSchema: jsonObjectSchema
+    .meta({
+      description:
+        'JSON Schema of the arguments, draft 2020-12 or draft-07. At most 64 KiB, 2,000 schemas and 32 levels; a schema beyond, or one that cannot be honoured, is answered 400 invalid-request',
+    })
+    .optional(),
   clientExecuted: z.boolean().optional(),
   idempotent: z.boolean().optional(),
   expiresInMs: durationMsSchema.optional(),

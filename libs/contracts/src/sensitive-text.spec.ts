@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import { maskAt, maskByName, unmask } from './sensitive.js';
-import { sensitivePointers } from './sensitive-schema.js';
+import { maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
 import type { JsonObject, JsonValue } from './json.js';
 import { isMask, maskOf } from './sensitive-mask.js';
 import { isShownText, maskText } from './sensitive-text.js';

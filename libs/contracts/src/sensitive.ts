@@ -26,7 +26,7 @@ function step(pointer: string, key: string): string {
  * The JSON pointers (RFC 6901) of the values that only the requesting agent, the claim and auditors may see: those
  * whose names look like secrets, and those that `marked` marks. Each value is visited once.
  */
-export function sensitivePointersIn<Place>(value: JsonValue, marked: MarkedPlaces<Place> | null = null): string[] {
+export function sensitivePointers<Place>(value: JsonValue, marked: MarkedPlaces<Place> | null = null): string[] {
   const pointers: string[] = [];
   const visit = (node: JsonValue, place: Place | null, pointer: string): void => {
     if (!isContainer(node)) return;

@@ -1,5 +1,6 @@
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
+import { SchemaEngineError } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
 import { createLimitedLog } from '@countersign/runtime';
@@ -178,6 +179,10 @@ function knownError({ log }: GatewayPorts, error: unknown): Refused | undefined 
   if (error instanceof EventStoreDamagedError) {
     log.error({ error }, 'the event store is damaged');
     return { code: 'unavailable', detail: 'the event store is damaged and must be restored' };
+  }
+  if (error instanceof SchemaEngineError) {
+    log.error({ error }, 'the check of a schema failed');
+    return { code: 'unavailable', detail: 'the arguments could not be checked; nothing was recorded' };
   }
   return undefined;
 }

@@ -118,6 +118,19 @@ describe('sensitive values', () => {
     expect(call.arguments).toEqual({ ...args, text: text.replace('"a"', '"b"') });
   });
 
+  it('stay hidden when an edit gives them another name', async () => {
+    const headers = [{ name: 'Authorization', value: secret }];
+    const { approvalId, callId } = await api.pending({ arguments: { headers } });
+    const { body: seen } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
+    const [shown] = seen.arguments['headers'] as JsonObject[];
+    const edited = { headers: [{ ...shown, name: 'X-Trace' }] };
+    const body = { decision: { type: 'edit', arguments: edited } };
+    const { status } = await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'ann', body });
+    expect(status).toBe(200);
+    expect(await get('ann', `/v1/tool-calls/${callId}`)).not.toContain(secret);
+    expect(await get('auditor', `/v1/tool-calls/${callId}`)).toContain(`{"name":"X-Trace","value":"${secret}"}`);
+  });
+
   it('are not told by a mask that somebody made up', async () => {
     const { approvalId } = await pending();
     const body = { decision: { type: 'edit', arguments: { ...args, host: '[masked sha256:0000000000000000]' } } };

@@ -43,7 +43,7 @@ export function readInputSchema(given: unknown): InputSchema {
 
 function fromJsonSchema(inputSchema: JsonObject): InputSchema {
   const usable = schemas.check(inputSchema, {});
-  if (usable.status === 'bad-schema') throw new InputSchemaError(usable.message);
+  if (usable.status === 'refused' && usable.about === 'toolSchema') throw new InputSchemaError(usable.message);
   const validate: Tool['validate'] = (args) => {
     const result = schemas.check(inputSchema, args);
     if (result.status === 'invalid') return result.errors.map(({ path, message }) => `${path} ${message}`.trim());

@@ -119,7 +119,7 @@ tools:
         'tools[5].http.headers.x-d: must be a text, { env: NAME } or { file: PATH }',
         expect.stringMatching(/^tools\[6\]\.module: its default export must be \{ inputSchema, execute/),
         expect.stringMatching(/^tools\[7\]\.module: Cannot find module/),
-        expect.stringMatching(/^tools\[8\]\.inputSchema: schema is invalid/),
+        'tools[8].inputSchema: /type must be one or some of: null, boolean, object, array, number, string, integer',
         'tools[10].name: "j" is there twice for tenant "default"',
         'tools[11]: Invalid input: expected object, received number',
       ]);

@@ -1,0 +1,68 @@
+import { limits } from '@countersign/contracts';
+import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
+import type { FieldError, Rejection } from './outcome.js';
+import type { CommandPorts } from './ports.js';
+
+/** What was found out about one call of a request before it is judged. */
+export interface CheckedCall {
+  readonly rejections: readonly Rejection[];
+  /** The JSON pointers of the arguments to hide. */
+  readonly sensitive: readonly string[];
+}
+
+function refuse(rejection: Rejection): CheckedCall {
+  return { rejections: [rejection], sensitive: [] };
+}
+
+/** The calls of one request, each checked against its schema, within one budget of work. */
+export function checkCalls(
+  ports: CommandPorts,
+  tenant: string,
+  { batchMode, calls }: RequestToolCalls,
+): readonly CheckedCall[] {
+  // Every member carries the list of all: without a limit, a small request would write a log that is quadratic in it.
+  if (batchMode === 'all-or-nothing' && calls.length > limits.batchMembersMax) {
+    const message = `an all-or-nothing batch has at most ${String(limits.batchMembersMax)} calls`;
+    return [refuse(invalidRequest([{ path: 'calls', message }]))];
+  }
+  const schemas = ports.schemas.forOneRequest();
+  return calls.map((call, index) => checkCall({ ...ports, schemas }, tenant, call, `calls.${String(index)}`));
+}
+
+function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, path: string): CheckedCall {
+  const tool = ports.tools.find(tenant, call.toolName);
+  if (tool !== undefined && call.clientExecuted === true) {
+    const message = 'the service executes this tool, so no client can';
+    return refuse(invalidRequest([{ path: `${path}.clientExecuted`, message }]));
+  }
+  const schema = tool?.inputSchema ?? call.toolSchema ?? null;
+  const checked = ports.schemas.check(schema, call.arguments);
+  switch (checked.status) {
+    case 'valid':
+      return { rejections: [], sensitive: checked.sensitive };
+    case 'refused':
+      return refuse(invalidRequest([{ path: `${path}.${checked.about}`, message: checked.message }]));
+    case 'invalid': {
+      const errors = checked.errors.map((one) => ({ ...one, path: joinPath(`${path}.arguments`, one.path) }));
+      const detail = `the arguments of "${call.toolName}" do not fit its schema`;
+      return refuse({ code: 'invalid-arguments', detail, errors });
+    }
+  }
+}
+
+function invalidRequest(errors: readonly FieldError[]): Rejection {
+  return { code: 'invalid-request', detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
+}
+
+function joinPath(base: string, rest: string): string {
+  return rest === '' ? base : `${base}.${rest}`;
+}
+
+/** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
+export function together(found: readonly Rejection[]): Rejection | undefined {
+  const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
+  const same = found.filter(({ code }) => code === first?.code);
+  return first === undefined || same.length === 1
+    ? first
+    : { ...first, errors: same.flatMap(({ errors = [] }) => errors) };
+}

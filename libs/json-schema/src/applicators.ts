@@ -1,0 +1,146 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { hasAll } from './assertions.js';
+import { evaluate, probe } from './evaluate.js';
+import { isObject, listOf, namesOf } from './keyword.js';
+import type { Keyword, KeywordPlace } from './keyword.js';
+import { fail } from './run.js';
+import type { Run } from './run.js';
+import type { Check, SchemaNode } from './schema-node.js';
+import { spend } from './work.js';
+
+function partsOf(value: JsonValue, place: KeywordPlace, keyword: string): readonly SchemaNode[] | undefined {
+  const list = listOf(value, place, keyword);
+  if (list?.length === 0) place.refuse('must not be empty', keyword);
+  return list?.map((one, index) => place.subschema(one, keyword, index));
+}
+
+const ref: Keyword = (value, place) => {
+  place.reference(value, (target) => {
+    target.isShared = true;
+    place.node.parts.always.push(target);
+    place.node.checks.inPlace.push((one, run, seen) => evaluate(target, one, run, seen));
+  });
+};
+
+const allOf: Keyword = (value, place, keyword) => {
+  const parts = partsOf(value, place, keyword) ?? [];
+  place.node.parts.always.push(...parts);
+  for (const part of parts) place.node.checks.inPlace.push((one, run, seen) => evaluate(part, one, run, seen));
+};
+
+/** The errors of every branch, where errors are wanted, and that none of them fits. */
+function noneFits(parts: readonly SchemaNode[], value: JsonValue, run: Run, message: string): false {
+  if (run.errors !== null) for (const part of parts) evaluate(part, value, run, null);
+  return fail(run, () => message);
+}
+
+const anyOf: Keyword = (value, place, keyword) => {
+  const parts = partsOf(value, place, keyword) ?? [];
+  place.node.parts.sometimes.push(...parts);
+  place.node.checks.inPlace.push((one, run, seen) => {
+    let fits = false;
+    for (const part of parts) {
+      fits = probe(part, one, run, seen) || fits;
+      if (fits && seen === null) return true;
+    }
+    return fits || noneFits(parts, one, run, 'must match a schema in anyOf');
+  });
+};
+
+const oneOf: Keyword = (value, place, keyword) => {
+  const parts = partsOf(value, place, keyword) ?? [];
+  place.node.parts.sometimes.push(...parts);
+  place.node.checks.inPlace.push((one, run, seen) => {
+    let count = 0;
+    for (const part of parts) {
+      if (probe(part, one, run, seen)) count += 1;
+      if (count > 1) return fail(run, () => 'must match exactly one schema in oneOf');
+    }
+    return count === 1 || noneFits(parts, one, run, 'must match exactly one schema in oneOf');
+  });
+};
+
+const not: Keyword = (value, place) => {
+  const part = place.subschema(value, 'not');
+  place.node.parts.sometimes.push(part);
+  place.node.checks.inPlace.push((one, run) => !probe(part, one, run, null) || fail(run, () => 'must NOT be valid'));
+};
+
+const condition: Keyword = (value, place) => {
+  const test = place.subschema(value, 'if');
+  const branch = (keyword: 'then' | 'else'): SchemaNode | null => {
+    const given = Object.hasOwn(place.schema, keyword) ? place.schema[keyword] : undefined;
+    return given === undefined ? null : place.subschema(given, keyword);
+  };
+  const whenTrue = branch('then');
+  const whenFalse = branch('else');
+  const parts = [test, whenTrue, whenFalse].filter((part) => part !== null);
+  place.node.parts.sometimes.push(...parts);
+  place.node.checks.inPlace.push((one, run, seen) => {
+    const next = probe(test, one, run, seen) ? whenTrue : whenFalse;
+    return next === null || evaluate(next, one, run, seen);
+  });
+};
+
+const onObjects =
+  (check: Check<JsonObject>): Check<JsonValue> =>
+  (value, run, seen) =>
+    !isObject(value) || check(value, run, seen);
+
+function dependsOnSchema(place: KeywordPlace, name: string, part: SchemaNode): void {
+  place.node.parts.sometimes.push(part);
+  place.node.checks.inPlace.push(
+    onObjects((value, run, seen) => {
+      spend(run.work, 1);
+      return !Object.hasOwn(value, name) || evaluate(part, value, run, seen);
+    }),
+  );
+}
+
+function dependsOnNames(place: KeywordPlace, name: string, names: readonly string[]): void {
+  place.node.checks.object.push((value, run) => {
+    spend(run.work, 1);
+    return !Object.hasOwn(value, name) || hasAll(value, names, run);
+  });
+}
+
+const dependentSchemas: Keyword = (value, place, keyword) => {
+  for (const [name, part] of place.subschemas(value, keyword)) dependsOnSchema(place, name, part);
+};
+
+const dependentRequired: Keyword = (value, place, keyword) => {
+  if (!isObject(value)) {
+    place.refuse('must be an object of lists', keyword);
+    return;
+  }
+  for (const [name, list] of Object.entries(value)) {
+    const names = namesOf(list, place, keyword, name);
+    if (names !== undefined) dependsOnNames(place, name, names);
+  }
+};
+
+/** The word of draft-07 for both. */
+const dependencies: Keyword = (value, place, keyword) => {
+  if (!isObject(value)) {
+    place.refuse('must be an object', keyword);
+    return;
+  }
+  const entries = Object.entries(value);
+  dependentRequired(Object.fromEntries(entries.filter(([, one]) => Array.isArray(one))), place, keyword);
+  for (const [name, one] of entries) {
+    if (!Array.isArray(one)) dependsOnSchema(place, name, place.subschema(one, keyword, name));
+  }
+};
+
+/** The keywords that put another schema in the place of this one. */
+export const applicators: readonly (readonly [string, Keyword])[] = [
+  ['$ref', ref],
+  ['allOf', allOf],
+  ['anyOf', anyOf],
+  ['oneOf', oneOf],
+  ['not', not],
+  ['if', condition],
+  ['dependentSchemas', dependentSchemas],
+  ['dependentRequired', dependentRequired],
+  ['dependencies', dependencies],
+];

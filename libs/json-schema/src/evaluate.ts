@@ -1,0 +1,97 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { addEvaluated, nothingEvaluated } from './evaluated.js';
+import type { Evaluated } from './evaluated.js';
+import { schemaLimits } from './limits.js';
+import { fail } from './run.js';
+import type { Run } from './run.js';
+import type { Check, SchemaNode } from './schema-node.js';
+
+/** How many schemas may be inside one another, by nesting and by reference, for the stack to hold them. */
+const depthMax = 800;
+
+/** Whether a value fits a schema. What was evaluated is added to `out` when it does. */
+export function evaluate(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
+  if (node.verdict !== null) return node.verdict || fail(run, () => 'boolean schema is false');
+  if ((run.work.left -= 1) < 0) return false;
+  if (run.depth >= depthMax) {
+    run.work.left = -1;
+    return false;
+  }
+  run.depth += 1;
+  const fits = node.isShared ? evaluateShared(node, value, run, out) : evaluateNode(node, value, run, out);
+  run.depth -= 1;
+  return fits;
+}
+
+/** The same for a member of the value, at its place in the path. */
+export function evaluateMember(node: SchemaNode, value: JsonValue, key: string | number, run: Run): boolean {
+  if (run.errors === null) return evaluate(node, value, run, null);
+  run.path.push(key);
+  const fits = evaluate(node, value, run, null);
+  run.path.pop();
+  return fits;
+}
+
+/** The same without noting errors: for what need not fit. */
+export function probe(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
+  const { errors } = run;
+  run.errors = null;
+  const fits = evaluate(node, value, run, out);
+  run.errors = errors;
+  return fits;
+}
+
+/** A value that did not fit is evaluated again where errors are wanted: its errors may stand at another place. */
+function evaluateShared(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
+  const results = run.remembered.get(node) ?? new Map<JsonValue, { fits: boolean; seen: Evaluated | null }>();
+  run.remembered.set(node, results);
+  let known = results.get(value);
+  if (known === undefined || (!known.fits && run.errors !== null)) {
+    const seen = run.tracks ? nothingEvaluated() : null;
+    known = { fits: evaluateNode(node, value, run, seen), seen };
+    results.set(value, known);
+  }
+  if (known.fits && known.seen !== null && out !== null) addEvaluated(out, known.seen, run.work);
+  return known.fits;
+}
+
+function evaluateNode({ checks }: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
+  const seen = run.tracks ? nothingEvaluated() : null;
+  let fits = runChecks(checks.any, value, run, seen);
+  if (goesOn(fits, run)) fits = runTyped(checks, value, run, seen) && fits;
+  if (goesOn(fits, run)) fits = runChecks(checks.inPlace, value, run, seen) && fits;
+  if (goesOn(fits, run)) fits = runChecks(checks.last, value, run, seen) && fits;
+  if (fits && seen !== null) note(seen, out, run);
+  return fits;
+}
+
+function goesOn(fits: boolean, run: Run): boolean {
+  return fits || !isEnough(run);
+}
+
+function note(seen: Evaluated, out: Evaluated | null, run: Run): void {
+  if (out !== null) addEvaluated(out, seen, run.work);
+}
+
+function runTyped(checks: SchemaNode['checks'], value: JsonValue, run: Run, seen: Evaluated | null): boolean {
+  if (typeof value === 'string') return runChecks(checks.string, value, run, seen);
+  if (typeof value === 'number') return runChecks(checks.number, value, run, seen);
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) return runChecks(checks.array, value as readonly JsonValue[], run, seen);
+  return runChecks(checks.object, value as JsonObject, run, seen);
+}
+
+function runChecks<T>(checks: readonly Check<T>[], value: T, run: Run, seen: Evaluated | null): boolean {
+  let fits = true;
+  for (const check of checks) {
+    if (check(value, run, seen)) continue;
+    if (isEnough(run)) return false;
+    fits = false;
+  }
+  return fits;
+}
+
+/** Whether a first failure ends the evaluation: errors are not wanted, or there are enough. */
+export function isEnough({ errors, work }: Run): boolean {
+  return errors === null || errors.length >= schemaLimits.errorsMax || work.left < 0;
+}

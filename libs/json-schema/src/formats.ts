@@ -1,0 +1,95 @@
+const date = /^\d\d\d\d-[0-1]\d-[0-3]\d$/;
+const zone = '(?:z|[+-]\\d\\d(?::?\\d\\d)?)';
+const clock = '(?:[0-2]\\d:[0-5]\\d:[0-5]\\d|23:59:60)(?:\\.\\d+)?';
+const ipv4 = /^(?:(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)\.){3}(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)$/;
+const hostname = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[-0-9a-z]{0,61}[0-9a-z])?)*\.?$/i;
+const email =
+  /^[a-z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/i;
+const uriTemplate =
+  // eslint-disable-next-line no-control-regex -- RFC 6570 excludes the control characters by name.
+  /^(?:(?:[^\x00-\x20"'<>%\\^`{|}]|%[0-9a-f]{2})|\{[+#./;?&=,!@|]?(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\*)?(?:,(?:[a-z0-9_]|%[0-9a-f]{2})+(?::[1-9][0-9]{0,3}|\*)?)*\})*$/i;
+const hexGroup = /^[0-9a-f]{1,4}$/i;
+const urlHost = /^[a-z0-9\u{a1}-\u{ffff}-]+(?:\.[a-z0-9\u{a1}-\u{ffff}-]+)*(?::\d{2,5})?$/iu;
+
+type TextCheck = (text: string) => boolean;
+
+const matches =
+  (pattern: RegExp): TextCheck =>
+  (text) =>
+    pattern.test(text);
+
+/** The formats of strings that are asserted. Every check takes time by the text's length, not by its square. */
+const textFormats = new Map<string, TextCheck>([
+  ['date', matches(date)],
+  ['time', matches(new RegExp(`^${clock}${zone}$`, 'i'))],
+  ['date-time', matches(new RegExp(`^\\d\\d\\d\\d-[0-1]\\d-[0-3]\\dt${clock}${zone}$`, 'i'))],
+  ['iso-time', matches(new RegExp(`^${clock}${zone}?$`, 'i'))],
+  ['iso-date-time', matches(new RegExp(`^\\d\\d\\d\\d-[0-1]\\d-[0-3]\\d[t\\s]${clock}${zone}?$`, 'i'))],
+  ['duration', matches(/^P(?!$)((\d+Y)?(\d+M)?(\d+D)?(T(?=\d)(\d+H)?(\d+M)?(\d+S)?)?|(\d+W)?)$/)],
+  ['uri', matches(/^[a-z][a-z0-9+\-.]*:\S*$/i)],
+  ['uri-reference', matches(/^(?:(?:[a-z][a-z0-9+\-.]*:)?\/?\/)?(?:[^\\\s#][^\s#]*)?(?:#[^\\\s]*)?$/i)],
+  ['uri-template', matches(uriTemplate)],
+  ['url', isUrl],
+  ['email', matches(email)],
+  ['hostname', (text) => text.length <= 254 && hostname.test(text)],
+  ['ipv4', matches(ipv4)],
+  ['ipv6', isIpv6],
+  ['regex', isRegExp],
+  ['uuid', matches(/^(?:urn:uuid:)?[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i)],
+  ['json-pointer', matches(/^(?:\/(?:[^~/]|~0|~1)*)*$/)],
+  ['json-pointer-uri-fragment', matches(/^#(?:\/(?:[a-z0-9_\-.!$&'()*+,;:=@]|%[0-9a-f]{2}|~0|~1)*)*$/i)],
+  ['relative-json-pointer', matches(/^(?:0|[1-9][0-9]*)(?:#|(?:\/(?:[^~/]|~0|~1)*)*)$/)],
+  ['byte', matches(/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/)],
+]);
+
+const int32Max = 2 ** 31 - 1;
+const numberFormats = new Map<string, (value: number) => boolean>([
+  ['int32', (value) => Number.isInteger(value) && value <= int32Max && value >= -int32Max - 1],
+  ['int64', (value) => Number.isInteger(value)],
+]);
+
+/** The check of a string format; undefined for one that is not asserted. */
+export function textFormat(name: string): TextCheck | undefined {
+  return textFormats.get(name);
+}
+
+/** The check of a number format; undefined for one that is not asserted. */
+export function numberFormat(name: string): ((value: number) => boolean) | undefined {
+  return numberFormats.get(name);
+}
+
+function isUrl(text: string): boolean {
+  const [, rest] = /^(?:https?|ftp):\/\/(\S+)$/i.exec(text) ?? [];
+  if (rest === undefined) return false;
+  const [authority = ''] = rest.split(/[/?#]/, 1);
+  const host = authority.slice(authority.lastIndexOf('@') + 1);
+  const [name = ''] = host.split(':', 1);
+  return urlHost.test(host) && (ipv4.test(name) || /\.[a-z\u{a1}-\u{ffff}]{2,}$/iu.test(name));
+}
+
+function isIpv6(text: string): boolean {
+  if (text.length > 45) return false;
+  const halves = text.split('::');
+  if (halves.length > 2) return false;
+  const groups = halves.flatMap((half, index) => groupsOf(half, index === halves.length - 1));
+  if (!groups.every((group) => hexGroup.test(group))) return false;
+  return halves.length === 2 ? groups.length <= 7 : groups.length === 8;
+}
+
+/** The groups of one side of `::`; an IPv4 address at the very end stands for two. */
+function groupsOf(half: string, isLast: boolean): readonly string[] {
+  if (half === '') return [];
+  const groups = half.split(':');
+  const end = groups.at(-1) ?? '';
+  return isLast && ipv4.test(end) ? [...groups.slice(0, -1), '0', '0'] : groups;
+}
+
+function isRegExp(text: string): boolean {
+  if (/[^\\]\\Z/.test(text)) return false;
+  try {
+    new RegExp(text, 'u');
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,9 @@
+export { checkValue } from './check-value.js';
+export type { Verdict } from './check-value.js';
+export { schemaLimits } from './limits.js';
+export { markedPlaces } from './marks.js';
+export { prepareSchema } from './prepare-schema.js';
+export type { Preparation, PreparedSchema } from './prepared-schema.js';
+export type { SchemaError } from './run.js';
+export { createWork, stepsMax } from './work.js';
+export type { Work } from './work.js';

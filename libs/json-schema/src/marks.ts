@@ -1,0 +1,171 @@
+import type { JsonObject, JsonValue, MarkedPlaces } from '@countersign/contracts';
+import { isFound } from './assertions.js';
+import { isObject } from './keyword.js';
+import type { PreparedSchema, SchemaRefusal } from './prepared-schema.js';
+import { pointerTo } from './references.js';
+import { createRun } from './run.js';
+import type { Run } from './run.js';
+import type { SchemaNode, SchemaParts } from './schema-node.js';
+import { spend } from './work.js';
+import type { Work } from './work.js';
+
+/** Whether a schema says that its value is to be hidden. */
+export function isMarked(schema: JsonObject): boolean {
+  return (
+    schema['sensitive'] === true ||
+    schema['x-sensitive'] === true ||
+    schema['writeOnly'] === true ||
+    schema['format'] === 'password'
+  );
+}
+
+/** Keywords with data in them: a mark there is no mark. */
+const dataKeywords = ['const', 'enum', 'default', 'examples', 'example'];
+
+interface ReadSchema {
+  readonly root: JsonValue;
+  readonly rootNode: SchemaNode;
+  readonly byObject: ReadonlyMap<JsonObject, SchemaNode>;
+  readonly maps: ReadonlySet<JsonObject>;
+}
+
+/** A mark that no value can be hidden by: in a keyword that is not read, or on a name instead of a value. */
+export function findLostMark({ root, rootNode, byObject, maps }: ReadSchema): SchemaRefusal | null {
+  const unread = findUnread(root, '', byObject, maps);
+  if (unread !== null) return { pointer: unread, reason: 'is marked as sensitive where it cannot be honoured' };
+  for (const node of reachableFrom([rootNode])) {
+    const { propertyNames } = node.parts;
+    const marked = propertyNames && [...reachableFrom([propertyNames])].find((one) => one.isMarked);
+    if (marked !== undefined)
+      return { pointer: marked.pointer, reason: 'marks a name as sensitive: only values can be' };
+  }
+  return null;
+}
+
+function membersToSearch(value: JsonValue & object, isSchema: boolean): readonly (readonly [string, JsonValue])[] {
+  const members = Object.entries<JsonValue>(value as JsonObject);
+  return isSchema ? members.filter(([key]) => !dataKeywords.includes(key)) : members;
+}
+
+function findUnread(
+  value: JsonValue,
+  pointer: string,
+  byObject: ReadSchema['byObject'],
+  maps: ReadSchema['maps'],
+): string | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const object = isObject(value) ? value : {};
+  const isSchema = byObject.has(object);
+  if (!isSchema && !maps.has(object) && isMarked(object)) return pointer;
+  for (const [key, member] of membersToSearch(value, isSchema)) {
+    const found = findUnread(member, pointerTo(pointer, key), byObject, maps);
+    if (found !== null) return found;
+  }
+  return null;
+}
+
+function partsAbout({ parts }: SchemaNode): readonly SchemaNode[] {
+  const { additionalProperties, unevaluatedProperties, items, contains, unevaluatedItems } = parts;
+  return [
+    ...parts.always,
+    ...parts.sometimes,
+    ...parts.properties.values(),
+    ...parts.patternProperties.map(([, part]) => part),
+    ...parts.prefixItems,
+    ...[additionalProperties, unevaluatedProperties, items, contains, unevaluatedItems].filter(
+      (part) => part !== undefined,
+    ),
+  ];
+}
+
+function reachableFrom(nodes: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
+  const reached = new Set(nodes);
+  for (const node of reached) for (const part of partsAbout(node)) reached.add(part);
+  return reached;
+}
+
+/** The schemas that may speak about one value: this one, and all that stand in its place, whatever their condition. */
+interface Place {
+  readonly nodes: readonly SchemaNode[];
+  readonly isMarked: boolean;
+  readonly members: Map<string | number, Place | null>;
+}
+
+/**
+ * The places of a value that a schema may mark, for a walk through the value; null when it marks nothing. A mark
+ * counts wherever it may apply: in every branch of `anyOf`, `if` and the like, and `contains` for every item.
+ */
+export function markedPlaces({ root, nodes }: PreparedSchema, work: Work): MarkedPlaces<Place> | null {
+  if (!nodes.some((node) => node.isMarked)) return null;
+  const run = createRun(work, false, null);
+  const places = new Map<string, Place>();
+  const placeOf = (starts: readonly SchemaNode[]): Place | null => {
+    const inPlace = new Set(starts);
+    for (const node of inPlace) {
+      spend(work, 1 + node.parts.always.length + node.parts.sometimes.length);
+      for (const part of [...node.parts.always, ...node.parts.sometimes]) inPlace.add(part);
+    }
+    if (inPlace.size === 0 || work.left < 0) return null;
+    const ids = [...inPlace].map((node) => node.id).sort((a, b) => a - b);
+    const key = ids.join();
+    const place = places.get(key) ?? {
+      nodes: [...inPlace],
+      isMarked: [...inPlace].some((node) => node.isMarked),
+      members: new Map(),
+    };
+    places.set(key, place);
+    return place;
+  };
+  const whole = placeOf([root]);
+  if (whole === null) return null;
+  const everything: Place = { nodes: [], isMarked: true, members: new Map() };
+  const member = (place: Place, key: string | number): Place | null => {
+    if (place.isMarked) return everything;
+    if (!spend(work, 1)) return null;
+    const known = place.members.get(key);
+    if (known !== undefined) return known;
+    const found = placeOf(place.nodes.flatMap((node) => partsFor(node, key, run)));
+    place.members.set(key, found);
+    return found;
+  };
+  return { whole, member, isMarked: (place) => place.isMarked };
+}
+
+function partsFor(node: SchemaNode, key: string | number, run: Run): readonly SchemaNode[] {
+  if (!spend(run.work, 1)) return [];
+  return typeof key === 'string' ? partsForName(node, key, run) : partsForIndex(node, key, run);
+}
+
+function partsForName(node: SchemaNode, name: string, run: Run): readonly SchemaNode[] {
+  const { properties, additionalProperties, unevaluatedProperties } = node.parts;
+  const known = properties.get(name);
+  const found = node.parts.patternProperties.filter(([pattern]) => isFound(pattern, name, run)).map(([, part]) => part);
+  if (known !== undefined) found.push(known);
+  if (found.length === 0 && additionalProperties !== undefined) found.push(additionalProperties);
+  const isSeen = (parts: SchemaParts): boolean =>
+    parts.additionalProperties !== undefined ||
+    parts.properties.has(name) ||
+    parts.patternProperties.some(([pattern]) => isFound(pattern, name, run));
+  if (unevaluatedProperties !== undefined && !isSeenInAnyCase(node, isSeen, run.work))
+    found.push(unevaluatedProperties);
+  return found;
+}
+
+function partsForIndex(node: SchemaNode, index: number, run: Run): readonly SchemaNode[] {
+  const { prefixItems, items, contains, unevaluatedItems } = node.parts;
+  const isSeen = (parts: SchemaParts): boolean => parts.items !== undefined || index < parts.prefixItems.length;
+  const others =
+    unevaluatedItems !== undefined && !isSeenInAnyCase(node, isSeen, run.work) ? unevaluatedItems : undefined;
+  return [prefixItems[index] ?? items, contains, others].filter((part) => part !== undefined);
+}
+
+/** Whether a schema that holds in any case looks at a member, so that it cannot be an unevaluated one. */
+function isSeenInAnyCase(node: SchemaNode, isSeen: (parts: SchemaParts) => boolean, work: Work): boolean {
+  const always = new Set([node]);
+  for (const one of always) {
+    if (!spend(work, 1)) return false;
+    if (isSeen(one.parts)) return true;
+    for (const part of one.parts.always) always.add(part);
+  }
+  return false;
+}

@@ -1,0 +1,106 @@
+// ECMAScript patterns as RE2 reads them. Where the two languages disagree about a text, the pattern is rewritten or refused,
+// so that a match here is a match there.
+
+const spaces = [
+  [0x09, 0x0d],
+  [0x20, 0x20],
+  [0xa0, 0xa0],
+  [0x1680, 0x1680],
+  [0x2000, 0x200a],
+  [0x2028, 0x2029],
+  [0x202f, 0x202f],
+  [0x205f, 0x205f],
+  [0x3000, 0x3000],
+  [0xfeff, 0xfeff],
+] as const;
+
+const point = (code: number): string => `\\u{${code.toString(16)}}`;
+const rangeText = ([from, to]: readonly [number, number]): string =>
+  from === to ? point(from) : `${point(from)}-${point(to)}`;
+
+const spaceRanges = spaces.map(rangeText).join('');
+const otherRanges = spaces
+  .map(([, to], index) => rangeText([to + 1, (spaces[index + 1]?.[0] ?? 0x110000) - 1]))
+  .concat(rangeText([0, 8]))
+  .join('');
+
+const categories: Readonly<Record<string, string>> = {
+  ...{ Letter: 'L', Cased_Letter: 'LC', Lowercase_Letter: 'Ll', Uppercase_Letter: 'Lu', Titlecase_Letter: 'Lt' },
+  ...{ Modifier_Letter: 'Lm', Other_Letter: 'Lo', Mark: 'M', Nonspacing_Mark: 'Mn', Spacing_Mark: 'Mc' },
+  ...{ Enclosing_Mark: 'Me', Number: 'N', Decimal_Number: 'Nd', digit: 'Nd', Letter_Number: 'Nl', Other_Number: 'No' },
+  ...{ Punctuation: 'P', punct: 'P', Symbol: 'S', Math_Symbol: 'Sm', Currency_Symbol: 'Sc', Modifier_Symbol: 'Sk' },
+  ...{ Other_Symbol: 'So', Separator: 'Z', Space_Separator: 'Zs', Control: 'Cc', Format: 'Cf' },
+  ...{ Dash_Punctuation: 'Pd', Open_Punctuation: 'Ps', Close_Punctuation: 'Pe', Connector_Punctuation: 'Pc' },
+};
+
+const property = /^(?:(Script|sc|General_Category|gc)=)?(\w+)$/;
+
+/** A pattern in RE2's words; undefined where it has none. */
+export function toRe2Text(pattern: string): string | undefined {
+  let out = '';
+  let inClass = false;
+  for (let at = 0; at < pattern.length;) {
+    const token = tokenAt(pattern, at);
+    at += token.length;
+    const written: string | undefined = token.startsWith('\\') ? escaped(token, inClass) : plain(token, inClass);
+    if (written === undefined || (inClass && token === '[' && pattern[at] === ':')) return undefined;
+    out += written;
+    if (token === '[' || token === '[^') inClass = true;
+    else if (token === ']') inClass = false;
+  }
+  return out;
+}
+
+const tokens =
+  /\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\[^]|\[\^?|[^]/uy;
+
+function tokenAt(pattern: string, at: number): string {
+  tokens.lastIndex = at;
+  return tokens.exec(pattern)?.[0] ?? pattern.charAt(at);
+}
+
+function plain(token: string, inClass: boolean): string | undefined {
+  if (token === '.' && !inClass) return '[^\\n\\r\\u{2028}\\u{2029}]';
+  // A bracket inside a class is itself; RE2 would read `[:` as the begin of a POSIX class.
+  if (inClass && token.startsWith('[')) return token === '[' ? '\\[' : '\\[\\^';
+  return token;
+}
+
+function escaped(token: string, inClass: boolean): string | undefined {
+  if (token.length === 12) return surrogatePair(token);
+  switch (token[1]) {
+    case 's':
+      return inClass ? spaceRanges : `[${spaceRanges}]`;
+    case 'S':
+      return inClass ? otherRanges : `[${otherRanges}]`;
+    case 'p':
+    case 'P':
+      return unicodeProperty(token);
+    case 'b':
+      return inClass ? '\\x08' : token;
+    // Anchors, quotes and bytes of RE2 that ECMAScript does not have.
+    case 'A':
+    case 'z':
+    case 'Z':
+    case 'Q':
+    case 'E':
+    case 'C':
+    case 'a':
+      return undefined;
+    default:
+      return token;
+  }
+}
+
+function surrogatePair(token: string): string {
+  const high = Number.parseInt(token.slice(2, 6), 16);
+  const low = Number.parseInt(token.slice(8, 12), 16);
+  return point((high - 0xd800) * 0x400 + (low - 0xdc00) + 0x10000);
+}
+
+function unicodeProperty(token: string): string | undefined {
+  const [, kind, name = ''] = property.exec(token.slice(3, -1)) ?? [];
+  if (name === '') return undefined;
+  const isScript = kind === 'Script' || kind === 'sc';
+  return `\\${token.charAt(1)}{${isScript ? name : (categories[name] ?? name)}}`;
+}

@@ -1,0 +1,49 @@
+import type { JsonValue } from '@countersign/contracts';
+import type { CanonicalTexts } from './canonical.js';
+import type { Evaluated } from './evaluated.js';
+import { schemaLimits } from './limits.js';
+import type { Work } from './work.js';
+
+/** One thing wrong with a value, at a path such as `items.0.amount`. */
+export interface SchemaError {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** What a schema said about a value before. */
+export interface Remembered {
+  readonly fits: boolean;
+  readonly seen: Evaluated | null;
+}
+
+/** One evaluation of one value. */
+export interface Run {
+  readonly work: Work;
+  /** Whether the schema asks what was evaluated. */
+  readonly tracks: boolean;
+  /** Null: only the verdict is wanted. */
+  errors: SchemaError[] | null;
+  readonly path: (string | number)[];
+  /** By schema, then by value. */
+  readonly remembered: Map<object, Map<JsonValue, Remembered>>;
+  readonly texts: CanonicalTexts;
+  depth: number;
+}
+
+/** An evaluation that takes its steps from `work`. */
+export function createRun(work: Work, tracks: boolean, errors: SchemaError[] | null): Run {
+  return { work, tracks, errors, path: [], remembered: new Map(), texts: new Map(), depth: 0 };
+}
+
+/** Notes an error where errors are wanted. */
+export function fail(run: Run, message: () => string): false {
+  if (run.errors !== null && run.errors.length < schemaLimits.errorsMax) {
+    run.errors.push({ path: run.path.map((part) => shortened(String(part))).join('.'), message: message() });
+  }
+  return false;
+}
+
+/** A name of a stranger as an error repeats it. */
+export function shortened(text: string): string {
+  return text.length > 200 ? `${text.slice(0, 200)}…` : text;
+}

@@ -1,0 +1,64 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { Evaluated } from './evaluated.js';
+import type { Pattern } from './patterns.js';
+import type { Run } from './run.js';
+
+/** One assertion of a schema about a value. False: the value does not fit. `seen` notes what was looked at. */
+export type Check<T> = (value: T, run: Run, seen: Evaluated | null) => boolean;
+
+/** A schema or sub-schema, ready to be evaluated. */
+export interface SchemaNode {
+  readonly id: number;
+  /** Where it stands in the whole schema, as a JSON pointer. */
+  readonly pointer: string;
+  /** What a boolean schema says; null for any other. */
+  readonly verdict: boolean | null;
+  /** A `$ref` leads here: results are kept per value, so that references cannot multiply the work. */
+  isShared: boolean;
+  readonly isMarked: boolean;
+  readonly checks: {
+    readonly any: Check<JsonValue>[];
+    readonly number: Check<number>[];
+    readonly string: Check<string>[];
+    readonly array: Check<readonly JsonValue[]>[];
+    readonly object: Check<JsonObject>[];
+    /** In-place applicators, and after them what depends on all that was seen. */
+    readonly inPlace: Check<JsonValue>[];
+    readonly last: Check<JsonValue>[];
+  };
+  /** The sub-schemas by what they speak about. */
+  readonly parts: SchemaParts;
+}
+
+/** The sub-schemas of a schema. */
+export interface SchemaParts {
+  readonly properties: Map<string, SchemaNode>;
+  readonly patternProperties: (readonly [Pattern, SchemaNode])[];
+  readonly prefixItems: SchemaNode[];
+  additionalProperties?: SchemaNode;
+  unevaluatedProperties?: SchemaNode;
+  propertyNames?: SchemaNode;
+  items?: SchemaNode;
+  contains?: SchemaNode;
+  unevaluatedItems?: SchemaNode;
+  /** Those about the same value that hold in any case: `$ref`, `allOf`. */
+  readonly always: SchemaNode[];
+  /** Those about the same value that hold under a condition: `anyOf`, `if`, `dependentSchemas`, … */
+  readonly sometimes: SchemaNode[];
+}
+
+/** A node without any content yet. */
+export function emptyNode(given: Pick<SchemaNode, 'id' | 'pointer' | 'verdict' | 'isMarked'>): SchemaNode {
+  return {
+    ...given,
+    isShared: false,
+    checks: { any: [], number: [], string: [], array: [], object: [], inPlace: [], last: [] },
+    parts: {
+      properties: new Map(),
+      patternProperties: [],
+      prefixItems: [],
+      always: [],
+      sometimes: [],
+    },
+  };
+}
