@@ -2,11 +2,13 @@ import type { StoredAnswer } from '@countersign/gateway';
 import { startAgents } from './actors/agent.ts';
 import { startApprovers } from './actors/approver.ts';
 import { startAttacker } from './actors/attacker.ts';
+import { startMeddler } from './actors/meddler.ts';
 import { openDoors } from './actors/http.ts';
 import type { Doors } from './actors/http.ts';
 import { allOrNothing } from './checkers/all-or-nothing.ts';
 import { approvedDigest } from './checkers/approved-digest.ts';
 import { atMostOnce } from './checkers/at-most-once.ts';
+import { batchFate } from './checkers/batch-fate.ts';
 import type { Checker, CreateChecker, Fail } from './checkers/checker.ts';
 import { eventsTopic } from './checkers/events-topic.ts';
 import { everyRequestEnds, openCalls } from './checkers/every-request-ends.ts';
@@ -50,6 +52,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   fencing,
   'four-eyes': fourEyes,
   'all-or-nothing': allOrNothing,
+  'batch-fate': batchFate,
   'log-only-grows': logOnlyGrows,
   'every-request-ends': everyRequestEnds,
   'events-topic': eventsTopic,
@@ -87,6 +90,7 @@ async function live(site: Site): Promise<Outcome> {
   const agents = startAgents(site, doors, drawWorkload(random));
   startApprovers(world, doors);
   startAttacker(site);
+  startMeddler(site, doors);
   startChaos(site, slots);
 
   await world.run(() => false, faultsMs);

@@ -28,6 +28,15 @@ const approved = async (call = {}) => {
   return callId;
 };
 
+/** Two calls of one all-or-nothing batch, both allowed. */
+const allOrNothing = async (runId: string) => {
+  const calls = ['a', 'b'].map((id) => ({ toolCallId: id, toolName: 't', arguments: {} }));
+  const body = { runId, batchId: 's', batchMode: 'all-or-nothing', calls };
+  const { body: answer } = await api.send<{ calls: { callId: string }[] }>('POST', '/v1/tool-calls', { body });
+  const [a = '', b = ''] = answer.calls.map(({ callId }) => callId);
+  return { a, b };
+};
+
 type Case = [code: string, status: number, when: string, act: () => Promise<Reply<unknown>>];
 
 const cases: Case[] = [
@@ -238,6 +247,37 @@ const cases: Case[] = [
       const body = { runId: 'incomplete', batchId: 's', batchMode: 'all-or-nothing', calls };
       const { body: answer } = await api.send<{ calls: { callId: string }[] }>('POST', '/v1/tool-calls', { body });
       return claim(answer.calls[0]?.callId ?? '');
+    },
+  ],
+  [
+    'batch-begun',
+    409,
+    'a sibling is cancelled after the first claim',
+    async () => {
+      const { a, b } = await allOrNothing('begun');
+      await claim(a);
+      return onCall(b, 'cancel', 'agent', { reason: 'too late' });
+    },
+  ],
+  [
+    'batch-begun',
+    409,
+    'people are asked about a sibling after the first claim',
+    async () => {
+      const { a, b } = await allOrNothing('begun-and-asked');
+      await claim(a);
+      return onCall(b, 'approvals', 'agent', { reason: 'too late' });
+    },
+  ],
+  [
+    'stale-claim',
+    409,
+    'a second report says something else',
+    async () => {
+      const callId = await approved();
+      await claim(callId);
+      await onCall(callId, 'outcome', 'worker', { attempt: 1, status: 'succeeded', output: 1 });
+      return onCall(callId, 'outcome', 'worker', { attempt: 1, status: 'succeeded', output: 2 });
     },
   ],
   [

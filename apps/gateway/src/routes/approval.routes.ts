@@ -18,6 +18,7 @@ const vote = [
   'digest-mismatch',
   'invalid-arguments',
   'decision-not-allowed',
+  'batch-begun',
   'reason-required',
   'blocked-by-policy',
 ] as const;

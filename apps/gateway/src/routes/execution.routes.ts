@@ -62,7 +62,7 @@ export const executionRoutes = {
     roles: ['agent', 'admin'],
     body: clientOutputSchema,
     answers: { 200: toolCallViewSchema },
-    codes: ['not-found', 'not-client-executed', 'not-approved', 'already-settled', 'approval-lapsed'],
+    codes: ['not-found', 'not-client-executed', 'not-approved', 'already-settled', 'batch-incomplete'],
   }),
   reconcile: defineRoute({
     id: 'reconcileExecution',

@@ -46,7 +46,7 @@ export const toolCallRoutes = {
     body: requestApprovalSchema,
     isBodyOptional: true,
     answers: { 201: approvalViewSchema },
-    codes: ['not-found', 'already-resolved', 'already-pending'],
+    codes: ['not-found', 'already-resolved', 'already-pending', 'batch-begun', 'batch-incomplete'],
   }),
   cancelToolCall: defineRoute({
     id: 'cancelToolCall',
@@ -57,7 +57,7 @@ export const toolCallRoutes = {
     roles: ['agent', 'admin'],
     body: cancelSchema,
     answers: { 200: toolCallViewSchema },
-    codes: ['not-found', 'already-claimed', 'already-settled'],
+    codes: ['not-found', 'already-claimed', 'already-settled', 'batch-begun'],
   }),
   getRun: defineRoute({
     id: 'getRun',
