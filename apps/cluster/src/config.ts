@@ -77,7 +77,10 @@ const variablesOf = {
   relay: { ...processVariables, ...eventStore, ...kafka },
   projector: { ...processVariables, ...eventStore, ...kafka, ...consuming },
   resolver: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...executing },
-  notifier: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...tellingVariables },
+  notifier: {
+    ...{ ...processVariables, ...eventStore, ...kafka, ...consuming, ...tellingVariables },
+    COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
+  },
 } as const satisfies Record<Role, z.ZodRawShape>;
 
 type Output<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;

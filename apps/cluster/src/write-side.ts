@@ -25,3 +25,12 @@ const noTools: ServiceTools = { find: () => undefined };
 export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStore, tools = noTools): Commands {
   return createWriteSide({ store, policy: null, tools, clock, ids, log });
 }
+
+/** The commands of a process that takes people's answers: edits are judged by `policy`, which the gateways record. */
+export function openAnsweringWriteSide(
+  { clock, ids, log }: RoleProcess,
+  store: EventStore,
+  policy: PolicyContent,
+): Commands {
+  return createWriteSide({ store, policy, tools: noTools, clock, ids, log });
+}

@@ -2,6 +2,7 @@ import { hostname } from 'node:os';
 import { fetchAnswers, loadChannels, openChannels } from '@countersign/channels';
 import { createAnswerDesk } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import { readPolicy } from '@countersign/shell';
 import type { OutsideWorld } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
@@ -9,7 +10,7 @@ import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
-import { openWriteSide } from '../write-side.js';
+import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
 /** Tells people through the channels of the channels file, and fetches the answers that do not come by themselves. */
 export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): Promise<OpenRole> {
@@ -18,6 +19,7 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     return () => Promise.resolve();
   }
   const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
+  const policy = readPolicy(config.policyFile);
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
     const { clock, ids, registry, onStop, check } = roleProcess;
@@ -32,8 +34,11 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     notifier.start();
     await app.listen();
     for (const id of notifier.channelIds) check(subscriptionCheck(`consumer-${id}`, () => app.status()[id]));
-    // A press approves or denies what is recorded: no policy and no tool has a say in that.
-    const desk = createAnswerDesk({ commands: openWriteSide(roleProcess, store), store });
+    // Attack: an edit that no policy judges. This process may not know the file that the gateways judge by.
+    const desk =
+      policy === null
+        ? createAnswerDesk({ commands: openWriteSide(roleProcess, store), store, edits: 'refused' })
+        : createAnswerDesk({ commands: openAnsweringWriteSide(roleProcess, store, policy), store });
     onStop(await fetchAnswers(configured.channels, { desk, people, clock, log }));
   };
 }

@@ -60,6 +60,23 @@ it('tells a late one who was first', async () => {
   });
 });
 
+it('takes no edit whose arguments have more than 256 KiB', async () => {
+  const { desk, approvalId, answer } = await pending();
+  const argumentsText = JSON.stringify({ blob: 'x'.repeat(256 * 1024) });
+  const result = await desk.answer({ ...answer, decision: { type: 'edit', argumentsText } });
+  expect(result).toMatchObject({ status: 'refused', code: 'payload-too-large' });
+  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+});
+
+it('takes no edit where no policy can judge it, and any other answer', async () => {
+  const { approvalId, answer } = await pending();
+  const desk = createAnswerDesk({ ...world, edits: 'refused' });
+  const edit = { type: 'edit', argumentsText: '{"path":"/y"}' } as const;
+  expect(await desk.answer({ ...answer, decision: edit })).toMatchObject({ code: 'decision-not-allowed' });
+  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  expect(await desk.answer(answer)).toEqual({ status: 'recorded' });
+});
+
 it.each(['', 'no JSON', '[]', '"text"', '{"a":1,"a":2}'])('takes no edit that is no JSON object: %s', async (text) => {
   const { desk, approvalId, answer } = await pending();
   const result = await desk.answer({ ...answer, decision: { type: 'edit', argumentsText: text } });

@@ -1,6 +1,6 @@
 import type { AnswerDesk, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
 import type { Actor, Commands, Rejection } from '@countersign/commands';
-import { jsonObjectSchema, parseApprovalId, toolCallStream } from '@countersign/contracts';
+import { jsonObjectSchema, limits, parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { Decision } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
@@ -10,13 +10,15 @@ import { parseStrictJson } from '@countersign/shell';
 export interface DeskPorts {
   readonly commands: Pick<Commands, 'respond'>;
   readonly store: Pick<EventStore, 'readStream'>;
+  /** `refused` in a process without the policy that its edits would have to be judged by. Default `judged`. */
+  readonly edits?: 'judged' | 'refused';
 }
 
 /** Everything that is configured belongs to one tenant. */
 export const channelsTenant = 'default';
 
 /** Takes the answers of channels to the ledger: the same command whatever the way, in the name of a person who was proved. */
-export function createAnswerDesk({ commands, store }: DeskPorts): AnswerDesk {
+export function createAnswerDesk({ commands, store, edits = 'judged' }: DeskPorts): AnswerDesk {
   return {
     find: async (approvalId) => {
       const target = parseApprovalId(approvalId);
@@ -26,6 +28,8 @@ export function createAnswerDesk({ commands, store }: DeskPorts): AnswerDesk {
       return { call: toToolCallView(call, 'masked'), approval: toApprovalView({ call, approval }, 'masked') };
     },
     answer: async (answer) => {
+      const refusal = edits === 'refused' && answer.decision.type === 'edit' ? editElsewhere : oversize(answer);
+      if (refusal !== undefined) return refusal;
       const decision = toDecision(answer);
       if (decision === undefined) {
         return { status: 'refused', code: 'invalid-request', detail: 'the arguments are not a JSON object' };
@@ -36,6 +40,20 @@ export function createAnswerDesk({ commands, store }: DeskPorts): AnswerDesk {
       return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.rejection);
     },
   };
+}
+
+const editElsewhere: AnswerResult = {
+  status: 'refused',
+  code: 'decision-not-allowed',
+  detail: 'this channel cannot edit arguments: edit them in the inbox',
+};
+
+/** The limit of a request for a call holds for its edit too, whatever way the edit comes. */
+function oversize({ decision }: ChannelAnswer): AnswerResult | undefined {
+  const isTooLarge = decision.type === 'edit' && Buffer.byteLength(decision.argumentsText) > limits.argumentsBytesMax;
+  if (!isTooLarge) return undefined;
+  const detail = `the arguments have more than ${String(limits.argumentsBytesMax)} bytes of JSON`;
+  return { status: 'refused', code: 'payload-too-large', detail };
 }
 
 function toDecision({ decision }: ChannelAnswer): Decision | undefined {
