@@ -39,6 +39,7 @@ export const streamPrefixes = [
   'policy-',
   'refusals-',
   'runCancellation-',
+  'batch-',
   'delivery-',
   'channel-',
 ] as const;
