@@ -20,7 +20,8 @@ messageBusContract(
     const open = async (): Promise<{ kafka: KafkaBus; kill: () => void }> => {
       const { socketFactory, clock, cut } = severable();
       // What was killed would try for minutes to come back, after the tests too.
-      return { kafka: await openedKafka({ topicPrefix, socketFactory, clock, patienceMs: 4_000 }), kill: cut };
+      const own = { socketFactory, clock, patienceMs: 4_000, stallAfterMs: 20_000 };
+      return { kafka: await openedKafka({ topicPrefix, ...own }), kill: cut };
     };
     let current = await open();
     const topic = current.kafka.topics.names.events;

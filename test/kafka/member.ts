@@ -8,6 +8,8 @@ export interface Member {
   /** What it has said so far, a line each. */
   readonly said: readonly string[];
   readonly tell: (line: string) => void;
+  /** Settles when it is gone, however it ended. */
+  readonly ended: Promise<unknown>;
   readonly signal: (signal: NodeJS.Signals) => void;
   /** Ends it by this signal and waits until it is gone. */
   readonly end: (signal?: NodeJS.Signals) => Promise<void>;
@@ -24,6 +26,7 @@ export function startMember(name: string, ...args: readonly string[]): Member {
   createInterface({ input: child.stdout }).on('line', (line) => said.push(line));
   return {
     said,
+    ended: exited,
     tell: (line) => void child.stdin.write(`${line}\n`),
     signal: (signal) => void child.kill(signal),
     end: async (signal = 'SIGKILL') => {

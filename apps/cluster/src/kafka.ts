@@ -1,6 +1,7 @@
 import type { MessageBus, TopicNames } from '@countersign/message-bus';
 import { BusUnavailableError, openKafka, TopicsMissingError } from '@countersign/message-bus/kafka';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
+import { countParked } from '@countersign/shell';
 import { toConnection } from './kafka-connection.js';
 import { untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
@@ -20,7 +21,7 @@ export async function openTopics(
   process: RoleProcess,
   needed: (names: TopicNames) => readonly string[],
 ): Promise<Topics> {
-  const { config, clock, ids, log, fail, check, onStop } = process;
+  const { config, clock, ids, log, registry, fail, check, onStop } = process;
   if (config.kafka === null) throw new Error(`the role ${config.role} has no configuration of Kafka`);
   const kafka = openKafka({
     ...toConnection(config.kafka, `countersign-${config.role}`),
@@ -28,6 +29,7 @@ export async function openTopics(
     clock,
     ids,
     log,
+    onParked: countParked(registry),
     onFatal: (error) => {
       fail(error.message);
     },

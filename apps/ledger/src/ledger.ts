@@ -3,7 +3,7 @@ import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
-import { createLimitedLog, createRateLimit, uuidV5 } from '@countersign/runtime';
+import { crashPoint, createLimitedLog, createRateLimit, uuidV5 } from '@countersign/runtime';
 import type { Log, Rate } from '@countersign/runtime';
 import { carryOut } from './carry-out.js';
 import type { CarryOutPorts } from './carry-out.js';
@@ -119,6 +119,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       return refuse({ envelope, actor, commandId, rejection });
     }
     const request = parseRequest(type, value);
+    crashPoint(`ledger.request.${envelope.id}`);
     const rejection = await carryOut(options, actor, request, commandId);
     if (rejection === undefined) return 'done';
     const named = { runId: request.body.runId, toolCallIds: toolCallIdsOf(request) };

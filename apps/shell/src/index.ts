@@ -5,7 +5,13 @@ export type { BusTransportOptions } from './bus-transport.strategy.js';
 export type { CheckResult, Readiness, ReadinessCheck } from './http/health.js';
 export { createHttpServer } from './http/http-server.js';
 export type { HttpServer, HttpServerOptions } from './http/http-server.js';
-export { createDeadlineLag, createDurations, createGauges, createMetricsRegistry } from './http/metrics.js';
+export {
+  countParked,
+  createDeadlineLag,
+  createDurations,
+  createGauges,
+  createMetricsRegistry,
+} from './http/metrics.js';
 export { createNestLogger } from './http/nest-logger.js';
 export { OperationsController, operationsPorts } from './http/operations.controller.js';
 export type { OperationsPorts } from './http/operations.controller.js';

@@ -5,7 +5,7 @@ import type { Commands } from '@countersign/commands';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
-import type { MessageBus } from '@countersign/message-bus';
+import type { MessageBus, OnParked } from '@countersign/message-bus';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
@@ -36,7 +36,7 @@ export interface Parts {
 export async function openParts(
   config: StandaloneConfig,
   world: OutsideWorld,
-  metrics?: CommitMetrics,
+  metrics?: CommitMetrics & { readonly onParked: OnParked },
 ): Promise<Parts> {
   const { clock, ids, log } = world;
   const policy = readPolicy(config.policyFile);
@@ -57,7 +57,7 @@ export async function openParts(
     await recordPolicy(store, policy, new Date(clock.now()).toISOString());
     const commands = createWriteSide({ store, policy, tools, clock, ids, log });
     const topics = { [topicNames().events]: store };
-    const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log });
+    const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
     return { store, readModel, projector, commands, tools, bus, close };
   } catch (error) {

@@ -12,6 +12,7 @@ import {
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
+import { countParked } from '@countersign/shell';
 import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
@@ -67,7 +68,10 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   if (tracing !== undefined) stops.push(tracing.close);
   const metrics = createGatewayMetrics();
   const channels = readChannels(config);
-  const parts = await openParts(config, world, { onCommit: metrics.storeCommitted });
+  const parts = await openParts(config, world, {
+    onCommit: metrics.storeCommitted,
+    onParked: countParked(metrics.registry),
+  });
   stops.push(parts.close);
   const { bus, commands, readModel, store, projector } = parts;
 

@@ -43,7 +43,9 @@ const decimal = z.string().regex(/^[0-9]+$/);
 /** What a dead letter has beside the headers of the original message. */
 export const deadLetterHeadersSchema = z
   .looseObject({
-    'x-dead-letter-code': z.string().meta({ description: 'Why, for programs.' }),
+    'x-dead-letter-code': z.string().meta({
+      description: 'Why, for programs, such as `malformed`, or `crashed`: three processes ended while they handled it.',
+    }),
     'x-dead-letter-detail': z.string().meta({ description: 'Why, for people.' }),
     'x-dead-letter-topic': z.string(),
     'x-dead-letter-partition': decimal,

@@ -2,19 +2,28 @@ import type { Clock, Log } from '@countersign/runtime';
 import { describeError, judgeFailure, retryDelayMs } from './failure.js';
 import type { Failure, Failures, RetryOptions } from './failure.js';
 import type { Message, SubscribeOptions } from './message-bus.js';
+import { crashFailure } from './probation.js';
+import type { Trial } from './probation.js';
+import { Turns } from './turns.js';
 
 /** How a consumer group's messages are handled, whatever bus they come from. */
 export interface DispatcherOptions {
   readonly consumer: RetryOptions & Pick<SubscribeOptions, 'onMessage' | 'concurrency' | 'inFlightMax'>;
   /** Puts a message aside for good. MUST resolve only when it is kept; a rejection is tried again. */
   readonly park: (message: Message, failure: Failure) => Promise<void>;
+  /** Among the dispatchers of one process, one message is on trial at a time. */
+  readonly trials?: Turns;
   readonly clock: Clock;
   readonly log: Log;
 }
 
+/** How many messages a group holds in memory. */
+export const inFlightMaxDefault = 1024;
+
 interface Item {
   readonly message: Message;
   readonly settled: () => void;
+  readonly trial: Trial | undefined;
   failures: Failures;
   /** Set once no further try is left. */
   parking?: Failure;
@@ -29,6 +38,7 @@ interface Lane {
 /** Runs a group's handler: in order within a key, side by side across keys, until each message is handled or parked. */
 export class Dispatcher {
   readonly #options: DispatcherOptions;
+  readonly #trials: Turns;
   readonly #concurrency: number;
   readonly #inFlightMax: number;
   readonly #lanes = new Map<unknown, Lane>();
@@ -41,13 +51,16 @@ export class Dispatcher {
   readonly #stuck = new Map<Item, string>();
   #inFlight = 0;
   #running = 0;
+  /** A message on trial is being handled. */
+  #isAlone = false;
   /** As the signal says; asked for each event of the log. */
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
     this.#options = options;
+    this.#trials = options.trials ?? new Turns();
     this.#concurrency = options.consumer.concurrency ?? 16;
-    this.#inFlightMax = options.consumer.inFlightMax ?? 1024;
+    this.#inFlightMax = options.consumer.inFlightMax ?? inFlightMaxDefault;
   }
 
   /** Messages taken and not yet handled or parked. */
@@ -65,20 +78,48 @@ export class Dispatcher {
     return this.#isStopping;
   }
 
+  /** Aborts when it stops. */
+  get signal(): AbortSignal {
+    return this.#abort.signal;
+  }
+
   /**
    * Takes a message over; `settled` is called once it is handled or parked, and never if it still waits when stopped.
    * An answer is to be awaited before the next message is submitted: there is no room now.
    */
   submit(message: Message, settled: () => void): Promise<void> | undefined {
-    const item = { message, settled, failures: { counted: 0, transient: 0 } };
+    this.#add({ message, settled, trial: undefined, failures: { counted: 0, transient: 0 } });
+    if (this.#inFlight < this.#inFlightMax || this.stopping) return undefined;
+    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
+  }
+
+  /**
+   * Takes over a message that may have ended a process: its handler runs while no other does. Resolves when it is settled,
+   * or this dispatcher stops.
+   */
+  submitAlone(message: Message, settled: () => void, trial: Trial): Promise<void> {
+    const { signal } = this.#abort;
+    return new Promise((resolve) => {
+      const release = (): void => resolve();
+      const end = (): void => {
+        signal.removeEventListener('abort', release);
+        settled();
+        resolve();
+      };
+      this.#add({ message, settled: end, trial, failures: { counted: 0, transient: 0 } });
+      if (signal.aborted) resolve();
+      else signal.addEventListener('abort', release, { once: true });
+    });
+  }
+
+  #add(item: Item): void {
+    const { message } = item;
     // A message without a key waits for nobody.
     const key: unknown = message.key ?? Symbol();
     const lane = this.#lanes.get(key);
     this.#inFlight += 1;
     if (lane === undefined) this.#open({ key, items: [item] });
     else lane.items.push(item);
-    if (this.#inFlight < this.#inFlightMax || this.stopping) return undefined;
-    return new Promise((resolve) => this.#waitingForRoom.push(resolve));
   }
 
   /** Starts no more handlers and waits for the running ones. */
@@ -98,18 +139,23 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    while (!this.stopping && this.#running < this.#concurrency) {
-      const lane = this.#ready.shift();
+    while (!this.stopping && !this.#isAlone && this.#running < this.#concurrency) {
+      const [lane] = this.#ready;
       const item = lane?.items[0];
       if (lane === undefined || item === undefined) return;
+      // It waits for the running handlers, and the others wait for it.
+      if (item.trial !== undefined && this.#running > 0) return;
+      this.#isAlone = item.trial !== undefined;
+      this.#ready.shift();
       this.#running += 1;
       void this.#run(lane, item);
     }
   }
 
   async #run(lane: Lane, item: Item): Promise<void> {
-    const retryAfterMs = item.parking === undefined ? await this.#handle(item) : await this.#park(item, item.parking);
+    const retryAfterMs = await this.#step(item);
     this.#running -= 1;
+    this.#isAlone = false;
     if (retryAfterMs === undefined) this.#settle(lane, item);
     else this.#runLater(lane, retryAfterMs);
     this.#pump();
@@ -117,6 +163,28 @@ export class Dispatcher {
   }
 
   /** Resolves with the pause before the next try, or nothing when the message is settled. */
+  #step(item: Item): Promise<number | undefined> {
+    if (item.parking !== undefined) return this.#park(item, item.parking);
+    return item.trial === undefined ? this.#handle(item) : this.#handleAlone(item, item.trial);
+  }
+
+  async #handleAlone(item: Item, trial: Trial): Promise<number | undefined> {
+    const failure = crashFailure(trial.crashes);
+    if (failure !== undefined) return this.#giveUp(item, failure);
+    const endTurn = await this.#trials.take();
+    try {
+      if (this.stopping) return 0;
+      await trial.begin();
+      return await this.#handle(item);
+    } catch (error) {
+      this.#options.log.warn({ error }, `a message on trial was not begun, it is tried again: ${describeError(error)}`);
+      return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
+    } finally {
+      await trial.end();
+      endTurn();
+    }
+  }
+
   async #handle(item: Item): Promise<number | undefined> {
     const { consumer, log } = this.#options;
     try {
@@ -132,10 +200,17 @@ export class Dispatcher {
         item.failures = verdict.failures;
         return verdict.afterMs;
       }
-      log.error({ ...where, error, code: verdict.failure.code }, 'a message is parked');
-      item.parking = verdict.failure;
-      return this.#park(item, verdict.failure);
+      return this.#giveUp(item, verdict.failure, error);
     }
+  }
+
+  #giveUp(item: Item, failure: Failure, error?: unknown): Promise<number | undefined> {
+    const { topic, partition, offset } = item.message;
+    const { code, detail, attempts } = failure;
+    const why = error === undefined ? { detail } : { error };
+    this.#options.log.error({ topic, partition, offset, code, attempts, ...why }, 'a message is parked');
+    item.parking = failure;
+    return this.#park(item, failure);
   }
 
   /** A message that can neither be handled nor parked stays where it is: the group's progress never passes it. */

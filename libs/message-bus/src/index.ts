@@ -12,6 +12,7 @@ export type {
   Message,
   MessageBus,
   MessagePublisher,
+  OnParked,
   OutgoingMessage,
   SubscribeOptions,
   Subscription,

@@ -79,13 +79,19 @@ export interface Subscription {
 export interface DeadLetter extends Message {
   readonly id: string;
   readonly group: string;
-  /** Why, for programs: the code of a `PoisonMessageError`, else `handler-failed`. */
+  /**
+   * Why, for programs: the code of a `PoisonMessageError`; `crashed` when processes ended while they handled it; else
+   * `handler-failed`.
+   */
   readonly code: string;
   /** Why, for people. */
   readonly detail: string;
   readonly attempts: number;
   readonly parkedAt: string;
 }
+
+/** Hears of each message that was parked, such as to count them. */
+export type OnParked = (parked: { readonly group: string; readonly code: string }) => void;
 
 /** The parked messages, oldest first. */
 export interface DeadLetters {
@@ -118,7 +124,8 @@ export interface MessagePublisher {
  *
  * MUST for every adapter (the contract suite proves it): each message of a topic reaches each group at least once; the
  * messages of one key are handled in order and never two at a time; a group resumes where it stopped; a message that
- * fails `attemptsMax` times is parked with its bytes, key and headers, and the others go on; memory is bounded.
+ * fails `attemptsMax` times, or ends the process of its handler three times, is parked with its bytes, key and headers, and
+ * the others go on; memory is bounded.
  */
 export interface MessageBus {
   /** @throws Error for an unknown topic, or a group that this bus already serves. */

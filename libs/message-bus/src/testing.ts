@@ -1,4 +1,4 @@
-export { Dispatcher } from './dispatcher.js';
+export { Dispatcher, inFlightMaxDefault } from './dispatcher.js';
 export { exclusiveProgressContract } from './exclusive-progress.contract.js';
 export type { ExclusiveProgressHarness } from './exclusive-progress.contract.js';
 export { messageBusContract } from './message-bus.contract.js';
@@ -8,5 +8,7 @@ export { createMemoryExclusiveProgress } from './testing/memory-exclusive-progre
 export type { MemoryExclusiveProgress } from './testing/memory-exclusive-progress.js';
 export { createMemoryLog } from './testing/memory-log.js';
 export type { MemoryLog, MemoryLogEvent } from './testing/memory-log.js';
+export { Probation } from './probation.js';
+export { Turns } from './turns.js';
 export { createWatermark } from './watermark.js';
 export type { Watermark } from './watermark.js';

@@ -1,4 +1,5 @@
 // node consumer.ts BROKERS PREFIX GROUP DELAY_MS: handles the events topic and says `key id` as it begins each message.
+// A message with the header `poison` aborts the process.
 import { setTimeout } from 'node:timers/promises';
 import { openKafka } from '@countersign/message-bus/kafka';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
@@ -18,6 +19,7 @@ kafka.bus.subscribe({
   topics: [kafka.topics.names.events],
   onMessage: async ({ key, headers }) => {
     process.stdout.write(`${key ?? ''} ${headers['ce_id'] ?? ''}\n`);
+    if (headers['poison'] !== undefined) process.abort();
     await setTimeout(Number(delayMs));
   },
 });

@@ -12,6 +12,8 @@ export interface Member {
   readonly topics: readonly string[];
   /** These partitions are its own from now on, each from an offset; what it had before is not. */
   readonly assign: (partitions: readonly Assigned[]) => void;
+  /** Its partitions are about to be dealt out anew. */
+  readonly revoke: () => void;
   /** There may be more to read. */
   readonly wake: () => void;
 }
@@ -20,17 +22,21 @@ export interface Assigned {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;
+  /** The metadata that was committed with the offset. */
+  readonly record: string;
 }
 
 interface Group {
   readonly members: Member[];
-  readonly committed: Map<string, number>;
+  readonly committed: Map<string, { readonly offset: number; readonly record: string }>;
   owners: Map<string, Member>;
 }
 
 /** A parked message, and whether it waits to be handled once more. */
 export interface Parked {
   letter: DeadLetter;
+  /** What the process that handles it once more has noted. */
+  record: string;
   state: 'parked' | 'waiting' | 'replaying';
 }
 
@@ -43,6 +49,10 @@ export interface Broker {
   readonly leave: (group: string, member: Member) => void;
   /** Only the owner of a partition moves its offset. */
   readonly commit: (group: string, member: Member, at: Assigned) => void;
+  /** Says that the owner of a partition leaves it in order, without moving its offset. */
+  readonly closeRecord: (group: string, member: Member, at: Pick<Assigned, 'topic' | 'partition'>) => void;
+  /** The offset behind the last message of a partition. */
+  readonly end: (topic: string, partition: number) => number;
   /** Deals the partitions of a group out anew. */
   readonly rebalance: (group: string) => void;
   readonly groups: () => readonly string[];
@@ -78,6 +88,7 @@ export function createBroker(clock: Clock, topics: readonly string[], partitions
   };
   const rebalance = (name: string): void => {
     const group = groupOf(name);
+    for (const member of group.members) member.revoke();
     const dealt = new Map<Member, Assigned[]>(group.members.map((member) => [member, []]));
     group.owners = new Map();
     for (const topic of new Set(group.members.flatMap((member) => member.topics))) {
@@ -86,7 +97,7 @@ export function createBroker(clock: Clock, topics: readonly string[], partitions
         const owner = wanting[partition % wanting.length];
         if (owner === undefined) return;
         group.owners.set(`${topic}/${partition}`, owner);
-        dealt.get(owner)?.push({ topic, partition, offset: group.committed.get(`${topic}/${partition}`) ?? 0 });
+        dealt.get(owner)?.push({ topic, partition, ...committedOf(group, topic, partition) });
       });
     }
     for (const [member, assigned] of dealt) member.assign(assigned);
@@ -119,11 +130,19 @@ export function createBroker(clock: Clock, topics: readonly string[], partitions
       members.splice(index, 1);
       rebalance(name);
     },
-    commit: (name, member, { topic, partition, offset }) => {
-      const { owners, committed } = groupOf(name);
+    commit: (name, member, { topic, partition, offset, record }) => {
+      const group = groupOf(name);
       const key = `${topic}/${partition}`;
-      if (owners.get(key) === member) committed.set(key, Math.max(committed.get(key) ?? 0, offset));
+      if (group.owners.get(key) !== member || offset < committedOf(group, topic, partition).offset) return;
+      group.committed.set(key, { offset, record });
     },
+    closeRecord: (name, member, { topic, partition }) => {
+      const group = groupOf(name);
+      const key = `${topic}/${partition}`;
+      if (group.owners.get(key) !== member) return;
+      group.committed.set(key, { offset: committedOf(group, topic, partition).offset, record: '' });
+    },
+    end: (topic, partition) => partitionsOf(topic)[partition]?.length ?? 0,
     rebalance,
     groups: () => [...groups.keys()],
     parked,
@@ -136,13 +155,17 @@ export function createBroker(clock: Clock, topics: readonly string[], partitions
       for (const { owners, committed } of groups.values()) {
         for (const key of owners.keys()) {
           const [topic = '', partition = '0'] = key.split('/');
-          count += (partitionsOf(topic)[Number(partition)]?.length ?? 0) - (committed.get(key) ?? 0);
+          count += (partitionsOf(topic)[Number(partition)]?.length ?? 0) - (committed.get(key)?.offset ?? 0);
         }
       }
       return count;
     },
     hasTopic: (topic) => stored.has(topic),
   };
+}
+
+function committedOf(group: Group, topic: string, partition: number): { offset: number; record: string } {
+  return group.committed.get(`${topic}/${partition}`) ?? { offset: 0, record: '' };
 }
 
 function hashOf(key: string): number {

@@ -6,7 +6,7 @@ import type {
   SubscribeOptions,
   Subscription,
 } from '@countersign/message-bus';
-import { createWatermark, Dispatcher } from '@countersign/message-bus/testing';
+import { createWatermark, Dispatcher, inFlightMaxDefault, Probation, Turns } from '@countersign/message-bus/testing';
 import type { Watermark } from '@countersign/message-bus/testing';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Assigned, Broker, Member, Parked } from './broker.ts';
@@ -34,11 +34,12 @@ const isOver = (lease: Lease): boolean => lease.isOver;
  */
 export function createSimulatedMessageBus(broker: Broker, host: BusHost): MessageBus {
   const served = new Map<string, Subscription>();
+  const own = { life: `life-${(lives += 1)}`, trials: new Turns() };
   return {
     subscribe: (options) => {
       const { group } = options;
       if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);
-      const subscription = createGroupMember(broker, host, options, () => served.delete(group));
+      const subscription = createGroupMember(broker, host, { ...options, ...own }, () => served.delete(group));
       served.set(group, subscription);
       return subscription;
     },
@@ -48,6 +49,9 @@ export function createSimulatedMessageBus(broker: Broker, host: BusHost): Messag
     },
   };
 }
+
+/** Names the processes apart; what the name is decides nothing. */
+let lives = 0;
 
 /** Publishes without fault. */
 export function createSimulatedPublisher(broker: Broker): MessagePublisher {
@@ -59,6 +63,11 @@ interface Lease {
   readonly assigned: Assigned;
   readonly dispatcher: Dispatcher;
   readonly watermark: Watermark<number>;
+  readonly probation: Probation;
+  /** The end of the partition when it was assigned. */
+  readonly end: number;
+  /** Something of it was taken, and whoever comes next can see it. */
+  isBegun: boolean;
   next: number;
   isOver: boolean;
   isReading: boolean;
@@ -67,10 +76,10 @@ interface Lease {
 function createGroupMember(
   broker: Broker,
   host: BusHost,
-  options: SubscribeOptions,
+  options: SubscribeOptions & { readonly life: string; readonly trials: Turns },
   onStopped: () => void,
 ): Subscription {
-  const { group } = options;
+  const { group, life, trials, inFlightMax = inFlightMaxDefault } = options;
   const types = options.types === undefined ? undefined : new Set(options.types);
   let leases: Lease[] = [];
   let stopping: Promise<void> | undefined;
@@ -81,22 +90,35 @@ function createGroupMember(
     const parkedAt = new Date(host.clock.now()).toISOString();
     const known = [...broker.parked.values()].find((one) => one.letter === message);
     const id = known?.letter.id ?? String(broker.parked.size + 1);
-    broker.parked.set(id, { letter: { ...message, ...failure, id, group, parkedAt }, state: 'parked' });
+    broker.parked.set(id, { letter: { ...message, ...failure, id, group, parkedAt }, record: '', state: 'parked' });
   };
   // One for all its partitions, so that the limits hold for the subscription.
-  let dispatcher = new Dispatcher({ consumer: options, park, clock: host.clock, log: host.log });
+  const newDispatcher = () => new Dispatcher({ consumer: options, park, trials, clock: host.clock, log: host.log });
+  let dispatcher = newDispatcher();
 
+  const commitOf = ({ assigned, watermark, probation }: Lease, record = probation.record): void => {
+    broker.commit(group, member, { ...assigned, offset: watermark.low(), record });
+  };
   const commit = (): void => {
     cancelCommit = undefined;
     if (!host.isAlive()) return;
-    for (const lease of leases) {
-      if (!lease.isOver) broker.commit(group, member, { ...lease.assigned, offset: lease.watermark.low() });
-    }
+    for (const lease of leases) if (!lease.isOver && lease.isBegun) commitOf(lease);
   };
   const commitLater = (): void => {
     cancelCommit ??= host.clock.setTimer(commitEveryMs, commit);
   };
+  const trialOf = (lease: Lease) => {
+    const store = async (): Promise<void> => {
+      await host.enter();
+      if (!isOver(lease)) commitOf(lease);
+    };
+    return lease.probation.trial(store, store);
+  };
   const take = (lease: Lease, message: Message): Promise<void> | undefined => {
+    const { probation } = lease;
+    if (lease.next >= lease.end) probation.finish();
+    if (!lease.isBegun) commitOf(lease);
+    lease.isBegun = true;
     lease.next += 1;
     const type = message.headers['ce_type'] ?? '';
     if (types !== undefined && !types.has(type)) {
@@ -105,10 +127,16 @@ function createGroupMember(
       return undefined;
     }
     const end = lease.watermark.begin(lease.next);
-    return lease.dispatcher.submit(message, () => {
+    const settled = (): void => {
       end();
       commitLater();
-    });
+    };
+    if (probation.over) return lease.dispatcher.submit(message, settled);
+    const released = (): void => {
+      probation.settled();
+      settled();
+    };
+    return lease.dispatcher.submitAlone(message, released, trialOf(lease));
   };
   const read = async (lease: Lease): Promise<void> => {
     if (lease.isReading) return;
@@ -126,11 +154,16 @@ function createGroupMember(
   };
   const replay = (parked: Parked): void => {
     parked.state = 'replaying';
-    void dispatcher.submit(parked.letter, () => {
+    const probation = new Probation({ record: parked.record, life, messagesMax: 1, isSuspect: true });
+    const store = (): void => {
+      parked.record = probation.record;
+    };
+    const settled = (): void => {
       if (parked.state === 'replaying' && broker.parked.get(parked.letter.id) === parked) {
         broker.parked.delete(parked.letter.id);
       }
-    });
+    };
+    void dispatcher.submitAlone(parked.letter, settled, probation.trial(store, store));
   };
   const wake = (): void => {
     if (stopping !== undefined || !host.isAlive()) return;
@@ -146,17 +179,27 @@ function createGroupMember(
       // What was taken of partitions that are another's now is left to them; what runs, runs to its end.
       if (leases.length > 0) {
         void dispatcher.stop();
-        dispatcher = new Dispatcher({ consumer: options, park, clock: host.clock, log: host.log });
+        dispatcher = newDispatcher();
       }
       leases = assigned.map((one) => ({
         assigned: one,
         dispatcher,
         watermark: createWatermark(one.offset),
+        probation: new Probation({ record: one.record, life, messagesMax: inFlightMax }),
+        end: broker.end(one.topic, one.partition),
+        isBegun: false,
         next: one.offset,
         isOver: false,
         isReading: false,
       }));
       queueMicrotask(wake);
+    },
+    revoke: () => {
+      if (!host.isAlive()) return;
+      for (const lease of leases.filter(({ isBegun }) => isBegun)) {
+        if (lease.probation.over) broker.closeRecord(group, member, lease.assigned);
+        else commitOf(lease, lease.probation.farewell);
+      }
     },
     wake,
   };
@@ -173,7 +216,8 @@ function createGroupMember(
   const stop = async (): Promise<void> => {
     await dispatcher.stop();
     cancelCommit?.();
-    commit();
+    if (host.isAlive())
+      for (const lease of leases.filter(({ isBegun }) => isBegun)) commitOf(lease, lease.probation.farewell);
     leave();
     onStopped();
   };

@@ -1,4 +1,4 @@
-import { Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 
 /** A registry of its own with the process's figures (memory, CPU, event loop): nothing global, so two can live side by side. */
 export function createMetricsRegistry(): Registry {
@@ -45,4 +45,15 @@ export function createGauges(
       },
     });
   };
+}
+
+/** Adds a count of the messages that were parked in the dead letters; each call counts one. */
+export function countParked(registry: Registry): (parked: { readonly group: string; readonly code: string }) => void {
+  const parked = new Counter({
+    name: 'countersign_messages_parked_total',
+    help: 'Messages that were parked in the dead letters, by consumer group and code.',
+    labelNames: ['group', 'code'],
+    registers: [registry],
+  });
+  return ({ group, code }) => parked.inc({ group, code });
 }

@@ -10,6 +10,12 @@ export interface Checkpoint {
   readonly eventId: string;
 }
 
+/** A group's progress in a topic, and what the process that had it last stored beside it: see `Probation`. */
+export interface Progress {
+  readonly checkpoint: Checkpoint;
+  readonly record: string;
+}
+
 /** Before the first event. */
 export const beginning: Checkpoint = { position: 0, eventId: '' };
 
@@ -19,6 +25,7 @@ const schema = `
     topic TEXT NOT NULL,
     position INTEGER NOT NULL,
     event_id TEXT NOT NULL,
+    record TEXT NOT NULL DEFAULT '',
     PRIMARY KEY (consumer_group, topic)
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE IF NOT EXISTS dead_letters (
@@ -35,9 +42,16 @@ const schema = `
     detail TEXT NOT NULL,
     attempts INTEGER NOT NULL,
     parked_at TEXT NOT NULL,
+    record TEXT NOT NULL DEFAULT '',
     UNIQUE (consumer_group, topic, partition, message_offset)
   ) STRICT;
 `;
+
+/** Files of the first version know nothing of processes that ended. */
+const upgrades: Readonly<Record<number, string>> = {
+  1: `ALTER TABLE checkpoints ADD COLUMN record TEXT NOT NULL DEFAULT '';
+      ALTER TABLE dead_letters ADD COLUMN record TEXT NOT NULL DEFAULT '';`,
+};
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -70,20 +84,26 @@ export class BusFile {
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true });
     this.#database = new DatabaseSync(join(folder, 'bus.db'), { timeout: 5_000 });
-    this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${schema} PRAGMA user_version = 1;`);
+    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+    const [{ user_version: version = 0 } = {}] = this.#database.prepare('PRAGMA user_version').all();
+    this.#database.exec(`BEGIN; ${upgrades[Number(version)] ?? ''} ${schema} PRAGMA user_version = 2; COMMIT;`);
   }
 
-  checkpoint(group: string, topic: string): Checkpoint {
+  progress(group: string, topic: string): Progress {
     const row = this.#database
-      .prepare('SELECT position, event_id FROM checkpoints WHERE consumer_group = ? AND topic = ?')
+      .prepare('SELECT position, event_id, record FROM checkpoints WHERE consumer_group = ? AND topic = ?')
       .get(group, topic);
-    return row === undefined ? beginning : { position: Number(row['position']), eventId: String(row['event_id']) };
+    if (row === undefined) return { checkpoint: beginning, record: '' };
+    const checkpoint = { position: Number(row['position']), eventId: String(row['event_id']) };
+    return { checkpoint, record: String(row['record']) };
   }
 
-  saveCheckpoint(group: string, topic: string, checkpoint: Checkpoint): void {
+  saveProgress(group: string, topic: string, { checkpoint, record }: Progress): void {
     this.#database
-      .prepare('INSERT OR REPLACE INTO checkpoints (consumer_group, topic, position, event_id) VALUES (?, ?, ?, ?)')
-      .run(group, topic, checkpoint.position, checkpoint.eventId);
+      .prepare(
+        'INSERT OR REPLACE INTO checkpoints (consumer_group, topic, position, event_id, record) VALUES (?, ?, ?, ?, ?)',
+      )
+      .run(group, topic, checkpoint.position, checkpoint.eventId, record);
   }
 
   /** Keeps a message aside; a second time, under the same id, with the newer reason. */
@@ -95,7 +115,7 @@ export class BusFile {
            code, detail, attempts, parked_at)
          VALUES ('parked', ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
          ON CONFLICT DO UPDATE SET state = 'parked', code = excluded.code, detail = excluded.detail,
-           attempts = attempts + excluded.attempts, parked_at = excluded.parked_at`,
+           attempts = attempts + excluded.attempts, parked_at = excluded.parked_at, record = ''`,
       )
       .run(
         ...[group, topic, partition, offset, key, value, JSON.stringify(headers)],
@@ -124,6 +144,16 @@ export class BusFile {
       .prepare(`UPDATE dead_letters SET state = 'replaying' WHERE id = ? AND state = 'parked'`)
       .run(id);
     return Number(changes) === 1 ? this.show(id) : undefined;
+  }
+
+  /** What a process stored with a message that is delivered again: see `Probation`. */
+  replayRecord(id: number): string {
+    const row = this.#database.prepare('SELECT record FROM dead_letters WHERE id = ?').get(id);
+    return row === undefined ? '' : String(row['record']);
+  }
+
+  saveReplayRecord(id: number, record: string): void {
+    this.#database.prepare('UPDATE dead_letters SET record = ? WHERE id = ?').run(record, id);
   }
 
   /** What is to be delivered to a group again. */

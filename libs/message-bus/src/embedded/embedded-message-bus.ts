@@ -1,5 +1,6 @@
 import type { Clock, Log } from '@countersign/runtime';
-import type { DeadLetters, MessageBus } from '../message-bus.js';
+import type { DeadLetters, MessageBus, OnParked } from '../message-bus.js';
+import { Turns } from '../turns.js';
 import { BusFile } from './bus-file.js';
 import { EmbeddedSubscription } from './embedded-subscription.js';
 import type { LogReader } from './log-reader.js';
@@ -11,6 +12,7 @@ export interface EmbeddedMessageBusOptions {
   readonly topics: Readonly<Record<string, LogReader>>;
   readonly clock: Clock;
   readonly log: Log;
+  readonly onParked?: OnParked;
 }
 
 /**
@@ -21,8 +23,10 @@ export interface EmbeddedMessageBusOptions {
  * @example
  * const bus = createEmbeddedMessageBus({ folder: './data', topics: { [topicNames().events]: store }, clock, log });
  */
-export function createEmbeddedMessageBus({ folder, topics, clock, log }: EmbeddedMessageBusOptions): MessageBus {
+export function createEmbeddedMessageBus(options: EmbeddedMessageBusOptions): MessageBus {
+  const { folder, topics, clock, log, onParked } = options;
   const served = new Map<string, EmbeddedSubscription>();
+  const trials = new Turns();
   let file: BusFile | undefined;
   const open = (): BusFile => (file ??= new BusFile(folder));
   return {
@@ -30,8 +34,8 @@ export function createEmbeddedMessageBus({ folder, topics, clock, log }: Embedde
       const { group } = consumer;
       if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);
       const onStopped = (): void => void served.delete(group);
-      const options = { consumer, topics, file: open(), clock, log: log.child({ group }), onStopped };
-      const subscription = new EmbeddedSubscription(options);
+      const own = { file: open(), log: log.child({ group }), onStopped, onParked };
+      const subscription = new EmbeddedSubscription({ consumer, topics, trials, clock, ...own });
       served.set(group, subscription);
       return subscription;
     },

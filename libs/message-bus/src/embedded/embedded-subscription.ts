@@ -1,6 +1,8 @@
 import type { Clock, Log } from '@countersign/runtime';
-import { Dispatcher } from '../dispatcher.js';
-import type { DeadLetter, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
+import { Dispatcher, inFlightMaxDefault } from '../dispatcher.js';
+import type { DeadLetter, OnParked, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
+import { Probation } from '../probation.js';
+import type { Turns } from '../turns.js';
 import type { BusFile } from './bus-file.js';
 import type { LogReader } from './log-reader.js';
 import { TopicReader } from './topic-reader.js';
@@ -9,9 +11,12 @@ export interface EmbeddedSubscriptionOptions {
   readonly consumer: SubscribeOptions;
   readonly topics: Readonly<Record<string, LogReader>>;
   readonly file: BusFile;
+  /** Of all groups of this process. */
+  readonly trials: Turns;
   readonly clock: Clock;
   readonly log: Log;
   readonly onStopped: () => void;
+  readonly onParked?: OnParked | undefined;
 }
 
 /** One consumer group at work: a reader per topic in front, one dispatcher behind. */
@@ -23,7 +28,8 @@ export class EmbeddedSubscription implements Subscription {
   #stopping: Promise<void> | undefined;
 
   /** @throws Error for a topic that is not there. */
-  constructor({ consumer, topics, file, clock, log, onStopped }: EmbeddedSubscriptionOptions) {
+  constructor(options: EmbeddedSubscriptionOptions) {
+    const { consumer, topics, file, trials, clock, log, onStopped, onParked } = options;
     const { group } = consumer;
     const sources = consumer.topics.map((topic) => {
       const source = topics[topic];
@@ -34,19 +40,29 @@ export class EmbeddedSubscription implements Subscription {
     this.#onStopped = onStopped;
     const dispatcher = new Dispatcher({
       consumer,
-      park: async (message, failure) => file.park(group, message, failure, new Date(clock.now()).toISOString()),
+      park: async (message, failure) => {
+        file.park(group, message, failure, new Date(clock.now()).toISOString());
+        onParked?.({ group, code: failure.code });
+      },
+      trials,
       clock,
       log,
     });
     this.#dispatcher = dispatcher;
     for (const letter of file.replaying(group)) this.redeliver(letter);
     const types = consumer.types === undefined ? undefined : new Set(consumer.types);
-    this.#readers = sources.map((from) => new TopicReader({ ...from, group, types, dispatcher, file, clock, log }));
+    const suspectsMax = consumer.inFlightMax ?? inFlightMaxDefault;
+    const own = { group, types, dispatcher, file, suspectsMax, clock, log };
+    this.#readers = sources.map((from) => new TopicReader({ ...from, ...own }));
   }
 
-  /** Handles a parked message once more. */
+  /** Handles a parked message once more, and alone: it may have ended processes, and no progress tells that it does again. */
   redeliver(letter: DeadLetter): void {
-    void this.#dispatcher.submit(letter, () => this.#file.endReplay(Number(letter.id)));
+    const file = this.#file;
+    const id = Number(letter.id);
+    const probation = new Probation({ record: file.replayRecord(id), messagesMax: 1, isSuspect: true });
+    const store = (): void => file.saveReplayRecord(id, probation.record);
+    void this.#dispatcher.submitAlone(letter, () => file.endReplay(id), probation.trial(store, store));
   }
 
   readonly status = (): SubscriptionStatus => {

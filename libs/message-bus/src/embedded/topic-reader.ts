@@ -1,11 +1,12 @@
 import type { RecordedEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
+import { Probation } from '../probation.js';
 import { describeError } from '../failure.js';
 import { createWatermark } from '../watermark.js';
 import type { Watermark } from '../watermark.js';
 import { beginning } from './bus-file.js';
-import type { BusFile, Checkpoint } from './bus-file.js';
+import type { BusFile, Checkpoint, Progress } from './bus-file.js';
 import { LogMessage } from './log-message.js';
 import type { LogReader } from './log-reader.js';
 
@@ -17,6 +18,8 @@ export interface TopicReaderOptions {
   readonly types: ReadonlySet<string> | undefined;
   readonly dispatcher: Dispatcher;
   readonly file: BusFile;
+  /** How many messages a process that ended may have been handling. */
+  readonly suspectsMax: number;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -29,7 +32,10 @@ const reopenAfterMs = 1_000;
 export class TopicReader {
   readonly #options: TopicReaderOptions;
   #watermark: Watermark<Checkpoint> | undefined;
-  #saved: Checkpoint = beginning;
+  #probation: Probation | undefined;
+  /** The last position that a process which ended may have read. */
+  #suspectUntil = Infinity;
+  #saved: Progress = { checkpoint: beginning, record: '' };
   #reading: { readonly stop: () => Promise<void> } | undefined;
   #opening: Promise<void>;
   #interruption: string | undefined;
@@ -58,12 +64,16 @@ export class TopicReader {
   /** Keeps the progress. */
   close(): void {
     this.#cancelSave?.();
-    this.#save();
+    try {
+      if (this.#probation !== undefined) this.#save(this.#probation.farewell);
+    } catch (error) {
+      this.#options.log.warn({ error }, 'the progress could not be written');
+    }
   }
 
   async #open(): Promise<void> {
     try {
-      this.#watermark ??= createWatermark((this.#saved = await this.#start()));
+      this.#watermark ??= createWatermark((this.#saved = await this.#start()).checkpoint);
       if (this.#stopped) return;
       this.#interruption = undefined;
       this.#reading = this.#options.source.subscribe(this.#watermark.high().position, {
@@ -88,14 +98,29 @@ export class TopicReader {
    * The group's checkpoint, or the beginning when the log does not hold it: a log put back from a backup is shorter,
    * and what it records from now on would be skipped. Messages that come twice are borne, missing ones are not.
    */
-  async #start(): Promise<Checkpoint> {
+  async #start(): Promise<Progress> {
     const { file, group, topic, source, log } = this.#options;
-    const checkpoint = file.checkpoint(group, topic);
-    if (checkpoint.position === beginning.position) return beginning;
-    const [event] = await source.readAll(checkpoint.position - 1, 1);
-    if (event?.position === checkpoint.position && event.eventId === checkpoint.eventId) return checkpoint;
-    log.error({ position: checkpoint.position }, 'the log is not the one that was read: starting at its beginning');
-    return beginning;
+    const stored = file.progress(group, topic);
+    const { position, eventId } = stored.checkpoint;
+    const [event] = position === beginning.position ? [] : await source.readAll(position - 1, 1);
+    const isSame = position === beginning.position || (event?.position === position && event.eventId === eventId);
+    if (!isSame) log.error({ position }, 'the log is not the one that was read: starting at its beginning');
+    const progress = isSame ? stored : { checkpoint: beginning, record: '' };
+    await this.#suspect(progress);
+    return progress;
+  }
+
+  /** Decides how the first messages are handled: a process that ended may have been handling them. */
+  async #suspect({ checkpoint, record }: Progress): Promise<void> {
+    const { source, suspectsMax, log } = this.#options;
+    const probation = new Probation({ record, messagesMax: suspectsMax });
+    if (!probation.over) {
+      const suspects = await source.readAll(checkpoint.position, suspectsMax);
+      // Fewer than could be read: these are all that there were.
+      if (suspects.length < suspectsMax) this.#suspectUntil = suspects.at(-1)?.position ?? checkpoint.position;
+      log.warn({ position: checkpoint.position, record }, 'a process ended while it handled messages from here on');
+    }
+    this.#probation = probation;
   }
 
   async #take(events: readonly RecordedEvent[]): Promise<void> {
@@ -108,7 +133,7 @@ export class TopicReader {
   }
 
   #takeOne(event: RecordedEvent): Promise<void> | undefined {
-    const { topic, types, dispatcher } = this.#options;
+    const { topic, types } = this.#options;
     const place = { position: event.position, eventId: event.eventId };
     if (types !== undefined && !types.has(event.type)) {
       this.#watermark?.pass(place);
@@ -116,29 +141,56 @@ export class TopicReader {
       return undefined;
     }
     const end = this.#watermark?.begin(place);
-    return dispatcher.submit(new LogMessage(topic, event), () => {
+    return this.#submit(new LogMessage(topic, event), event.position, () => {
       end?.();
       this.#saveLater();
     });
   }
 
+  #submit(message: LogMessage, position: number, settled: () => void): Promise<void> | undefined {
+    const { dispatcher } = this.#options;
+    const probation = this.#probation;
+    if (position > this.#suspectUntil) probation?.finish();
+    if (probation?.over === false) return this.#submitAlone(message, probation, settled);
+    // Once in the life of a process, not per message: whoever comes next must see that it had begun.
+    if (this.#saved.record !== probation?.record) this.#saveSafely();
+    return dispatcher.submit(message, settled);
+  }
+
+  #submitAlone(message: LogMessage, probation: Probation, settled: () => void): Promise<void> {
+    const trial = probation.trial(
+      () => this.#save(),
+      () => this.#saveSafely(),
+    );
+    const released = (): void => {
+      probation.settled();
+      settled();
+    };
+    return this.#options.dispatcher.submitAlone(message, released, trial);
+  }
+
   #saveLater(): void {
     this.#cancelSave ??= this.#options.clock.setTimer(saveEveryMs, () => {
       this.#cancelSave = undefined;
-      this.#save();
+      this.#saveSafely();
     });
   }
 
-  #save(): void {
-    const { file, group, topic, log } = this.#options;
-    const low = this.#watermark?.low() ?? this.#saved;
-    if (low.position === this.#saved.position) return;
+  /** @throws what the file throws */
+  #save(record = this.#probation?.record ?? ''): void {
+    const { file, group, topic } = this.#options;
+    const checkpoint = this.#watermark?.low() ?? this.#saved.checkpoint;
+    if (checkpoint.position === this.#saved.checkpoint.position && record === this.#saved.record) return;
+    file.saveProgress(group, topic, { checkpoint, record });
+    this.#saved = { checkpoint, record };
+  }
+
+  #saveSafely(): void {
     try {
-      file.saveCheckpoint(group, topic, low);
-      this.#saved = low;
+      this.#save();
     } catch (error) {
       // Not a failure of the messages: at worst they come again.
-      log.warn({ error }, 'the progress cannot be written, it is tried again');
+      this.#options.log.warn({ error }, 'the progress cannot be written, it is tried again');
       if (!this.#stopped) this.#saveLater();
     }
   }

@@ -32,11 +32,11 @@ export class Commits {
     });
   };
 
-  /** Commits at once; never rejects. */
-  async now(): Promise<void> {
+  /** Commits at once; never rejects. `leaving` also says that this member ends in order. */
+  async now({ leaving = false } = {}): Promise<void> {
     const { generation, log } = this.#options;
     try {
-      await generation().commit();
+      await generation().commit({ leaving });
     } catch (error) {
       // At worst the messages come again.
       log.debug({ error }, `the progress was not committed: ${describeError(error)}`);
@@ -49,6 +49,6 @@ export class Commits {
     this.#ended = true;
     this.#cancel?.();
     await this.#running;
-    await this.now();
+    await this.now({ leaving: true });
   }
 }

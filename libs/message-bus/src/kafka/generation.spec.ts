@@ -6,17 +6,27 @@ import { Generation } from './generation.js';
 /** A batch from offset 5 on, and what is committed while it is the member's. */
 function batchOf(partition: number, commits: unknown[]): EachBatchPayload {
   const payload = {
-    batch: { topic: 't', partition, messages: [{ offset: '5' }] },
+    batch: { topic: 't', partition, messages: [{ offset: '5' }], highWatermark: '100' },
     commitOffsetsIfNecessary: async ({ topics }: Offsets) => void commits.push(topics),
   };
   return payload as unknown as EachBatchPayload;
 }
 
+const open = (records: Readonly<Record<string, string>> = {}): Generation =>
+  new Generation({ readRecords: async () => new Map(Object.entries(records)), life: 'me', suspectsMax: 10 });
+
+const together = 'together 0 me';
+const at = (partition: number, offset: string, metadata = together) => [
+  { topic: 't', partitions: [{ partition, offset, metadata }] },
+];
+
 describe('the partitions of a member between two rebalances', () => {
   it('are committed as far as they are done, and only what moved', async () => {
     const commits: unknown[] = [];
-    const generation = new Generation();
-    const [one, two] = [0, 1].map((partition) => generation.watermarkOf(batchOf(partition, commits)));
+    const generation = open();
+    const [one, two] = await Promise.all(
+      [0, 1].map(async (partition) => (await generation.begin(batchOf(partition, commits))).watermark),
+    );
     const end = one?.begin('6');
     one?.pass('7');
     two?.pass('6');
@@ -24,19 +34,52 @@ describe('the partitions of a member between two rebalances', () => {
     end?.();
     await generation.commit();
     await generation.commit();
+    const started = { partition: 0, offset: '5', metadata: together };
     expect(commits).toEqual([
-      [{ topic: 't', partitions: [{ partition: 1, offset: '6' }] }],
-      [{ topic: 't', partitions: [{ partition: 0, offset: '7' }] }],
+      [{ topic: 't', partitions: [started, { partition: 1, offset: '6', metadata: together }] }],
+      at(0, '7'),
     ]);
   });
 
   it('are committed no more once another member may have them', async () => {
     const commits: unknown[] = [];
-    const generation = new Generation();
-    generation.watermarkOf(batchOf(0, commits)).pass('6');
+    const generation = open();
+    (await generation.begin(batchOf(0, commits))).watermark.pass('6');
     generation.end();
     await generation.commit();
     expect([commits, generation.over]).toEqual([[], true]);
+  });
+});
+
+describe('the metadata of a commit', () => {
+  it('says who handles the partition, and nothing any more when that one leaves in order', async () => {
+    const commits: unknown[] = [];
+    const generation = open({ 't/0': '' });
+    const { probation } = await generation.begin(batchOf(0, commits));
+    await generation.commit();
+    await generation.commit();
+    await generation.commit({ leaving: true });
+    expect([probation.over, commits]).toEqual([true, [at(0, '5'), at(0, '5', '')]]);
+  });
+
+  it('costs no commit where the partition comes back to the same process', async () => {
+    const commits: unknown[] = [];
+    const generation = open({ 't/0': together });
+    const { probation } = await generation.begin(batchOf(0, commits));
+    await generation.commit();
+    expect([probation.over, commits]).toEqual([true, []]);
+  });
+
+  it('tells the next process which message to handle alone, and how many it has ended', async () => {
+    const commits: unknown[] = [];
+    const generation = open({ 't/0': 'alone 1 another' });
+    const { probation } = await generation.begin(batchOf(0, commits));
+    const store = () => generation.commit();
+    const trial = probation.trial(store, store);
+    await trial.begin();
+    await trial.end();
+    expect(trial.crashes).toBe(2);
+    expect(commits).toEqual([at(0, '5', 'alone 2 me'), at(0, '5', 'suspect 2 me')]);
   });
 });
 

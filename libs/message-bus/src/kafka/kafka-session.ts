@@ -2,10 +2,11 @@ import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
 import { Commits } from './commits.js';
-import { isReplayForOther } from './dead-letter-headers.js';
 import { Fetches } from './fetches.js';
-import { after, Generation } from './generation.js';
-import { headerOf, KafkaMessage } from './kafka-message.js';
+import { Generation, readCommittedRecords } from './generation.js';
+import type { Partition } from './generation.js';
+import { Intake } from './intake.js';
+import { KafkaMessage } from './kafka-message.js';
 import { atMost, farewellMsMax } from './patience.js';
 import { awaitStall } from './stall.js';
 
@@ -18,6 +19,10 @@ export interface KafkaSessionOptions {
   /** Undefined: all. */
   readonly types: ReadonlySet<string> | undefined;
   readonly dispatcher: Dispatcher;
+  /** Names this process in what it commits. */
+  readonly life: string;
+  /** How many messages a process that ended may have been handling. */
+  readonly suspectsMax: number;
   readonly clock: Clock;
   readonly log: Log;
   readonly sessionTimeoutMs: number;
@@ -37,7 +42,8 @@ export class KafkaSession {
   readonly #over = new AbortController();
   readonly #fetches: Fetches<Generation>;
   readonly #commits: Commits;
-  #generation = new Generation();
+  readonly #intake: Intake;
+  #generation: Generation;
   #joined: Promise<void> = Promise.resolve();
   #assignment: Readonly<Record<string, readonly number[]>> = {};
   #lastBatchAt = 0;
@@ -48,8 +54,13 @@ export class KafkaSession {
   constructor(options: KafkaSessionOptions) {
     const { consuming, group, sessionTimeoutMs, clock, log } = options;
     this.#options = options;
+    this.#generation = this.#nextGeneration();
     this.#fetches = new Fetches(clock);
     this.#commits = new Commits({ clock, log, generation: () => this.#generation });
+    const onSettled = (): void => {
+      this.#lastActiveAt = clock.monotonic();
+    };
+    this.#intake = new Intake({ ...options, commits: this.#commits, onSettled });
     this.#consumer = consuming.consumer({
       groupId: group,
       allowAutoTopicCreation: false,
@@ -123,12 +134,12 @@ export class KafkaSession {
     this.#consumer.on(events.REBALANCING, () => {
       // Nothing is being fetched now. The commit goes out before the request to join again.
       this.#fetches.clear();
-      void this.#commits.now();
+      void this.#commits.now({ leaving: true });
       this.#generation.end();
     });
     this.#consumer.on(events.GROUP_JOIN, ({ payload }) => {
       this.#generation.end();
-      this.#generation = new Generation();
+      this.#generation = this.#nextGeneration();
       this.#assignment = payload.memberAssignment;
       this.#lastBatchAt = this.#lastActiveAt = this.#lastAnswerAt = clock.monotonic();
       onJoined();
@@ -157,14 +168,16 @@ export class KafkaSession {
     const generation = this.#generation;
     this.#lastBatchAt = this.#lastActiveAt = this.#options.clock.monotonic();
     if (this.#fetches.mayBeStale(generation)) return;
-    const watermark = generation.watermarkOf(payload);
+    const { topic, partition: number } = batch;
+    const partition = generation.partition(topic, number) ?? (await this.#begin(generation, payload));
     let taken: string | undefined;
     try {
       for (const received of batch.messages) {
         if (generation.over || this.#options.dispatcher.stopping || payload.isStale()) return;
         taken = received.offset;
-        const room = this.#takeOne(new KafkaMessage(batch.topic, batch.partition, received, generation), watermark);
-        if (room !== undefined) await this.#waitForRoom(room, payload);
+        const message = new KafkaMessage(topic, number, received, generation);
+        const room = this.#intake.take(message, partition, generation);
+        if (room !== undefined) await this.#waitFor(room, payload);
       }
     } finally {
       // What was not taken is fetched again.
@@ -172,26 +185,24 @@ export class KafkaSession {
     }
   }
 
-  #takeOne(message: KafkaMessage, watermark: ReturnType<Generation['watermarkOf']>): Promise<void> | undefined {
-    const { types, group, dispatcher, clock } = this.#options;
-    const { received } = message;
-    const next = after(message.offset);
-    const unwanted = types !== undefined && !types.has(headerOf(received, 'ce_type') ?? '');
-    if (unwanted || isReplayForOther(received, group)) {
-      watermark.pass(next);
-      this.#commits.later();
-      return undefined;
-    }
-    const end = watermark.begin(next);
-    return dispatcher.submit(message, () => {
-      end();
-      this.#lastActiveAt = clock.monotonic();
-      this.#commits.later();
+  #nextGeneration(): Generation {
+    const { kafka, group, topics, life, suspectsMax } = this.#options;
+    return new Generation({ life, suspectsMax, readRecords: () => readCommittedRecords(kafka, group, topics) });
+  }
+
+  /** Once for each partition that this member gets: whoever comes next must see that it had begun. */
+  async #begin(generation: Generation, payload: EachBatchPayload): Promise<Partition> {
+    const begun = generation.begin(payload).then(async (partition) => {
+      if (partition.probation.over) await this.#commits.now();
+      else this.#intake.tellOfCrash(partition);
+      return partition;
     });
+    await this.#waitFor(begun, payload);
+    return begun;
   }
 
   /** The member stays one while it waits, however long the handlers take; a rebalance ends the wait by a throw. */
-  async #waitForRoom(room: Promise<void>, payload: EachBatchPayload): Promise<void> {
+  async #waitFor(room: Promise<unknown>, payload: EachBatchPayload): Promise<void> {
     const { clock, sessionTimeoutMs } = this.#options;
     for (let waiting = true; waiting;) {
       let cancel = (): void => undefined;

@@ -1,9 +1,17 @@
 import type { Kafka } from 'kafkajs';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import { Dispatcher } from '../dispatcher.js';
+import { Dispatcher, inFlightMaxDefault } from '../dispatcher.js';
 import { PoisonMessageError } from '../message-bus.js';
-import type { Delivery, Message, SubscribeOptions, Subscription, SubscriptionStatus } from '../message-bus.js';
+import type {
+  Delivery,
+  Message,
+  OnParked,
+  SubscribeOptions,
+  Subscription,
+  SubscriptionStatus,
+} from '../message-bus.js';
+import type { Turns } from '../turns.js';
 import { explain, mayPass, TopicsMissingError } from './bus-errors.js';
 import { toLetterHeaders } from './dead-letter-headers.js';
 import { KafkaMessage } from './kafka-message.js';
@@ -19,12 +27,17 @@ export interface KafkaSubscriptionOptions {
   readonly consuming: Kafka;
   readonly topics: Pick<KafkaTopics, 'missing' | 'names'>;
   readonly sender: KafkaSender;
+  /** Names this process. */
+  readonly life: string;
+  /** Of all groups of this process. */
+  readonly trials: Turns;
   readonly clock: Clock;
   readonly log: Log;
   readonly sessionTimeoutMs: number;
   readonly stallAfterMs: number;
   readonly onFatal: (error: Error) => void;
   readonly onStopped: () => void;
+  readonly onParked?: OnParked | undefined;
 }
 
 const reopenAfterMs = 1_000;
@@ -53,7 +66,9 @@ export class KafkaSubscription implements Subscription {
         const { key, value } = message.received;
         const sent = options.sender.send(options.topics.names.deadLetters, [{ key, value, headers }]);
         await orAborted(sent, this.#overdue.signal);
+        options.onParked?.({ group, code: failure.code });
       },
+      trials: options.trials,
       clock,
       log,
     });
@@ -100,6 +115,7 @@ export class KafkaSubscription implements Subscription {
       topics: consumer.topics,
       types: consumer.types === undefined ? undefined : new Set(consumer.types),
       dispatcher: this.#dispatcher,
+      suspectsMax: consumer.inFlightMax ?? inFlightMaxDefault,
       onJoined: () => {
         this.#interruption = undefined;
       },

@@ -1,6 +1,7 @@
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import type { MessageBus, MessagePublisher, SubscriptionStatus } from '../message-bus.js';
+import type { MessageBus, MessagePublisher, OnParked, SubscriptionStatus } from '../message-bus.js';
 import { topicNames } from '../topics.js';
+import { Turns } from '../turns.js';
 import { describeError } from '../failure.js';
 import { TopicsMissingError } from './bus-errors.js';
 import { createKafkaClient, patient } from './kafka-client.js';
@@ -25,6 +26,7 @@ export interface KafkaOptions extends KafkaConnection {
    * that stands still: the process should end and be started anew. The bus tries again all the same.
    */
   readonly onFatal?: (error: Error) => void;
+  readonly onParked?: OnParked;
   /** A member that was not heard for so long is taken for dead. Default 30,000. */
   readonly sessionTimeoutMs?: number;
   /**
@@ -79,7 +81,7 @@ export interface KafkaBus {
  */
 export function openKafka(options: KafkaOptions): KafkaBus {
   const { clock, ids, log, topicPrefix, sessionTimeoutMs = 30_000, stallAfterMs = 180_000 } = options;
-  const { patienceMs = 300_000 } = options;
+  const { patienceMs = 300_000, onParked } = options;
   const closed = new AbortController();
   const kafka = createKafkaClient(options, { log, closed: closed.signal });
   const consuming = createKafkaClient(options, { log, closed: closed.signal, retries: patient(patienceMs) });
@@ -88,6 +90,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
   const served = new Map<string, KafkaSubscription>();
   const exclusive: (readonly [group: string, progress: KafkaExclusiveProgress])[] = [];
   const closing = new AbortController();
+  const [life, trials] = [ids.uuid(), new Turns()];
   const onFatal = (error: Error): void => {
     log.error({ error }, `Kafka needs this process to start anew: ${describeError(error)}`);
     options.onFatal?.(error);
@@ -97,7 +100,17 @@ export function openKafka(options: KafkaOptions): KafkaBus {
       const { group } = consumer;
       if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);
       const onStopped = (): void => void served.delete(group);
-      const own = { clock, log: log.child({ group }), sessionTimeoutMs, stallAfterMs, onFatal, onStopped };
+      const own = {
+        life,
+        trials,
+        clock,
+        log: log.child({ group }),
+        sessionTimeoutMs,
+        stallAfterMs,
+        onFatal,
+        onStopped,
+        onParked,
+      };
       const subscription = new KafkaSubscription({ consumer, kafka, consuming, topics, sender, ...own });
       served.set(group, subscription);
       return subscription;
