@@ -19,12 +19,12 @@ const actor: Actor = {
 };
 
 let server: Awaited<ReturnType<typeof startTestServer>>;
-let stores: Awaited<ReturnType<typeof openEventStoreDb>>[];
+let stores: ReturnType<typeof openEventStoreDb>[];
 let processes: Commands[];
 
 beforeAll(async () => {
   server = await startTestServer();
-  stores = await Promise.all([1, 2].map(() => openEventStoreDb({ url: server.url, log, clock })));
+  stores = [1, 2].map(() => openEventStoreDb({ url: server.url, log, clock }));
   processes = stores.map((store) =>
     createWriteSide({ store, policy: null, tools: { find: () => undefined }, clock, ids, log }),
   );
@@ -32,7 +32,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await Promise.all(stores.map((store) => store.close()));
-  await server.stop();
+  server.stop();
 });
 
 it('two processes on one EventStoreDB never claim one member of a batch and cancel another', async () => {
