@@ -1,9 +1,8 @@
-# syntax=docker/dockerfile:1
 # Not built by this repository's CI, which has no container engine: after a change here, build it once by hand.
 #   docker build --tag countersign .
 #   docker run --publish 127.0.0.1:7400:7400 --volume countersign:/data --volume ./tokens.json:/etc/countersign/tokens.json:ro countersign
 
-FROM node:24-slim AS build
+FROM docker.io/library/node:24.21.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY libs libs
@@ -16,7 +15,7 @@ RUN npm run build --workspace apps/inbox
 # The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
 RUN npm prune --omit=dev --omit=optional && find libs apps -name src -type d -prune -exec rm -rf {} +
 
-FROM node:24-slim
+FROM docker.io/library/node:24.21.0-bookworm-slim
 ENV NODE_ENV=production \
     COUNTERSIGN_HOST=0.0.0.0 \
     COUNTERSIGN_PORT=7400 \
@@ -25,7 +24,10 @@ ENV NODE_ENV=production \
 WORKDIR /app
 COPY --from=build --chown=root:root /app /app
 # What is mounted over these takes their owner.
-RUN mkdir -p /data /etc/countersign/tokens && chown node:node /data /etc/countersign/tokens
+RUN install --directory --owner=node --group=node /data /etc/countersign/tokens && \
+    install --directory --owner=node --group=node --mode=0700 /credentials /credentials/tokens /credentials/requests \
+      /credentials/kafka /credentials/admin /credentials/operator /credentials/worker /credentials/ledger \
+      /credentials/relay /credentials/projector /credentials/resolver /credentials/notifier
 USER node
 VOLUME /data
 EXPOSE 7400

@@ -30,6 +30,8 @@ export interface MoreSettings {
   readonly settings: Readonly<Record<string, string>>;
   /** Users that its storage is made with: `SCRAM-SHA-256=[name=…,password=…]`. */
   readonly scramUsers: readonly string[];
+  /** Further flags of its Java. */
+  readonly javaFlags?: readonly string[];
 }
 
 /** One node of Kafka as a process, which can be killed, paused and started again on its data. */
@@ -105,9 +107,17 @@ export class NodeProcess {
   }
 
   #flags(heap: string): string[] {
-    const { jars } = this.#options;
+    const { jars, more } = this.#options;
     const logging = `-Dlog4j2.configurationFile=${join(import.meta.dirname, 'log4j2.properties')}`;
-    return [`-Xmx${heap}`, '-XX:TieredStopAtLevel=1', '-XX:+UseSerialGC', logging, '-cp', join(jars, '*')];
+    return [
+      `-Xmx${heap}`,
+      '-XX:TieredStopAtLevel=1',
+      '-XX:+UseSerialGC',
+      logging,
+      ...(more?.javaFlags ?? []),
+      '-cp',
+      join(jars, '*'),
+    ];
   }
 
   #failure(ended: boolean): Error {

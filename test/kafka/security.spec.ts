@@ -9,6 +9,7 @@ import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
 import type { KafkaOptions as WorkerKafka } from '@countersign/worker-sdk';
 import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import { impatientClient, tryToPublish, tryToRead } from '../kafka-broker/attempts.ts';
 import { createAuthority } from '../kafka-broker/certificates.ts';
 import { documentedRights } from '../kafka-broker/rights.ts';
 import { startSecuredBroker } from '../kafka-broker/secured.ts';
@@ -19,8 +20,7 @@ import { idOf, inTurns } from './traffic.ts';
 // The sum of what is waited for in a test, and of what a hook starts or ends.
 jest.setTimeout(120_000);
 
-const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, Kafka, logLevel, Partitioners, ResourcePatternTypes } =
-  kafkajs;
+const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const withinMs = 30_000;
 const topicPrefix = freshPrefix();
 const names = { requests: `${topicPrefix}.requests.v1`, events: `${topicPrefix}.events.v1` };
@@ -63,50 +63,14 @@ async function busOf(name: string, wrong: Partial<KafkaOptions> = {}): Promise<K
   return kafka;
 }
 
-/** What the broker answers to a client that asks at once and without any other. */
 function rawOf(name: string) {
   const { sasl, ...connection } = connectionOf(name);
-  const retry = { retries: 0, restartOnFailure: () => Promise.resolve(false) };
-  return new Kafka({
-    ...{ ...connection, brokers: [...connection.brokers], retry, logLevel: logLevel.NOTHING },
-    sasl: sasl as { mechanism: 'plain'; username: string; password: string },
-  });
+  return impatientClient({ ...connection, sasl: sasl as { mechanism: 'plain'; username: string; password: string } });
 }
 
-async function publishAs(name: string, topic: string): Promise<string> {
-  const producer = rawOf(name).producer({ createPartitioner: Partitioners.DefaultPartitioner });
-  await producer.connect();
-  const sent = producer.send({ topic, messages: [{ key: 'k', value: '{}', headers: { ce_id: 'x' } }] });
-  return sent.then(() => 'done', typeOf).finally(() => producer.disconnect());
-}
-
-/** Joins a group and reads a message. */
-async function readAs(name: string, topic: string, groupId: string): Promise<string> {
-  const consumer = rawOf(name).consumer({
-    ...{ groupId, sessionTimeout: 6_000, maxWaitTimeInMs: 100 },
-    retry: { retries: 0, restartOnFailure: () => Promise.resolve(false) },
-  });
-  const ended = Promise.withResolvers<string>();
-  consumer.on(consumer.events.CRASH, ({ payload }) => ended.resolve(typeOf(payload.error)));
-  try {
-    await consumer.connect();
-    await consumer.subscribe({ topic, fromBeginning: true });
-    await consumer.run({ autoCommit: false, eachBatch: async () => ended.resolve('done') });
-    return await ended.promise;
-  } catch (error) {
-    return typeOf(error);
-  } finally {
-    await consumer.disconnect();
-  }
-}
-
-function typeOf(error: unknown): string {
-  for (let cause = error; cause instanceof Error; cause = cause.cause) {
-    const type: unknown = Reflect.get(cause, 'type');
-    if (typeof type === 'string') return type;
-  }
-  return String(error);
-}
+const publishAs = (name: string, topic: string): Promise<string> => tryToPublish(rawOf(name), topic);
+const readAs = (name: string, topic: string, groupId: string): Promise<string> =>
+  tryToRead(rawOf(name), topic, groupId);
 
 describe('with the rights of the guide', () => {
   it('the table is read whole', () => {

@@ -74,7 +74,7 @@ describe('the compose file', () => {
     for (const [name, service] of Object.entries(services)) {
       const limits = service.deploy?.resources?.limits;
       expect([name, typeof limits?.cpus, typeof limits?.memory]).toEqual([name, 'string', 'string']);
-      expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+)$/);
+      expect(service.restart).toMatch(/^(unless-stopped|on-failure:\d+|no)$/);
       const isAsked = service.healthcheck?.test !== undefined && service.healthcheck.disable !== true;
       expect([name, isAsked]).toEqual([name, service.restart === 'unless-stopped' && name !== 'proxy']);
     }

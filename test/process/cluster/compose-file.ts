@@ -10,7 +10,9 @@ export type Settings = Readonly<Record<string, string>>;
 export interface ComposeService {
   readonly name: string;
   readonly image: string;
-  /** Without the entry point of the image. */
+  /** Undefined: the entry point of the image. */
+  readonly entrypoint: readonly string[] | undefined;
+  /** Without the entry point. */
   readonly command: readonly string[];
   readonly environment: Settings;
   /** What is mounted where: the path in the container, and the name or folder that it is. */
@@ -29,6 +31,7 @@ export interface ComposeFile {
 
 interface RawService {
   readonly image: string;
+  readonly entrypoint?: readonly string[];
   readonly command?: readonly string[];
   readonly environment?: Settings;
   readonly volumes?: readonly string[];
@@ -70,8 +73,8 @@ export function composeVariables(): Settings {
 }
 
 /** The file as Compose reads it: anchors merged, variables filled in. */
-export function readCompose(settings: Settings = {}): ComposeFile {
-  const document = fillIn(parse(composeText(), { merge: true }) as unknown, settings);
+export function readCompose(settings: Settings = {}, text: string = composeText()): ComposeFile {
+  const document = fillIn(parse(text, { merge: true }) as unknown, settings);
   const { services } = document as { readonly services: Readonly<Record<string, RawService>> };
   return { document, services: Object.entries(services).map(([name, raw]) => toService(name, raw)) };
 }
@@ -80,6 +83,7 @@ function toService(name: string, raw: RawService): ComposeService {
   return {
     name,
     image: raw.image,
+    entrypoint: raw.entrypoint,
     command: raw.command ?? [],
     environment: raw.environment ?? {},
     volumes: (raw.volumes ?? []).map((text) => {

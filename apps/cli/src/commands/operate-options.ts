@@ -75,6 +75,22 @@ Examples:
       runner.operating(command, async (output) => (await import('./topics.js')).createTopics(output)),
     );
   topics
+    .command('allow')
+    .description('give the users worker, ledger, relay, projector, resolver, notifier and operator their rights')
+    .addHelpText(
+      'after',
+      `${brokers}
+Needs a user that may alter the cluster. Takes no rights away. docs/kafka.md
+lists the rights.
+
+Examples:
+  COUNTERSIGN_KAFKA_BROKERS=kafka:9092 countersign topics allow
+  countersign topics allow --json`,
+    )
+    .action(async (_options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('./topics.js')).allowTopics(output)),
+    );
+  topics
     .command('describe')
     .description('the topics as they are; ends with 6 when one is missing')
     .option('--asyncapi', 'the AsyncAPI document of the topics instead; asks no broker')

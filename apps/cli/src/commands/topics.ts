@@ -34,6 +34,16 @@ export async function createTopics(output: Output): Promise<ExitCode> {
   });
 }
 
+/** `countersign topics allow`: gives each principal of the guide its rights. */
+export async function allowTopics(output: Output): Promise<ExitCode> {
+  return withKafka(output, async ({ kafka }) => {
+    const principals = await kafka.rights.grant();
+    output.printJson({ principals });
+    output.print({ text: `rights given to: ${principals.join(', ')}` });
+    return exitCodes.ok;
+  });
+}
+
 /** `countersign topics describe`. */
 export async function describeTopics(output: Output, { asyncapi = false }: DescribeOptions): Promise<ExitCode> {
   if (asyncapi) return printAsyncApi(output);

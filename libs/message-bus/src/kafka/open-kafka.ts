@@ -11,6 +11,8 @@ import { createKafkaDeadLetters } from './kafka-dead-letters.js';
 import { createKafkaExclusiveProgress } from './kafka-exclusive-progress.js';
 import type { KafkaExclusiveProgress } from './kafka-exclusive-progress.js';
 import { createKafkaPublisher, createKafkaSender } from './kafka-publisher.js';
+import { createKafkaRights } from './kafka-rights.js';
+import type { KafkaRights } from './kafka-rights.js';
 import { KafkaSubscription } from './kafka-subscription.js';
 import { createKafkaTopics } from './kafka-topics.js';
 import type { KafkaTopics } from './kafka-topics.js';
@@ -52,6 +54,7 @@ export interface KafkaBus {
   readonly bus: MessageBus;
   readonly publisher: MessagePublisher;
   readonly topics: KafkaTopics;
+  readonly rights: KafkaRights;
   /**
    * One active process of those that name this group; not a group that is subscribed.
    * `sessionTimeoutMs`: after so long without a sign of life it is replaced. Default 8,000.
@@ -80,7 +83,7 @@ export interface KafkaBus {
  * kafka.bus.subscribe({ group: 'countersign-ledger', topics: [kafka.topics.names.requests], onMessage });
  */
 export function openKafka(options: KafkaOptions): KafkaBus {
-  const { clock, ids, log, topicPrefix, sessionTimeoutMs = 30_000, stallAfterMs = 180_000 } = options;
+  const { clock, ids, log, topicPrefix = 'countersign', sessionTimeoutMs = 30_000, stallAfterMs = 180_000 } = options;
   const { patienceMs = 300_000, onParked } = options;
   const closed = new AbortController();
   const kafka = createKafkaClient(options, { log, closed: closed.signal });
@@ -134,6 +137,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
     bus,
     publisher: createKafkaPublisher(sender),
     topics,
+    rights: createKafkaRights(kafka, topicPrefix, topics.names),
     exclusiveProgress: (group, { sessionTimeoutMs: afterMs = 8_000 } = {}) => {
       const own = { group, topic: topics.names.events, sessionTimeoutMs: afterMs, log: log.child({ group }) };
       const progress = createKafkaExclusiveProgress({ kafka, topics, clock, closed: closing.signal, ...own });

@@ -1,8 +1,7 @@
 import { spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
-import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
+import { readFileSync, symlinkSync } from 'node:fs';
+import { basename, dirname, join } from 'node:path';
+import { temporaryFolder } from '../../harness/cleanup.js';
 import { freePort } from '../../../ports.js';
 import { startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
@@ -10,6 +9,8 @@ import { eventually } from '../../harness/wait.js';
 import { readCompose } from '../compose-file.js';
 import type { ComposeFile, ComposeService, Settings } from '../compose-file.js';
 import { openStoreServer, readinessOf } from '../roles.js';
+import { startComposeBroker } from './compose-broker.js';
+import type { ComposeBroker } from './compose-broker.js';
 
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
@@ -25,7 +26,7 @@ export interface Container {
 /** What stands for the machine that Compose runs on. */
 export interface Machine {
   readonly file: ComposeFile;
-  readonly brokers: readonly string[];
+  readonly broker: ComposeBroker;
   /** Runs a service that ends by itself; answers what it printed. @throws Error when it does not end with 0. */
   readonly runToEnd: (service: string) => Promise<string>;
   /** Starts every replica of a service, ready or not. */
@@ -42,35 +43,27 @@ function imageEnvironment(): Settings {
   );
 }
 
-/** Starts the two servers that the file names by their images, and gets ready to run the rest as processes. */
+/** Starts the store and the broker that the file names by their images, and prepares to run the rest as processes. */
 export async function openMachine(settings: Settings): Promise<Machine> {
-  const broker = await startKafkaBroker();
-  onCleanup(() => broker.stop());
   const store = await openStoreServer();
   const file = readCompose(settings);
-  const folders = new Map<string, string>();
-  const folderOf = (source: string): string => {
-    if (source.startsWith('/')) return source;
-    if (source.startsWith('.')) return join(root, source);
-    const known = folders.get(source) ?? temporaryFolder();
-    folders.set(source, known);
-    return known;
-  };
-  const onThisMachine = (service: ComposeService): ((text: string) => string) => {
-    const mounts = service.volumes.map(({ source, target }) => [target, folderOf(source)] as const);
-    return (text) => {
-      const mount = mounts.find(([target]) => text === target || text.startsWith(`${target}/`));
-      if (mount !== undefined) return mount[1] + text.slice(mount[0].length);
-      return text
-        .replace('eventstore:2113', `127.0.0.1:${String(store.port)}`)
-        .replace(/\bkafka:9092\b/, broker.brokers.join(','))
-        .replace(/^0\.0\.0\.0$/, '127.0.0.1');
-    };
-  };
+  const folderOf = createVolumes();
   const serviceOf = (name: string): ComposeService => {
     const found = file.services.find((service) => service.name === name);
     if (found === undefined) throw new Error(`the compose file has no service ${name}`);
     return found;
+  };
+  const credentials = serviceOf('credentials');
+  await runService(credentials, pathsOf(credentials, folderOf), {});
+  const kafka = serviceOf('kafka');
+  const broker = await startComposeBroker(kafka, pathsOf(kafka, folderOf));
+  const onThisMachine = (service: ComposeService): ((text: string) => string) => {
+    const pathOf = pathsOf(service, folderOf);
+    return (text) =>
+      pathOf(text)
+        .replace('eventstore:2113', `127.0.0.1:${String(store.port)}`)
+        .replace(/\bkafka:9092\b/, broker.inside)
+        .replace(/^0\.0\.0\.0$/, '127.0.0.1');
   };
   const environmentOf = (service: ComposeService): Settings => {
     const map = onThisMachine(service);
@@ -79,26 +72,59 @@ export async function openMachine(settings: Settings): Promise<Machine> {
   };
   return {
     file,
-    brokers: broker.brokers,
+    broker,
     folderOf,
     runToEnd: (name) => {
       const service = serviceOf(name);
-      return run(service.command.map(onThisMachine(service)), environmentOf(service));
+      return runService(service, onThisMachine(service), environmentOf(service));
     },
-    start: async (name) => {
-      const service = serviceOf(name);
-      const containers: Container[] = [];
-      for (let replica = 1; replica <= service.replicas; replica += 1) {
-        const [folder, port] = [temporaryFolder(), await freePort()];
-        const { COUNTERSIGN_DATA: data, ...rest } = environmentOf(service);
-        // What is mounted nowhere is the container's own.
-        const own = data === undefined || data === '/data' ? join(folder, 'data') : data;
-        const env = { ...rest, COUNTERSIGN_DATA: own, COUNTERSIGN_PORT: String(port) };
-        const server = startServer({ folder, port, args: service.command, env });
-        containers.push({ name: `${name}-${String(replica)}`, service, server, env });
-      }
-      return containers;
-    },
+    start: async (name) => startReplicas(serviceOf(name), environmentOf(serviceOf(name))),
+  };
+}
+
+async function startReplicas(service: ComposeService, environment: Settings): Promise<readonly Container[]> {
+  const containers: Container[] = [];
+  for (let replica = 1; replica <= service.replicas; replica += 1) {
+    const [folder, port] = [temporaryFolder(), await freePort()];
+    const { COUNTERSIGN_DATA: data, ...rest } = environment;
+    // What is mounted nowhere is the container's own.
+    const own = data === undefined || data === '/data' ? join(folder, 'data') : data;
+    const env = { ...rest, COUNTERSIGN_DATA: own, COUNTERSIGN_PORT: String(port) };
+    const server = startServer({ folder, port, args: service.command, env });
+    containers.push({ name: `${service.name}-${String(replica)}`, service, server, env });
+  }
+  return containers;
+}
+
+/** A folder for each volume that is asked for; what stands for a path in the repository or on the machine is that path. */
+function createVolumes(): (source: string) => string {
+  const folders = new Map<string, string>();
+  return (source) => {
+    if (source.startsWith('/')) return source;
+    if (source.startsWith('.')) return join(root, source);
+    const known = folders.get(source) ?? temporaryFolder();
+    folders.set(source, known);
+    return known;
+  };
+}
+
+/** The path on this machine for a path in the container of a service; any other text stays as it is. */
+function pathsOf(service: ComposeService, folderOf: (source: string) => string): (text: string) => string {
+  const mounts = service.volumes.map(({ source, target }) => [target, folderOf(source)] as const);
+  const parents = new Map<string, string>();
+  const parentOf = (path: string, below: typeof mounts): string => {
+    const known = parents.get(path);
+    if (known !== undefined) return known;
+    const folder = temporaryFolder();
+    for (const [target, source] of below) symlinkSync(source, join(folder, basename(target)));
+    parents.set(path, folder);
+    return folder;
+  };
+  return (text) => {
+    const mount = mounts.find(([target]) => text === target || text.startsWith(`${target}/`));
+    if (mount !== undefined) return mount[1] + text.slice(mount[0].length);
+    const below = mounts.filter(([target]) => dirname(target) === text);
+    return below.length === 0 ? text : parentOf(text, below);
   };
 }
 
@@ -134,8 +160,11 @@ export async function askHealth({ service, env }: Container): Promise<number> {
   });
 }
 
-function run(args: readonly string[], env: Settings): Promise<string> {
-  const child = spawn(process.execPath, [cli, ...args], {
+/** Runs the command of a service, by its own entry point or by the image's. Returns what it printed. */
+function runService(service: ComposeService, map: (text: string) => string, env: Settings): Promise<string> {
+  const [, script = cli] = service.entrypoint ?? [];
+  const args = [map(script), ...service.command.map(map)];
+  const child = spawn(process.execPath, args, {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

@@ -1,14 +1,17 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { openKafka } from '@countersign/message-bus/kafka';
-import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createWorker, gateTool } from '@countersign/worker-sdk';
+import type { Worker } from '@countersign/worker-sdk';
 import { expect, test } from '@jest/globals';
-import { cleanUpAfterEach, temporaryFolder } from '../../harness/cleanup.js';
+import { z } from 'zod';
+import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 import type { HttpAnswer } from '../../harness/http.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { untilWaitingFor } from '../roles.js';
+import { credentialsOf } from './compose-credentials.js';
+import type { Credentials } from './compose-credentials.js';
 import { askHealth, openMachine, untilReady } from './compose-processes.js';
 import type { Container, Machine } from './compose-processes.js';
 
@@ -30,17 +33,6 @@ function settings() {
   };
 }
 
-interface Tokens {
-  readonly agent: string;
-  readonly me: string;
-}
-
-function tokensOf(machine: Machine): Tokens {
-  const file = join(machine.folderOf('tokens'), 'tokens.json');
-  const entries = JSON.parse(readFileSync(file, 'utf8')) as { principal: string; token: string }[];
-  return Object.fromEntries(entries.map(({ principal, token }) => [principal, token])) as unknown as Tokens;
-}
-
 interface CallView {
   readonly callId: string;
   readonly state: string;
@@ -53,22 +45,30 @@ function requestOverHttp(gateway: Server, token: string, name: string): Promise<
   return gateway.http.send({ method: 'POST', path: '/v1/tool-calls', token, body: { runId: 'run-1', calls: [call] } });
 }
 
-/** As an agent worker does in any language: one message, as CloudEvents 1.0 in binary mode. */
-async function requestOverKafka({ brokers }: Machine, prefix: string, name: string): Promise<void> {
-  const [clock, ids, log] = [createSystemClock(), createSystemIds(), createLog({ level: 'silent' })];
-  const kafka = openKafka({ brokers, clientId: 'agent-worker', topicPrefix: prefix, clock, ids, log });
-  const call = { toolCallId: `greet-${name}`, toolName: 'greet', arguments: { name } };
-  const headers = {
-    ce_specversion: '1.0',
-    ce_id: ids.uuid(),
-    ce_source: '/workers/test',
-    ce_type: 'ToolCallRequested',
-    ce_time: new Date().toISOString(),
-    'content-type': 'application/json',
-  };
-  const value = JSON.stringify({ runId: 'run-2', calls: [call] });
-  await kafka.publisher.publish(kafka.topics.names.requests, [{ key: 'run-2', value, headers }]);
-  await kafka.close();
+/** An agent's worker with the printed credentials, at the port that Kafka publishes. */
+function openWorker(
+  { broker }: Machine,
+  { tokens }: Credentials,
+  gateway: Container,
+  kafka: { readonly topicPrefix: string } & Partial<Credentials['kafka']>,
+): Worker {
+  const worker = createWorker({
+    kafka: { brokers: [broker.outside], ...kafka },
+    url: `http://127.0.0.1:${gateway.env['COUNTERSIGN_PORT'] ?? ''}`,
+    token: tokens.agent,
+    resolverToken: tokens.worker,
+    agentId: 'agent',
+    tools: [
+      gateTool({
+        name: 'delete_file',
+        inputSchema: z.strictObject({ path: z.string() }),
+        needsApproval: true,
+        execute: ({ path }) => ({ deleted: path }),
+      }),
+    ],
+  });
+  onCleanup(() => worker.close());
+  return worker;
 }
 
 async function approve(gateway: Server, token: string, approvalId: string): Promise<void> {
@@ -86,16 +86,17 @@ async function settled(gateway: Server, token: string, callId: string): Promise<
   });
 }
 
-test('every service as the compose file starts it: asked, approved on the other gateway, executed, seen, stopped', async () => {
+test('every service as the compose file starts it: requested, approved at the other gateway, executed, seen, stopped', async () => {
   const env = settings();
   const machine = await openMachine(env);
   // Compose would wait for the topics; a process that is started without says what it misses, and how to get it.
   const [relay1, relay2] = await machine.start('relay');
   await untilWaitingFor(relay1!.server, 'kafka', /countersign topics create/);
   expect(await askHealth(relay1!)).not.toBe(0);
-  await machine.runToEnd('topics');
-  await machine.runToEnd('topics');
-  await machine.runToEnd('tokens');
+  for (const once of ['rights', 'topics', 'tokens', 'credentials']) {
+    await machine.runToEnd(once);
+    await machine.runToEnd(once);
+  }
 
   const containers: Container[] = [relay1!, relay2!];
   for (const service of machine.file.services.filter(({ command }) => command[0] === 'start')) {
@@ -117,21 +118,32 @@ test('every service as the compose file starts it: asked, approved on the other 
   const [one, two] = ['gateway-1', 'gateway-2'].map(
     (name) => containers.find((each) => each.service.name === name)!.server,
   );
-  const { agent, me } = tokensOf(machine);
+  const credentials = await credentialsOf(machine);
+  const { agent, me } = credentials.tokens;
   const requested = await requestOverHttp(one!, agent, 'Ann');
   expect(requested).toMatchObject({ status: 201, body: { calls: [{ state: 'awaiting_approval' }] } });
   const call = (requested.body as { calls: CallView[] }).calls[0]!;
   await approve(two!, me, call.approval.approvalId);
   expect(await settled(one!, agent, call.callId)).toMatchObject({ output: { greeting: 'Hello Ann' } });
 
-  await requestOverKafka(machine, env.COUNTERSIGN_TOPIC_PREFIX, 'Bob');
+  const gateway = containers.find(({ name }) => name === 'gateway-1-1')!;
+  const toolCalls = [{ toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' } }];
+  const { sasl } = credentials.kafka;
+  const topicPrefix = env.COUNTERSIGN_TOPIC_PREFIX;
+  const unsigned = openWorker(machine, credentials, gateway, { topicPrefix, sasl });
+  await expect(unsigned.run({ runId: 'run-2', toolCalls })).rejects.toMatchObject({
+    ...{ code: 'unauthenticated', message: expect.stringContaining('must be signed') as unknown },
+  });
+  const asking = openWorker(machine, credentials, gateway, { topicPrefix, ...credentials.kafka }).run({
+    runId: 'run-3',
+    toolCalls,
+  });
   const asked = await eventually('the request off Kafka to be seen', 60_000, async () => {
-    const { body } = await one!.http.send({ method: 'GET', path: '/v1/approvals?runId=run-2', token: me });
-    return (body as { approvals: { approvalId: string; callId: string }[] }).approvals[0];
+    const { body } = await one!.http.send({ method: 'GET', path: '/v1/approvals?runId=run-3', token: me });
+    return (body as { approvals: { approvalId: string }[] }).approvals[0];
   });
   await approve(two!, me, asked.approvalId);
-  // The call is that of the principal of unsigned requests, which an auditor may see whole.
-  expect(await settled(one!, me, asked.callId)).toMatchObject({ output: { greeting: 'Hello Bob' } });
+  expect((await asking).results).toMatchObject([{ status: 'succeeded', output: { deleted: '/x' } }]);
 
   const exits = await Promise.all(containers.map(async ({ name, server }) => [name, await server.stop()] as const));
   expect(exits).toEqual(containers.map(({ name }) => [name, { code: 0, signal: null }]));
