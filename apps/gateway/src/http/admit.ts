@@ -45,11 +45,12 @@ export function createAdmission(
 }
 
 /**
- * Undefined: not counted. `/healthz` costs nothing and says that the process lives. A sign-in with a token counts itself once
+ * Undefined: not counted. A proxy asks `/healthz` and `/readyz` from the address that all its clients share: a flood of them must
+ * not make it take the gateway for dead. A sign-in with a token counts itself once
  * the token has proved wrong, so that no flood from the same address keeps its owner out.
  */
 function kindOf(method: string, path: string): StrangerRequest | undefined {
-  if (path === '/healthz' || (method === 'POST' && path === '/session')) return undefined;
-  if (path === '/readyz' || path === '/metrics') return 'operations';
+  if (path === '/healthz' || path === '/readyz' || (method === 'POST' && path === '/session')) return undefined;
+  if (path === '/metrics') return 'operations';
   return path.startsWith('/session') ? 'sign-in' : 'page';
 }

@@ -88,7 +88,8 @@ describe('requests without a proved sender', () => {
     expect(countOf(await sendPipelined(world.url, get('/openapi.json'), 510))).toEqual({ 200: 500, 429: 10 });
     expect(countOf(await sendPipelined(world.url, get('/metrics'), 110))).toEqual({ 200: 100, 429: 10 });
     expect((await api.send('GET', '/v1/runs/none')).status).toBe(404);
-    expect(countOf(await sendPipelined(world.url, get('/healthz'), 1000))).toEqual({ 200: 1000 });
+    for (const path of ['/healthz', '/readyz'])
+      expect(countOf(await sendPipelined(world.url, get(path), 1000))).toEqual({ 200: 1000 });
     const lines = world.log.entries.filter(({ message }) => message === 'refused: not authenticated');
     expect(lines.length).toBeLessThanOrEqual(20);
   }, 60_000);

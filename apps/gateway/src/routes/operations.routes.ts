@@ -31,7 +31,7 @@ export const operationsRoutes = {
     summary: 'Whether the process may be given work, and what is not ready',
     roles: 'public',
     answers: { 200: readinessSchema },
-    codes: ['too-many-requests', 'unavailable'],
+    codes: ['unavailable'],
   }),
   metrics: defineRoute({
     id: 'metrics',

@@ -1,7 +1,7 @@
 import { Controller, Get, Inject, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { askReadiness } from './health.js';
-import type { ReadinessCheck } from './health.js';
+import type { Readiness, ReadinessCheck } from './health.js';
 import { sendProblem } from './problem-filter.js';
 
 /** What the operations routes need. */
@@ -17,6 +17,7 @@ export const operationsPorts = Symbol('OperationsPorts');
 @Controller()
 export class OperationsController {
   readonly #ports: OperationsPorts;
+  #asking: Promise<Readiness> | undefined;
 
   constructor(@Inject(operationsPorts) ports: OperationsPorts) {
     this.#ports = ports;
@@ -29,7 +30,11 @@ export class OperationsController {
 
   @Get('readyz')
   async readyz(@Res() reply: FastifyReply): Promise<void> {
-    const { status, checks } = await askReadiness(this.#ports.checks);
+    // Requests of the same moment share one round of checks: a check may ask another server.
+    this.#asking ??= askReadiness(this.#ports.checks).finally(() => {
+      this.#asking = undefined;
+    });
+    const { status, checks } = await this.#asking;
     if (status === 'ready') {
       void reply.header('content-type', 'application/json').send(JSON.stringify({ status, checks }));
       return;
