@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { createSystemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { messageBusContract } from '../message-bus.contract.js';
@@ -166,6 +167,30 @@ describe('the embedded message bus', () => {
     expect(log.entries).toContainEqual(
       expect.objectContaining({ level: 'error', fields: { group: 'g', position: 3 } }),
     );
+    await bus.close();
+  });
+
+  it('goes on with the progress and the dead letters of a file of the first version', async () => {
+    const old = new DatabaseSync(join(folder, 'bus.db'));
+    old.exec(`
+      CREATE TABLE checkpoints (consumer_group TEXT NOT NULL, topic TEXT NOT NULL, position INTEGER NOT NULL,
+        event_id TEXT NOT NULL, PRIMARY KEY (consumer_group, topic)) STRICT, WITHOUT ROWID;
+      CREATE TABLE dead_letters (id INTEGER PRIMARY KEY AUTOINCREMENT,
+        state TEXT NOT NULL CHECK (state IN ('parked', 'replaying')), consumer_group TEXT NOT NULL, topic TEXT NOT NULL,
+        partition INTEGER NOT NULL, message_offset TEXT NOT NULL, message_key TEXT, value BLOB NOT NULL,
+        headers TEXT NOT NULL, code TEXT NOT NULL, detail TEXT NOT NULL, attempts INTEGER NOT NULL,
+        parked_at TEXT NOT NULL, UNIQUE (consumer_group, topic, partition, message_offset)) STRICT;
+      INSERT INTO checkpoints VALUES ('g', '${topic}', 2, '2');
+      INSERT INTO dead_letters VALUES (1, 'parked', 'g', '${topic}', 0, '1', 'run-1', x'7b7d', '{}', 'malformed', 'no', 1,
+        '2030-01-01T00:00:00.000Z');
+      PRAGMA user_version = 1;`);
+    old.close();
+    const source = createMemoryLog();
+    source.append(allowed('1'), allowed('2'), allowed('3'));
+    const { bus } = openBus(source);
+    bus.subscribe({ group: 'g', topics: [topic], onMessage });
+    await eventually(() => expect(ids).toEqual(['3']));
+    expect(await bus.deadLetters.list()).toMatchObject([{ id: '1', code: 'malformed', attempts: 1 }]);
     await bus.close();
   });
 
