@@ -31,7 +31,7 @@ const bodies = {
 export const bodyOf = (step: StepName, id: string): string =>
   step === 'requested' ? JSON.stringify(requested(id)) : bodies[step];
 
-const person = { groups: [], agentIds: null, via: 'api', assurance: 'medium', tenant: 'default' } as const;
+const person = { groups: [], agentIds: [], via: 'api', assurance: 'medium', tenant: 'default' } as const;
 const agent = { ...person, principal: 'agent', roles: new Set(['agent'] as const) };
 const me = { ...person, principal: 'me', roles: new Set(['approver'] as const) };
 const worker = { ...person, principal: 'worker', roles: new Set(['resolver'] as const) };

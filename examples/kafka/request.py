@@ -67,7 +67,7 @@ def publish(connection, options, request_id, data):
         "ce_time": datetime.now(timezone.utc).isoformat(timespec="milliseconds"),
     }
     if options.key is not None:
-        headers["countersign-signature"] = sign(value, headers, options.kid, options.key)
+        headers["countersign-signature"] = sign(value, headers, options)
     failures = []
     producer.produce(
         f"{options.prefix}.requests.v1",
@@ -80,15 +80,16 @@ def publish(connection, options, request_id, data):
         sys.exit(f"the request is not on the topic: {failures or 'no broker answers'}; ask again under --id {request_id}")
 
 
-def sign(value, headers, kid, key_file):
+def sign(value, headers, options):
     """A detached JWS over the value, with an Ed25519 key in PEM."""
     from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-    with open(key_file, "rb") as file:
+    with open(options.key, "rb") as file:
         key = load_pem_private_key(file.read(), password=None)
     protected = {
         "alg": "EdDSA",
-        "kid": kid,
+        "kid": options.kid,
+        "aud": f"{options.tenant}/{options.prefix}.requests.v1",
         "iat": int(time.time()),
         "ce_id": headers["ce_id"],
         "ce_type": headers["ce_type"],
@@ -169,6 +170,7 @@ def parse_options():
     parser.add_argument("--path", default="/etc/hosts")
     parser.add_argument("--id", help="the id of the request; the same one again is the same request")
     parser.add_argument("--kid", help="the name of the key to sign with")
+    parser.add_argument("--tenant", default="default", help="the tenant of the key")
     parser.add_argument("--key", help="its private key, Ed25519 in PEM")
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for an answer")
     return parser.parse_args()

@@ -61,9 +61,29 @@ describe('the configuration of a role', () => {
         topicPrefix: 'countersign',
         sessionTimeoutMs: 30_000,
       },
-      requests: { tenant: 'default', principal: 'kafka', unsigned: 'allow', keysFile: null },
+      requests: { tenant: 'default', principal: 'kafka', unsigned: 'refuse', keysFile: null },
     });
   });
+
+  it.each([
+    ['127.0.0.1:9092,localhost:9093,[::1]:9094', 'allow'],
+    ['127.0.0.1:9092,kafka:9092', 'refuse'],
+    ['127.0.0.1.example:9092', 'refuse'],
+    ['10.0.0.1:9092', 'refuse'],
+  ])('decides by the addresses of the brokers about unsigned requests: %s', (brokers, unsigned) => {
+    const env = { ...all, COUNTERSIGN_KAFKA_BROKERS: brokers };
+    expect(readRoleConfig('ledger', env).requests).toMatchObject({ unsigned });
+    const keys = { ...env, COUNTERSIGN_REQUESTS_KEYS: 'keys.json' };
+    expect(readRoleConfig('ledger', keys).requests).toMatchObject({ unsigned: 'refuse' });
+  });
+
+  it.each(['countersign', 'countersign-resolver', 'Policy'])(
+    'refuses the reserved principal "%s" for unsigned requests',
+    (principal) => {
+      const env = { ...all, COUNTERSIGN_REQUESTS_PRINCIPAL: principal };
+      expect(wrong('ledger', env).join()).toMatch(/REQUESTS_PRINCIPAL: .*choose another/);
+    },
+  );
 
   it('refuses unsigned requests once there are keys, unless they are allowed in so many words', () => {
     const keys = { ...all, COUNTERSIGN_REQUESTS_KEYS: 'keys.json' };

@@ -1,3 +1,4 @@
+import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
@@ -215,7 +216,23 @@ function toRequests(values: Values, file: ToFile): RequestsConfig {
   return {
     tenant: values.COUNTERSIGN_REQUESTS_TENANT ?? '',
     principal: values.COUNTERSIGN_REQUESTS_PRINCIPAL ?? '',
-    unsigned: values.COUNTERSIGN_REQUESTS_UNSIGNED ?? (keysFile === null ? 'allow' : 'refuse'),
+    unsigned: values.COUNTERSIGN_REQUESTS_UNSIGNED ?? unsignedDefault(values, keysFile),
     keysFile,
   };
+}
+
+/**
+ * Unsigned requests are for one machine: any producer that reaches a broker elsewhere could ask in the name of every
+ * agent.
+ */
+function unsignedDefault(
+  { COUNTERSIGN_KAFKA_BROKERS: brokers = [] }: Values,
+  keysFile: string | null,
+): 'allow' | 'refuse' {
+  return keysFile === null && brokers.length > 0 && brokers.every(isLoopback) ? 'allow' : 'refuse';
+}
+
+function isLoopback(broker: string): boolean {
+  const host = broker.slice(0, broker.lastIndexOf(':')).toLowerCase();
+  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
 }

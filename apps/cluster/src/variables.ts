@@ -1,3 +1,4 @@
+import { principalSchema } from '@countersign/contracts';
 import { z } from 'zod';
 
 // The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
@@ -75,7 +76,7 @@ export const signIn = {
 /** Who takes requests off the queue. */
 export const requests = {
   COUNTERSIGN_REQUESTS_TENANT: z.string().min(1).max(256).default('default'),
-  COUNTERSIGN_REQUESTS_PRINCIPAL: z.string().min(1).max(256).default('kafka'),
+  COUNTERSIGN_REQUESTS_PRINCIPAL: principalSchema.default('kafka'),
   COUNTERSIGN_REQUESTS_UNSIGNED: z.enum(['allow', 'refuse']).optional(),
   COUNTERSIGN_REQUESTS_KEYS: z.string().optional(),
 };

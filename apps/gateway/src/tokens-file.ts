@@ -9,9 +9,10 @@ import type { TokenEntry, Tokens } from './tokens.js';
 
 /** What a first start grants: an agent, the person at the machine, and a worker. */
 const firstGrants = [
-  { principal: 'agent', roles: ['agent'] },
-  { principal: 'me', roles: ['approver', 'auditor', 'admin'] },
-  { principal: 'worker', roles: ['resolver'] },
+  // Every agent of a first trial: a name of one's own takes no second look at this file.
+  { principal: 'agent', roles: ['agent'], agentIds: ['*'] },
+  { principal: 'me', roles: ['approver', 'auditor', 'admin'], agentIds: [] },
+  { principal: 'worker', roles: ['resolver'], agentIds: [] },
 ] as const;
 
 /** An entry whose token is known, for printing it once. */
@@ -24,12 +25,13 @@ export type NewTokenEntry = TokenEntry & { readonly token: string };
  */
 export function createTokensFile(path: string): readonly NewTokenEntry[] | undefined {
   if (existsSync(path)) return undefined;
-  const entries = firstGrants.map(({ principal, roles }) => ({
+  const entries = firstGrants.map(({ principal, roles, agentIds }) => ({
     token: `cs_${randomBytes(32).toString('base64url')}`,
     principal,
     roles: [...roles],
     groups: [],
     tenant: 'default',
+    ...(agentIds.length > 0 && { agentIds: [...agentIds] }),
   }));
   mkdirSync(dirname(path), { recursive: true });
   const draft = `${path}.${String(process.pid)}.new`;

@@ -29,7 +29,7 @@ describe('tokens', () => {
   it('may be given as their SHA-256, in either case', () => {
     const tokenSha256 = hash('sha256', 's3cret').toUpperCase();
     const tokens = createTokens([{ tokenSha256, principal: 'bot', roles: ['agent'], tenant: 'acme' }]);
-    expect(tokens.actorOf('s3cret', 'api')).toMatchObject({ principal: 'bot', tenant: 'acme', agentIds: null });
+    expect(tokens.actorOf('s3cret', 'api')).toMatchObject({ principal: 'bot', tenant: 'acme', agentIds: [] });
     expect(tokens.actorOf(tokenSha256, 'api')).toBeUndefined();
   });
 
@@ -52,6 +52,31 @@ describe('tokens', () => {
     );
     expect(error.message).not.toContain('secret-1');
     expect(error.message).not.toContain('has space');
+  });
+
+  it('are refused with a reserved principal or a bad glob, with cause and remedy', () => {
+    const entries = ['countersign', 'countersign-resolver', 'policy', 'Operator'].map((principal, index) => ({
+      token: `t${String(index)}`,
+      principal,
+      roles: ['agent'],
+    }));
+    const { problems } = catchError(() => createTokens(entries));
+    expect(problems.map(({ path }) => path)).toEqual(['0.principal', '1.principal', '2.principal', '3.principal']);
+    expect(problems[0]?.problem).toMatch(/reserves for itself .*choose another/);
+    const globs = ['billing-{eu,us}', '', 'two words'].map((glob, index) => ({
+      token: `t${String(index)}`,
+      principal: 'ann',
+      roles: ['agent'],
+      agentIds: ['ok-*', glob],
+    }));
+    expect(catchError(() => createTokens(globs)).problems).toEqual(
+      [/uses \[, \], \{, \}.*pattern with \* and \?/, /is empty; write the name/, /white space/].map(
+        (problem, index) => ({
+          path: `${String(index)}.agentIds.1`,
+          problem: expect.stringMatching(problem),
+        }),
+      ),
+    );
   });
 
   it('are refused when two entries have the same, or an entry has none or both', () => {
@@ -84,6 +109,7 @@ describe('a tokens file', () => {
       ['me', ['approver', 'auditor', 'admin']],
       ['worker', ['resolver']],
     ]);
+    expect(made?.map(({ agentIds }) => agentIds)).toEqual([['*'], undefined, undefined]);
     expect(new Set(made?.map(({ token }) => token)).size).toBe(3);
     expect(statSync(path).mode & 0o777).toBe(0o600);
     const text = readFileSync(path, 'utf8');

@@ -1,7 +1,8 @@
 import { hash } from 'node:crypto';
-import { externalIdSchema } from '@countersign/contracts';
+import { externalIdSchema, principalSchema } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
+import { agentIdsSchema } from '@countersign/shell';
 import { z } from 'zod';
 
 const tokenEntrySchema = z
@@ -15,11 +16,11 @@ const tokenEntrySchema = z
       .string()
       .regex(/^[0-9a-fA-F]{64}$/, 'must be 64 hex digits')
       .optional(),
-    principal: externalIdSchema,
+    principal: principalSchema,
     roles: z.array(z.enum(roles)),
     groups: z.array(externalIdSchema).default([]),
     tenant: externalIdSchema.default('default'),
-    agentIds: z.array(z.string().min(1).max(256)).optional(),
+    agentIds: agentIdsSchema,
   })
   .superRefine((entry, context) => {
     if ((entry.token === undefined) === (entry.tokenSha256 === undefined)) {
@@ -103,7 +104,7 @@ function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
     principal: entry.principal,
     roles: new Set(entry.roles),
     groups: entry.groups,
-    agentIds: entry.agentIds ?? null,
+    agentIds: entry.agentIds,
     assurance: 'medium' as const,
   };
   const as = (via: 'api' | 'cli' | 'inbox'): Actor => ({ ...actor, via });

@@ -9,6 +9,8 @@ export interface Envelope {
   readonly id: string;
   readonly source: string;
   readonly type: string;
+  /** The topic that the message was read from. */
+  readonly topic: string;
   readonly signature: string | undefined;
 }
 
@@ -18,14 +20,14 @@ const controlCharacters = /[\p{Cc}\p{Zl}\p{Zp}]/u;
  * The envelope of a message.
  * @throws PoisonMessageError (`malformed`) when it is no CloudEvent in binary mode: nobody can be answered.
  */
-export function readEnvelope({ headers }: Pick<Message, 'headers'>): Envelope {
+export function readEnvelope({ headers, topic }: Pick<Message, 'headers' | 'topic'>): Envelope {
   // A parameter such as `; charset=utf-8` says nothing that JSON does not.
   const contentType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   const parsed = requestHeadersSchema.safeParse({ ...headers, 'content-type': contentType });
   if (!parsed.success) throw malformed(describeFieldProblems(toFieldProblems(parsed.error)));
   const { ce_id: id, ce_source: source, ce_type: type, 'countersign-signature': signature } = parsed.data;
   if (controlCharacters.test(id)) throw malformed('ce_id: must not contain control characters');
-  return { id, source, type, signature };
+  return { id, source, type, topic, signature };
 }
 
 /** Whether this type is one that the topic is for. */

@@ -214,6 +214,49 @@ describe('the ledger', () => {
     });
   });
 
+  describe("another principal's call", () => {
+    const agent = { ...approver, principal: 'agent', roles: new Set(['agent'] as const) };
+    const about = { runId: 'run-1', toolCallId: 'a' };
+    const output = { ...about, status: 'succeeded', output: 1 };
+
+    it.each([
+      ['ApprovalRequested', { ...about, description: 'Approved by the CFO already' }],
+      ['ToolCallCancelled', { ...about, reason: 'x' }],
+      ['ToolCallCancelled', { runId: 'run-1', reason: 'the whole run' }],
+      ['ToolOutputSubmitted', output],
+    ])('answers %s by a refusal, and changes nothing', async (type, data) => {
+      for (const needsApproval of [true, false]) {
+        const runId = `run-${needsApproval ? '1' : '2'}`;
+        const call = { toolCallId: 'a', toolName: 'browse', arguments: {}, needsApproval, clientExecuted: true };
+        await world.commands.requestToolCalls(agent, { runId, calls: [call] }, `request-${runId}`);
+        const before = await world.state('a', runId);
+        expect(await send(type, { ...data, runId })).toEqual(handled);
+        expect(await world.state('a', runId)).toBe(before);
+      }
+      expect(await world.refusals()).toMatchObject([{ code: 'forbidden' }, { code: 'forbidden' }]);
+      expect((await world.types()).filter((one) => /Described|Cancelled$|Succeeded/.test(one))).toEqual(
+        'toolCallId' in data ? [] : ['RunCancelled', 'RunCancelled'],
+      );
+    });
+
+    it('answers ToolCallRequested by a refusal, and lets the laxer copy of an intruder never count', async () => {
+      await send('ToolCallRequested', step(callOf('a', { needsApproval: false })));
+      const wanted = { toolCallId: 'a', toolName: 'delete_file', arguments: { path: '/a' }, needsApproval: true };
+      const body = { runId: 'run-1', agentId: 'kafka', calls: [wanted] };
+      const owner = { ...agent, agentIds: ['*'] };
+      expect(await world.commands.requestToolCalls(owner, body, 'request-1')).toMatchObject({
+        rejection: { code: 'tool-call-mismatch' },
+      });
+    });
+  });
+
+  it('opens the approval for a repeat that asks for one', async () => {
+    await send('ToolCallRequested', step(callOf('a', { needsApproval: false })));
+    expect(await world.state('a')).toBe('allowed');
+    expect(await send('ToolCallRequested', step(callOf('a')))).toEqual(handled);
+    expect(await world.state('a')).toBe('awaiting_approval');
+  });
+
   describe('what no sender may send', () => {
     it.each([
       ['ApprovalResponded', { approvalId: 'apr_x', decision: { type: 'approve' }, resolution: 'approved' }],

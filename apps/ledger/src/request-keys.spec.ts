@@ -10,9 +10,16 @@ const open = publicKey.export({ format: 'jwk' });
 const entry = (kid: string, more: object = {}): object => ({ kid, publicKey: open, principal: 'p', ...more });
 
 describe('the request keys', () => {
-  it('belong to the default tenant and any agent unless they say otherwise', async () => {
+  it('are refused with a reserved principal or a bad glob', async () => {
+    const reserved = createRequestKeys([entry('a', { principal: 'countersign-resolver' })]);
+    await expect(reserved).rejects.toThrow(/0\.principal: .*choose another/);
+    const bad = createRequestKeys([entry('a', { agentIds: ['[a-z]*'] })]);
+    await expect(bad).rejects.toThrow(/0\.agentIds\.0: .*only \* and \? do/);
+  });
+
+  it('belong to the default tenant and speak for no other agent unless they say otherwise', async () => {
     const keys = await createRequestKeys([entry('a'), entry('b', { tenant: 'acme', agentIds: ['x-*'] })]);
-    expect(keys.find('a')).toMatchObject({ tenant: 'default', agentIds: null, alg: 'EdDSA' });
+    expect(keys.find('a')).toMatchObject({ tenant: 'default', agentIds: [], alg: 'EdDSA' });
     expect(keys.find('b')).toMatchObject({ tenant: 'acme', agentIds: ['x-*'] });
     expect(keys.find('c')).toBeUndefined();
   });

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
-import { externalIdSchema } from '@countersign/contracts';
+import { externalIdSchema, principalSchema } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
-import { watchForChanges } from '@countersign/shell';
+import { agentIdsSchema, watchForChanges } from '@countersign/shell';
 import { importJWK } from 'jose';
 import type { CryptoKey, JWK } from 'jose';
 import { z } from 'zod';
@@ -22,9 +22,8 @@ const keyEntrySchema = z.strictObject({
   kid: externalIdSchema,
   publicKey: publicJwkSchema,
   tenant: externalIdSchema.default('default'),
-  principal: externalIdSchema,
-  /** Globs of the agents that it may speak for; without: any. */
-  agentIds: z.array(z.string().min(1).max(256)).optional(),
+  principal: principalSchema,
+  agentIds: agentIdsSchema,
 });
 
 const keyEntriesSchema = z.array(keyEntrySchema).superRefine((entries, context) => {
@@ -46,7 +45,8 @@ export interface RequestKey {
   readonly alg: 'EdDSA' | 'ES256';
   readonly tenant: string;
   readonly principal: string;
-  readonly agentIds: readonly string[] | null;
+  /** Globs of the agents that it may speak for besides its own principal. */
+  readonly agentIds: readonly string[];
 }
 
 /** The keys that requests may be signed with. */
@@ -90,7 +90,7 @@ export async function createRequestKeys(entries: unknown, source = 'the request 
 }
 
 async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, source: string): Promise<RequestKey> {
-  const { kid, publicKey, tenant, principal, agentIds = null } = entry;
+  const { kid, publicKey, tenant, principal, agentIds } = entry;
   const alg = publicKey.kty === 'OKP' ? 'EdDSA' : 'ES256';
   try {
     const key = await importJWK({ ...publicKey, alg } as JWK, alg);

@@ -16,7 +16,7 @@ const jwk = (key: KeyObject) => key.export({ format: 'jwk' });
 
 const keyEntries = [
   { kid: 'billing', publicKey: jwk(ed.publicKey), tenant: 'acme', principal: 'billing', agentIds: ['billing-*'] },
-  { kid: 'ops', publicKey: jwk(ec.publicKey), tenant: 'acme', principal: 'ops' },
+  { kid: 'ops', publicKey: jwk(ec.publicKey), tenant: 'acme', principal: 'ops', agentIds: ['*'] },
 ];
 
 const billing: RequestSigning = { kid: 'billing', alg: 'EdDSA', privateKey: ed.privateKey };
@@ -36,7 +36,7 @@ describe('a signed request', () => {
   afterEach(async () => {
     await world.close();
   });
-  const claims = { ce_id: 'r-1', ce_type: type, iat: now / 1000 };
+  const claims = { ce_id: 'r-1', ce_type: type, iat: now / 1000, aud: 'acme/requests' };
   const send = (signature: string | undefined, given: string = value, headers = {}) =>
     world.deliver(requestMessage(type, given, { ce_id: 'r-1', 'countersign-signature': signature, ...headers }));
   const recorded = async () => world.commands.find('acme', deriveCallId('acme', 'run-1', 'a'));
@@ -95,6 +95,10 @@ describe('a signed request', () => {
     ['for another type', { ce_type: 'ToolCallCancelled' }, 'another ce_type'],
     ['too old', { iat: (now - 25 * hour) / 1000 }, 'too old'],
     ['from the future', { iat: (now + hour) / 1000 }, 'from the future'],
+    ['for another tenant', { aud: 'default/requests' }, 'another aud; here it must be "acme/requests"'],
+    ['for another topic', { aud: 'acme/staging.requests.v1' }, 'another aud'],
+    ['without an audience', { aud: undefined as never }, 'no aud'],
+    ['for several audiences', { aud: ['acme/requests', 'acme/other'] as never }, 'another aud'],
     ['without a time', { iat: 'now' as never }, 'no iat'],
   ])('is refused when its signature is %s', async (_, change, why) => {
     await send(await signRequest(value, { ...claims, ...change }, billing));
@@ -168,7 +172,11 @@ describe('a signature where none is asked for', () => {
   ])('is never taken for none: %s', async (_, which) => {
     const keys = which === null ? null : await createRequestKeys(keyEntries);
     const world = await openLedgerWorld({ keys });
-    const signature = await signRequest(`${value} `, { ce_id: 'r-1', ce_type: type, iat: Date.now() / 1000 }, billing);
+    const signature = await signRequest(
+      `${value} `,
+      { ce_id: 'r-1', ce_type: type, iat: Date.now() / 1000, aud: 'acme/requests' },
+      billing,
+    );
     await world.deliver(requestMessage(type, value, { ce_id: 'r-1', 'countersign-signature': signature }));
     expect(await world.types()).toEqual(['RequestRefused']);
     await world.close();

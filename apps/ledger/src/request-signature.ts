@@ -20,10 +20,11 @@ const unverified = (why: string): Verified => ({ status: 'unverified', why });
 
 /**
  * Checks a detached JWS (RFC 7515, appendix F) over the bytes of a value: `<protected>..<signature>`. The protected
- * header names the message, so that a signature is good for no other one.
+ * header names the message and its audience, the tenant and the topic, so that a signature is good for no other message
+ * and on no other installation.
  */
 export async function verifyRequest(
-  { id, type, signature = '' }: Envelope,
+  { id, type, topic, signature = '' }: Envelope,
   value: Uint8Array,
   keys: RequestKeys,
   now: number,
@@ -42,7 +43,8 @@ export async function verifyRequest(
   } catch {
     return unverified('the signature does not fit the value');
   }
-  const why = checkClaims(header, { id, type }, now, window);
+  const audience = `${key.tenant}/${topic}`;
+  const why = checkClaims(header, { id, type, audience }, now, window);
   return why === undefined ? { status: 'verified', key } : unverified(why);
 }
 
@@ -62,15 +64,17 @@ function readDetached(text: string): DetachedJws | undefined {
   }
 }
 
-/** Attack: a signed value sent once more under another id, as another type, or long after. */
+/** Attack: a signed value sent once more under another id, as another type, on another topic, or long after. */
 function checkClaims(
   header: Readonly<Record<string, unknown>>,
-  { id, type }: Pick<Envelope, 'id' | 'type'>,
+  { id, type, audience }: Pick<Envelope, 'id' | 'type'> & { readonly audience: string },
   now: number,
   window: SignatureWindow,
 ): string | undefined {
   if (header['ce_id'] !== id) return 'the signature is for another ce_id';
   if (header['ce_type'] !== type) return 'the signature is for another ce_type';
+  if (header['aud'] === undefined) return `the signature has no aud; it must be "${audience}"`;
+  if (header['aud'] !== audience) return `the signature is for another aud; here it must be "${audience}"`;
   const iat = header['iat'];
   if (typeof iat !== 'number') return 'the signature has no iat';
   if (iat * 1000 < now - window.ageMsMax) return 'the signature is too old';

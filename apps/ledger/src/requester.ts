@@ -29,7 +29,8 @@ export async function findRequester(
   },
 ): Promise<Requester> {
   const { keys, unsigned, clock, window } = options;
-  const actor = toActor({ ...unsigned, agentIds: null });
+  // Unsigned producers are one principal and trust each other, so every agent's name is open to them.
+  const actor = toActor({ ...unsigned, agentIds: ['*'] });
   if (envelope.signature === undefined) {
     return unsigned.mode === 'allow'
       ? { status: 'unsigned', actor }

@@ -8,7 +8,7 @@ import type { World } from './testing/world.js';
 const agent: Actor = {
   tenant: 'default',
   principal: 'agent',
-  agentIds: null,
+  agentIds: [],
   roles: new Set(['agent']),
   groups: [],
   via: 'api',

@@ -38,7 +38,7 @@ function resolverOf(tenant: string): Actor {
     principal: serviceResolver,
     roles: new Set(['resolver']),
     groups: [],
-    agentIds: null,
+    agentIds: [],
     via: 'resolver',
     assurance: 'high',
   };

@@ -23,6 +23,7 @@ export type { TextAnswer } from './http/send-text.js';
 export { urlOf } from './http/url-of.js';
 export { ProblemFilter } from './http/problem-filter.js';
 export type { ProblemFilterOptions } from './http/problem-filter.js';
+export { agentIdsSchema } from './input/agent-ids.js';
 export { describeFieldProblems, toFieldProblems } from './input/field-problems.js';
 export { parseStrictJson } from './input/parse-json.js';
 export type { ParsedJson } from './input/parse-json.js';

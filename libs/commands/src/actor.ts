@@ -1,4 +1,5 @@
 import type { Assurance } from '@countersign/contracts';
+import type { Reach } from '@countersign/domain';
 import { matchesGlob } from '@countersign/policy';
 
 export const roles = ['agent', 'approver', 'resolver', 'auditor', 'admin'] as const;
@@ -12,14 +13,19 @@ export interface Actor {
   readonly principal: string;
   readonly roles: ReadonlySet<Role>;
   readonly groups: readonly string[];
-  /** Globs of the agentIds that it may speak for; null: only its own principal's name is assumed, any may be given. */
-  readonly agentIds: readonly string[] | null;
+  /** Globs of the agentIds that it may speak for besides its own principal. */
+  readonly agentIds: readonly string[];
   /** How the answer came: `inbox`, `api`, `cli`, or a channel's id. */
   readonly via: string;
   readonly assurance: Assurance;
 }
 
-/** Whether the actor may request calls in the name of this agent. */
+/** Whether the actor may request calls in the name of this agent: its own principal, or one that its globs match. */
 export function speaksFor(actor: Actor, agentId: string): boolean {
-  return actor.agentIds === null || actor.agentIds.some((glob) => matchesGlob(glob, agentId));
+  return agentId === actor.principal || actor.agentIds.some((glob) => matchesGlob(glob, agentId));
+}
+
+/** Whose calls the actor may ask about, describe, cancel and submit the output of. */
+export function reachOf(actor: Actor): Reach {
+  return actor.roles.has('admin') ? 'any' : 'own';
 }

@@ -3,12 +3,12 @@ import type { RequestApprovalBody } from '@countersign/contracts';
 import { isBatchMember, nextRound } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
-import { speaksFor } from './actor.js';
+import { reachOf } from './actor.js';
 import { fateOf, hasSpoken, inBatch, settleBatch } from './batch.js';
-import { ownsCall, withoutValue } from './execution.js';
+import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
-import { mayNotSpeakFor, rejected } from './outcome.js';
+import { rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
@@ -21,8 +21,6 @@ export async function requestApproval(
   commandId: string,
 ): Promise<Outcome> {
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    const { agentId } = call.request;
-    if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
     const round = nextRound(call);
     const command = {
       type: 'RequestApproval',
@@ -37,15 +35,22 @@ export async function requestApproval(
       reason: body.reason ?? null,
       description: body.description ?? null,
       requestedBy: actor.principal,
+      reach: reachOf(actor),
     } as const;
     return inBatch(ports, call, command, commandId);
   });
-  if (outcome.status === 'rejected' || !isBatchMember(outcome.value)) return withoutValue(outcome);
+  if (outcome.status === 'rejected') return outcome;
+  const { permission } = outcome.value;
+  if (permission.status === 'blocked') {
+    await settleBatch(ports, outcome.value);
+    return rejected('blocked-by-policy', `the policy blocks this tool call: ${permission.reason}`);
+  }
+  if (!isBatchMember(outcome.value)) return withoutValue(outcome);
   return unlessDecided(ports, outcome.value, outcome.position);
 }
 
 /** The batch may have got its word while the question was recorded: then the question is closed again. */
-async function unlessDecided(ports: CommandPorts, call: ToolCall, position: number): Promise<Outcome> {
+export async function unlessDecided(ports: CommandPorts, call: ToolCall, position: number): Promise<Outcome> {
   const settledAt = await settleBatch(ports, call);
   if (settledAt === 0 && !call.committed) return { status: 'done', value: undefined, position };
   const { status } = await fateOf(ports, call);
@@ -62,17 +67,14 @@ export async function describeApproval(
   body: Pick<RequestApprovalBody, 'reason' | 'description'>,
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    speaksFor(actor, call.request.agentId)
-      ? {
-          type: 'DescribeApproval',
-          at,
-          reason: body.reason ?? null,
-          description: body.description ?? null,
-          describedBy: actor.principal,
-        }
-      : mayNotSpeakFor(call.request.agentId),
-  );
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (_, at) => ({
+    type: 'DescribeApproval',
+    at,
+    reason: body.reason ?? null,
+    description: body.description ?? null,
+    describedBy: actor.principal,
+    reach: reachOf(actor),
+  }));
   return withoutValue(outcome);
 }
 
@@ -86,11 +88,9 @@ export async function cancelToolCall(
 ): Promise<Outcome> {
   let found: ToolCall | undefined;
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    if (!ownsCall(actor, call)) {
-      return rejected('forbidden', 'only the principal that requested a call, or an admin, cancels it');
-    }
     found = call;
-    return inBatch(ports, call, { type: 'CancelToolCall', at, reason, cancelledBy: actor.principal }, commandId);
+    const by = { cancelledBy: actor.principal, reach: reachOf(actor) };
+    return inBatch(ports, call, { type: 'CancelToolCall', at, reason, ...by }, commandId);
   });
   if (outcome.status === 'rejected') return (await cancelledByBatch(ports, found, outcome, commandId)) ?? outcome;
   const closedAt = await settleBatch(ports, outcome.value);

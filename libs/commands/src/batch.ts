@@ -56,8 +56,12 @@ async function askBatch(ports: CommandPorts, call: ToolCall, command: BatchBound
     return { ...command, batch: broken?.status === 'accepted' ? 'broken' : 'begun' };
   }
   // A question may come too late, and the right to run has no end in a batch that has begun.
-  const looks = command.type === 'RequestApproval' || code === 'approval-lapsed';
+  const looks = isQuestion(command) || code === 'approval-lapsed';
   return looks ? { ...command, batch: (await fateOf(ports, call)).status } : command;
+}
+
+function isQuestion({ type }: BatchBound): boolean {
+  return type === 'RequestApproval' || type === 'RequestToolCall';
 }
 
 /** How the call would have ended after the command. */
@@ -212,10 +216,10 @@ async function closeMember(ports: CommandPorts, call: ToolCall, fate: Broken, ca
 function closing(member: ToolCall, fate: Broken, at: number): ToolCallCommand {
   if (member.request.callId !== fate.callId) {
     const reason = `the call ${fate.callId} of the same all-or-nothing batch was ${fate.state}`;
-    return { type: 'CancelToolCall', at, reason, cancelledBy: 'countersign', batch: 'broken' };
+    return { type: 'CancelToolCall', at, reason, cancelledBy: 'countersign', reach: 'any', batch: 'broken' };
   }
   const due = fate.state === 'expired' ? dueCommand(member, at) : null;
   return due?.type === 'ExpireApproval' || due?.type === 'LapseApproval'
     ? { ...due, batch: 'broken' }
-    : { type: 'CancelToolCall', at, reason: fate.reason, cancelledBy: fate.brokenBy, batch: 'broken' };
+    : { type: 'CancelToolCall', at, reason: fate.reason, cancelledBy: fate.brokenBy, reach: 'any', batch: 'broken' };
 }

@@ -9,6 +9,7 @@ import type { ToolCall } from '@countersign/domain';
 import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore } from '@countersign/event-store';
 import { createPolicies, loadPolicy } from '@countersign/policy';
+import type { Policies, Policy } from '@countersign/policy';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { Actor, Role } from './actor.js';
@@ -17,7 +18,7 @@ import { createCommands } from './commands.js';
 import type { Commands } from './commands.js';
 import { serviceResolver } from './execution.js';
 import type { Outcome } from './outcome.js';
-import type { ServiceTool, ToolCallHandler } from './ports.js';
+import type { CommandPorts, ServiceTool, ToolCallHandler } from './ports.js';
 
 const policyText = `
 version: 1
@@ -30,7 +31,7 @@ const actor = (principal: string, role: Role, more: Partial<Actor> = {}): Actor 
   principal,
   roles: new Set([role]),
   groups: [],
-  agentIds: null,
+  agentIds: [],
   via: 'api',
   assurance: 'medium',
   ...more,
@@ -44,6 +45,8 @@ let folder: string;
 let store: EmbeddedEventStore;
 let handler: ToolCallHandler;
 let commands: Commands;
+let policies: Policies;
+let ports: CommandPorts;
 let clock: ReturnType<typeof createVirtualClock>;
 let tools: Map<string, ServiceTool>;
 let lastCommand = 0;
@@ -58,16 +61,18 @@ beforeEach(async () => {
   tools = new Map();
   store = await openEmbeddedEventStore({ folder, clock, log });
   handler = createCommandHandler({ store, decider: toolCallDecider, ids, clock, cacheSize: 100 });
-  commands = createCommands({
+  policies = createPolicies([loadPolicy('policy.yaml', policyText)]);
+  ports = {
     handler,
     batches: createCommandHandler({ store, decider: batchDecider, ids, clock, cacheSize: 100 }),
-    policies: createPolicies([loadPolicy('policy.yaml', policyText)]),
+    policies: { of: (tenant) => policies.of(tenant) },
     tools: { find: (tenant, name) => (tenant === 'default' ? tools.get(name) : undefined) },
     schemas: createArgumentSchemas(),
     clock,
     ids,
     log,
-  });
+  };
+  commands = createCommands(ports);
 });
 
 afterEach(async () => {
@@ -174,13 +179,19 @@ describe('requesting tool calls', () => {
     expect(await store.head()).toBe(head);
   });
 
-  it('lets a token speak only for its own agents', async () => {
-    const limited = actor('agent', 'agent', { agentIds: ['billing-*'] });
-    const body = { runId: 'r', agentId: 'root', calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
-    expect(codeOf(await commands.requestToolCalls(limited, body, commandId()))).toBe('forbidden');
-    expect(codeOf(await commands.requestToolCalls(limited, { ...body, agentId: 'billing-eu' }, commandId()))).toBe(
-      'done',
-    );
+  it.each([
+    ['its own principal and no other agent, when it lists none', [], { agent: 'done', 'billing-eu': 'forbidden' }],
+    ['the agents that it lists', ['billing-*'], { agent: 'done', 'billing-eu': 'done', root: 'forbidden' }],
+    ['every agent, when it says so', ['*'], { root: 'done' }],
+  ])('lets a principal speak for %s', async (_, agentIds, expected) => {
+    const limited = actor('agent', 'agent', { agentIds });
+    for (const [agentId, code] of Object.entries(expected)) {
+      const body = { runId: agentId, agentId, calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
+      expect(codeOf(await commands.requestToolCalls(limited, body, commandId()))).toBe(code);
+    }
+    const own = { runId: 'own', calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
+    const [callId = ''] = done(await commands.requestToolCalls(limited, own, commandId())).callIds;
+    expect((await callOf(callId)).request.agentId).toBe('agent');
   });
 
   it('refuses arguments that do not fit their schema, with every path, and a schema that is none', async () => {
@@ -384,7 +395,13 @@ describe('an all-or-nothing batch', () => {
   it('is closed by the process manager when a crash came between', async () => {
     const [a = '', b = ''] = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }], { batchMode: 'all-or-nothing' });
     const stream = toolCallStream(a);
-    const denial = { type: 'CancelToolCall', at: clock.now(), reason: 'x', cancelledBy: 'agent' } as const;
+    const denial = {
+      type: 'CancelToolCall',
+      at: clock.now(),
+      reason: 'x',
+      cancelledBy: 'agent',
+      reach: 'own',
+    } as const;
     await handler.handleCommand(stream, () => ({ status: 'command', command: denial }), {
       tenant: 'default',
       callId: a,
@@ -511,13 +528,106 @@ describe('asking and cancelling', () => {
     done(await commands.requestApproval(agent, callId, {}, commandId()));
     expect((await callOf(callId)).approvals.map((approval) => approval.round)).toEqual([1, 2]);
   });
+});
 
-  it('lets only the requester or an admin cancel, and only an own agent ask', async () => {
-    const callId = await one();
-    expect(codeOf(await commands.cancelToolCall(actor('eve', 'agent'), callId, 'x', commandId()))).toBe('forbidden');
-    const limited = actor('eve', 'agent', { agentIds: ['eve-*'] });
-    expect(codeOf(await commands.requestApproval(limited, callId, {}, commandId()))).toBe('forbidden');
-    done(await commands.cancelToolCall(actor('root', 'admin'), callId, 'x', commandId()));
-    expect(await stateOf(callId)).toBe('cancelled');
+describe('ownership', () => {
+  const eve = actor('eve', 'agent', { agentIds: ['*'] });
+  const admin = actor('root', 'admin');
+  const more = { description: 'Approved by the CFO already' };
+
+  it('keeps every other agent from asking, describing, cancelling and submitting', async () => {
+    const [pending = '', allowed = '', client = ''] = await request([
+      { toolCallId: 'a' },
+      { toolCallId: 'b', toolName: 'get_file' },
+      { toolCallId: 'c', toolName: 'get_form', clientExecuted: true },
+    ]);
+    const head = await store.head();
+    const output = { status: 'succeeded', output: 1 } as const;
+    expect([
+      codeOf(await commands.requestApproval(eve, allowed, more, commandId())),
+      codeOf(await commands.requestApproval(eve, pending, more, commandId())),
+      codeOf(await commands.describeApproval(eve, pending, more, commandId())),
+      codeOf(await commands.cancelToolCall(eve, pending, 'x', commandId())),
+      codeOf(await commands.submitClientOutput(eve, client, output, commandId())),
+    ]).toEqual(Array.from({ length: 5 }, () => 'forbidden'));
+    expect(await store.head()).toBe(head);
+    done(await commands.requestApproval(admin, allowed, more, commandId()));
+    done(await commands.describeApproval(admin, pending, more, commandId()));
+    done(await commands.cancelToolCall(admin, pending, 'x', commandId()));
+    done(await commands.submitClientOutput(admin, client, output, commandId()));
+  });
+
+  it('lets nobody but the owner ask again after expiry', async () => {
+    const callId = await one({ expiresInMs: 1000 });
+    await clock.advanceAsync(1000);
+    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    const again = { ...more, expiresInMs: 'never', allowedDecisions: ['approve'] } as const;
+    const body = { ...again, allowedDecisions: [...again.allowedDecisions] };
+    expect(codeOf(await commands.requestApproval(eve, callId, body, commandId()))).toBe('forbidden');
+    done(await commands.requestApproval(agent, callId, {}, commandId()));
+  });
+
+  it.each([true, false])(
+    'refuses the request of a call that another principal has recorded, laxer or equal (looks first: %s)',
+    async (looksFirst) => {
+      const here = createCommands({ ...ports, looksFirst });
+      const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: { path: '/etc/hosts' } };
+      const body = { runId: 'run-1', agentId: 'agent', calls: [{ ...call, needsApproval: false }] };
+      done(await here.requestToolCalls(eve, body, commandId()));
+      const wanted = { ...body, calls: [{ ...call, needsApproval: true }] };
+      expect(codeOf(await here.requestToolCalls(agent, wanted, commandId()))).toBe('tool-call-mismatch');
+      expect(codeOf(await here.requestToolCalls(agent, body, commandId()))).toBe('tool-call-mismatch');
+      expect(codeOf(await here.requestToolCalls(admin, body, commandId()))).toBe('forbidden');
+    },
+  );
+
+  it.each([true, false])(
+    'opens the approval when the owner repeats a request with needsApproval (looks first: %s)',
+    async (looksFirst) => {
+      const here = createCommands({ ...ports, looksFirst });
+      const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {} };
+      const send = (needsApproval: boolean, id = commandId()) =>
+        here.requestToolCalls(agent, { runId: 'run-1', calls: [{ ...call, needsApproval }] }, id);
+      // Under one id too: what another content makes of it is another command.
+      const [callId = ''] = done(await send(false, 'same')).callIds;
+      expect(await stateOf(callId)).toBe('allowed');
+      done(await send(true, looksFirst ? commandId() : 'same'));
+      expect(await stateOf(callId)).toBe('awaiting_approval');
+      const head = await store.head();
+      done(await send(true));
+      done(await send(false));
+      expect(await store.head()).toBe(head);
+    },
+  );
+
+  it('refuses a repeat with needsApproval after the claim', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()));
+    const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {}, needsApproval: true };
+    const outcome = await commands.requestToolCalls(agent, { runId: 'run-1', calls: [call] }, commandId());
+    expect(codeOf(outcome)).toBe('tool-call-mismatch');
+  });
+
+  it("takes a repeat of a call of the service's own tool for what it was when the operator's file has changed", async () => {
+    tools.set('get_report', { needsApproval: false, idempotent: false, inputSchema: null });
+    const callId = await one({ toolName: 'get_report' });
+    tools.set('get_report', { needsApproval: true, idempotent: true, inputSchema: null });
+    expect(await one({ toolName: 'get_report' })).toBe(callId);
+    expect(await stateOf(callId)).toBe('allowed');
+    await one({ toolName: 'get_report', needsApproval: true });
+    expect(await stateOf(callId)).toBe('awaiting_approval');
+  });
+
+  it('blocks a call that the policy blocks by the time that people are asked', async () => {
+    const callId = await one({ toolName: 'get_file' });
+    const before = policies.of('default');
+    const judge: Policy['judge'] = (calls) =>
+      before.judge(calls).map((one) => ({ ...one, verdict: { ...one.verdict, outcome: 'block', why: ['never'] } }));
+    policies = { of: () => ({ ...before, judge }) };
+    const id = commandId();
+    expect(codeOf(await commands.requestApproval(agent, callId, {}, id))).toBe('blocked-by-policy');
+    expect(codeOf(await commands.requestApproval(agent, callId, {}, id))).toBe('blocked-by-policy');
+    expect(await stateOf(callId)).toBe('blocked');
+    expect((await callOf(callId)).approvals).toEqual([]);
   });
 });

@@ -1,6 +1,7 @@
 import { actionDigest, limits } from '@countersign/contracts';
 import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody } from '@countersign/contracts';
 import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
+import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
 import { onCall } from './on-call.js';
@@ -184,18 +185,11 @@ export async function submitClientOutput(
   commandId: string,
 ): Promise<Outcome> {
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    if (!ownsCall(actor, call))
-      return rejected('forbidden', 'only the principal that requested a call submits its output');
     const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
-    return inBatch(ports, call, { ...command, submittedBy: actor.principal }, commandId);
+    return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);
   });
   if (outcome.status === 'rejected') return closedIfBroken(ports, actor.tenant, callId, outcome);
   return withoutValue(outcome);
-}
-
-/** Whether the actor requested the call, or is an admin. */
-export function ownsCall(actor: Actor, call: ToolCall): boolean {
-  return call.request.requestedBy === actor.principal || actor.roles.has('admin');
 }
 
 /** A person says what became of an execution whose outcome nobody knew. */

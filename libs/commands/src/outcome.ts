@@ -30,7 +30,10 @@ export function rejected(
 
 /** The answer to a token that requests in the name of an agent that is not its own. */
 export function mayNotSpeakFor(agentId: string): { readonly status: 'rejected'; readonly rejection: Rejection } {
-  return rejected('forbidden', `this token may not speak for the agent "${agentId}"`);
+  return rejected(
+    'forbidden',
+    `this principal may not speak for the agent "${agentId}": leave agentId out, or have it listed in agentIds`,
+  );
 }
 
 /** The answer to an id that is nobody's, or another tenant's: they cannot be told apart. */

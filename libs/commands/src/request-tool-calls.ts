@@ -1,15 +1,23 @@
 import { actionDigest, approvalIdOf, deriveCallId, jcsDigest, limits, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
-import { isSameRequest, recordedSalt } from '@countersign/domain';
-import type { Judgement as DomainJudgement, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import { compareRepeat, isLateQuestion, recordedSalt } from '@countersign/domain';
+import type {
+  Judgement as DomainJudgement,
+  Repeat,
+  RequestToolCall,
+  ToolCall,
+  ToolCallProposal,
+  ToolCallState,
+} from '@countersign/domain';
 import type { CommandMeta } from '@countersign/event-store';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
+import { unlessDecided } from './ask-and-cancel.js';
+import { inBatch, settleRequested } from './batch.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CheckedCall } from './check-calls.js';
-import { settleRequested } from './batch.js';
 import { toRejection } from './on-call.js';
 import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
@@ -27,12 +35,15 @@ interface Plan {
   /** As it was found before anything was recorded. */
   readonly state: ToolCallState;
   readonly proposal: ToolCallProposal;
+  /** Null for a tool that the service does not execute; else whether the agent itself asked for an approval. */
+  readonly serviceTool: { readonly asksForApproval: boolean } | null;
   readonly policyCall: PolicyCall;
 }
 
 /**
- * Records the calls of one model step: all are checked and judged before any is recorded. A repeat adds nothing; the
- * same id with other arguments is `tool-call-mismatch`.
+ * Records the calls of one model step: all are checked and judged before any is recorded. A repeat adds nothing, unless it
+ * is stricter: then it opens the approval. The same id by another principal or with other arguments is
+ * `tool-call-mismatch`.
  */
 export async function requestToolCalls(
   ports: CommandPorts,
@@ -56,8 +67,9 @@ export async function requestToolCalls(
   const plans = body.calls.map((call, index) =>
     planCall(ports, actor, { body, agentId, callIds, checked }, index, call, states),
   );
-  const mismatch = plans.find((plan, index) => !sameAction(plan, states[index]));
-  if (mismatch !== undefined) return rejected('tool-call-mismatch', mismatchDetail(mismatch.proposal.toolCallId));
+  const repeats = plans.map((plan, index) => repeatOf(plan, states[index]));
+  const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
+  if (mismatch !== -1) return rejected('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
   // Of what was there already, too: the view that answers may be behind it.
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
   const [plan] = plans;
@@ -65,7 +77,8 @@ export async function requestToolCalls(
     looksFirst || plan === undefined
       ? { commandId }
       : { commandId: withContent(commandId, plan.proposal), startsStream: true };
-  return record(ports, actor, plans, meta, seen);
+  const additions = plans.map((_, index) => repeats[index] !== 'equal');
+  return record(ports, actor, plans, additions, meta, seen);
 }
 
 /**
@@ -73,13 +86,16 @@ export async function requestToolCalls(
  * command, and the event store, which compares ids alone, tells the two apart.
  */
 function withContent(commandId: string, proposal: ToolCallProposal): string {
-  return uuidV5(contentIds, commandId + actionDigest({ ...proposal, salt: '' }, proposal.arguments));
+  const { needsApproval, idempotent, clientExecuted } = proposal;
+  const facts = [needsApproval, idempotent, clientExecuted].map(Number).join('');
+  return uuidV5(contentIds, commandId + actionDigest({ ...proposal, salt: '' }, proposal.arguments) + facts);
 }
 
 const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';
 
-function mismatchDetail(toolCallId: string): string {
-  return `the tool call "${toolCallId}" of this run is already recorded with other arguments, in another batch or by another principal; give a new call a new toolCallId`;
+function mismatchDetail(plan: Plan | undefined, repeat: Repeat | 'new' | undefined): string {
+  const why = typeof repeat === 'object' && repeat.status === 'refused' ? repeat.refusal.detail : '';
+  return `tool call "${plan?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
 }
 
 interface Step {
@@ -98,7 +114,8 @@ function planCall(
   states: readonly ToolCallState[],
 ): Plan {
   const { body, agentId, callIds } = step;
-  const facts = factsOf(call, ports.tools.find(actor.tenant, call.toolName));
+  const tool = ports.tools.find(actor.tenant, call.toolName);
+  const facts = factsOf(call, tool);
   const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
   const state = states[index] ?? { status: 'unrequested' };
   const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
@@ -126,7 +143,8 @@ function planCall(
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,
   };
-  return { callId: proposal.callId, state, proposal, policyCall };
+  const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
+  return { callId: proposal.callId, state, proposal, serviceTool, policyCall };
 }
 
 function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
@@ -157,8 +175,8 @@ function withToolsFile(
   };
 }
 
-function sameAction(plan: Plan, state: ToolCallState | undefined): boolean {
-  return state?.status !== 'recorded' || isSameRequest(state.request, plan.proposal);
+function repeatOf(plan: Plan, state: ToolCallState | undefined): Repeat | 'new' {
+  return state?.status === 'recorded' ? compareRepeat(onRecorded(plan, state), state) : 'new';
 }
 
 type RecordMeta = Pick<CommandMeta, 'commandId' | 'startsStream'>;
@@ -167,6 +185,7 @@ async function record(
   ports: CommandPorts,
   actor: Actor,
   plans: readonly Plan[],
+  additions: readonly boolean[],
   meta: RecordMeta,
   seen: number,
 ): Promise<Outcome<RequestedToolCalls>> {
@@ -175,9 +194,7 @@ async function record(
   const handled = await Promise.all(
     plans.flatMap((plan, index) => {
       const judgement = judgements[index];
-      return judgement === undefined || plan.state.status === 'recorded'
-        ? []
-        : [recordOne(ports, plan, judgement, meta, at)];
+      return judgement === undefined || additions[index] !== true ? [] : [recordOne(ports, plan, judgement, meta, at)];
     }),
   );
   let position = seen;
@@ -185,7 +202,13 @@ async function record(
   for (const one of handled) {
     if (one.status === 'refused') return { status: 'rejected', rejection: toRejection(one.refusal) };
     position = Math.max(position, one.position);
-    isNew ||= one.events.length > 0;
+    isNew ||= one.events.some(({ type }) => type === 'ToolCallRequested');
+  }
+  for (const { state } of handled) {
+    if (state.status !== 'recorded' || !isLateQuestion(state)) continue;
+    const outcome = await unlessDecided(ports, state, position);
+    if (outcome.status === 'rejected') return outcome;
+    position = outcome.position;
   }
   const settledAt = await settleRequested(
     ports,
@@ -203,25 +226,42 @@ function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: 
   const { proposal } = plan;
   return ports.handler.handleCommand(
     toolCallStream(plan.callId),
-    (state) => ({
-      status: 'command',
-      command: {
+    (state) => {
+      const command: RequestToolCall = {
         type: 'RequestToolCall',
         at,
-        call: withSaltOf(state, proposal),
+        call: state.status === 'recorded' ? onRecorded(plan, state) : proposal,
         judgement: toDomainJudgement(judgement),
         approvalId: approvalIdOf(plan.callId, 1),
-      },
-    }),
+      };
+      return state.status === 'recorded'
+        ? repeated(ports, state, command, meta.commandId)
+        : { status: 'command', command };
+    },
     { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, ...meta },
   );
 }
 
-/** Another process may have recorded the call since it was looked at: the digest is compared under the recorded salt. */
-function withSaltOf(state: ToolCallState, proposal: ToolCallProposal): ToolCallProposal {
-  const salt = recordedSalt(state);
-  if (salt === null || salt === proposal.salt) return proposal;
-  return { ...proposal, salt, actionDigest: actionDigest({ ...proposal, salt }, proposal.arguments) };
+/** A stricter repeat is a question about a recorded call, which its batch may no longer take. */
+async function repeated(ports: CommandPorts, call: ToolCall, command: RequestToolCall, commandId: string) {
+  const built = await inBatch(ports, call, command, commandId);
+  if ('rejection' in built) throw new Error('a request must not begin a batch');
+  return { status: 'command', command: built } as const;
+}
+
+/**
+ * The proposal as it compares with the recorded call, which another process may have recorded meanwhile: the digest under
+ * the recorded salt, and what the operator's file says of the tool as it was then.
+ */
+function onRecorded({ proposal, serviceTool }: Plan, { request }: ToolCall): ToolCallProposal {
+  const { salt, idempotent, needsApproval } = request;
+  const digest =
+    salt === proposal.salt
+      ? proposal.actionDigest
+      : actionDigest({ ...proposal, salt: salt ?? '' }, proposal.arguments);
+  const repeated = { ...proposal, salt, actionDigest: digest };
+  if (serviceTool === null) return repeated;
+  return { ...repeated, idempotent, needsApproval: serviceTool.asksForApproval || needsApproval };
 }
 
 /** The policy's judgement as the decider takes it. */

@@ -1,5 +1,6 @@
 /** The decider's ways to say no. Stable: integrators branch on them. */
 export const refusalCodes = [
+  'forbidden',
   'tool-call-mismatch',
   'not-requested',
   'already-resolved',
@@ -33,7 +34,6 @@ export type RefusalCode = (typeof refusalCodes)[number];
 export const edgeCodes = [
   'invalid-request',
   'unauthenticated',
-  'forbidden',
   'not-found',
   'method-not-allowed',
   'not-acceptable',

@@ -31,6 +31,7 @@ export { approvalIdOf, batchStream, deriveCallId, isCallId, parseApprovalId, too
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export { batchModes, decisionTypes, externalIdSchema } from './primitives.js';
+export { isReservedPrincipal, principalSchema } from './principal.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
 export { refusalsStream } from './refusal-events.js';
 export type { RefusalEvent } from './refusal-events.js';

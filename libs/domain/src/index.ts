@@ -30,10 +30,12 @@ export type {
   ToolCallProposal,
   WithdrawResponse,
 } from './tool-call.commands.js';
+export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
+export { compareRepeat, hasSameMembers } from './tool-call.repeat.js';
+export type { Repeat } from './tool-call.repeat.js';
 export { toolCallDecider } from './tool-call.decider.js';
-export { hasSameMembers, isSameRequest } from './tool-call.request.js';
 export {
   callState,
   currentApproval,

@@ -201,7 +201,7 @@ describe('RespondToApproval', () => {
     });
 
     it('is refused to whoever asked for this round', () => {
-      given(history(requestAllowed(), ask({ requestedBy: 'alice' })))
+      given(history(requestAllowed(), ask({ requestedBy: 'alice', reach: 'any' })))
         .when(respond('alice'))
         .thenRefused('own-request');
     });

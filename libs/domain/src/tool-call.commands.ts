@@ -1,4 +1,5 @@
 import type { Assurance, EventData, JsonObject, JsonValue, Requirement, Verdict } from '@countersign/contracts';
+import type { Reach } from './ownership.js';
 
 /** What every command carries: the moment at which it is decided, epoch milliseconds. The domain reads no clock. */
 interface Timed {
@@ -7,6 +8,11 @@ interface Timed {
 
 /** What the stream of an all-or-nothing batch says; `open`: nothing yet. */
 export type BatchFate = 'open' | 'begun' | 'broken';
+
+/** A command that only the owner of the call may give, or somebody whose reach is `any`. */
+interface ByOwner extends Timed {
+  readonly reach: Reach;
+}
 
 /** What the policy says about a call. `ruleId`, policy version and reasons are in the verdict. */
 export type Judgement =
@@ -27,10 +33,12 @@ export interface RequestToolCall extends Timed {
   readonly judgement: Judgement;
   /** The id of the first round, used when the judgement is `require`. */
   readonly approvalId: string;
+  /** What the batch of a recorded call says, where one was asked. */
+  readonly batch?: BatchFate;
 }
 
 /** Ask people about a recorded call: the worker's own predicate says so, or an earlier round ended without an answer. */
-export interface RequestApproval extends Timed {
+export interface RequestApproval extends ByOwner {
   readonly type: 'RequestApproval';
   /** MUST be `nextRound(state)`, and `approvalId` the id of that round. */
   readonly round: number;
@@ -47,7 +55,7 @@ export interface RequestApproval extends Timed {
 }
 
 /** Says more about a pending approval. */
-export interface DescribeApproval extends Timed {
+export interface DescribeApproval extends ByOwner {
   readonly type: 'DescribeApproval';
   /** Null: nothing to say. */
   readonly reason: string | null;
@@ -140,7 +148,7 @@ export interface LapseApproval extends Timed {
 }
 
 /** The call is no longer wanted. */
-export interface CancelToolCall extends Timed {
+export interface CancelToolCall extends ByOwner {
   readonly type: 'CancelToolCall';
   readonly reason: string;
   readonly cancelledBy: string;
@@ -212,7 +220,7 @@ export interface ReconcileExecution extends Timed {
 }
 
 /** The client ran the tool itself and hands in what came out. */
-export interface SubmitClientOutput extends Timed {
+export interface SubmitClientOutput extends ByOwner {
   readonly type: 'SubmitClientOutput';
   readonly outcome: Outcome;
   readonly submittedBy: string;

@@ -3,6 +3,7 @@ import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
 import { areEqualJson } from './json-equality.js';
+import { notOwner } from './ownership.js';
 import { hasCome, toStored } from './time.js';
 import { hasBegun, isBatchMember } from './tool-call.batch.js';
 import type {
@@ -172,7 +173,8 @@ export function reconcileExecution(command: ReconcileExecution, state: ToolCallS
  */
 export function submitClientOutput(command: SubmitClientOutput, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
-  if (!state.request.clientExecuted) return refused('not-client-executed', 'A resolver executes this tool call.');
+  const notTheirs = notOfClient(command, state);
+  if (notTheirs !== undefined) return notTheirs;
   const lapse = notPermitted(state, command.at, command.batch);
   const isLate = lapse?.status === 'refused' && lapse.refusal.code === 'approval-lapsed';
   const refusal =
@@ -180,6 +182,12 @@ export function submitClientOutput(command: SubmitClientOutput, state: ToolCallS
   if (refusal !== undefined) return refusal;
   const report = { attempt: null, executedBy: 'client', reportedBy: command.submittedBy, at: command.at } as const;
   return accepted(settled(command.outcome, report, isLate ? 'execute-by-over' : undefined));
+}
+
+function notOfClient({ submittedBy, reach }: SubmitClientOutput, call: ToolCall): Decision<never> | undefined {
+  const notOwned = notOwner(call, submittedBy, reach);
+  if (notOwned !== undefined || call.request.clientExecuted) return notOwned;
+  return refused('not-client-executed', 'A resolver executes this tool call.');
 }
 
 interface Report {

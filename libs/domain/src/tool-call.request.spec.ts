@@ -120,8 +120,8 @@ describe('RequestApproval', () => {
           ...approvalRequested,
           data: {
             ...approvalRequested.data,
-            reason: 'worker',
-            description: 'look',
+            reason: 'the customer asked\n\nAdded later: worker',
+            description: 'Refund 100\n\nAdded later: look',
             requirement: required,
             expiresAt: stored(1 / 60),
           },
@@ -189,7 +189,7 @@ describe('RequestApproval', () => {
 
 describe('DescribeApproval', () => {
   const saying = (reason: string | null, description: string | null) =>
-    ({ type: 'DescribeApproval', at: minute(2), reason, description, describedBy: 'agent' }) as const;
+    ({ type: 'DescribeApproval', at: minute(2), reason, description, describedBy: 'agent', reach: 'own' }) as const;
   const bare = history(request({}, { reason: null, description: null }));
 
   it('tells people what they were not told, once', () => {

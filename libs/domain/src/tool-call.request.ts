@@ -1,17 +1,18 @@
-import type { EventData, Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
+import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
 import type { Decision } from './decider.js';
-import { areEqualJson } from './json-equality.js';
+import { notOwner } from './ownership.js';
 import { storedAfter, toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
 import type {
+  BatchFate,
   CancelToolCall,
   DescribeApproval,
   RequestApproval,
   RequestToolCall,
-  ToolCallProposal,
 } from './tool-call.commands.js';
+import { compareRepeat } from './tool-call.repeat.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
 
@@ -31,56 +32,39 @@ function approvalRequested(question: Question, at: number): ToolCallEvent {
   return { type: 'ApprovalRequested', data: { ...question, requestedAt: toStored(at), expiresAt } };
 }
 
-/** What the policy's verdict makes of a new call. */
-function judged({ call, judgement, approvalId, at }: RequestToolCall): ToolCallEvent {
+/** The event of the policy's verdict about a call, new or recorded. */
+function judged({ call, judgement, approvalId, at }: RequestToolCall, round = 1): ToolCallEvent {
   const { verdict } = judgement;
   switch (judgement.outcome) {
     case 'allow':
       return { type: 'ToolCallAllowed', data: { verdict, allowedAt: toStored(at) } };
     case 'block':
-      return { type: 'ToolCallBlocked', data: { verdict, reason: judgement.reason, blockedAt: toStored(at) } };
+      return blocked(verdict, judgement.reason, at);
     case 'require': {
       const { actionDigest, reason, description, requestedBy } = call;
       const { requirement } = judgement;
-      const question = { approvalId, round: 1, actionDigest, verdict, requirement, reason, description, requestedBy };
+      const question = { approvalId, round, actionDigest, verdict, requirement, reason, description, requestedBy };
       return approvalRequested(question, at);
     }
   }
 }
 
+function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
+  return { type: 'ToolCallBlocked', data: { verdict, reason, blockedAt: toStored(at) } };
+}
+
 /**
- * Whether a request repeats a recorded one: the same action by the same principal in the same batch. The digest is that of
- * the request, not of an edit: the agent repeats what it asked. The members of an all-or-nothing batch count in any order.
+ * Proposal and verdict are one decision, appended together: no reader ever sees a call that nobody judged. A duplicate
+ * adds nothing, unless it is stricter: then it opens the approval.
  */
-export function isSameRequest(recorded: EventData<'ToolCallRequested'>, asked: ToolCallProposal): boolean {
-  return (
-    recorded.actionDigest === asked.actionDigest &&
-    recorded.requestedBy === asked.requestedBy &&
-    isSameBatch(recorded, asked)
-  );
-}
-
-type InBatch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'>;
-
-function isSameBatch(one: InBatch, other: InBatch): boolean {
-  if (one.batchMode !== other.batchMode || one.batchId !== other.batchId) return false;
-  return one.batchMode === 'independent' || hasSameMembers(one.batchCallIds, other.batchCallIds);
-}
-
-/** Whether two lists name the same calls, in any order. */
-export function hasSameMembers(one: readonly string[], other: readonly string[]): boolean {
-  return areEqualJson(one.toSorted(), other.toSorted());
-}
-
-/** Proposal and verdict are one decision, appended together: no reader ever sees a call that nobody judged. */
 export function requestToolCall(command: RequestToolCall, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'recorded') {
-    return isSameRequest(state.request, command.call)
-      ? accepted()
-      : refused(
-          'tool-call-mismatch',
-          'The same tool call is already recorded with other arguments or in another batch.',
-        );
+    const repeat = compareRepeat(command.call, state);
+    if (repeat === 'equal') return accepted();
+    if (repeat !== 'stricter') return repeat;
+    const decided = decidedByBatch(command.judgement.outcome, command.batch, state);
+    if (decided !== undefined) return decided;
+    return accepted(judged({ ...command, call: withFirstWords(command.call, state) }, nextRound(state)));
   }
   const requested: ToolCallEvent = {
     type: 'ToolCallRequested',
@@ -89,12 +73,17 @@ export function requestToolCall(command: RequestToolCall, state: ToolCallState):
   return accepted(requested, judged(command));
 }
 
-/** A batch that has its word takes no further question. */
-function decidedByBatch({ batch }: RequestApproval, call: ToolCall): Decision<never> | undefined {
-  if (hasBegun(call, batch)) {
+/** A batch that has its word takes no further question. A member that the policy blocks ends like any other member. */
+function decidedByBatch(
+  outcome: Verdict['outcome'],
+  fate: BatchFate | undefined,
+  call: ToolCall,
+): Decision<never> | undefined {
+  if (outcome === 'block') return heldByBatch(call, fate);
+  if (hasBegun(call, fate)) {
     return refused('batch-begun', 'A call of the same all-or-nothing batch has begun, so this call may run.');
   }
-  return isBatchMember(call) && batch === 'broken'
+  return isBatchMember(call) && fate === 'broken'
     ? refused('batch-incomplete', 'No call of this all-or-nothing batch will run.')
     : undefined;
 }
@@ -102,32 +91,58 @@ function decidedByBatch({ batch }: RequestApproval, call: ToolCall): Decision<ne
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
 export function requestApproval(command: RequestApproval, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
-  const { permission, execution, action, request } = state;
+  const refusal =
+    notOwner(state, command.requestedBy, command.reach) ??
+    notAskable(state) ??
+    decidedByBatch(command.verdict.outcome, command.batch, state);
+  if (refusal !== undefined) return refusal;
+  assert(command.round === nextRound(state), 'a further approval is the next round');
+  const { approvalId, round, verdict, requirement, requestedBy, at } = command;
+  // A person must not be asked for what the policy forbids: it may have changed since the call was allowed.
+  if (verdict.outcome === 'block') return accepted(blocked(verdict, verdict.why.join('; '), at));
+  const { actionDigest } = state.action;
+  const words = withFirstWords(command, state);
+  const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };
+  return accepted(approvalRequested(question, at));
+}
+
+function notAskable(call: ToolCall): Decision<never> | undefined {
+  const { permission, execution } = call;
   if (permission.status === 'awaiting_approval') {
-    const approvalId = currentApproval(state)?.approvalId;
+    const approvalId = currentApproval(call)?.approvalId;
     return refused('already-pending', 'An approval of this tool call is pending.', { approvalId });
   }
-  const askable = permission.status === 'allowed' || permission.status === 'expired';
-  if (!askable || execution.status !== 'none') {
-    const name = callState(state);
-    return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, {
-      state: name,
-    });
-  }
-  const decided = decidedByBatch(command, state);
-  if (decided !== undefined) return decided;
-  assert(command.round === nextRound(state), 'a further approval is the next round');
-  const question = {
-    approvalId: command.approvalId,
-    round: command.round,
-    actionDigest: action.actionDigest,
-    verdict: command.verdict,
-    requirement: command.requirement,
-    reason: command.reason ?? request.reason,
-    description: command.description ?? request.description,
-    requestedBy: command.requestedBy,
+  const isAskable = permission.status === 'allowed' || permission.status === 'expired';
+  if (isAskable && execution.status === 'none') return undefined;
+  const name = callState(call);
+  return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, { state: name });
+}
+
+interface Words {
+  readonly reason: string | null;
+  readonly description: string | null;
+}
+
+function wordsOf({ reason, description }: Words): Words {
+  return { reason, description };
+}
+
+/**
+ * Attack: an agent asks again with more harmless words than before. The words of the request or of the first round stay
+ * first, and later ones are added.
+ */
+function withFirstWords<T extends Words>(later: T, { request, approvals }: ToolCall): T {
+  const first = approvals[0] ?? request;
+  return {
+    ...later,
+    reason: added(first.reason, later.reason),
+    description: added(first.description, later.description),
   };
-  return accepted(approvalRequested(question, command.at));
+}
+
+function added(first: string | null, later: string | null): string | null {
+  if (first === null || later === null || first === later) return first ?? later;
+  return `${first}\n\nAdded later: ${later}`;
 }
 
 /**
@@ -136,6 +151,8 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
  */
 export function describeApproval(command: DescribeApproval, state: ToolCallState): Decision<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
+  const notOwned = notOwner(state, command.describedBy, command.reach);
+  if (notOwned !== undefined) return notOwned;
   const approval = currentApproval(state);
   if (approval?.resolution.status !== 'pending') {
     return refused('already-resolved', 'No approval of this tool call is pending.', { state: callState(state) });
@@ -153,6 +170,8 @@ export function describeApproval(command: DescribeApproval, state: ToolCallState
 
 /** Only what nobody claimed can be called off: a claim may have had its effect, also one that was released. */
 export function cancelToolCall(command: CancelToolCall, state: ToolCallState): Decision<ToolCallEvent> {
+  const notOwned = state.status === 'recorded' && notOwner(state, command.cancelledBy, command.reach);
+  if (notOwned) return notOwned;
   if (state.status === 'recorded' && state.execution.status === 'released') {
     return refused('already-claimed', 'The call was claimed before, so it may have run.');
   }

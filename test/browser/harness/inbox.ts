@@ -21,7 +21,7 @@ export const tokenOf = {
 } as const;
 
 const entries = [
-  { token: tokenOf.agent, principal: 'agent', roles: ['agent'] },
+  { token: tokenOf.agent, principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: tokenOf.me, principal: 'me', roles: roles.person },
   { token: tokenOf.worker, principal: 'worker', roles: ['resolver'] },
   { token: tokenOf.ann, principal: 'ann', roles: roles.approver, groups: ['ops'] },

@@ -28,7 +28,7 @@ const tools = ['send_email', 'refund_order', 'run_sql', 'deploy', 'delete_file']
 export async function openStand(data: string): Promise<Stand> {
   mkdirSync(data, { recursive: true });
   const entries = [
-    { token: 'agent-token', principal: 'agent', roles: ['agent'] },
+    { token: 'agent-token', principal: 'agent', roles: ['agent'], agentIds: ['*'] },
     ...people.map((name) => ({ token: `${name}-token`, principal: name, roles: ['approver', 'auditor'] })),
   ];
   writeFileSync(join(data, 'tokens.json'), JSON.stringify(entries), { mode: 0o600 });

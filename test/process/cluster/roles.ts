@@ -11,7 +11,7 @@ import { eventually } from '../harness/wait.js';
 
 /** Who may come in; every gateway of a test has this file. */
 export const tokenEntries = [
-  { token: 'agent-token', principal: 'agent', roles: ['agent'] },
+  { token: 'agent-token', principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: 'ann-token', principal: 'ann', roles: ['approver', 'auditor', 'admin'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];

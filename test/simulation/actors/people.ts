@@ -7,7 +7,7 @@ export function person(principal: string, ...roles: readonly Role[]): Actor {
     principal,
     roles: new Set(roles),
     groups: principal === 'dora' ? ['ops'] : [],
-    agentIds: null,
+    agentIds: [],
     via: 'api',
     assurance: 'medium',
   };

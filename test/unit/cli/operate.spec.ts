@@ -24,7 +24,7 @@ const actor: Actor = {
   principal: 'agent',
   roles: new Set(['agent']),
   groups: [],
-  agentIds: null,
+  agentIds: [],
   via: 'api',
   assurance: 'low',
 };

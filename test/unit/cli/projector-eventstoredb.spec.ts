@@ -17,7 +17,7 @@ import type { OpenedStore } from '../eventstoredb/harness.js';
 cleanUpAfterEach();
 
 const agent: Actor = {
-  ...{ tenant: 'default', principal: 'agent', roles: new Set(['agent'] as const), groups: [], agentIds: null },
+  ...{ tenant: 'default', principal: 'agent', roles: new Set(['agent'] as const), groups: [], agentIds: [] },
   ...{ via: 'api', assurance: 'low' },
 };
 

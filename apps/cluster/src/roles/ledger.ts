@@ -7,8 +7,9 @@ import {
 } from '@countersign/ledger';
 import { loadTools } from '@countersign/resolver';
 import { readPolicy } from '@countersign/shell';
+import type { Log } from '@countersign/runtime';
 import type { OutsideWorld } from '@countersign/shell';
-import type { RoleConfig } from '../config.js';
+import type { RequestsConfig, RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
@@ -26,6 +27,7 @@ export async function readLedger(config: RoleConfig, world: OutsideWorld): Promi
   const unsigned = { mode: requests.unsigned, tenant: requests.tenant, principal: requests.principal };
   return async (process) => {
     const { clock, ids, log, registry, onStop, check } = process;
+    sayWhoMayAsk(log, requests);
     if (keys !== null) onStop(keys.close);
     // Nobody hears from this process what it recorded: the events topic tells.
     const store = await openEventStore(process, { readsBack: false });
@@ -40,4 +42,17 @@ export async function readLedger(config: RoleConfig, world: OutsideWorld): Promi
     await app.listen();
     check(subscriptionCheck('consumer', app.status));
   };
+}
+
+/** An operator whose producers do not sign must learn at the start why nothing is recorded. */
+function sayWhoMayAsk(log: Log, { unsigned, keysFile, tenant, principal }: RequestsConfig): void {
+  if (unsigned === 'allow') {
+    log.info({ tenant, principal }, 'unsigned requests are allowed: all their producers are one principal');
+  } else if (keysFile === null) {
+    const remedy =
+      'set COUNTERSIGN_REQUESTS_KEYS, or COUNTERSIGN_REQUESTS_UNSIGNED=allow where every producer is trusted';
+    log.warn({ remedy }, 'unsigned requests are refused and no keys are configured: every request is refused');
+  } else {
+    log.info({ keysFile }, 'unsigned requests are refused');
+  }
 }

@@ -68,7 +68,7 @@ function actorOf({ person, channelId, assurance }: ChannelAnswer): Actor {
 }
 
 function approverOf({ id, groups }: Person): Omit<Actor, 'via' | 'assurance'> {
-  return { tenant: channelsTenant, principal: id, roles: new Set(['approver']), groups, agentIds: null };
+  return { tenant: channelsTenant, principal: id, roles: new Set(['approver']), groups, agentIds: [] };
 }
 
 function toRefusal({ code, detail, extra = {} }: Rejection): AnswerResult {

@@ -5,5 +5,5 @@ import type { Person } from './session-store.js';
 /** What a proved person may do: the roles that we know among those the provider names, and no others. */
 export function actorFor({ tenant, principal, groups, ...person }: Person): Actor {
   const known = person.roles.filter((role): role is Role => (roles as readonly string[]).includes(role));
-  return { tenant, principal, roles: new Set(known), groups, agentIds: null, via: 'inbox', assurance: 'medium' };
+  return { tenant, principal, roles: new Set(known), groups, agentIds: [], via: 'inbox', assurance: 'medium' };
 }

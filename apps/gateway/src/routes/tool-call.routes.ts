@@ -42,11 +42,11 @@ export const toolCallRoutes = {
     path: '/v1/tool-calls/:callId/approvals',
     tag: 'Tool calls',
     summary: 'Ask people about a call, or ask again',
-    roles: ['agent'],
+    roles: ['agent', 'admin'],
     body: requestApprovalSchema,
     isBodyOptional: true,
     answers: { 201: approvalViewSchema },
-    codes: ['not-found', 'already-resolved', 'already-pending', 'batch-begun', 'batch-incomplete'],
+    codes: ['not-found', 'already-resolved', 'already-pending', 'batch-begun', 'batch-incomplete', 'blocked-by-policy'],
   }),
   cancelToolCall: defineRoute({
     id: 'cancelToolCall',

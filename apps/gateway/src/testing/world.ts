@@ -26,7 +26,7 @@ import type { TokenEntry } from '../tokens.js';
 
 /** One token for each role, some people more, and a second tenant with everything. */
 export const tokenEntries: readonly TokenEntry[] = [
-  { token: 'agent-token', principal: 'agent', roles: ['agent'] },
+  { token: 'agent-token', principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: 'agent2-token', principal: 'agent-2', roles: ['agent'], agentIds: ['agent-2', 'billing-*'] },
   { token: 'ann-token', principal: 'ann', roles: ['approver'], groups: ['ops'] },
   { token: 'bob-token', principal: 'bob', roles: ['approver'] },

@@ -47,7 +47,7 @@ export const approver: Actor = {
   principal: 'ann',
   roles: new Set(['approver']),
   groups: [],
-  agentIds: null,
+  agentIds: [],
   via: 'api',
   assurance: 'medium',
 };

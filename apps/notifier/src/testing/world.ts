@@ -61,7 +61,7 @@ export interface Running {
   readonly stop: () => Promise<void>;
 }
 
-const person = { tenant: 'default', agentIds: null, assurance: 'medium' } as const;
+const person = { tenant: 'default', agentIds: [], assurance: 'medium' } as const;
 const agent: Actor = { ...person, principal: 'agent', roles: new Set(['agent']), groups: [], via: 'api' };
 
 /** Opens it; a folder that is given stays. */

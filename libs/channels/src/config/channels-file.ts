@@ -1,4 +1,4 @@
-import { externalIdSchema, notificationKinds } from '@countersign/contracts';
+import { externalIdSchema, notificationKinds, principalSchema } from '@countersign/contracts';
 import { z } from 'zod';
 import { durationMsOf } from './duration.js';
 
@@ -101,7 +101,7 @@ export const channelSchema = z.discriminatedUnion('type', [slackSchema, telegram
 export type ChannelEntry = z.output<typeof channelSchema>;
 
 export const personSchema = z.strictObject({
-  id: externalIdSchema,
+  id: principalSchema,
   slack: z
     .string()
     .regex(/^[A-Z0-9]+:[A-Z0-9]+$/, 'must be workspace and user id, such as "T01:U01"')

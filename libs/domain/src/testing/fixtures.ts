@@ -3,6 +3,7 @@ import { toStored } from '../time.js';
 import type {
   CancelToolCall,
   ClaimExecution,
+  DescribeApproval,
   EditDecision,
   ExpireApproval,
   LapseApproval,
@@ -122,6 +123,7 @@ export const ask = (change: Partial<RequestApproval> = {}): RequestApproval => (
   reason: null,
   description: null,
   requestedBy: 'agent',
+  reach: 'own',
   ...change,
 });
 
@@ -189,11 +191,23 @@ export const lapseApproval = (at: number, approvalId = firstApproval): LapseAppr
   approvalId,
 });
 
-export const cancel = (at = minute(6)): CancelToolCall => ({
+export const describeBy = (describedBy: string, change: Partial<DescribeApproval> = {}): DescribeApproval => ({
+  type: 'DescribeApproval',
+  at: minute(2),
+  reason: 'a test database',
+  description: null,
+  describedBy,
+  reach: 'own',
+  ...change,
+});
+
+export const cancel = (at = minute(6), change: Partial<CancelToolCall> = {}): CancelToolCall => ({
   type: 'CancelToolCall',
   at,
   reason: 'no longer needed',
   cancelledBy: 'agent',
+  reach: 'own',
+  ...change,
 });
 
 export const claim = (change: Partial<ClaimExecution> = {}): ClaimExecution => ({
@@ -238,11 +252,17 @@ export const reconcile = (status: ReconcileExecution['status'], at = minute(30))
   reconciledBy: 'admin',
 });
 
-export const submit = (outcome: Outcome = succeeded, at = minute(10)): SubmitClientOutput => ({
+export const submit = (
+  outcome: Outcome = succeeded,
+  at = minute(10),
+  change: Partial<SubmitClientOutput> = {},
+): SubmitClientOutput => ({
   type: 'SubmitClientOutput',
   at,
   outcome,
   submittedBy: 'agent',
+  reach: 'own',
+  ...change,
 });
 
 /** The event of an accepted response, as `respond` makes it. */

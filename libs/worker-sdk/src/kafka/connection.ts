@@ -5,6 +5,7 @@ import { backoffMs } from '../backoff.js';
 import { sleep, type WorkerClock } from '../clock.js';
 import { CountersignError, messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
+import { requestsTopicOf } from './options.js';
 import type { KafkaOptions } from './options.js';
 import type { HeardMessage, RequestFeed } from './request-feed.js';
 
@@ -45,7 +46,7 @@ const againBackoff = { firstMs: 500, maxMs: 10_000 } as const;
  */
 export async function connectKafka(options: ConnectOptions): Promise<KafkaConnection> {
   const { topicPrefix = 'countersign' } = options.kafka;
-  const topics = { requests: `${topicPrefix}.requests.v1`, events: `${topicPrefix}.events.v1` };
+  const topics = { requests: requestsTopicOf(options.kafka), events: `${topicPrefix}.events.v1` };
   const closed = new AbortController();
   const kafka = kafkaOf(options.kafka, options.log, closed.signal);
   const positions = await endOf(kafka, topics);

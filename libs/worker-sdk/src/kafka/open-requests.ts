@@ -5,6 +5,7 @@ import type { WorkerLog } from '../log.js';
 import type { Requests } from '../requests.js';
 import type { Transport } from '../transport.js';
 import type { connectKafka, KafkaConnection } from './connection.js';
+import { requestsTopicOf } from './options.js';
 import type { KafkaOptions } from './options.js';
 import { hearRefusals } from './refusals.js';
 import { createRequestFeed } from './request-feed.js';
@@ -63,7 +64,7 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
       await (await connecting?.catch(() => undefined))?.close();
     },
     feed,
-    signer: kafka.signing === undefined ? undefined : createRequestSigner(kafka.signing),
+    signer: kafka.signing === undefined ? undefined : createRequestSigner(kafka.signing, requestsTopicOf(kafka)),
     source: `/agents/${encodeURIComponent(agentId)}`,
     clock: transport.clock,
     random: transport.random,

@@ -26,6 +26,8 @@ export interface RequestSigning {
   readonly kid: string;
   /** Ed25519 or P-256: PKCS #8 in PEM, or a KeyObject. */
   readonly privateKey: string | KeyObject;
+  /** The tenant of the key. Default: `default`. */
+  readonly tenant?: string | undefined;
 }
 
 /**
@@ -46,4 +48,9 @@ export interface KafkaOptions {
   readonly signing?: RequestSigning | undefined;
   /** How long to wait for the ledger to record or refuse a request; then the error `unreachable`. Default: 60,000. */
   readonly answerWithinMs?: number | undefined;
+}
+
+/** The topic that requests are written to. */
+export function requestsTopicOf({ topicPrefix = 'countersign' }: Pick<KafkaOptions, 'topicPrefix'>): string {
+  return `${topicPrefix}.requests.v1`;
 }

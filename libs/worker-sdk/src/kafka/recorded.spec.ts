@@ -6,7 +6,14 @@ const asked = (args: JsonObject): RequestToolCalls => ({
   calls: [{ toolCallId: 'a', toolName: 't', arguments: args }],
 });
 const shown = (args: JsonObject): ToolCallView =>
-  ({ toolCallId: 'a', toolName: 't', agentId: 'g', arguments: args }) as unknown as ToolCallView;
+  ({
+    toolCallId: 'a',
+    toolName: 't',
+    agentId: 'g',
+    arguments: args,
+    verdict: { outcome: 'block' },
+    approval: null,
+  }) as unknown as ToolCallView;
 const args = { path: '/x', password: 'p', body: '{"token":"t","to":"a"}', list: [1, { n: null }] };
 
 it('a call is known again by what readers see of it, masked or not', () => {
@@ -21,4 +28,14 @@ it.each([
   ['a list in the place of an object', { ...args, list: { 0: 1, 1: { n: null } } }],
 ])('a call with %s is another one', (_what, other) => {
   expect(recordedCalls(asked(args), [shown(maskByName(other as JsonObject))])).toBeUndefined();
+});
+
+it('a call that was allowed is not the one for which an approval was asked', () => {
+  const [call] = asked(args).calls;
+  const wanted = { ...asked(args), calls: call === undefined ? [] : [{ ...call, needsApproval: true }] };
+  const allowed = { ...shown(args), verdict: { outcome: 'allow' } } as ToolCallView;
+  expect(recordedCalls(wanted, [allowed])).toBeUndefined();
+  expect(recordedCalls(asked(args), [allowed])).toHaveLength(1);
+  const pending = { ...allowed, verdict: { outcome: 'require' }, approval: {} } as ToolCallView;
+  expect(recordedCalls(wanted, [pending])).toHaveLength(1);
 });

@@ -19,9 +19,16 @@ export function recordedCalls(
     const view = views.find(({ toolCallId }) => toolCallId === call.toolCallId);
     if (view === undefined || view.toolName !== call.toolName) return undefined;
     if (body.agentId !== undefined && view.agentId !== body.agentId) return undefined;
+    // Attack: another producer has recorded a laxer copy. The ledger opens the approval of our own call, or refuses ours.
+    if (call.needsApproval === true && wasAllowed(view)) return undefined;
     return isShownAs(call.arguments, view.originalArguments ?? view.arguments) ? view : undefined;
   });
   return found.includes(undefined) ? undefined : found.filter((view) => view !== undefined);
+}
+
+/** Whether the call may run, or has run, without a person having been asked. */
+function wasAllowed({ verdict, approval }: ToolCallView): boolean {
+  return verdict.outcome === 'allow' && approval === null;
 }
 
 /** Whether `shown` can be what readers see of `asked`: the same, but for the values that are masked. */

@@ -16,14 +16,18 @@ export type RequestSigner = (value: string, header: SignedHeader) => string;
 export const signatureHeader = 'countersign-signature';
 
 /**
- * A signer with an Ed25519 (`EdDSA`) or P-256 (`ES256`) key.
+ * A signer for the messages of one topic, with an Ed25519 (`EdDSA`) or P-256 (`ES256`) key.
  * @throws TypeError for any other key.
  */
-export function createRequestSigner({ kid, privateKey }: RequestSigning): RequestSigner {
+export function createRequestSigner(
+  { kid, privateKey, tenant = 'default' }: RequestSigning,
+  requestsTopic: string,
+): RequestSigner {
   const key = typeof privateKey === 'string' ? createPrivateKey(privateKey) : privateKey;
   const alg = algorithmOf(key);
+  const aud = `${tenant}/${requestsTopic}`;
   return (value, { ce_id, ce_type, iat }) => {
-    const header = base64url(JSON.stringify({ alg, kid, iat, ce_id, ce_type }));
+    const header = base64url(JSON.stringify({ alg, kid, aud, iat, ce_id, ce_type }));
     const input = Buffer.from(`${header}.${base64url(value)}`);
     // JWS has the two numbers of an ECDSA signature side by side, not the DER that Node makes unasked.
     const signature =

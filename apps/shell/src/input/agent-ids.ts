@@ -1,0 +1,20 @@
+import { globProblem } from '@countersign/policy';
+import { z } from 'zod';
+
+/**
+ * The `agentIds` of a token or a key: globs of the agents that its principal may speak for besides itself. Default: none.
+ * Every agent needs `["*"]`, written out.
+ */
+export const agentIdsSchema = z
+  .array(
+    z.string().superRefine((glob, context) => {
+      const problem = globProblem(glob);
+      if (problem === undefined) return;
+      context.addIssue({
+        code: 'custom',
+        message: `${problem}; write the name of an agent, or a pattern with * and ?`,
+      });
+    }),
+  )
+  .max(1000)
+  .default([]);

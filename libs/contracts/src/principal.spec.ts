@@ -1,0 +1,17 @@
+import { describe, expect, it } from '@jest/globals';
+import { isReservedPrincipal, principalSchema } from './principal.js';
+
+describe('a principal', () => {
+  it.each(['countersign', 'countersign-resolver', 'policy', 'operator', ' Policy ', 'COUNTERSIGN-x'])(
+    'is refused where it is the reserved name "%s"',
+    (name) => {
+      expect(isReservedPrincipal(name)).toBe(true);
+      expect(principalSchema.safeParse(name).error?.issues[0]?.message).toContain('choose another');
+    },
+  );
+
+  it.each(['agent', 'countersigner', 'policy-team', 'kafka'])('may be "%s"', (name) => {
+    expect(isReservedPrincipal(name)).toBe(false);
+    expect(principalSchema.safeParse(name).success).toBe(true);
+  });
+});

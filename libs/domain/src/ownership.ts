@@ -1,0 +1,23 @@
+import { refused } from './decider.js';
+import type { Decision } from './decider.js';
+import type { ToolCall } from './tool-call.state.js';
+
+/**
+ * Whose calls a command may act on: `own`, the calls that its principal requested; `any`, every call of the tenant. An
+ * admin and the service itself have `any`.
+ */
+export type Reach = 'own' | 'any';
+
+/**
+ * The rule of ownership: a call belongs to the principal that requested it. Principals are compared exactly: a name that
+ * differs in case is another principal.
+ * @returns the refusal `forbidden`; undefined when the principal may act on the call.
+ */
+export function notOwner({ request }: ToolCall, principal: string, reach: Reach): Decision<never> | undefined {
+  if (reach === 'any' || request.requestedBy === principal) return undefined;
+  // The detail names no principal: the answer goes to somebody that the owner does not know.
+  return refused(
+    'forbidden',
+    'Another principal requested this tool call. Only that principal, or an admin, may do this.',
+  );
+}
