@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto';
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { isRecent, pinnedNode } from '../apps/cli/bin/pinned-node.js';
+import { isRecent, neededNode, pinnedNode } from '../apps/cli/bin/pinned-node.js';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const installStamp = join(root, 'node_modules', '.countersign-install');
@@ -62,7 +62,8 @@ export function recentNode() {
   const node = pinnedNode() || (isRecent() ? process.execPath : undefined);
   if (node) return node;
   console.error(
-    `Needs Node 24 or newer: this is ${process.version}, and none is packaged for ${process.platform} ${process.arch}.`,
+    `Needs Node ${neededNode} or newer with SQLite 3.51 or newer: this is ${process.version} with SQLite ` +
+      `${process.versions.sqlite || 'none'}, and no Node is installed for ${process.platform} ${process.arch}. Install it from https://nodejs.org.`,
   );
   return process.exit(1);
 }

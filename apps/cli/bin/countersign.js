@@ -2,7 +2,7 @@
 // Plain JavaScript that any Node from 16 on can read: it may be the machine's own Node that starts it.
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { isRecent, pinnedNode, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
+import { isRecent, neededNode, pinnedNode, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
 
 const main = new URL('../dist/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
@@ -14,7 +14,7 @@ if (!existsSync(fileURLToPath(main))) {
   process.exitCode = 1;
 } else if (!node) {
   console.error(
-    `countersign: needs Node 24 or newer, this is ${process.version} and no pinned one is installed. Run \`npm ci\`, or use a newer Node.`,
+    `countersign: needs Node ${neededNode} or newer with SQLite 3.51 or newer; this is ${process.version} with SQLite ${process.versions.sqlite || 'none'}, and no pinned Node is installed. Run \`npm ci\`, or use a newer Node.`,
   );
   process.exitCode = 1;
 } else if (node === process.execPath) {

