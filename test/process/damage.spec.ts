@@ -37,7 +37,7 @@ describe('a log that is not the one that was recorded', () => {
     await server().stop();
     copyFileSync(log, right);
     copyFileSync(older, log);
-    await expectRefusal(startAnyhow(), /read model has seen the log up to position 40/, /ends at 20/);
+    await expectRefusal(startAnyhow(), /events up to position 40 were acknowledged/, /ends at position 20/);
     expect(readLogFile(log)).toHaveLength(20);
     copyFileSync(right, log);
     await restart();

@@ -12,6 +12,7 @@ const schema = z.object({
   ...tellingVariables,
   ...servingVariables,
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
+  COUNTERSIGN_ACCEPT_LOG_END: z.coerce.number().int().nonnegative().optional(),
 });
 
 /** What standalone can be told; every path is absolute. */
@@ -32,6 +33,8 @@ export interface StandaloneConfig {
   readonly oidc: OidcConfig | null;
   /** Of one principal. */
   readonly requestsPerSecond: number;
+  /** The end of a log that is accepted although later events are known; null: such a log is refused. */
+  readonly acceptedLogEnd: number | null;
   readonly logLevel: LogLevel;
 }
 
@@ -56,6 +59,7 @@ export function readStandaloneConfig(
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
     oidc: readOidcConfig(env),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND,
+    acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };
 }

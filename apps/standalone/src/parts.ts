@@ -15,6 +15,7 @@ import type { ToolSet } from '@countersign/resolver';
 import { readPolicy } from '@countersign/shell';
 import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
+import { checkKnownPositions } from './log-end.js';
 
 /** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
 export interface Parts {
@@ -47,8 +48,9 @@ export async function openParts(
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    const store = await openEmbeddedEventStore({ folder: config.dataFolder, clock, log, ...(metrics && { metrics }) });
+    const store = await openStore(config, world, metrics);
     stops.push(store.close);
+    checkKnownPositions(config.dataFolder, await store.head(), config.acceptedLogEnd);
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log });
     stops.push(readModel.close);
     const projector = createProjector({ store, readModel, clock, log });
@@ -64,4 +66,13 @@ export async function openParts(
     await close();
     throw error;
   }
+}
+
+function openStore(
+  { dataFolder: folder, acceptedLogEnd }: StandaloneConfig,
+  { clock, log }: OutsideWorld,
+  metrics: CommitMetrics | undefined,
+): Promise<EmbeddedEventStore> {
+  const accepted = acceptedLogEnd === null ? {} : { acceptedEnd: acceptedLogEnd };
+  return openEmbeddedEventStore({ folder, clock, log, ...accepted, ...(metrics && { metrics }) });
 }

@@ -12,6 +12,7 @@ import {
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
+import { keepPrivate } from '@countersign/runtime';
 import { countParked } from '@countersign/shell';
 import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
@@ -77,6 +78,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
 
   const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
   if (isFirstStart) createTokensFile(tokensFile);
+  else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = createFileTokens(tokensFile, log);
   stops.push(tokens.close);
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });

@@ -12,5 +12,6 @@ export { createLog, logLevels } from './log.js';
 export type { Log, LogFields, LogLevel, LogOptions } from './log.js';
 export { createRateLimit } from './rate-limit.js';
 export type { Rate } from './rate-limit.js';
+export { keepPrivate } from './private-file.js';
 export { readSettings, settingProblems, SettingsFileError } from './settings-file.js';
 export type { SettingProblem } from './settings-file.js';

@@ -9,16 +9,30 @@ const tables = `
   CREATE INDEX IF NOT EXISTS answersByAge ON answers (storedAtMs);
 `;
 
+/** Answers in a file, which outlive the process and know how far the log was. */
+export interface IdempotencyFile extends IdempotencyStore {
+  /** Returns the furthest position of the log that an answer carries; 0: none. */
+  readonly furthest: () => number;
+  /** Forgets the answers beyond a position of the log. */
+  readonly forgetBeyond: (position: number) => void;
+}
+
 /**
  * Given answers in a SQLite file, claims whole. Those that a power cut takes were answers to commands that the event store
  * still recognises.
  */
-export function createIdempotencyStore(path: string): IdempotencyStore {
+export function createIdempotencyStore(path: string): IdempotencyFile {
   const database = openDatabase(path, tables);
   const find = database.prepare('SELECT bodyHash, status, body, position, storedAtMs FROM answers WHERE scope = ?');
   const save = database.prepare('INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)');
   const purge = database.prepare('DELETE FROM answers WHERE storedAtMs < ?');
+  const furthest = database.prepare('SELECT max(position) AS furthest FROM answers');
+  const forget = database.prepare('DELETE FROM answers WHERE position > ?');
   return {
+    furthest: () => Number(furthest.get()?.['furthest'] ?? 0),
+    forgetBeyond: (position) => {
+      forget.run(position);
+    },
     find: (scope) => find.get(scope) as StoredAnswer | undefined,
     save: (scope, { bodyHash, status, body, position, storedAtMs }) => {
       save.run(scope, bodyHash, status, body, position, storedAtMs);

@@ -7,7 +7,7 @@ import type { WriteGuard } from './write-guard.js';
 /** Moves the write-ahead log into the main file, now and then. */
 export interface Checkpoints {
   readonly afterCommit: () => void;
-  /** Empties the write-ahead log, before the file is closed. */
+  /** Marks the log as closed and empties the write-ahead log, before the file is closed. */
   readonly last: () => void;
   readonly count: () => number;
 }
@@ -27,6 +27,25 @@ export function createCheckpoints(ports: {
   let [count, notBefore] = [0, 0];
   let isScheduled = false;
 
+  const failed = (error: unknown): void => {
+    notBefore = clock.monotonic() + retryMs;
+    if (isSqliteError(error, sqliteCodes.full, sqliteCodes.busy)) {
+      log.warn({ error }, 'the write-ahead log could not be moved into the main file, and grows');
+      return;
+    }
+    // As with a commit: a failed flush is not tried again.
+    guard.broken(`a write to the log failed (${messageOf(error)}): restart the process`);
+    log.error({ error }, 'the event store is unavailable: a checkpoint failed');
+  };
+  const isDue = (): boolean => {
+    if (isScheduled || clock.monotonic() < notBefore || guard.health().status === 'unavailable') return false;
+    try {
+      return logFile.walFrames() >= walFramesMax;
+    } catch (error) {
+      failed(error);
+      return false;
+    }
+  };
   const run = (): void => {
     isScheduled = false;
     if (guard.health().status === 'unavailable') return;
@@ -34,20 +53,13 @@ export function createCheckpoints(ports: {
       logFile.checkpoint('PASSIVE');
       count += 1;
     } catch (error) {
-      notBefore = clock.monotonic() + retryMs;
-      if (isSqliteError(error, sqliteCodes.full, sqliteCodes.busy)) {
-        log.warn({ error }, 'the write-ahead log could not be moved into the main file, and grows');
-        return;
-      }
-      // As with a commit: a failed flush is not tried again.
-      guard.broken(`a write to the log failed (${messageOf(error)}): restart the process`);
-      log.error({ error }, 'the event store is unavailable: a checkpoint failed');
+      failed(error);
     }
   };
   return {
     count: () => count,
     afterCommit: () => {
-      if (isScheduled || logFile.walFrames() < walFramesMax || clock.monotonic() < notBefore) return;
+      if (!isDue()) return;
       isScheduled = true;
       // In a turn of its own: those who were just answered do not wait for it.
       setImmediate(run);
@@ -55,6 +67,7 @@ export function createCheckpoints(ports: {
     last: () => {
       if (guard.health().status === 'unavailable') return;
       try {
+        logFile.markClosed();
         logFile.checkpoint('TRUNCATE');
       } catch (error) {
         // Nothing is lost: what is committed is in the write-ahead log, and is found there by the next opening.

@@ -36,6 +36,8 @@ export interface CommitPorts {
   readonly log: LogFile;
   readonly appender: Appender;
   readonly guard: WriteGuard;
+  /** Keeps the position of the last acknowledged event. MUST not throw. */
+  readonly acknowledge: (position: number) => void;
   readonly clock: Clock;
   readonly metrics: CommitMetrics | undefined;
   /** Shows committed events to the readers in this process, before their writers are answered. */
@@ -55,12 +57,13 @@ export interface Commit {
 /** The writing half of the embedded store: one group, one transaction, one flush. */
 export function createCommit(ports: CommitPorts): Commit {
   const { appender, guard, clock, metrics, publish } = ports;
+  const write = createWrite(ports);
   let stats: CommitStats = { commits: 0, appends: 0, events: 0, bytes: 0 };
   return {
     stats: () => stats,
     commit: (group) => {
       const start = clock.monotonic();
-      const written = write(ports, group);
+      const written = write(group);
       const { results, recorded, bytes } = written;
       if (recorded.length === 0) {
         ports.log.rollback();
@@ -69,6 +72,7 @@ export function createCommit(ports: CommitPorts): Commit {
       const failure = flush(ports);
       if (failure !== undefined) return results.map(() => failure);
       appender.keep();
+      ports.acknowledge(appender.head().position);
       guard.succeeded();
       const [appends, events] = [group.length, recorded.length];
       stats = {
@@ -85,14 +89,20 @@ export function createCommit(ports: CommitPorts): Commit {
   };
 }
 
-/** Writes a group into an open transaction. @throws EventStoreUnavailableError, and nothing is left of it. */
-function write({ log, appender, guard, clock }: CommitPorts, group: readonly AppendRequest[]): WrittenGroup {
-  try {
-    log.begin();
-    return appender.write(group, new Date(clock.now()).toISOString());
-  } catch (error) {
-    throw undo({ log, appender, guard }, error);
-  }
+/** Writes groups into an open transaction. @throws EventStoreUnavailableError, and nothing is left of it. */
+function createWrite({ log, appender, guard, clock }: CommitPorts): (group: readonly AppendRequest[]) => WrittenGroup {
+  let isMarked = false;
+  return (group) => {
+    try {
+      // Before the first commit: from here on, the main file without its write-ahead log is known to be incomplete.
+      if (!isMarked) log.markInUse();
+      isMarked = true;
+      log.begin();
+      return appender.write(group, new Date(clock.now()).toISOString());
+    } catch (error) {
+      throw undo({ log, appender, guard }, error);
+    }
+  };
 }
 
 /** Commits the open transaction; an answer when it is not known whether that succeeded. */

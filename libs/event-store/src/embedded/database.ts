@@ -1,6 +1,7 @@
-import { statSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
+import { keepPrivate } from '@countersign/runtime';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
+import { sizeOf } from './log-end.js';
 import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
 import { scanWal } from './wal-scan.js';
 import type { WalScan } from './wal-scan.js';
@@ -30,6 +31,8 @@ export interface OpenedDatabase {
   readonly database: DatabaseSync;
   readonly file: string;
   readonly wal: WalScan;
+  /** The size of the write-ahead log before it was opened. */
+  readonly walBytes: number;
 }
 
 /**
@@ -51,11 +54,12 @@ export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
   const wal = scanWal(`${file}-wal`, headPage);
   const database = openFile(file);
   try {
+    checkSqlite(database);
     configure(database, file);
     if (isUnwritten(database)) create(database);
     checkSchema(database, file);
     if (bytesMax !== undefined) limitPages(database, bytesMax);
-    return { database, file, wal };
+    return { database, file, wal, walBytes };
   } catch (error) {
     database.close();
     throw nameFailure(error, file);
@@ -65,14 +69,26 @@ export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
 /** @throws EventStoreUnavailableError when the file cannot be opened, for want of a right, say. */
 export function openFile(file: string): DatabaseSync {
   try {
+    keepPrivate(file);
     return new DatabaseSync(file);
   } catch (error) {
     throw new EventStoreUnavailableError(`${file} cannot be opened: ${messageOf(error)}`, { cause: error });
   }
 }
 
-function sizeOf(file: string): number {
-  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+/** @throws EventStoreUnavailableError when SQLite is too old: it takes `wal_checkpoint(NOOP)` for a checkpoint. */
+function checkSqlite(database: DatabaseSync): void {
+  const version = String(database.prepare('SELECT sqlite_version() AS version').get()?.['version']);
+  if (isRecentSqlite(version)) return;
+  throw new EventStoreUnavailableError(
+    `SQLite ${version} of Node ${process.version} is too old: use a Node 24 with SQLite 3.51 or newer`,
+  );
+}
+
+/** Whether a version of SQLite is 3.51 or newer. */
+export function isRecentSqlite(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 3 || (major === 3 && minor >= 51);
 }
 
 function configure(database: DatabaseSync, file: string): void {

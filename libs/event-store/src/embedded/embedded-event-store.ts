@@ -1,21 +1,25 @@
 import { join } from 'node:path';
-import type { DatabaseSync } from 'node:sqlite';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import { checkAppend } from '../append-checks.js';
 import type { EventStore } from '../event-store.js';
 import { EventStoreUnavailableError } from '../event-store.js';
 import { createSubscriptions } from '../subscriptions.js';
+import { openAcknowledged } from './acknowledged.js';
+import type { Acknowledged } from './acknowledged.js';
 import { createAppender } from './appender.js';
 import type { EncodedEvent } from './appender.js';
 import { createCheckpoints } from './checkpoints.js';
 import { createCommit } from './commit.js';
 import type { CommitMetrics, CommitStats } from './commit.js';
 import { openDatabase } from './database.js';
+import type { OpenedDatabase } from './database.js';
 import type { FolderLock } from './folder-lock.js';
 import { lockFolder } from './folder-lock.js';
 import { createGroupCommit } from './group-commit.js';
+import { checkLogEnd } from './log-end.js';
 import { createLogFile } from './log-file.js';
+import type { Head, LogFile } from './log-file.js';
 import { createLogReader, reading } from './log-reader.js';
 import { createRecentEvents } from './recent-events.js';
 import { createLeafHash } from './stored-event.js';
@@ -33,6 +37,8 @@ export interface EmbeddedEventStoreOptions {
   readonly metrics?: CommitMetrics;
   /** The largest size of `events.db`; beyond it the store is as full as a full disk makes it. Default: no limit. */
   readonly bytesMax?: number;
+  /** Opens a log that ends at this position although later events were acknowledged. Default: such a log is refused. */
+  readonly acceptedEnd?: number;
 }
 
 /** Counters since the store was opened. */
@@ -61,7 +67,7 @@ const verifiedAtOpen = 10_000;
  * A commit is flushed to the disk before it is answered; concurrent appends share a flush. Opening proves the end of the
  * log, so it takes well under a second however long the log is.
  * @throws EventStoreUnavailableError when another process has the folder.
- * @throws EventStoreDamagedError when acknowledged events are damaged.
+ * @throws EventStoreDamagedError when acknowledged events are damaged or missing.
  */
 export async function openEmbeddedEventStore(options: EmbeddedEventStoreOptions): Promise<EmbeddedEventStore> {
   const lock = lockFolder(options.folder);
@@ -73,33 +79,57 @@ export async function openEmbeddedEventStore(options: EmbeddedEventStoreOptions)
   }
 }
 
+interface Opened extends OpenedDatabase {
+  readonly acknowledged: Acknowledged;
+}
+
 function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEventStore {
-  const { database, file, wal } = openDatabase(join(options.folder, 'events.db'), options.bytesMax);
+  const { folder, log, bytesMax } = options;
+  const { database, ...found } = openDatabase(join(folder, 'events.db'), bytesMax);
+  const { file, wal } = found;
+  let acknowledged: Acknowledged | undefined;
+  const release = (): void => {
+    database.close();
+    acknowledged?.close();
+  };
   try {
-    const store = assemble(options, database, () => {
-      database.close();
+    acknowledged = openAcknowledged(join(folder, 'events.acknowledged'), log);
+    const store = assemble(options, { ...found, database, acknowledged }, () => {
+      release();
       lock.release();
     });
-    if (wal.tornAt === undefined) options.log.info({ file, ...wal }, 'the event store is open');
-    else
-      options.log.warn(
-        { file, ...wal },
-        'the event store is open; a write that nobody was told of was torn, and is dropped',
-      );
+    const fields = { file, ...wal, acknowledged: acknowledged.found };
+    if (wal.tornAt === undefined) log.info(fields, 'the event store is open');
+    else log.warn(fields, 'the event store is open; a torn write after the last known acknowledgement is dropped');
     return store;
   } catch (error) {
-    database.close();
+    release();
     throw error;
   }
 }
 
-function assemble(options: EmbeddedEventStoreOptions, database: DatabaseSync, release: () => void): EmbeddedEventStore {
-  const { log, clock, metrics } = options;
+/** Proves the end of the log and that nothing is missing behind it. */
+function proveEnd(
+  { file, walBytes, acknowledged }: Opened,
+  logFile: LogFile,
+  verifyTail: Verification['verifyTail'],
+  acceptedEnd: number | undefined,
+): Head {
+  const head = verifyTail(verifiedAtOpen);
+  const isMarkedInUse = logFile.isMarkedInUse();
+  checkLogEnd({ file, walBytes, acceptedEnd, isMarkedInUse, head: head.position, acknowledged: acknowledged.found });
+  acknowledged.note(head.position);
+  return head;
+}
+
+function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: () => void): EmbeddedEventStore {
+  const { log, clock, metrics, acceptedEnd } = options;
   const leafHash = createLeafHash();
-  const logFile = reading(() => createLogFile(database));
+  const logFile = reading(() => createLogFile(opened.database));
   const verification = createVerification(logFile, leafHash, clock);
   const reader = createLogReader(logFile, leafHash);
-  const appender = createAppender(logFile, reader, leafHash, verification.verifyTail(verifiedAtOpen));
+  const head = reading(() => proveEnd(opened, logFile, verification.verifyTail, acceptedEnd));
+  const appender = createAppender(logFile, reader, leafHash, head);
   const guard = createWriteGuard(clock.monotonic);
   const checkpoints = createCheckpoints({ logFile, guard, clock, log });
   const recent = createRecentEvents();
@@ -110,7 +140,8 @@ function assemble(options: EmbeddedEventStoreOptions, database: DatabaseSync, re
     recent.add(events, bytes);
     subscriptions.publish(events);
   };
-  const { commit, stats } = createCommit({ log: logFile, appender, guard, clock, metrics, publish });
+  const acknowledge = opened.acknowledged.note;
+  const { commit, stats } = createCommit({ log: logFile, appender, guard, acknowledge, clock, metrics, publish });
   const group = createGroupCommit({ commit, afterCommit: checkpoints.afterCommit, monotonic: clock.monotonic });
   const closing = new AbortController();
   const whileOpen = <T>(read: () => T): T => {

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { keepPrivate } from '@countersign/runtime';
 import { EventStoreUnavailableError } from '../event-store.js';
 import { openFile } from './database.js';
 import { isSqliteError, sqliteCodes } from './sqlite-errors.js';
@@ -29,6 +30,7 @@ export function lockFolder(folder: string): FolderLock {
       { cause: error },
     );
   }
+  keepPrivate(pidFile);
   writeFileSync(pidFile, `${process.pid}\n`);
   return {
     release: () => {

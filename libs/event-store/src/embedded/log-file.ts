@@ -39,6 +39,11 @@ export interface LogFile {
   readonly insertEvent: (row: NewRow) => void;
   readonly setHead: (head: Head) => void;
   readonly head: () => Head | undefined;
+  /** Writes into the main file, durably, that a process has it in use. */
+  readonly markInUse: () => void;
+  /** Takes that mark away; the next complete checkpoint brings it into the main file. */
+  readonly markClosed: () => void;
+  readonly isMarkedInUse: () => boolean;
   readonly streamEnd: (name: string) => StreamEnd | undefined;
   /** From a revision to a revision, both included. */
   readonly readStream: (name: string, from: number, to: number) => readonly StoredRow[];
@@ -59,6 +64,9 @@ export interface LogFile {
 const [before, after] = ['e.position', 'e.revision, e.event_id, e.type, e.recorded_at, e.metadata, e.data, e.leaf'];
 // A missing stream reads as an empty name, which no leaf agrees with.
 const columns = `${before}, ifnull(s.name, ''), ${after}`;
+
+/** The row of `head` that is there while a process has the log in use. */
+const inUseRow = 2;
 
 /** Prepares every statement on an opened log. */
 export function createLogFile(database: DatabaseSync): LogFile {
@@ -94,6 +102,14 @@ export function createLogFile(database: DatabaseSync): LogFile {
         row.leaf,
         row.chain,
       ),
+    markInUse: () => {
+      // A second row of `head`, so that this transaction, too, begins with the page of the head (see wal-scan.ts).
+      database.exec(`INSERT OR IGNORE INTO head VALUES (${inUseRow}, 0, x'')`);
+      database.exec('PRAGMA wal_checkpoint(PASSIVE)');
+    },
+    markClosed: () => {
+      database.exec(`DELETE FROM head WHERE id = ${inUseRow}`);
+    },
     setHead: ({ position, chain }) => void setHead.run(position, chain),
     checkpoint: (mode) => {
       database.exec(`PRAGMA wal_checkpoint(${mode})`);
@@ -102,10 +118,20 @@ export function createLogFile(database: DatabaseSync): LogFile {
   };
 }
 
-function createReads(
-  prepare: (sql: string) => StatementSync,
-): Omit<LogFile, 'begin' | 'commit' | 'rollback' | 'insertStream' | 'insertEvent' | 'setHead' | 'checkpoint'> {
+type Writes =
+  | 'begin'
+  | 'commit'
+  | 'rollback'
+  | 'insertStream'
+  | 'insertEvent'
+  | 'setHead'
+  | 'markInUse'
+  | 'markClosed'
+  | 'checkpoint';
+
+function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Writes> {
   const head = prepare('SELECT position, chain FROM head WHERE id = 1');
+  const inUse = prepare(`SELECT 1 FROM head WHERE id = ${inUseRow}`);
   const streamEnd = prepare(
     'SELECT s.id, (SELECT max(e.revision) FROM events e WHERE e.stream = s.id) FROM streams s WHERE s.name = ?',
   );
@@ -131,6 +157,7 @@ function createReads(
       const row = get(head) as readonly [number, Uint8Array] | undefined;
       return row === undefined ? undefined : { position: row[0], chain: row[1] };
     },
+    isMarkedInUse: () => get(inUse) !== undefined,
     streamEnd: (name) => {
       const row = get(streamEnd, name) as readonly [number, number | null] | undefined;
       return row === undefined ? undefined : { id: row[0], revision: row[1] ?? noStream };

@@ -1,3 +1,4 @@
+import { jest } from '@jest/globals';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -105,6 +106,7 @@ describe('a commit', () => {
       guard,
       clock,
       metrics: undefined,
+      acknowledge: () => undefined,
       publish: (events) => void published.push(...events.map(({ position }) => position)),
     });
     const event = { event: sampleEvent(), metadata: '{}', data: '{}' };
@@ -173,16 +175,18 @@ describe('a checkpoint', () => {
   function checkpointing(failures: Error[]) {
     const calls: string[] = [];
     const logFile = {
-      walFrames: () => 5000,
+      walFrames: jest.fn(() => 5000),
+      markClosed: () => undefined,
       checkpoint: (mode: string) => {
         calls.push(mode);
         const failure = failures.shift();
         if (failure !== undefined) throw failure;
       },
-    } as unknown as LogFile;
+    };
     const [clock, log] = [createVirtualClock(), createCollectingLog()];
     const guard = createWriteGuard(clock.monotonic);
-    return { checkpoints: createCheckpoints({ logFile, guard, clock, log }), guard, clock, log, calls };
+    const checkpoints = createCheckpoints({ logFile: logFile as unknown as LogFile, guard, clock, log });
+    return { checkpoints, guard, clock, log, calls, logFile };
   }
 
   it('runs once, in a turn of its own, when the write-ahead log is long', async () => {
@@ -204,6 +208,19 @@ describe('a checkpoint', () => {
     expect([calls.length, checkpoints.count()]).toEqual([2, 1]);
     expect(guard.health()).toEqual({ status: 'ok' });
     expect(log.entries[0]).toMatchObject({ level: 'warn' });
+  });
+
+  it.each([
+    ['a full disk', full, 'ok'],
+    ['a failing disk', ioError, 'unavailable'],
+  ])('that cannot count the frames for %s throws nothing at those who commit', async (_, failure, status) => {
+    const { checkpoints, guard, log, calls, logFile } = checkpointing([]);
+    logFile.walFrames.mockImplementationOnce(() => {
+      throw failure;
+    });
+    checkpoints.afterCommit();
+    await turn();
+    expect([calls, guard.health().status, log.entries.length]).toEqual([[], status, 1]);
   });
 
   it('whose flush failed is not tried again, not even at the end', async () => {

@@ -1,6 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { keepPrivate } from '@countersign/runtime';
 import type { Failure } from '../failure.js';
 import type { DeadLetter, Message } from '../message-bus.js';
 
@@ -82,8 +83,10 @@ export class BusFile {
   readonly #database: DatabaseSync;
 
   constructor(folder: string) {
-    mkdirSync(folder, { recursive: true });
-    this.#database = new DatabaseSync(join(folder, 'bus.db'), { timeout: 5_000 });
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+    const path = join(folder, 'bus.db');
+    keepPrivate(path);
+    this.#database = new DatabaseSync(path, { timeout: 5_000 });
     this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
     const [{ user_version: version = 0 } = {}] = this.#database.prepare('PRAGMA user_version').all();
     this.#database.exec(`BEGIN; ${upgrades[Number(version)] ?? ''} ${schema} PRAGMA user_version = 2; COMMIT;`);
@@ -104,6 +107,17 @@ export class BusFile {
         'INSERT OR REPLACE INTO checkpoints (consumer_group, topic, position, event_id, record) VALUES (?, ?, ?, ?, ?)',
       )
       .run(group, topic, checkpoint.position, checkpoint.eventId, record);
+  }
+
+  /** The furthest position of any group; 0 where no group has progress. */
+  furthestPosition(): number {
+    const row = this.#database.prepare('SELECT max(position) AS furthest FROM checkpoints').get();
+    return Number(row?.['furthest'] ?? 0);
+  }
+
+  /** Takes the progress of groups away that is beyond a position: those groups start at the first event. */
+  forgetBeyond(position: number): void {
+    this.#database.prepare('DELETE FROM checkpoints WHERE position > ?').run(position);
   }
 
   /** Keeps a message aside; a second time, under the same id, with the newer reason. */

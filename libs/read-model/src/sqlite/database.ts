@@ -1,6 +1,7 @@
 import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs';
 import { DatabaseSync } from 'node:sqlite';
 import type { StatementSync } from 'node:sqlite';
+import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
@@ -85,6 +86,7 @@ export function isDiskFull(error: unknown): boolean {
 }
 
 function create(file: string, how = settings): DatabaseSync {
+  keepPrivate(file);
   const db = new DatabaseSync(file);
   db.exec(how);
   db.exec(`BEGIN IMMEDIATE; ${tables} COMMIT;`);
@@ -93,6 +95,7 @@ function create(file: string, how = settings): DatabaseSync {
 
 /** Why a file cannot be used, or the database in it. */
 function openExisting(file: string): DatabaseSync | string {
+  keepPrivate(file);
   const db = new DatabaseSync(file);
   let reason: string | undefined;
   try {

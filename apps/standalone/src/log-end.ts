@@ -1,0 +1,65 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { EventStoreDamagedError } from '@countersign/event-store';
+import { createIdempotencyStore } from '@countersign/gateway';
+import { forgetProgressBeyond, furthestProgress } from '@countersign/message-bus';
+
+/** A file that keeps positions of the log, durably. */
+interface PositionKeeper {
+  /** What it knows, such as "bus.db has read the log". */
+  readonly says: string;
+  /** The furthest position that it knows; 0: none. */
+  readonly furthest: (folder: string) => number;
+  /** Forgets what lies beyond a position. */
+  readonly forgetBeyond: (folder: string, position: number) => void;
+}
+
+const bus: PositionKeeper = {
+  says: 'bus.db has read the log',
+  furthest: furthestProgress,
+  forgetBeyond: forgetProgressBeyond,
+};
+
+const answers: PositionKeeper = {
+  says: 'idempotency.db holds answers',
+  furthest: (folder) => withAnswers(folder, (store) => store.furthest()) ?? 0,
+  forgetBeyond: (folder, position) => {
+    withAnswers(folder, (store) => {
+      store.forgetBeyond(position);
+    });
+  },
+};
+
+/**
+ * Refuses a log that ends before a position that another file of the data folder knows. The read model compares its own.
+ * @param acceptedEnd the end that the operator accepts: positions beyond it are forgotten.
+ * @throws EventStoreDamagedError naming the file, both positions and what to do.
+ */
+export function checkKnownPositions(folder: string, head: number, acceptedEnd: number | null): void {
+  for (const { says, furthest, forgetBeyond } of [bus, answers]) {
+    const known = furthest(folder);
+    if (known <= head) continue;
+    if (acceptedEnd !== head) throw missing(says, known, head);
+    forgetBeyond(folder, head);
+  }
+}
+
+function missing(says: string, known: number, head: number): EventStoreDamagedError {
+  return new EventStoreDamagedError(
+    `${says} up to position ${String(known)}, but the log ends at position ${String(head)}: acknowledged events are ` +
+      'missing. Restore the folder from a backup, all files of one moment together. To go on without the missing ' +
+      `events, start once with COUNTERSIGN_ACCEPT_LOG_END=${String(head)}`,
+    { position: head + 1 },
+  );
+}
+
+function withAnswers<T>(folder: string, work: (store: ReturnType<typeof createIdempotencyStore>) => T): T | undefined {
+  const file = join(folder, 'idempotency.db');
+  if (!existsSync(file)) return undefined;
+  const store = createIdempotencyStore(file);
+  try {
+    return work(store);
+  } finally {
+    store.close();
+  }
+}

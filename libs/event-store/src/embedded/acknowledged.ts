@@ -1,0 +1,50 @@
+import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs';
+import { keepPrivate } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
+
+/** The position of the last acknowledged event, in a file beside the log. */
+export interface Acknowledged {
+  /** The position that the file held when it was opened; `undefined` when it held none, or a torn one. */
+  readonly found: number | undefined;
+  /** Keeps a position. It survives a kill at once and a power cut a little later. */
+  readonly note: (position: number) => void;
+  readonly close: () => void;
+}
+
+/** The number twice, so that a torn write is recognised. */
+const form = /^(\d{16}) (\d{16})\n$/;
+
+/**
+ * Opens the file, or creates it.
+ *
+ * A position is noted after its commit was flushed and before the commit is answered, without a flush of its own: the
+ * file may be behind the log, and is never ahead of it. So a log that ends before the noted position has lost
+ * acknowledged events.
+ */
+export function openAcknowledged(file: string, log: Log): Acknowledged {
+  keepPrivate(file);
+  const found = parse(readFileSync(file, 'latin1'));
+  const descriptor = openSync(file, constants.O_RDWR);
+  const bytes = Buffer.alloc(34);
+  return {
+    found,
+    note: (position) => {
+      const digits = String(position).padStart(16, '0');
+      bytes.write(`${digits} ${digits}\n`, 'latin1');
+      try {
+        writeSync(descriptor, bytes, 0, bytes.length, 0);
+      } catch (error) {
+        // The events are in the log: the file alone is behind.
+        log.warn({ file, error }, 'the acknowledged position cannot be noted');
+      }
+    },
+    close: () => {
+      closeSync(descriptor);
+    },
+  };
+}
+
+function parse(text: string): number | undefined {
+  const [, first, second] = form.exec(text) ?? [];
+  return first === undefined || first !== second ? undefined : Number(first);
+}

@@ -1,0 +1,53 @@
+import { statSync } from 'node:fs';
+import { EventStoreDamagedError } from '../event-store.js';
+
+/** What tells where the log should end. */
+export interface LogEnd {
+  /** The file of the log. */
+  readonly file: string;
+  /** The position of its last event. */
+  readonly head: number;
+  /** The noted position of the last acknowledged event. */
+  readonly acknowledged: number | undefined;
+  /** Whether the main file says that a process has it in use. */
+  readonly isMarkedInUse: boolean;
+  readonly walBytes: number;
+  /** The end that the operator accepts although later events are missing. */
+  readonly acceptedEnd: number | undefined;
+}
+
+/** A header and the header of a frame: in a shorter write-ahead log nothing was ever committed. */
+const walBytesMin = 32 + 24;
+
+/**
+ * Refuses a log that has lost its end.
+ *
+ * A main file that is marked as in use without its write-ahead log is sound in one case alone: SQLite has moved
+ * everything into the main file when its last connection closed, although the process did not close the store. Then the
+ * log reaches the noted position.
+ * @throws EventStoreDamagedError naming what is missing and what to do.
+ */
+export function checkLogEnd({ file, head, acknowledged, isMarkedInUse, walBytes, acceptedEnd }: LogEnd): void {
+  if (acceptedEnd === head) return;
+  const remedy =
+    `put back events.db and events.db-wal together, or restore the folder from a backup. To go on without the missing ` +
+    `events, start once with COUNTERSIGN_ACCEPT_LOG_END=${head}`;
+  if (acknowledged !== undefined && acknowledged > head) {
+    throw new EventStoreDamagedError(
+      `${file} ends at position ${head}, but events up to position ${acknowledged} were acknowledged ` +
+        `(events.acknowledged): ${remedy}`,
+      { position: head + 1 },
+    );
+  }
+  if (isMarkedInUse && walBytes < walBytesMin && acknowledged === undefined) {
+    throw new EventStoreDamagedError(
+      `${file} was in use when it was last written, and ${file}-wal is missing or empty: the log ends at position ` +
+        `${head} and may lack acknowledged events: ${remedy}`,
+    );
+  }
+}
+
+/** The size of a file in bytes; 0 when it is missing. */
+export function sizeOf(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.size ?? 0;
+}
