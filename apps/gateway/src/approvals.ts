@@ -16,6 +16,7 @@ export interface Approvals {
   readonly get: (actor: Actor, approvalId: string) => Answer;
   readonly respond: (context: WriteContext, approvalId: string, body: RespondBody) => Promise<Answer>;
   readonly respondInBulk: (context: WriteContext, body: RespondInBulkBody) => Promise<Answer>;
+  readonly reveal: (context: WriteContext, approvalId: string) => Promise<Answer>;
   readonly withdraw: (context: WriteContext, approvalId: string) => Promise<Answer>;
 }
 
@@ -45,6 +46,11 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return conclude(ports, 'RespondInBulk', outcome, (results) => ({
         results: results.map((result) => toResult(ports, actor, result)),
       }));
+    },
+    reveal: async ({ actor }, approvalId) => {
+      // An id of its own: a retry is another look, at what is asked then. It must be allowed and recorded again.
+      const outcome = await commands.reveal(actor, approvalId, ports.ids.uuid());
+      return conclude(ports, 'RevealValues', outcome, (revealed) => revealed);
     },
     withdraw: async ({ actor, commandId }, approvalId) => {
       const outcome = await commands.withdraw(actor, approvalId, commandId);

@@ -6,6 +6,7 @@ import type {
   RequestToolCalls,
   RespondBody,
   RespondInBulkBody,
+  RevealedView,
 } from '@countersign/contracts';
 import { toolCallStream } from '@countersign/contracts';
 import type { ToolCall } from '@countersign/domain';
@@ -19,7 +20,7 @@ import type { Outcome } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 import { requestToolCalls } from './request-tool-calls.js';
 import type { RequestedToolCalls } from './request-tool-calls.js';
-import { respond, withdraw } from './respond.js';
+import { respond, reveal, withdraw } from './respond.js';
 import { respondInBulk } from './respond-in-bulk.js';
 import type { BulkResult } from './respond-in-bulk.js';
 
@@ -43,6 +44,8 @@ export interface Commands {
   respond(actor: Actor, approvalId: string, body: RespondBody, commandId: string): Promise<Outcome>;
   respondInBulk(actor: Actor, body: RespondInBulkBody, commandId: string): Promise<Outcome<readonly BulkResult[]>>;
   withdraw(actor: Actor, approvalId: string, commandId: string): Promise<Outcome>;
+  /** The arguments with their hidden values, for who may answer; recorded first. */
+  reveal(actor: Actor, approvalId: string, commandId: string): Promise<Outcome<RevealedView>>;
   cancelToolCall(actor: Actor, callId: string, reason: string, commandId: string): Promise<Outcome>;
   claim(
     actor: Actor,
@@ -88,6 +91,7 @@ export function createCommands(ports: CommandPorts): Commands {
     respond: (actor, approvalId, body, commandId) => respond(ports, actor, approvalId, body, commandId),
     respondInBulk: (actor, body, commandId) => respondInBulk(ports, actor, body, commandId),
     withdraw: (actor, approvalId, commandId) => withdraw(ports, actor, approvalId, commandId),
+    reveal: (actor, approvalId, commandId) => reveal(ports, actor, approvalId, commandId),
     cancelToolCall: (actor, callId, reason, commandId) => cancelToolCall(ports, actor, callId, reason, commandId),
     claim: (actor, callId, body, commandId) => claim(ports, actor, callId, body, commandId),
     renewClaim: (actor, callId, body, commandId) => renewClaim(ports, actor, callId, body, commandId),

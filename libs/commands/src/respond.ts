@@ -1,6 +1,13 @@
-import { actionDigest, parseApprovalId, unmask } from '@countersign/contracts';
-import type { Decision, JsonObject, RespondBody } from '@countersign/contracts';
-import type { EditDecision, InvalidArgument, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
+import { actionDigest, hiddenValues, parseApprovalId, unmask } from '@countersign/contracts';
+import type { Decision, JsonObject, RespondBody, RevealedView } from '@countersign/contracts';
+import type {
+  EditDecision,
+  InvalidArgument,
+  Responder,
+  RespondToApproval,
+  ResponseDecision,
+  ToolCall,
+} from '@countersign/domain';
 import type { Actor } from './actor.js';
 import type { SchemaCheck } from './argument-schema.js';
 import { commitToBatch, inBatch, settleBatch } from './batch.js';
@@ -52,6 +59,31 @@ export async function withdraw(
   return { status: 'done', value: undefined, position: outcome.position };
 }
 
+/** Shows the hidden values of an approval to an actor who may answer it, once it is recorded who looked. */
+export async function reveal(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  commandId: string,
+): Promise<Outcome<RevealedView>> {
+  const target = parseApprovalId(approvalId);
+  if (target === undefined) return unknownApproval(approvalId);
+  const { callId } = target;
+  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, ({ action }, at) => ({
+    type: 'RevealValues',
+    at,
+    approvalId,
+    pointers: hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer),
+    responder: responderOf(actor),
+  }));
+  if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
+  return { ...outcome, value: { arguments: outcome.value.action.arguments } };
+}
+
+function responderOf({ principal, groups, via, assurance }: Actor): Responder {
+  return { principal, groups, via, assurance, onBehalfOf: null };
+}
+
 function unknownApproval(approvalId: string) {
   return rejected('unknown-approval', `there is no approval ${approvalId}`);
 }
@@ -77,13 +109,7 @@ export function toResponse(
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
     instruction: body.instruction ?? null,
-    responder: {
-      principal: actor.principal,
-      groups: actor.groups,
-      via: actor.via,
-      assurance: actor.assurance,
-      onBehalfOf: null,
-    },
+    responder: responderOf(actor),
   };
 }
 

@@ -117,6 +117,16 @@ export const responseWithdrawnSchema = z.strictObject({
   withdrawnAt: timeSchema,
 });
 
+/** A person who may answer an approval looked at its hidden values. Recorded before the values leave. */
+export const valuesRevealedSchema = z.strictObject({
+  approvalId: z.string(),
+  revealedBy: z.string(),
+  /** JSON pointers of the values that were shown. */
+  pointers: z.array(z.string()),
+  via: z.string(),
+  revealedAt: timeSchema,
+});
+
 export const approvalExpiredSchema = z.strictObject({ approvalId: z.string(), expiredAt: timeSchema });
 
 export const approvalEscalatedSchema = z.strictObject({
@@ -215,6 +225,7 @@ export const toolCallEventSchemas = {
   ApprovalDescribed: approvalDescribedSchema,
   ApprovalResponded: approvalRespondedSchema,
   ResponseWithdrawn: responseWithdrawnSchema,
+  ValuesRevealed: valuesRevealedSchema,
   ApprovalExpired: approvalExpiredSchema,
   ApprovalEscalated: approvalEscalatedSchema,
   ApproversReminded: approversRemindedSchema,

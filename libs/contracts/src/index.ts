@@ -86,6 +86,7 @@ export {
   eventViewSchema,
   isDecided,
   isSettled,
+  revealedViewSchema,
   runViewSchema,
   toolCallViewSchema,
 } from './views.js';
@@ -95,6 +96,7 @@ export type {
   ClaimView,
   EventView,
   ResponseView,
+  RevealedView,
   RunView,
   ToolCallState,
   ToolCallView,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
-import { decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
+import { batchModes, decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
 const toolCallStates = [
@@ -51,12 +51,33 @@ export const responseViewSchema = z.strictObject({
 });
 export type ResponseView = z.infer<typeof responseViewSchema>;
 
+const hiddenValueSchema = z.strictObject({
+  pointer: z.string().meta({ description: 'JSON pointer (RFC 6901) of a value in `arguments`.' }),
+  why: z
+    .enum(['schema', 'name'])
+    .meta({ description: "Who hides it: the tool schema that the agent sent, or the value's name." }),
+});
+
+const batchViewSchema = z.strictObject({
+  batchId: z.string().nullable(),
+  mode: z.enum(batchModes),
+  callIds: z.array(z.string()),
+});
+
 export const approvalViewSchema = z
   .strictObject({
     approvalId: z.string(),
     callId: z.string(),
     runId: z.string(),
     agentId: z.string(),
+    toolCallId: z.string(),
+    /** The principal that asked. */
+    requestedBy: z.string(),
+    labels: z.record(z.string(), z.string()),
+    /** The values that are masked for this reader. */
+    hiddenValues: z.array(hiddenValueSchema),
+    /** The calls that were requested together; null for a call on its own. */
+    batch: batchViewSchema.nullable(),
     round: z.int(),
     state: z.enum(approvalStates),
     toolName: z.string(),
@@ -77,6 +98,13 @@ export const approvalViewSchema = z
 
 /** One question put to people about a tool call, as answered over HTTP. */
 export type ApprovalView = z.infer<typeof approvalViewSchema>;
+
+export const revealedViewSchema = z
+  .strictObject({ arguments: jsonObjectSchema })
+  .meta({ id: 'RevealedArguments', description: 'The arguments of an approval with the hidden values shown.' });
+
+/** The arguments of an approval with the hidden values shown. */
+export type RevealedView = z.infer<typeof revealedViewSchema>;
 
 export const toolCallViewSchema = z
   .strictObject({

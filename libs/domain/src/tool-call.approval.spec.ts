@@ -19,6 +19,7 @@ import {
   respond,
   responded,
   responder,
+  revealTo,
   secondApproval,
   stage,
   stored,
@@ -402,5 +403,32 @@ describe('WithdrawResponse', () => {
       respond('dave'),
     );
     expect(callState(stateAfter(backed))).toBe('succeeded');
+  });
+});
+
+describe('RevealValues', () => {
+  const data = { approvalId: firstApproval, revealedBy: 'alice', pointers: ['/password'] };
+  const revealed = { type: 'ValuesRevealed', data: { ...data, via: 'inbox', revealedAt: stored(5) } } as const;
+
+  it('records who looked at which values, and changes nothing else', () => {
+    given(history(request())).when(revealTo('alice')).then([revealed]);
+    expect(stateAfter([...history(request()), revealed])).toEqual(stateAfter(history(request())));
+  });
+
+  it('records nothing when nothing is hidden', () => {
+    given(history(request()))
+      .when(revealTo('alice', { pointers: [] }))
+      .then([]);
+  });
+
+  it('refuses the requester, a person of another group, and anybody once the approval has ended', () => {
+    given(history(request())).when(revealTo('agent')).thenRefused('own-request');
+    given(history(request({ stages: [stage({ groups: ['security'] })] })))
+      .when(revealTo('alice'))
+      .thenRefused('not-an-approver');
+    given(history(request(), deny('bob')))
+      .when(revealTo('alice'))
+      .thenRefused('already-resolved');
+    given(history(request(), expire())).when(revealTo('alice')).thenRefused('expired');
   });
 });

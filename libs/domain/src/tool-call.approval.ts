@@ -6,7 +6,13 @@ import { areEqualJson } from './json-equality.js';
 import { raised, reaches } from './requirement.js';
 import { hasCome, storedAfter, toStored } from './time.js';
 import { heldByBatch } from './tool-call.batch.js';
-import type { EditDecision, RespondToApproval, ResponseDecision, WithdrawResponse } from './tool-call.commands.js';
+import type {
+  EditDecision,
+  RespondToApproval,
+  ResponseDecision,
+  RevealValues,
+  WithdrawResponse,
+} from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall, ToolCallState } from './tool-call.state.js';
 import {
   approversOf,
@@ -202,6 +208,27 @@ export function respondToApproval(command: RespondToApproval, state: ToolCallSta
   const data = resolved(response, approval, command.at);
   const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
   return held ?? accepted({ type: 'ApprovalResponded', data });
+}
+
+/** Shows hidden values to a person who may answer now: the checks of an answer that concern the approval and the person. */
+export function revealValues(command: RevealValues, state: ToolCallState): Decision<ToolCallEvent> {
+  const { approvalId, pointers, responder, at } = command;
+  const found = findApproval(state, approvalId);
+  if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
+  const asked: RespondToApproval = {
+    ...{ type: 'RespondToApproval', at, approvalId, decision: { type: 'deny' }, responder },
+    ...{ actionDigest: null, reason: null, instruction: null },
+  };
+  const { call, approval } = found;
+  const response = pendingResponse(asked, approval, call);
+  for (const check of [isOpen, isApprover, isAssured, isNotOwnRequest]) {
+    const refusal = check({ command: asked, call, approval, edited: approval, response });
+    if (refusal !== undefined) return { status: 'refused', refusal };
+  }
+  if (pointers.length === 0) return accepted();
+  const { principal: revealedBy, via } = responder;
+  const data = { approvalId, revealedBy, pointers: [...pointers], via, revealedAt: toStored(at) };
+  return accepted({ type: 'ValuesRevealed', data });
 }
 
 /** Takes one's own vote back, while it can still make a difference. */

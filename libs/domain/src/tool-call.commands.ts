@@ -118,6 +118,15 @@ export interface RespondToApproval extends Timed {
   readonly batch?: BatchFate;
 }
 
+/** A person who may answer wants to see the hidden values of what they are asked to agree to. */
+export interface RevealValues extends Timed {
+  readonly type: 'RevealValues';
+  readonly approvalId: string;
+  /** JSON pointers of the hidden values; empty when nothing is hidden. */
+  readonly pointers: readonly string[];
+  readonly responder: Responder;
+}
+
 /** A person takes their answer back while the approval is pending. */
 export interface WithdrawResponse extends Timed {
   readonly type: 'WithdrawResponse';
@@ -235,6 +244,7 @@ export type ToolCallCommand =
   | DescribeApproval
   | RespondToApproval
   | WithdrawResponse
+  | RevealValues
   | ExpireApproval
   | RemindApprovers
   | LapseApproval

@@ -1,6 +1,6 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import type { Decider, Decision } from './decider.js';
-import { respondToApproval, withdrawResponse } from './tool-call.approval.js';
+import { respondToApproval, revealValues, withdrawResponse } from './tool-call.approval.js';
 import { commitToBatch } from './tool-call.batch.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { expireApproval, lapseApproval, lapseClaim, remindApprovers } from './tool-call.deadlines.js';
@@ -41,6 +41,8 @@ export function decide(command: ToolCallCommand, state: ToolCallState): Decision
       return respondToApproval(command, state);
     case 'WithdrawResponse':
       return withdrawResponse(command, state);
+    case 'RevealValues':
+      return revealValues(command, state);
 
     // What time does.
     case 'ExpireApproval':

@@ -39,6 +39,8 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
         ...ended(call, { status: 'blocked', reason: event.data.reason }, event.data.blockedAt),
         verdict: event.data.verdict,
       };
+    case 'ValuesRevealed':
+      return call;
     case 'ToolCallCancelled':
       return cancelled(call, event.data);
     case 'ToolCallCommitted':

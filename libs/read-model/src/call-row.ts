@@ -23,7 +23,7 @@ export type ActionRef = { readonly approval: number; readonly response: number }
 type RequestData = EventData<'ToolCallRequested'>;
 
 /** The part of a call that never changes, stored once. What no view and no list shows is left in the log. */
-export type CallRequest = Omit<RequestData, 'toolSchema' | 'needsApproval' | 'reason' | 'description' | 'batchCallIds'>;
+export type CallRequest = Omit<RequestData, 'toolSchema' | 'needsApproval' | 'reason' | 'description'>;
 
 /** One response as recorded, and how it takes part in the vote. */
 export interface ResponseRow {

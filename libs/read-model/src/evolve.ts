@@ -44,14 +44,7 @@ function stateOf({ execution, permission }: CallProgress): ToolCallState {
 }
 
 function requestOf(data: EventData<'ToolCallRequested'>): CallRequest {
-  const {
-    toolSchema: _schema,
-    needsApproval: _needs,
-    reason: _why,
-    description: _text,
-    batchCallIds: _batch,
-    ...request
-  } = data;
+  const { toolSchema: _schema, needsApproval: _needs, reason: _why, description: _text, ...request } = data;
   return request;
 }
 
@@ -86,6 +79,8 @@ function changeOf(call: CallRow, event: ToolCallEvent, position: number): Change
       return { verdict: event.data.verdict, permission: 'allowed' };
     case 'ToolCallBlocked':
       return { ...ended('blocked', event.data.blockedAt, event.data.reason), verdict: event.data.verdict };
+    case 'ValuesRevealed':
+      return {};
     case 'ToolCallCancelled': {
       const { approvalId, reason, cancelledAt } = event.data;
       const resolution: ResolutionRow = { state: 'cancelled', at: cancelledAt };

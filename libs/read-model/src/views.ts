@@ -1,4 +1,4 @@
-import { maskAt, maskByName } from '@countersign/contracts';
+import { hiddenValues, maskAt, maskByName } from '@countersign/contracts';
 import type {
   ApprovalView,
   JsonObject,
@@ -9,7 +9,7 @@ import type {
   Verdict,
 } from '@countersign/contracts';
 import { actionAt, currentApproval } from './call-row.js';
-import type { Action, ApprovalRow, CallRow, ResponseRow } from './call-row.js';
+import type { Action, ApprovalRow, CallRequest, CallRow, ResponseRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
 
 /** `masked`: without the values of sensitive fields; `whole` is for the requesting agent, the claim and auditors alone. */
@@ -48,6 +48,10 @@ function responseViews(responses: readonly ResponseRow[], visibility: Visibility
     }));
 }
 
+function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): ApprovalView['batch'] {
+  return batchCallIds.length === 0 ? null : { batchId, mode, callIds: [...batchCallIds] };
+}
+
 /** An approval as answered over HTTP: its arguments and digest are what people are asked to agree to now. */
 export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: Visibility): ApprovalView {
   const { request } = call;
@@ -57,6 +61,11 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     callId: request.callId,
     runId: request.runId,
     agentId: request.agentId,
+    toolCallId: request.toolCallId,
+    requestedBy: approval.requestedBy,
+    labels: request.labels,
+    hiddenValues: visibility === 'whole' ? [] : [...hiddenValues(action.arguments, action.sensitive)],
+    batch: batchOf(request),
     round: approval.round,
     state: approval.resolution?.state ?? 'pending',
     toolName: request.toolName,

@@ -18,6 +18,7 @@ const common: EventWords = {
   ToolCallBlocked: (read) => withWhy(`blocked by rule ${read('verdict', 'ruleId')}`, read('reason')),
   ApprovalDescribed: (read) => withWhy(`${read('describedBy')} adds`, read('reason') || read('description')),
   ResponseWithdrawn: (read) => `${read('withdrawnBy')} took the answer back`,
+  ValuesRevealed: (read) => `${read('revealedBy')} looked at the hidden values via ${read('via')}: ${read('pointers')}`,
   ApprovalExpired: () => 'nobody answered in time: counts as no',
   ApprovalEscalated: (read) => `escalated to ${read('to')} (level ${read('level')})`,
   ApproversReminded: (read) => `approvers reminded (${read('nth')}.)`,

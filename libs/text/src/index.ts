@@ -1,6 +1,8 @@
 export { decidedWords, doneWords } from './decision-words.js';
 export { eventWordsOf, memberOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';
+export { hiddenWords, labelWords, looksHidden, writtenMaskNote, writtenMasks } from './hidden-words.js';
+export type { HiddenPlace } from './hidden-words.js';
 export { membersOf } from './json-members.js';
 export type { Member } from './json-members.js';
 export { lineDiff } from './line-diff.js';

@@ -60,6 +60,7 @@ export function after(before: Standing, event: CallEvent): Standing {
       return committed(before, event.data);
     case 'ApprovalDescribed':
     case 'ResponseWithdrawn':
+    case 'ValuesRevealed':
     case 'ApprovalEscalated':
     case 'ApproversReminded':
     case 'ExecutionClaimRenewed':

@@ -18,6 +18,13 @@ export function addAnswerCommands(program: Command, runner: Runner): void {
   addEdit(program, runner);
   addAnswer(program, runner);
   program
+    .command('reveal <approvalId>')
+    .description('show the hidden values of an approval that you may answer; that you looked is recorded')
+    .addHelpText('after', '\nExample:\n  countersign reveal apr_abcdefghijklmnopqrstuvwxyz_1')
+    .action(async (id: string, _options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./respond.js')).reveal(invocation, id)),
+    );
+  program
     .command('withdraw <approvalId>')
     .description('take your own answer back while the approval is pending')
     .addHelpText('after', '\nExample:\n  countersign withdraw apr_abcdefghijklmnopqrstuvwxyz_1')

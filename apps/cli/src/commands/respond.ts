@@ -1,4 +1,4 @@
-import type { ApprovalView, JsonValue } from '@countersign/contracts';
+import type { ApprovalView, JsonValue, RevealedView } from '@countersign/contracts';
 import { localError, usageError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -7,7 +7,7 @@ import type { Invocation } from '../invocation.js';
 import { isJsonObject, readJsonInput } from '../json-input.js';
 import { safeJson } from '../text/printable.js';
 import { responseSentWords } from '../view/response-words.js';
-import { changeLines } from '../view/argument-lines.js';
+import { argumentLines, changeLines } from '../view/argument-lines.js';
 import { wrapped } from '../view/line.js';
 
 /** What a person says beside the decision. */
@@ -162,5 +162,14 @@ export async function withdraw(invocation: Invocation, approvalId: string): Prom
   const approval = await client.delete<ApprovalView>(`${path}/responses/mine`);
   invocation.printJson(approval);
   invocation.print({ text: 'Your response is withdrawn.', tone: 'green' });
+  return exitCodes.ok;
+}
+
+/** `countersign reveal`: shows the hidden values of an approval; the server records who looked first. */
+export async function reveal(invocation: Invocation, approvalId: string): Promise<ExitCode> {
+  const { client, columns } = invocation;
+  const revealed = await client.post<RevealedView>(`/v1/approvals/${encodeURIComponent(approvalId)}/reveal`);
+  invocation.printJson(revealed);
+  invocation.print(...argumentLines(revealed.arguments, columns));
   return exitCodes.ok;
 }

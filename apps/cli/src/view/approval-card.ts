@@ -1,5 +1,14 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
-import { agoWords, deadlineWords, decidedWords, moreCharacters, printable, requirementWords } from '@countersign/text';
+import {
+  agoWords,
+  deadlineWords,
+  decidedWords,
+  hiddenWords,
+  labelWords,
+  moreCharacters,
+  printable,
+  requirementWords,
+} from '@countersign/text';
 import { printableLines } from '../text/printable.js';
 import { timeWords } from '../text/time-words.js';
 import { fit } from '../text/width.js';
@@ -30,7 +39,8 @@ export function approvalCard(approval: ApprovalView, options: CardOptions): Line
     ...whoAndWhen(approval, options),
     { text: '' },
     { text: 'Arguments', tone: 'bold' },
-    ...argumentLines(approval.arguments, columns),
+    ...argumentLines(approval.arguments, columns, approval.hiddenValues),
+    ...hiddenLines(approval, columns),
     { text: '' },
     ...fact('approval', printable(approval.approvalId), columns),
     ...fact('call', printable(approval.callId), columns),
@@ -44,12 +54,24 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
   const round = approval.round > 1 ? `, for the ${approval.round}. time` : '';
   const facts: [string, string][] = [
     ['agent', `${printable(approval.agentId)} in run ${printable(approval.runId)}`],
+    ['asked by', printable(approval.requestedBy)],
+    ...(Object.keys(approval.labels).length === 0 ? [] : [labelFact(approval)]),
     ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}, ${deadline(approval, nowMs)}`],
     ['needs', requirementWords(approval.requirement)],
     ['allowed', approval.allowedDecisions.join(' · ')],
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
   ];
   return facts.flatMap(([label, text]) => fact(label, text, columns));
+}
+
+function labelFact({ labels }: ApprovalView): [string, string] {
+  return ['labels', labelWords(labels, printable)];
+}
+
+function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns: number): Line[] {
+  if (hiddenValues.length === 0) return [];
+  const how = state === 'pending' ? ` Show them: countersign reveal ${printable(approvalId)}` : '';
+  return wrapped(`${hiddenWords(hiddenValues)}.${how}`, columns, 'yellow');
 }
 
 /** Wide enough for the labels, narrow enough for a digest to stay on one line of 80 columns. */

@@ -1,6 +1,7 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { DiffLine } from '@countersign/text';
-import { lineDiff } from '@countersign/text';
+import { lineDiff, printable, writtenMaskNote, writtenMasks } from '@countersign/text';
+import type { HiddenPlace } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
 import { jsonLines } from './json-lines.js';
 import type { Line } from './line.js';
@@ -12,11 +13,18 @@ import { shownBlocksOf, textChangesOf } from './text-blocks.js';
  * The arguments of a call as an approver reads them: the JSON, and below it every text of several lines as lines. All of
  * it: nothing is left out or cut.
  */
-export function argumentLines(args: JsonObject, columns: number): readonly Line[] {
+export function argumentLines(
+  args: JsonObject,
+  columns: number,
+  hiddenValues: readonly HiddenPlace[] = [],
+): readonly Line[] {
   const before = drawn.get(args);
   if (before?.columns === columns) return before.lines;
   const { blocks, standIns } = shownBlocksOf(args);
-  const json = jsonLines(args, columns, (pointer) => standIns.get(pointer));
+  const written = writtenMasks(args, hiddenValues);
+  const json = jsonLines(args, columns, (pointer, value) =>
+    written.has(pointer) ? `${printable(JSON.stringify(value))} ⟦${writtenMaskNote}⟧` : standIns.get(pointer),
+  );
   const lines = [...json.map((text) => ({ text })), ...blockLines(blocks, columns)];
   drawn.set(args, { columns, lines });
   return lines;

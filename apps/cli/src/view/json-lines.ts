@@ -3,7 +3,7 @@ import { membersOf, printable } from '@countersign/text';
 import { wrap } from '../text/width.js';
 
 /** What is printed in place of the value at a JSON pointer, or undefined for the value itself. */
-export type StandIn = (pointer: string) => string | undefined;
+export type StandIn = (pointer: string, value: JsonValue) => string | undefined;
 
 /** A JSON value as printable lines of at most `columns` columns, indented by two; long strings are wrapped, never cut. */
 export function jsonLines(value: JsonValue, columns: number, standIn: StandIn = () => undefined): string[] {
@@ -29,7 +29,7 @@ interface Place {
 function write(out: Output, value: JsonValue, place: Place): void {
   const { depth, before, after, pointer } = place;
   const put = (text: string) => out.lines.push(...wrap('  '.repeat(depth) + text, out.columns, depth * 2 + 2));
-  const instead = out.standIn(pointer);
+  const instead = out.standIn(pointer, value);
   const members = instead === undefined ? membersOf(value, pointer) : [];
   if (members.length === 0) {
     put(`${before}${instead ?? printable(JSON.stringify(value))}${after}`);

@@ -45,6 +45,14 @@ export class ApprovalsController {
     );
   }
 
+  @Endpoint(routes.reveal)
+  reveal(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { approvals } = this.#http.gateway;
+    return write(this.#http, routes.reveal, request, reply, (context) =>
+      approvals.reveal(context, paramOf(request, 'approvalId')),
+    );
+  }
+
   @Endpoint(routes.withdraw)
   withdraw(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { approvals } = this.#http.gateway;

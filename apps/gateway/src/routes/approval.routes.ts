@@ -3,6 +3,7 @@ import {
   listApprovalsQuerySchema,
   respondInBulkSchema,
   respondSchema,
+  revealedViewSchema,
 } from '@countersign/contracts';
 import { oversizeEdit } from '@countersign/shell';
 import { approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
@@ -69,6 +70,16 @@ export const approvalRoutes = {
     oversize: oversizeEdit,
     answers: { 200: bulkResultsSchema },
     codes: [],
+  }),
+  reveal: defineRoute({
+    id: 'revealValues',
+    method: 'POST',
+    path: '/v1/approvals/:approvalId/reveal',
+    tag: 'Approvals',
+    summary: 'Show the hidden values of an approval that one may answer; who looked is recorded first',
+    roles: ['approver'],
+    answers: { 200: revealedViewSchema },
+    codes: ['unknown-approval', 'already-resolved', 'expired', 'not-an-approver', 'own-request'],
   }),
   withdraw: defineRoute({
     id: 'withdrawResponse',

@@ -15,6 +15,7 @@ export const callEventTypes = [
   'ApprovalDescribed',
   'ApprovalResponded',
   'ResponseWithdrawn',
+  'ValuesRevealed',
   'ApprovalExpired',
   'ApprovalEscalated',
   'ApproversReminded',

@@ -1,4 +1,11 @@
-import type { ApprovalState, ApprovalView, Decision, RunView, ToolCallView } from '@countersign/contracts';
+import type {
+  ApprovalState,
+  ApprovalView,
+  Decision,
+  RevealedView,
+  RunView,
+  ToolCallView,
+} from '@countersign/contracts';
 import { send } from './http.js';
 import type { Problem } from './problem.js';
 
@@ -86,6 +93,9 @@ export const respondInBulk = (
   remarks: Remarks,
 ): Promise<{ readonly results: readonly BulkResult[] }> =>
   send('POST', '/v1/approvals/responses', { body: { approvalIds, decision, mode, ...given(remarks) } });
+
+/** The arguments with their hidden values. The server records who looked. */
+export const reveal = (approvalId: string): Promise<RevealedView> => send('POST', `${approvalPath(approvalId)}/reveal`);
 
 /** Takes one's own answer back while the approval is pending. */
 export const withdraw = (approvalId: string): Promise<ApprovalView> =>

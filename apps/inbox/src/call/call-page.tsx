@@ -51,7 +51,7 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">
           <h2 id="call-arguments">Arguments</h2>
-          <Arguments value={call.arguments} />
+          <Arguments value={call.arguments} hiddenValues={call.approval?.hiddenValues} />
           {call.originalArguments !== undefined && (
             <>
               <h3>What an approver changed</h3>

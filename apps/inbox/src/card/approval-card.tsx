@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
-import { requirementWords } from '@countersign/text';
+import { labelWords, requirementWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
 import { hrefs } from '../routes.js';
 import { responseWords } from '../text/words.js';
@@ -12,6 +12,7 @@ import { Ago, Countdown } from '../ui/time.js';
 import { Arguments } from './arguments.js';
 import { ArgumentsChange } from './arguments-change.js';
 import { Deliveries } from './deliveries.js';
+import { HiddenValues } from './hidden-values.js';
 
 /** What a card shows. */
 export interface ApprovalCardProps {
@@ -42,7 +43,8 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
       </header>
       <section aria-labelledby="card-arguments">
         <h3 id="card-arguments">What will run</h3>
-        <Arguments value={approval.arguments} />
+        <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
+        <HiddenValues key={approval.actionDigest} approval={approval} />
       </section>
       {original !== undefined && (
         <section aria-labelledby="card-change">
@@ -58,7 +60,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
 
 function Facts({ approval, verdict }: { approval: ApprovalView; verdict: Verdict | undefined }): ReactNode {
   const nowMs = useNow();
-  const { agentId, runId, callId, requestedAt, round, requirement, responses } = approval;
+  const { agentId, requestedBy, labels, runId, callId, requestedAt, round, requirement, responses } = approval;
   return (
     <section aria-labelledby="card-facts">
       <h3 id="card-facts">Who asks, and why you</h3>
@@ -66,6 +68,14 @@ function Facts({ approval, verdict }: { approval: ApprovalView; verdict: Verdict
         <Fact name="Agent">
           <Marked text={agentId} />
         </Fact>
+        <Fact name="Asked by">
+          <Marked text={requestedBy} />
+        </Fact>
+        {Object.keys(labels).length > 0 && (
+          <Fact name="Labels">
+            <Marked text={labelWords(labels, (text) => text)} />
+          </Fact>
+        )}
         <Fact name="Run">
           <Link href={hrefs.run(runId)}>
             <Marked text={runId} />

@@ -1,22 +1,31 @@
 import { memo, useMemo } from 'react';
 import type { ReactNode } from 'react';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import type { Member } from '@countersign/text';
-import { membersOf } from '@countersign/text';
+import type { HiddenPlace, Member } from '@countersign/text';
+import { looksHidden, membersOf, writtenMaskNote, writtenMasks } from '@countersign/text';
 import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
 
 /** The arguments of a call: the values, and below them every text of several lines as lines. Nothing is left out or cut. */
-export const Arguments = memo(function Arguments({ value }: { value: JsonObject }): ReactNode {
+export const Arguments = memo(function Arguments(props: {
+  readonly value: JsonObject;
+  /** Undefined: not known, so no text is marked as the agent's. */
+  readonly hiddenValues: readonly HiddenPlace[] | undefined;
+}): ReactNode {
+  const { value, hiddenValues } = props;
   const { blocks, standIns } = useMemo(() => textBlocksOf(value), [value]);
+  const written = useMemo(
+    () => (hiddenValues === undefined ? new Set<string>() : writtenMasks(value, hiddenValues)),
+    [value, hiddenValues],
+  );
   const members = membersOf(value, '');
   return (
     <div className="arguments">
       {members.length === 0 ? (
         <p className="muted">No arguments.</p>
       ) : (
-        <Members members={members} standIns={standIns} isList={false} />
+        <Members members={members} standIns={standIns} written={written} isList={false} />
       )}
       {blocks.map((block, index) => (
         <figure key={index} className="block">
@@ -41,17 +50,19 @@ export const Arguments = memo(function Arguments({ value }: { value: JsonObject 
 interface MembersProps {
   readonly members: readonly Member[];
   readonly standIns: ReadonlyMap<string, string>;
+  /** The places of texts of the agent that read like hidden values. */
+  readonly written: ReadonlySet<string>;
   readonly isList: boolean;
 }
 
-function Members({ members, standIns, isList }: MembersProps): ReactNode {
+function Members({ members, standIns, written, isList }: MembersProps): ReactNode {
   return (
     <dl className="members">
       {members.map(({ name, pointer, value }) => (
         <div key={pointer} className="member" data-nested={membersOf(value, pointer).length > 0}>
           <dt>{isList ? <span className="muted">{name}</span> : <Marked text={name} />}</dt>
           <dd>
-            <Value value={value} pointer={pointer} standIns={standIns} />
+            <Value value={value} pointer={pointer} standIns={standIns} written={written} />
           </dd>
         </div>
       ))}
@@ -59,20 +70,25 @@ function Members({ members, standIns, isList }: MembersProps): ReactNode {
   );
 }
 
-function Value(props: { value: JsonValue; pointer: string; standIns: ReadonlyMap<string, string> }): ReactNode {
-  const { value, pointer, standIns } = props;
+interface ValueProps extends Pick<MembersProps, 'standIns' | 'written'> {
+  readonly value: JsonValue;
+  readonly pointer: string;
+}
+
+function Value({ value, pointer, standIns, written }: ValueProps): ReactNode {
   const standIn = standIns.get(pointer);
   if (standIn !== undefined) return <span className="muted">{standIn}</span>;
   const members = membersOf(value, pointer);
-  if (members.length > 0) return <Members members={members} standIns={standIns} isList={Array.isArray(value)} />;
+  if (members.length > 0)
+    return <Members members={members} standIns={standIns} written={written} isList={Array.isArray(value)} />;
   if (typeof value !== 'string') return <span className="value-plain">{JSON.stringify(value)}</span>;
-  return /^\[masked(?: sha256:[0-9a-f]{16})?\]$/.test(value) ? (
-    <span className="masked" title="A sensitive value: only the agent and the claim see it">
+  return looksHidden(value) && !written.has(pointer) ? (
+    <span className="masked" title="A value that is hidden from you">
       {value}
     </span>
   ) : (
     <span className="value-text">
-      “<Marked text={value} />”
+      “<Marked text={value} />”{written.has(pointer) && <em className="muted"> {writtenMaskNote}</em>}
     </span>
   );
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
-import { isMask } from '@countersign/contracts';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { looksHidden, membersOf, writtenMaskNote, writtenMasks } from '@countersign/text';
+import type { HiddenPlace } from '@countersign/text';
 import { countOf, look } from './visible.js';
 
 /** Arguments as an approver reads them. */
@@ -27,9 +28,13 @@ function hashOf(text: string): string {
  * The arguments as lines of JSON in which every character is seen. Long and binary values are summed up with their hash,
  * and so is what does not fit into `charactersMax`.
  */
-export function argumentLines(args: JsonObject, charactersMax: number): ArgumentLines {
+export function argumentLines(
+  args: JsonObject,
+  charactersMax: number,
+  hiddenValues: readonly HiddenPlace[] = [],
+): ArgumentLines {
   const seen = { posing: 0, hidden: 0, isCut: false };
-  const all = valueLines(args, '', seen);
+  const all = valueLines(args, { indent: '', pointer: '', written: writtenMasks(args, hiddenValues) }, seen);
   const lines: string[] = [];
   let characters = 0;
   for (const [index, line] of all.entries()) {
@@ -50,16 +55,27 @@ interface Seen {
   isCut: boolean;
 }
 
-function valueLines(value: JsonValue, indent: string, seen: Seen): string[] {
-  if (typeof value === 'string') return [stringText(value, seen)];
+interface Place {
+  readonly indent: string;
+  readonly pointer: string;
+  /** The places of texts of the agent that read like hidden values. */
+  readonly written: ReadonlySet<string>;
+}
+
+function valueLines(value: JsonValue, place: Place, seen: Seen): string[] {
+  const { indent, pointer, written } = place;
+  if (typeof value === 'string') {
+    if (written.has(pointer)) return [`${quoted(value, seen)} ⟦${writtenMaskNote}⟧`];
+    return [looksHidden(value) ? value : stringText(value, seen)];
+  }
   if (typeof value !== 'object' || value === null) return [JSON.stringify(value)];
   const [open, close] = Array.isArray(value) ? ['[', ']'] : ['{', '}'];
-  const members: readonly (readonly [string, JsonValue])[] = Array.isArray(value)
-    ? (value as JsonValue[]).map((member) => ['', member] as const)
-    : Object.entries(value).map(([key, member]) => [`${stringText(key, seen)}: `, member] as const);
+  const isList = Array.isArray(value);
+  const members = membersOf(value, pointer);
   if (members.length === 0) return [`${open}${close}`];
-  const inner = members.flatMap(([label, member], index) => {
-    const lines = valueLines(member, `${indent}  `, seen);
+  const inner = members.flatMap((member, index) => {
+    const label = isList ? '' : `${stringText(member.name, seen)}: `;
+    const lines = valueLines(member.value, { ...place, indent: `${indent}  `, pointer: member.pointer }, seen);
     const comma = index < members.length - 1 ? ',' : '';
     return lines.map((line, at) => {
       const isFirst = at === 0;
@@ -71,7 +87,6 @@ function valueLines(value: JsonValue, indent: string, seen: Seen): string[] {
 }
 
 function stringText(text: string, seen: Seen): string {
-  if (isMask(text)) return text;
   if (text.length <= stringMax) return quoted(text, seen);
   seen.isCut = true;
   const size = countOf(text.length);

@@ -1,5 +1,5 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
-import { decidedWords, moreCharacters, printable, requirementWords } from '@countersign/text';
+import { decidedWords, hiddenWords, labelWords, moreCharacters, printable, requirementWords } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
 import { countOf, look } from './visible.js';
@@ -30,7 +30,8 @@ const wordsMax = 700;
 /** The card of a notice; at most about `charactersMax` characters of arguments. */
 export function cardOf(notice: Notice, charactersMax: number): Card {
   const { call, approval, kind } = notice;
-  const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax);
+  const hiddenValues = approval?.hiddenValues ?? [];
+  const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax, hiddenValues);
   const names = [call.toolName, call.agentId, call.runId].map((name) => look(name));
   const posing = shown.posing + names.reduce((sum, name) => sum + name.posing, 0);
   const hidden = shown.hidden + names.reduce((sum, name) => sum + name.hidden, 0);
@@ -40,14 +41,22 @@ export function cardOf(notice: Notice, charactersMax: number): Card {
     status: statusOf(notice),
     facts: factsOf(notice),
     argumentLines: shown.lines,
-    warnings: [
-      ...(posing > 0 ? [`${countOf(posing)} letters look like others and are marked: read them twice`] : []),
-      ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),
-      ...(shown.isCut ? ['Not everything is shown here: look at the whole in the inbox before you decide'] : []),
-    ],
+    warnings: warningsOf({ posing, hidden, isCut: shown.isCut }, hiddenValues),
     agentWords: wordsOf(approval),
     isOpen,
   };
+}
+
+function warningsOf(
+  { posing, hidden, isCut }: { readonly posing: number; readonly hidden: number; readonly isCut: boolean },
+  hiddenValues: ApprovalView['hiddenValues'],
+): string[] {
+  return [
+    ...(hiddenValues.length > 0 ? [`${hiddenWords(hiddenValues)}. Look at them in the inbox`] : []),
+    ...(posing > 0 ? [`${countOf(posing)} letters look like others and are marked: read them twice`] : []),
+    ...(hidden > 0 ? [`${countOf(hidden)} characters would not have been visible and are marked`] : []),
+    ...(isCut ? ['Not everything is shown here: look at the whole in the inbox before you decide'] : []),
+  ];
 }
 
 function headlineOf({ call, approval, kind, nth }: Notice): string {
@@ -79,12 +88,22 @@ function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
   return [
     ['Tool', printable(call.toolName, nameMax)],
     ['Agent', printable(call.agentId, nameMax)],
+    ...askedFacts(approval),
     ['Run', printable(call.runId, nameMax)],
     ['Rule', printable(call.verdict.ruleId, nameMax)],
     ...(risk === null ? [] : [['Risk', risk] as const]),
     ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement, nameMax)] as const]),
     ...untilFact(approval),
     ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
+  ];
+}
+
+function askedFacts(approval: ApprovalView | null): (readonly [string, string])[] {
+  if (approval === null) return [];
+  const labels = labelWords(approval.labels, (text) => printable(text, nameMax));
+  return [
+    ['Asked by', printable(approval.requestedBy, nameMax)],
+    ...(labels === '' ? [] : [['Labels', printable(labels, wordsMax)] as const]),
   ];
 }
 

@@ -41,6 +41,7 @@ export function sampleNotice({
       state: 'pending',
       toolName,
     },
+    ...{ toolCallId, requestedBy: 'agent', labels: {}, hiddenValues: [], batch: null },
     ...{ arguments: args, actionDigest, description: change.description ?? null, reason: change.reason ?? null },
     ...{ requestedAt: at, expiresAt: '2026-11-22T11:00:00.000Z', risk: null, responses: [], resolution: null },
     ...{ resolvedAt: null, allowedDecisions: ['approve', 'edit', 'deny', 'answer'] },

@@ -16,6 +16,7 @@ import type {
   RequestApproval,
   RequestToolCall,
   RespondToApproval,
+  RevealValues,
   Responder,
   SubmitClientOutput,
   ToolCallProposal,
@@ -144,6 +145,15 @@ export const respond = (who: string | Responder, change: Partial<RespondToApprov
   actionDigest: null,
   reason: null,
   instruction: null,
+  responder: typeof who === 'string' ? responder(who) : who,
+  ...change,
+});
+
+export const revealTo = (who: string | Responder, change: Partial<RevealValues> = {}): RevealValues => ({
+  type: 'RevealValues',
+  at: minute(5),
+  approvalId: firstApproval,
+  pointers: ['/password'],
   responder: typeof who === 'string' ? responder(who) : who,
   ...change,
 });

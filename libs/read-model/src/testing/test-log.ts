@@ -109,6 +109,13 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
       executeBy: minute(65),
     },
     ResponseWithdrawn: { approvalId, withdrawnBy: 'alice', withdrawnAt: minute(6) },
+    ValuesRevealed: {
+      approvalId,
+      revealedBy: 'alice',
+      pointers: ['/password'],
+      via: 'inbox',
+      revealedAt: minute(6),
+    },
     ApprovalExpired: { approvalId, expiredAt: minute(60) },
     ApprovalEscalated: { approvalId, level: 1, to: ['managers'], expiresAt: minute(80), escalatedAt: minute(60) },
     ApprovalDescribed: { approvalId, reason: 'more', description: null, describedBy: 'agent', describedAt: minute(2) },

@@ -1,0 +1,40 @@
+import { describe, expect, it } from '@jest/globals';
+import { sampleNotice } from '../testing/notices.js';
+import { cardOf } from './card.js';
+
+describe('the card', () => {
+  it('shows the principal that asked, and the labels', () => {
+    const approval = { requestedBy: 'kafka', labels: { env: 'prod', team: 'ops' } };
+    expect(cardOf(sampleNotice({ approval }), 3_000).facts).toEqual(
+      expect.arrayContaining([
+        ['Asked by', 'kafka'],
+        ['Labels', 'env: prod, team: ops'],
+      ]),
+    );
+  });
+
+  it('says how many values are hidden, and by whom', () => {
+    const hiddenValues = [
+      { pointer: '/command', why: 'schema' },
+      { pointer: '/token', why: 'name' },
+    ] as const;
+    const { warnings } = cardOf(sampleNotice({ approval: { hiddenValues: [...hiddenValues] } }), 3_000);
+    expect(warnings[0]).toMatch(
+      /^2 values are hidden from you: 1 by the agent's tool schema, 1 by its name\. Look at them in the inbox/,
+    );
+  });
+
+  it('tells a hidden value from a text of the agent that reads like one', () => {
+    const mask = '[masked sha256:0123456789abcdef]';
+    const notice = sampleNotice({
+      arguments: { token: mask, command: mask },
+      approval: { hiddenValues: [{ pointer: '/token', why: 'name' }] },
+    });
+    expect(cardOf(notice, 3_000).argumentLines).toEqual([
+      '{',
+      `  "token": ${mask},`,
+      `  "command": "${mask}" ⟦text from the agent, not a hidden value⟧`,
+      '}',
+    ]);
+  });
+});

@@ -1,0 +1,50 @@
+import { membersOf } from './json-members.js';
+import type { JsonValue } from './json-members.js';
+
+/** A value that a reader does not see, and who hides it. */
+export interface HiddenPlace {
+  readonly pointer: string;
+  readonly why: 'schema' | 'name';
+}
+
+/** How many values a reader does not see and who hides them; empty when nothing is hidden. */
+export function hiddenWords(hidden: readonly HiddenPlace[]): string {
+  if (hidden.length === 0) return '';
+  const bySchema = hidden.filter(({ why }) => why === 'schema').length;
+  const byName = hidden.length - bySchema;
+  const who = [
+    ...(bySchema > 0 ? [`${String(bySchema)} by the agent's tool schema`] : []),
+    ...(byName > 0 ? [`${String(byName)} by ${byName === 1 ? 'its name' : 'their names'}`] : []),
+  ];
+  const values = hidden.length === 1 ? '1 value is' : `${String(hidden.length)} values are`;
+  return `${values} hidden from you: ${who.join(', ')}`;
+}
+
+const maskText = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
+
+/** Beside a text of the agent that reads like a hidden value. */
+export const writtenMaskNote = 'text from the agent, not a hidden value';
+
+/** Whether a value reads like the stand-in of a hidden value. */
+export function looksHidden(value: JsonValue): boolean {
+  return typeof value === 'string' && maskText.test(value);
+}
+
+/** The pointers of the texts in `value` that read like a hidden value and are none: the agent wrote them. */
+export function writtenMasks(value: JsonValue, hidden: readonly HiddenPlace[]): ReadonlySet<string> {
+  const isHidden = new Set(hidden.map(({ pointer }) => pointer));
+  const found = new Set<string>();
+  const visit = (node: JsonValue, pointer: string): void => {
+    if (looksHidden(node) && !isHidden.has(pointer)) found.add(pointer);
+    for (const member of membersOf(node, pointer)) visit(member.value, member.pointer);
+  };
+  visit(value, '');
+  return found;
+}
+
+/** Labels in words: `env: prod, team: ops`, by `show`; empty when there are none. */
+export function labelWords(labels: Readonly<Record<string, string>>, show: (text: string) => string): string {
+  return Object.entries(labels)
+    .map(([name, value]) => `${show(name)}: ${show(value)}`)
+    .join(', ');
+}
