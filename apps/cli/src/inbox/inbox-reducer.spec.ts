@@ -57,7 +57,7 @@ describe('the list', () => {
       '',
       'first   pending',
       'agent    billing-agent in run run-42',
-      'asked    10 min ago, deadline in 57 min (2026-11-22 10:57:00.000Z)',
+      'asked by billing-agent',
     ]);
     expect(inbox.screen().at(-1)).toBe('↑↓ choose  ⏎ look  a approve  e edit  d deny  r answer  q quit');
   });

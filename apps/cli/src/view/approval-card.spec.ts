@@ -13,6 +13,7 @@ describe('the card of an approval', () => {
     expect(cardOf()).toEqual([
       'delete_file   pending',
       'agent    billing-agent in run run-42',
+      'asked by billing-agent',
       'asked    3 min ago, deadline in 57 min (2026-11-22 10:57:00.000Z)',
       'needs    1 approver of ops; not the requester',
       'allowed  approve · edit · deny · answer',
