@@ -3,3 +3,4 @@ export type { AppendFault, SimulatedEventStoreOptions, SimulatedLog } from './si
 export { eventStoreContract } from './event-store.contract.js';
 export type { EventStoreContractOptions, OpenedEventStore } from './event-store.contract.js';
 export { sampleEvent, sampleEvents, sampleStream } from './sample-events.js';
+export { isRecentSqlite } from './embedded/database.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { openLedgerWorld, requestMessage } from '../../../apps/ledger/src/testing/ledger-world.js';
+import { openLedgerWorld, requestMessage } from '@countersign/ledger/testing';
 import { createRandom, seedOfRun } from '../harness/random.js';
 import { createHostile, fuzzMs } from './hostile.js';
 

@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { isRecentSqlite } from '../../../libs/event-store/src/embedded/database.js';
+import { isRecentSqlite } from '@countersign/event-store/testing';
 
 const launcher = join(import.meta.dirname, '../../../apps/cli/bin/pinned-node.js');
 const { isRecent } = (await import(launcher)) as {

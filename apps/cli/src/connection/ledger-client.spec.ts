@@ -1,5 +1,5 @@
 import { createServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { knownToken, problem, startContractServer } from '../testing/contract-server.js';
 import type { ContractServer } from '../testing/contract-server.js';
@@ -131,13 +131,15 @@ describe('a request', () => {
   });
 
   it('does not wait for ever', async () => {
-    const silent = createServer();
+    const accepted: Socket[] = [];
+    const silent = createServer((socket) => void accepted.push(socket));
     await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
     const url = `http://127.0.0.1:${String((silent.address() as AddressInfo).port)}`;
     await expect(clientOf(url).get('/v1/x', { timeoutMs: 50 })).rejects.toMatchObject({
       exitCode: 3,
       message: expect.stringContaining('no answer in time'),
     });
+    for (const socket of accepted) socket.destroy();
     silent.close();
   });
 

@@ -151,7 +151,7 @@ const cases: Case[] = [
     'the request allows others',
     async () => {
       const { approvalId } = await api.pending({ allowedDecisions: ['approve'] });
-      return respond(approvalId, { decision: { type: 'deny' } });
+      return respond(approvalId, { decision: { type: 'answer', output: 1 } });
     },
   ],
   [

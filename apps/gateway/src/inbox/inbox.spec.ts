@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { DatabaseSync } from 'node:sqlite';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { createVirtualClock } from '@countersign/runtime/testing';
@@ -116,19 +115,6 @@ describe('a session', () => {
     const statusOf = async (cookie: string) => (await fetch(`${url}/v1/approvals`, { headers: { cookie } })).status;
     expect(await Promise.all([planted, old, fresh].map(statusOf))).toEqual([401, 401, 200]);
     expect(cookieOf(await signIn(url, { cookie: planted }))).not.toBe(planted);
-  });
-
-  it('of a file that an older version wrote goes on', () => {
-    const file = join(mkdtempSync(join(tmpdir(), 'countersign-old-sessions-')), 'sessions.db');
-    const old = new DatabaseSync(file);
-    const expiresAtMs = Date.now() + 60_000;
-    old.exec(`CREATE TABLE sessions (
-      idHash TEXT PRIMARY KEY, tokenHash TEXT, person TEXT, openedAtMs INTEGER NOT NULL, expiresAtMs INTEGER NOT NULL
-    ) STRICT, WITHOUT ROWID; INSERT INTO sessions VALUES ('old', 'token', NULL, 1, ${String(expiresAtMs)})`);
-    old.close();
-    const store = createSessionStore(file);
-    closing.push(store.close);
-    expect(store.find('old')).toMatchObject({ tokenHash: 'token', person: null, expiresAtMs });
   });
 
   it('dies with its token, and keeps of a person only the roles that we know', () => {

@@ -1,0 +1,1 @@
+export { openLedgerWorld, requestMessage } from './testing/ledger-world.js';
