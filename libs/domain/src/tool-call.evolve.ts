@@ -236,7 +236,8 @@ function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolC
   if (permission.status === 'approved') {
     return { ...call, committed: true, permission: { ...permission, executeBy: null } };
   }
-  if (permission.status !== 'awaiting_approval' || !permission.wasAllowed) return { ...call, committed: true };
+  const isAsked = call.approvals.some((each) => each.approvalId === approvalId && each.resolution.status === 'pending');
+  if (permission.status !== 'awaiting_approval' || !isAsked) return { ...call, committed: true };
   const reason = 'the batch of the call had begun before people were asked';
   const resolution: Approval['resolution'] = {
     status: 'cancelled',

@@ -171,7 +171,7 @@ function executionChange(call: CallRow, event: ExecutionEvent): Change {
 function committed(call: CallRow, { approvalId, committedAt }: EventData<'ToolCallCommitted'>): Change {
   const resolution: ResolutionRow = { state: 'cancelled', at: committedAt };
   const closed = onPending(call, approvalId, (approval) => ({ ...approval, resolution }));
-  return closed.approvals === undefined
+  return closed.approvals === undefined || call.permission !== 'awaiting_approval'
     ? { executeBy: null }
     : { ...closed, permission: 'allowed', action: null, executeBy: null };
 }

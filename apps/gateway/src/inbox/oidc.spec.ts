@@ -20,7 +20,7 @@ beforeEach(async () => {
   provider = await openOidcProvider();
   const system = createSystemClock();
   world = await openWorld({
-    clock: { ...system, now: () => system.now() + aheadMs },
+    clock: { ...system, now: () => system.now() + aheadMs, monotonic: () => system.monotonic() + aheadMs },
     change: (ports) => ({
       ...ports,
       sessions: createSessions({ ...ports, store: createSessionStore(':memory:') }),

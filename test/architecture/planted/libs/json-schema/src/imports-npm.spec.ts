@@ -1,0 +1,3 @@
+// breaks: json-schema-specs-import-npm
+import * as it from 'commander';
+export const used = it;

@@ -1,0 +1,3 @@
+// breaks: json-schema-imports-npm
+import * as it from 'zod';
+export const used = it;
