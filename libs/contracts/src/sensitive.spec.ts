@@ -100,6 +100,22 @@ describe('masks', () => {
     );
   });
 
+  it('keeps a text of the agent that reads like a mask, as the text it is', () => {
+    const literal = '[masked sha256:0123456789abcdef]';
+    const original = { note: literal, password: 'hunter2' };
+    const seen = maskAt(original, ['/password'], salt);
+    expect(seen.note).toBe(literal);
+    expect(unmask({ ...seen, more: 1 }, original, salt)).toEqual({
+      arguments: { ...original, more: 1 },
+      foreign: [],
+      restored: ['/password'],
+    });
+    expect(unmask({ ...seen, note: seen.password, password: literal }, original, salt).foreign).toEqual([
+      '/note',
+      '/password',
+    ]);
+  });
+
   it('that stand for nothing at their place are named', () => {
     const mask = maskOf('hunter2', salt);
     const result = unmask({ moved: mask, password: mask }, { password: 'hunter2' }, salt);

@@ -147,6 +147,8 @@ export function unmask(
   const restored: string[] = [];
   const replace = (node: JsonValue, { before, pointer }: EditedPlace): JsonValue | undefined => {
     if (typeof node !== 'string') return undefined;
+    // The agent's own text, even if it reads like a mask: it hides nothing, and nothing is put back.
+    if (node === before) return node;
     const value = isMask(node) ? unmaskValue(node, before, salt) : unmaskText(node, before, salt);
     if (value === undefined && foreign.length < foreignMax) foreign.push(pointer);
     if (value !== undefined && isMask(node)) restored.push(pointer);

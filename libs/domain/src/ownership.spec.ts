@@ -155,21 +155,21 @@ describe('words that come later', () => {
     const later = ask({ ...words, round: 2, approvalId: secondApproval, at: minute(70) });
     const [asked] = eventsOf(history(request(), expire()), later);
     expect(asked?.data).toMatchObject({
-      reason: 'the customer asked\n\nAdded later: harmless test database',
-      description: 'Refund 100\n\nAdded later: approved by the CFO',
+      reason: 'the customer asked\n\nAdded later by agent: harmless test database',
+      description: 'Refund 100\n\nAdded later by agent: approved by the CFO',
     });
   });
 
   it('are added to those of the request of an allowed call', () => {
     const [asked] = eventsOf(history(requestAllowed()), ask(words));
-    expect(asked?.data).toMatchObject({ description: 'Refund 100\n\nAdded later: approved by the CFO' });
+    expect(asked?.data).toMatchObject({ description: 'Refund 100\n\nAdded later by agent: approved by the CFO' });
   });
 
   it('keep what was added while the first round was pending', () => {
     const events = history(request({}, { reason: null, description: null }), describeBy('agent'), expire());
     const [asked] = eventsOf(events, ask({ ...words, round: 2, approvalId: secondApproval, at: minute(70) }));
     expect(asked?.data).toMatchObject({
-      reason: 'a test database\n\nAdded later: harmless test database',
+      reason: 'a test database\n\nAdded later by agent: harmless test database',
       description: 'approved by the CFO',
     });
   });

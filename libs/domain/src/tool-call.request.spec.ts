@@ -120,8 +120,8 @@ describe('RequestApproval', () => {
           ...approvalRequested,
           data: {
             ...approvalRequested.data,
-            reason: 'the customer asked\n\nAdded later: worker',
-            description: 'Refund 100\n\nAdded later: look',
+            reason: 'the customer asked\n\nAdded later by agent: worker',
+            description: 'Refund 100\n\nAdded later by agent: look',
             requirement: required,
             expiresAt: stored(1 / 60),
           },
@@ -210,6 +210,24 @@ describe('DescribeApproval', () => {
       ]);
     given(described).when(saying('another', null)).then([]);
     expect(currentApproval(stateAfter(described))).toMatchObject({ reason: 'why', description: null });
+  });
+
+  it('names the principal when it is not the one that asked', () => {
+    const byAdmin = { ...saying('seen with ops', null), describedBy: 'admin', reach: 'any' } as const;
+    given(bare)
+      .when(byAdmin)
+      .then([
+        {
+          type: 'ApprovalDescribed',
+          data: {
+            approvalId: firstApproval,
+            reason: 'Added by admin: seen with ops',
+            description: null,
+            describedBy: 'admin',
+            describedAt: stored(2),
+          },
+        },
+      ]);
   });
 
   it('never replaces what they may have read', () => {

@@ -131,18 +131,26 @@ function wordsOf({ reason, description }: Words): Words {
  * Attack: an agent asks again with more harmless words than before. The words of the request or of the first round stay
  * first, and later ones are added.
  */
-function withFirstWords<T extends Words>(later: T, { request, approvals }: ToolCall): T {
+function withFirstWords<T extends Words & { readonly requestedBy: string }>(
+  later: T,
+  { request, approvals }: ToolCall,
+): T {
   const first = approvals[0] ?? request;
   return {
     ...later,
-    reason: added(first.reason, later.reason),
-    description: added(first.description, later.description),
+    reason: added(first.reason, later.reason, later.requestedBy),
+    description: added(first.description, later.description, later.requestedBy),
   };
 }
 
-function added(first: string | null, later: string | null): string | null {
+function added(first: string | null, later: string | null, by: string): string | null {
   if (first === null || later === null || first === later) return first ?? later;
-  return `${first}\n\nAdded later: ${later}`;
+  return `${first}\n\nAdded later by ${by}: ${later}`;
+}
+
+/** The words of a principal that did not ask, such as an admin, name it: they must not stand there as the asker's own. */
+function attributed(words: string | null, by: string, asker: string): string | null {
+  return words === null || by === asker ? words : `Added by ${by}: ${words}`;
 }
 
 /**
@@ -157,11 +165,13 @@ export function describeApproval(command: DescribeApproval, state: ToolCallState
   if (approval?.resolution.status !== 'pending') {
     return refused('already-resolved', 'No approval of this tool call is pending.', { state: callState(state) });
   }
-  const reason = approval.reason === null ? command.reason : null;
-  const description = approval.description === null ? command.description : null;
-  if (reason === null && description === null) return accepted();
-  const { approvalId } = approval;
+  const { approvalId, requestedBy } = approval;
   const { describedBy, at } = command;
+  const unlessTold = (told: string | null, words: string | null): string | null =>
+    told === null ? attributed(words, describedBy, requestedBy) : null;
+  const reason = unlessTold(approval.reason, command.reason);
+  const description = unlessTold(approval.description, command.description);
+  if (reason === null && description === null) return accepted();
   return accepted({
     type: 'ApprovalDescribed',
     data: { approvalId, reason, description, describedBy, describedAt: toStored(at) },
