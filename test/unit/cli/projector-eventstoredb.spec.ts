@@ -29,7 +29,7 @@ describe('countersign projector, in a cluster', () => {
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), 'countersign-projector-'));
     server = await startServer();
-    ({ store } = await openReadyStore(server.url));
+    ({ store } = await openReadyStore(server.url, { timeouts: { appendMs: 20_000, readMs: 20_000 } }));
     run = createCliRun({ COUNTERSIGN_DATA: folder, COUNTERSIGN_EVENTSTORE_URL: server.url });
     await request('run-1');
     (await caughtUp()).close();

@@ -8,8 +8,8 @@ import { cleanUpAfterEach, onCleanUp, openReadyStore, openStore, startServer, ti
 
 cleanUpAfterEach();
 
-/** With retries and read-back, what a caller waits at most for timeouts of 500 ms. */
-const boundMs = 5000;
+/** With retries and read-back, what a caller waits at most for timeouts of 1 s. */
+const boundMs = 10_000;
 
 describe('an append whose outcome cannot be known', () => {
   it.each<[string, AppendFault, number]>([

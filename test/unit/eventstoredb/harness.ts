@@ -39,7 +39,7 @@ export interface OpenedStore {
 /** Opens a store with short timeouts; it asks after the server once, when it opens. */
 export function openStore(url: string, options: Partial<EventStoreDbOptions> = {}): OpenedStore {
   const log = createCollectingLog();
-  const timeouts = { appendMs: 500, readMs: 500, probeMs: 60_000, ...options.timeouts };
+  const timeouts = { appendMs: 1_000, readMs: 1_000, probeMs: 60_000, ...options.timeouts };
   const store = openEventStoreDb({ clock: createSystemClock(), ...options, url, log, timeouts });
   undos.push(store.close);
   return { store, log };

@@ -16,11 +16,12 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
   const { approval, problem, isBusy, onClose, onSend } = props;
   const [original] = useState(approval.arguments);
   const [text, setText] = useState(() => JSON.stringify(original, null, 2));
+  const hidden = useMemo(() => approval.hiddenValues.map(({ pointer }) => pointer), [approval.hiddenValues]);
   const schema = useLoaded(approval.callId, (signal) => readToolSchema(approval.callId, signal));
   const parsed = useMemo(() => parseObject(text), [text]);
   const problems = useMemo(
-    () => (parsed.status === 'ok' ? schemaProblems(parsed.value, schema.value ?? null) : [parsed.problem]),
-    [parsed, schema.value],
+    () => (parsed.status === 'ok' ? schemaProblems(parsed.value, schema.value ?? null, hidden) : [parsed.problem]),
+    [parsed, schema.value, hidden],
   );
   const isSame = parsed.status === 'ok' && JSON.stringify(parsed.value) === JSON.stringify(original);
   const canSend = parsed.status === 'ok' && problems.length === 0 && !isSame && !isBusy;

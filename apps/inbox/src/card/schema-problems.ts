@@ -22,18 +22,22 @@ export function parseObject(text: string): Parsed {
 /** Said of a parent when something below it is wrong: the words below it say more. */
 const parents = new Set(['properties', 'items', 'allOf', 'anyOf', 'oneOf', '$ref', 'prefixItems']);
 
+/** A mask that stands for a hidden value: the server puts the value back. */
+const mask = /^\[masked( sha256:[0-9a-f]{16})?\]$/;
+
 /**
- * What does not fit the tool's schema, by path. A help while one types: the server judges, also by the parts that are left
- * out here.
+ * Returns what does not fit the tool's schema, by path. It helps while a person types. The server judges, also by the parts of
+ * the schema that are left out here. A mask at a hidden place fits: only the server knows the value.
  */
-export function schemaProblems(value: JsonObject, schema: JsonObject | null): string[] {
+export function schemaProblems(value: JsonObject, schema: JsonObject | null, hidden: readonly string[]): string[] {
   if (schema === null) return [];
   try {
-    const result = new Validator(withoutPatterns(schema) as Schema, '2020-12', false).validate(value);
-    const told = result.errors.filter(({ keyword }) => !parents.has(keyword));
-    const words = (told.length > 0 ? told : result.errors).map(
-      ({ instanceLocation, error }) => `${instanceLocation.replace(/^#/, '') || 'the arguments'}: ${error}`,
-    );
+    const { errors } = new Validator(simplePartOf(schema) as Schema, '2020-12', false).validate(value);
+    const own = errors.filter(({ keyword }) => !parents.has(keyword));
+    const words = (own.length > 0 ? own : errors)
+      .map(({ instanceLocation, error }) => ({ pointer: instanceLocation.replace(/^#/, ''), error }))
+      .filter(({ pointer }) => !(hidden.includes(pointer) && isMask(valueAt(value, pointer))))
+      .map(({ pointer, error }) => `${pointer || 'the arguments'}: ${error}`);
     return [...new Set(words)];
   } catch {
     // A schema that this validator cannot read: the server's can.
@@ -41,13 +45,39 @@ export function schemaProblems(value: JsonObject, schema: JsonObject | null): st
   }
 }
 
-/** The attack: a schema comes from the agent, and a pattern of it could keep the browser busy for ever. */
-function withoutPatterns(schema: JsonValue): JsonValue {
-  if (typeof schema !== 'object' || schema === null) return schema;
-  if (Array.isArray(schema)) return schema.map((one: JsonValue) => withoutPatterns(one));
+function isMask(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && mask.test(value);
+}
+
+function valueAt(value: JsonValue, pointer: string): JsonValue | undefined {
+  let at: JsonValue | undefined = value;
+  for (const step of pointer.split('/').slice(1)) {
+    if (typeof at !== 'object' || at === null) return undefined;
+    const name = decodeURIComponent(step).replaceAll('~1', '/').replaceAll('~0', '~');
+    at = (at as Readonly<Record<string, JsonValue>>)[name];
+  }
+  return at;
+}
+
+/** The keywords whose work grows with the size of the value alone. */
+const simple = new Set([
+  ...['type', 'properties', 'required', 'additionalProperties', 'items', 'enum', 'const', 'multipleOf'],
+  ...['minimum', 'maximum', 'exclusiveMinimum', 'exclusiveMaximum', 'minLength', 'maxLength'],
+  ...['minItems', 'maxItems', 'minProperties', 'maxProperties'],
+]);
+const enumMax = 100;
+
+/** The attack: a schema comes from the agent, and a pattern, a reference or a branch could keep the browser busy for ever. */
+function simplePartOf(schema: JsonValue): JsonValue {
+  if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema;
   const kept = membersOf(schema, '').filter(
-    ({ name, value }) =>
-      !(['pattern', 'format'].includes(name) && typeof value === 'string') && name !== 'patternProperties',
+    ({ name, value }) => simple.has(name) && !(Array.isArray(value) && name === 'enum' && value.length > enumMax),
   );
-  return Object.fromEntries(kept.map(({ name, value }) => [name, withoutPatterns(value)]));
+  return Object.fromEntries(kept.map(({ name, value }) => [name, simplePart(name, value)]));
+}
+
+function simplePart(name: string, value: JsonValue): JsonValue {
+  if (name === 'items' || name === 'additionalProperties') return simplePartOf(value);
+  if (name !== 'properties' || !isObject(value)) return value;
+  return Object.fromEntries(membersOf(value, '').map((member) => [member.name, simplePartOf(member.value)]));
 }
