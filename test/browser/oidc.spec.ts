@@ -97,25 +97,29 @@ describe('signing in at an OpenID Connect provider', () => {
     await opened.page.locator('input[name="login"]').fill(name);
     await opened.page.locator('input[name="password"]').fill('any');
     await opened.page.getByRole('button', { name: 'Sign-in' }).click();
+    const running = await opened.context.cookies(new URL('/session', url).href);
     await opened.page.getByRole('button', { name: 'Continue' }).click();
     await opened.page.getByRole('navigation', { name: 'Main' }).waitFor();
-    return { ...opened, callback: new URL(callback) };
+    return { ...opened, running, callback: new URL(callback) };
   };
 
   it('lets a person decide, as issuer and subject, by the roles that the provider names and we know', async () => {
     const { world, issuer } = await openBoth();
     const [call] = await world.ask([{ toolName: 'delete_file' }]);
-    const { page, context } = await signInAs(`${world.url}/approvals/${call?.approval?.approvalId ?? ''}`, 'alice');
+    const { page, context, running } = await signInAs(
+      `${world.url}/approvals/${call?.approval?.approvalId ?? ''}`,
+      'alice',
+    );
     await page.getByRole('heading', { name: 'delete_file' }).waitFor();
     const cookies = await context.cookies(`${world.url}/session`);
     expect(cookies.find(({ name }) => name === 'countersign_session')).toMatchObject({
       httpOnly: true,
       sameSite: 'Strict',
     });
-    expect(cookies.find(({ name }) => name === 'countersign_sign_in')).toMatchObject({
-      httpOnly: true,
-      sameSite: 'Lax',
-    });
+    const signIn = ({ name }: { readonly name: string }): boolean => name === 'countersign_sign_in';
+    expect(running.find(signIn)).toMatchObject({ httpOnly: true, sameSite: 'Lax' });
+    // It is valid once.
+    expect(cookies.find(signIn)).toBeUndefined();
     await page.getByRole('button', { name: 'Approve' }).click();
     await page.getByText('Approved: delete_file').waitFor();
     expect(await world.send('agent', 'GET', `/v1/tool-calls/${call?.callId ?? ''}`)).toMatchObject({
