@@ -1,1 +1,1 @@
-export { openLedgerWorld, requestMessage } from './testing/ledger-world.js';
+export { openLedgerWorld, requestMessage as createRequestMessage } from './testing/ledger-world.js';

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals';
-import { openLedgerWorld, requestMessage } from '@countersign/ledger/testing';
+import { openLedgerWorld, createRequestMessage } from '@countersign/ledger/testing';
 import { createRandom, seedOfRun } from '../harness/random.js';
 import { createHostile, fuzzMs } from './hostile.js';
 
@@ -27,7 +27,7 @@ test(
     for (let round = 0; performance.now() < until; round += 1) {
       const type = random.chance(0.7) ? 'ToolCallRequested' : random.pick(types);
       const headers = random.chance(0.1) ? { ce_source: '\u0000'.repeat(random.int(0, 5000)) } : {};
-      const message = requestMessage(type, hostile.body(`run-${round}`), headers);
+      const message = createRequestMessage(type, hostile.body(`run-${round}`), headers);
       const before = process.cpuUsage();
       const { outcome, transient } = await world.deliver(message);
       const { user, system } = process.cpuUsage(before);

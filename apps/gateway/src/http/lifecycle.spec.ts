@@ -108,14 +108,14 @@ describe('when it stops', () => {
   });
 
   it('a slow command is waited for', async () => {
-    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const [begun, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const { world, api } = await open({
       change: (ports) => ({
         ...ports,
         commands: {
           ...ports.commands,
           requestToolCalls: async (...args) => {
-            begun.resolve();
+            begun.resolve(undefined);
             await released.promise;
             return ports.commands.requestToolCalls(...args);
           },
@@ -126,7 +126,7 @@ describe('when it stops', () => {
     await begun.promise;
     const closed = world.app.close();
     await new Promise((resolve) => setTimeout(resolve, 50));
-    released.resolve();
+    released.resolve(undefined);
     const { status, headers } = await requesting;
     expect([status, headers.get('connection')]).toEqual([201, 'close']);
     await closed;
@@ -134,7 +134,7 @@ describe('when it stops', () => {
 
   it('a request on a kept connection is told to go elsewhere', async () => {
     let release: () => void = () => undefined;
-    const begun = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<undefined>();
     const { world } = await open({
       change: (ports) => ({
         ...ports,
@@ -142,7 +142,7 @@ describe('when it stops', () => {
           ...ports.commands,
           cancelToolCall: () => new Promise(() => undefined),
           requestToolCalls: () => {
-            begun.resolve();
+            begun.resolve(undefined);
             return new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x'))));
           },
         },
