@@ -1,6 +1,7 @@
 // `npm test [suite…] [jest options]`: installs and builds what is missing, then runs jest. Its last line is `N passed, N failed`.
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { cpus } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
 import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
@@ -65,7 +66,8 @@ function argumentsOf(suites) {
     return ['--maxWorkers=100%', ...coverage];
   }
   const without = withoutKafka ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'] : [];
-  return ['--maxWorkers=100%', ...without];
+  // These specs wait for other processes most of the time.
+  return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...without];
 }
 
 function skippedWithoutKafka() {

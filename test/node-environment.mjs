@@ -13,6 +13,7 @@ const closingMsMax = 5_000;
 export default class extends TestEnvironment {
   #spec;
   #openBefore;
+  #hasFailed = false;
 
   constructor(config, context) {
     super(config, context);
@@ -30,11 +31,16 @@ export default class extends TestEnvironment {
     this.#openBefore = openResources();
   }
 
+  handleTestEvent({ name, test }) {
+    if (name === 'test_done' && test.errors.length > 0) this.#hasFailed = true;
+  }
+
   /** @throws Error when the spec leaves behind what would keep a process running: a socket, a timer, a child process. */
   async teardown() {
     const left = await this.#leftOpen();
     await super.teardown();
-    if (left.length === 0) return;
+    // A test that failed says more, and may have had no chance to close what it opened.
+    if (left.length === 0 || this.#hasFailed) return;
     throw new Error(
       `${this.#spec} left open: ${left.join(', ')}. Close in afterEach or afterAll what the spec opened.`,
     );

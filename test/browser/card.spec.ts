@@ -30,7 +30,9 @@ describe('a card', () => {
     const text = (await card.innerText()).replaceAll(/\s+/g, ' ');
     for (const words of ['orderId “A-1”', 'amount 12.5', '0 “x” 1 “y”', 'note null', 'Needs 1 approver'])
       expect(text).toContain(words);
-    expect(text).toMatch(/59 min left.*Agent billing-agent Run run-\d+ Asked .*Rule needsApproval of policy sha256:/);
+    expect(text).toMatch(
+      /59 min left.*Agent billing-agent Asked by agent Run run-\d+ Asked .*Rule needsApproval of policy sha256:/,
+    );
     expect(text).toContain(call?.callId);
     expect(text).toMatch(/Told in the inbox alone .* Approved by the boss already .* above 10 EUR$/);
     const age = rowOf(page, 'refund_order').locator('.row-age');

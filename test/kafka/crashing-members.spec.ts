@@ -13,7 +13,7 @@ import { idOf, inTurns } from './traffic.ts';
 jest.setTimeout(300_000);
 
 const withinMs = 60_000;
-const group = 'ledger';
+const group = 'crashing-members';
 const notText = Buffer.from([0xff, 0xfe, 0x00, 0x80]);
 
 describe('a message that aborts the process of its handler', () => {

@@ -38,9 +38,9 @@ describe('dead letters on Kafka', () => {
     const headers = { 'X-Bytes': notText, twice: ['a', Buffer.from('b')], ce_id: 'strange' };
     let isMended = false;
     const [seen, others]: Message[][] = [[], []];
-    kafka.bus.subscribe({ group: 'others', topics: [topic], onMessage: (message) => void others?.push(message) });
+    kafka.bus.subscribe({ group: 'letters-others', topics: [topic], onMessage: (message) => void others?.push(message) });
     kafka.bus.subscribe({
-      group: 'g',
+      group: 'letters',
       topics: [topic],
       onMessage: (message) => {
         if (!isMended) throw new PoisonMessageError('malformed', 'no text');
@@ -51,7 +51,7 @@ describe('dead letters on Kafka', () => {
     await eventually(async () => expect(await letters()).toHaveLength(1), withinMs);
     const [letter] = await letters();
     expect(letter).toMatchObject({
-      group: 'g',
+      group: 'letters',
       topic,
       code: 'malformed',
       detail: 'PoisonMessageError: no text',
@@ -72,7 +72,7 @@ describe('dead letters on Kafka', () => {
 
   it('are on the topic with the original untouched, for any reader of it', async () => {
     kafka.bus.subscribe({
-      group: 'g',
+      group: 'letters',
       topics: [topic],
       onMessage: () => Promise.reject(new PoisonMessageError('bad', 'so it is')),
     });
@@ -102,7 +102,7 @@ describe('dead letters on Kafka', () => {
 
   it('take a message without a value, which no handler sees', async () => {
     const seen: string[] = [];
-    kafka.bus.subscribe({ group: 'g', topics: [topic], onMessage: (message) => void seen.push(idOf(message)) });
+    kafka.bus.subscribe({ group: 'letters', topics: [topic], onMessage: (message) => void seen.push(idOf(message)) });
     await sendRaw({ key: 'k', value: null });
     await sendRaw({ key: 'k', value: '{}', headers: { ce_id: 'next' } });
     await eventually(() => expect(seen).toEqual(['next']), withinMs);
@@ -112,7 +112,7 @@ describe('dead letters on Kafka', () => {
   it('take a storm of poison while everything else goes on', async () => {
     const seen = new Set<string>();
     kafka.bus.subscribe({
-      group: 'g',
+      group: 'letters',
       topics: [topic],
       attemptsMax: 2,
       retryDelayMsMin: 5,
@@ -139,7 +139,7 @@ describe('dead letters on Kafka', () => {
   it('have room for the largest message that a topic takes, and for why it was put aside', async () => {
     const codes = ['d'.repeat(1_999), 'ü'.repeat(1_999)];
     kafka.bus.subscribe({
-      group: 'g'.repeat(200),
+      group: 'long'.repeat(50),
       topics: [topic],
       onMessage: () => Promise.reject(new PoisonMessageError('malformed', codes.pop() ?? '')),
     });
@@ -164,7 +164,7 @@ describe('dead letters on Kafka', () => {
     await limitLetters(1_000);
     const seen: string[] = [];
     const subscription = kafka.bus.subscribe({
-      group: 'g',
+      group: 'letters',
       topics: [topic],
       retryDelayMsMax: 200,
       onMessage: (message) => {
@@ -194,7 +194,7 @@ describe('dead letters on Kafka', () => {
   it('are not made of what no broker takes: whoever publishes is told, and others are not hindered', async () => {
     const seen: string[] = [];
     kafka.bus.subscribe({
-      group: 'g',
+      group: 'letters',
       topics: [topic],
       onMessage: (message) => void seen.push(`${idOf(message)}:${message.value.length}`),
     });

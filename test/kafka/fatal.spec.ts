@@ -42,7 +42,7 @@ describe('what a process must be started anew for', () => {
     const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
     const topic = kafka.topics.names.events;
     const ids: string[] = [];
-    kafka.bus.subscribe({ group: 'g', topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
+    kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
     await kafka.publisher.publish(topic, inTurns(1, 1));
     await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
     lose('fetches');
@@ -52,7 +52,7 @@ describe('what a process must be started anew for', () => {
       await kafka.publisher.publish(topic, inTurns(1, 1, next++));
       expect(fatal[0]).toBeInstanceOf(ConsumerStalledError);
     }, withinMs);
-    expect(fatal[0]?.message).toMatch(/^group "g" received nothing for \d+ s while \d+ messages wait$/);
+    expect(fatal[0]?.message).toMatch(/^group "stalling" received nothing for \d+ s while \d+ messages wait$/);
     expect(kafka.status().state).toBe('interrupted');
     find('fetches');
   }, 180_000);
@@ -67,7 +67,7 @@ describe('what a process must be started anew for', () => {
       started.push(idOf(message));
       return held;
     };
-    kafka.bus.subscribe({ group: 'idle', topics: [kafka.topics.names.requests], onMessage });
+    kafka.bus.subscribe({ group: 'quiet', topics: [kafka.topics.names.requests], onMessage });
     kafka.bus.subscribe({ group: 'slow', topics: [topic], inFlightMax: 2, onMessage });
     await kafka.publisher.publish(topic, inTurns(1, 10));
     await eventually(() => expect(started).toEqual(['k0.1']), withinMs);
@@ -93,7 +93,7 @@ describe('what a process must be started anew for', () => {
       sessionTimeoutMs,
     });
     opened.push(kafka);
-    kafka.bus.subscribe({ group: 'g', topics: [kafka.topics.names.events], onMessage: () => undefined });
+    kafka.bus.subscribe({ group: 'refused', topics: [kafka.topics.names.events], onMessage: () => undefined });
     await eventually(() => expect(fatal.length).toBeGreaterThan(0), withinMs);
     expect(fatal[0]?.message).toContain('session timeout');
     expect(kafka.status()).toMatchObject({

@@ -12,7 +12,7 @@ import { expectedByKey, firstsByKey, idOf, inTurns } from './traffic.ts';
 jest.setTimeout(120_000);
 
 const withinMs = 40_000;
-const group = 'ledger';
+const group = 'members';
 
 describe('the members of a group', () => {
   const opened: KafkaBus[] = [];
