@@ -38,7 +38,11 @@ describe('dead letters on Kafka', () => {
     const headers = { 'X-Bytes': notText, twice: ['a', Buffer.from('b')], ce_id: 'strange' };
     let isMended = false;
     const [seen, others]: Message[][] = [[], []];
-    kafka.bus.subscribe({ group: 'letters-others', topics: [topic], onMessage: (message) => void others?.push(message) });
+    kafka.bus.subscribe({
+      group: 'letters-others',
+      topics: [topic],
+      onMessage: (message) => void others?.push(message),
+    });
     kafka.bus.subscribe({
       group: 'letters',
       topics: [topic],
