@@ -52,10 +52,6 @@ export function decoratedDecider(without: Defence | null): typeof toolCallDecide
         const isOpen = command.type === 'ClaimExecution' && permission.status === 'awaiting_approval';
         return [command, isOpen ? { ...state, permission: { status: 'allowed' } } : state];
       }
-      case 'batch-check':
-        return command.type === 'ClaimExecution' || command.type === 'SubmitClientOutput'
-          ? [{ ...command, batch: 'begun' }, state]
-          : [command, state];
       case 'unknown-is-final':
         return [
           command,
@@ -74,16 +70,31 @@ export function decoratedDecider(without: Defence | null): typeof toolCallDecide
   };
 }
 
-/** The decider of batches without a defence: both words stand, each for the process that says it. */
+/** The decider of batches without a defence. */
 export function decoratedBatchDecider(without: Defence | null): typeof batchDecider {
-  if (without !== 'batch-word') return batchDecider;
-  return {
-    ...batchDecider,
-    decide: (command, state) => {
-      const decision = batchDecider.decide(command, state);
-      return state.status === 'open' || decision.status === 'accepted' ? decision : { status: 'accepted', events: [] };
-    },
-  };
+  const { decide } = batchDecider;
+  switch (without) {
+    case 'batch-check':
+      return {
+        ...batchDecider,
+        decide: (command, state) => {
+          const members = command.callIds.map((callId) => ({ callId, standing: 'permitted' as const }));
+          return decide(command.type === 'BeginBatch' ? { ...command, members } : command, state);
+        },
+      };
+    // Both words stand, each for the process that says it.
+    case 'batch-word':
+      return {
+        ...batchDecider,
+        decide: (command, state) => {
+          const decision = decide(command, state);
+          const stands = state.status === 'open' || decision.status === 'accepted';
+          return stands ? decision : { status: 'accepted', events: [] };
+        },
+      };
+    default:
+      return batchDecider;
+  }
 }
 
 function attemptOf(execution: Execution): number | null {
