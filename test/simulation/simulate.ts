@@ -3,6 +3,7 @@ import { startAgents } from './actors/agent.ts';
 import { startApprovers } from './actors/approver.ts';
 import { startAttacker } from './actors/attacker.ts';
 import { startMeddler } from './actors/meddler.ts';
+import { startOperator } from './actors/operator.ts';
 import { openDoors } from './actors/http.ts';
 import type { Doors } from './actors/http.ts';
 import { allOrNothing } from './checkers/all-or-nothing.ts';
@@ -91,6 +92,7 @@ async function live(site: Site): Promise<Outcome> {
   startApprovers(world, doors);
   startAttacker(site);
   startMeddler(site, doors);
+  startOperator(site);
   startChaos(site, slots);
 
   await world.run(() => false, faultsMs);

@@ -230,7 +230,8 @@ function createGroupMember(
   };
 }
 
-function createDeadLetters(broker: Broker): DeadLetters {
+/** The parked messages of the simulated broker. */
+export function createDeadLetters(broker: Broker): DeadLetters {
   return {
     list: async ({ group, after = '0', limit = 100 } = {}) =>
       [...broker.parked.values()]
