@@ -81,6 +81,7 @@ const variablesOf = {
   notifier: {
     ...{ ...processVariables, ...eventStore, ...kafka, ...consuming, ...tellingVariables },
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
+    COUNTERSIGN_TOKENS_FILE: senders.COUNTERSIGN_TOKENS_FILE.optional(),
   },
 } as const satisfies Record<Role, z.ZodRawShape>;
 

@@ -1,4 +1,6 @@
 export { createAnswerDesk } from './channels/answer-desk.js';
+export { createIsApprover } from './channels/approvers.js';
+export type { IsApprover } from './channels/approvers.js';
 export { createGateway } from './gateway.js';
 export type { Gateway } from './gateway.js';
 export { openGatewayFiles } from './gateway-files.js';

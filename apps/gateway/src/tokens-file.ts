@@ -74,6 +74,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   return {
     actorOf: (token, via) => tokens.actorOf(token, via),
     actorOfHash: (tokenSha256) => tokens.actorOfHash(tokenSha256),
+    grants: (who, role) => tokens.grants(who, role),
     reload,
     close,
   };

@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { externalIdSchema, principalSchema } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
-import type { Actor } from '@countersign/commands';
+import type { Actor, Role } from '@countersign/commands';
 import { agentIdsSchema } from '@countersign/shell';
 import { z } from 'zod';
 
@@ -54,6 +54,8 @@ export interface Tokens {
   readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
   /** The actor at the inbox of the token with this SHA-256 (hex): whom a session stands for that was opened with it. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
+  /** Whether a token gives this role to the principal, whoever asks. */
+  readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
 }
 
 /** What is wrong with the tokens: every problem with its index and path, and no token. */
@@ -90,6 +92,10 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
       return holders.get(hash('sha256', token))?.[via];
     },
     actorOfHash: (tokenSha256) => holders.get(tokenSha256)?.inbox,
+    grants: ({ tenant, principal }, role) =>
+      parsed.data.some(
+        (entry) => entry.tenant === tenant && entry.principal === principal && entry.roles.includes(role),
+      ),
   };
 }
 

@@ -1,6 +1,7 @@
 import { fetchAnswers, loadChannels, noChannels, openChannels } from '@countersign/channels';
 import type { ChannelsConfig } from '@countersign/channels';
-import { createAnswerDesk } from '@countersign/gateway';
+import { createAnswerDesk, createIsApprover } from '@countersign/gateway';
+import type { Sessions, Tokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import type { OutsideWorld } from '@countersign/shell';
@@ -15,13 +16,19 @@ export function readChannels({ channelsFile }: Pick<StandaloneConfig, 'channelsF
   return channelsFile === null ? noChannels : loadChannels(channelsFile, process.env);
 }
 
+interface NotifierNeeds {
+  readonly tokens: Tokens;
+  readonly sessions: Sessions;
+  readonly publicUrl: URL;
+  readonly registry: Parameters<typeof createNotifierMetrics>[0];
+}
+
 /** Tells people through the channels, and fetches the answers that do not come by themselves; answers how to stop it. */
 export async function startNotifier(
   { store, readModel, bus, commands }: Parts,
   { people, routes, channels: configured }: ChannelsConfig,
   { clock, ids, log }: OutsideWorld,
-  publicUrl: URL,
-  registry: Parameters<typeof createNotifierMetrics>[0],
+  { tokens, sessions, publicUrl, registry }: NotifierNeeds,
 ): Promise<() => Promise<void>> {
   if (configured.length === 0) return () => Promise.resolve();
   const channels = await openChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
@@ -30,7 +37,7 @@ export async function startNotifier(
   const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log });
   notifier.start();
   await app.listen();
-  const desk = createAnswerDesk({ commands, store });
+  const desk = createAnswerDesk({ commands, store, isApprover: createIsApprover({ tokens, sessions }) });
   const stopFetching = await fetchAnswers(configured, { desk, people, clock, log });
   return async () => {
     await Promise.all([stopFetching(), app.close()]);

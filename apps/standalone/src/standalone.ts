@@ -114,7 +114,10 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   );
   stops.push(gateway.close);
   await gateway.listen();
-  stops.push(await startNotifier(parts, channels, world, config.publicUrl ?? new URL(gateway.url), metrics.registry));
+  const publicUrl = config.publicUrl ?? new URL(gateway.url);
+  stops.push(
+    await startNotifier(parts, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }),
+  );
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart };
 }

@@ -1,6 +1,11 @@
 import type { ChannelConfig } from './config/load-channels.js';
 import type { SlackPorts } from './slack/slack-interactions.js';
 
+/** Whether the answers of a channel are fetched, and do not come to a gateway by themselves. */
+export function isFetched(channel: ChannelConfig): boolean {
+  return 'mode' in channel && (channel.mode === 'polling' || channel.mode === 'socket');
+}
+
 type Stop = () => Promise<void>;
 
 /**

@@ -16,7 +16,7 @@ export { openChannels } from './open-channels.js';
 export type { OpenChannelsOptions } from './open-channels.js';
 export { answerWords, expiredWords, strangerWords } from './answer-desk.js';
 export type { AnswerDesk, AnswerResult, ChannelAnswer } from './answer-desk.js';
-export { fetchAnswers } from './fetch-answers.js';
+export { fetchAnswers, isFetched } from './fetch-answers.js';
 export { retryPauseMs } from './retry-pause.js';
 export { openSurfaces } from './open-surfaces.js';
 export type { Surface, SurfaceRequest, SurfaceResponse } from './surface.js';

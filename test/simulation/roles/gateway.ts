@@ -43,7 +43,7 @@ export async function bootGateway(
     purge: nothing,
     close: nothing,
   };
-  const tokens = { actorOf: () => undefined, actorOfHash: () => undefined };
+  const tokens = { actorOf: () => undefined, actorOfHash: () => undefined, grants: () => false };
   const { readModel } = views;
   const gateway = createGateway({ commands, readModel, store, tokens, idempotency, metrics, clock, ids, log });
   return { ...views, gateway, commands, machine };

@@ -1,7 +1,11 @@
 import { hostname } from 'node:os';
-import { fetchAnswers, loadChannels, openChannels } from '@countersign/channels';
-import { createAnswerDesk } from '@countersign/gateway';
+import { fetchAnswers, isFetched, loadChannels, openChannels } from '@countersign/channels';
+import type { ChannelConfig } from '@countersign/channels';
+import { createAnswerDesk, createFileTokens, createIsApprover } from '@countersign/gateway';
+import type { FileTokens } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
+import { ConfigError } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
 import { readPolicy } from '@countersign/shell';
 import type { OutsideWorld } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
@@ -20,6 +24,7 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
   }
   const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
   const policy = readPolicy(config.policyFile);
+  const tokens = readTokens(config, configured.channels, log);
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
     const { clock, ids, registry, onStop, check } = roleProcess;
@@ -34,11 +39,23 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     notifier.start();
     await app.listen();
     for (const id of notifier.channelIds) check(subscriptionCheck(`consumer-${id}`, () => app.status()[id]));
+    if (tokens === undefined) return;
+    onStop(tokens.close);
+    const isApprover = createIsApprover({ tokens }, { people, log });
     // Attack: an edit that no policy judges. This process may not know the file that the gateways judge by.
     const desk =
       policy === null
-        ? createAnswerDesk({ commands: openWriteSide(roleProcess, store), store, edits: 'refused' })
-        : createAnswerDesk({ commands: openAnsweringWriteSide(roleProcess, store, policy), store });
+        ? createAnswerDesk({ commands: openWriteSide(roleProcess, store), store, isApprover, edits: 'refused' })
+        : createAnswerDesk({ commands: openAnsweringWriteSide(roleProcess, store, policy), store, isApprover });
     onStop(await fetchAnswers(configured.channels, { desk, people, clock, log }));
   };
+}
+
+/** The tokens of the gateways, where answers come to this process: they say who may answer. */
+function readTokens(config: RoleConfig, channels: readonly ChannelConfig[], log: Log): FileTokens | undefined {
+  const fetched = channels.filter(isFetched).map(({ id }) => id);
+  if (fetched.length === 0) return undefined;
+  if (config.tokensFile !== null) return createFileTokens(config.tokensFile, log);
+  const problem = `is missing: the notifier fetches the answers of ${fetched.join(', ')}, and this file says who may answer`;
+  throw new ConfigError([{ variable: 'COUNTERSIGN_TOKENS_FILE', problem }]);
 }

@@ -1,10 +1,15 @@
 import type { ChannelAnswer } from '@countersign/channels';
 import { alice } from '@countersign/channels/testing';
+import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
+import { createSessions } from '../inbox/sessions.js';
+import { createSessionStore } from '../sqlite/session-store.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
-import { openWorld } from '../testing/world.js';
+import { openWorld, tokenEntries } from '../testing/world.js';
+import { createTokens } from '../tokens.js';
 import type { World } from '../testing/world.js';
 import { createAnswerDesk } from './answer-desk.js';
+import { createIsApprover } from './approvers.js';
 
 let world: World;
 let api: Api;
@@ -15,9 +20,11 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const secret = 'hunter2-canary';
+const withAlice = (roles: readonly ('approver' | 'auditor')[]) =>
+  createTokens([...tokenEntries, { token: 'alice-token', principal: 'alice', roles: [...roles] }]);
 const pending = async () => {
   const { approvalId } = await api.pending({ arguments: { path: '/x', password: secret } });
-  const desk = createAnswerDesk(world);
+  const desk = createAnswerDesk({ ...world, isApprover: createIsApprover({ tokens: withAlice(['approver']) }) });
   const approval = (await desk.find(approvalId))?.approval;
   const answer: ChannelAnswer = {
     ...{ approvalId, actionDigest: approval?.actionDigest ?? '', person: alice, channelId: 'ops-slack' },
@@ -60,6 +67,43 @@ it('tells a late one who was first', async () => {
   });
 });
 
+it('takes nothing from somebody who is no approver any more, and says so at the start', async () => {
+  const { approvalId, answer } = await pending();
+  let tokens = withAlice(['approver']);
+  const sources = { tokens: { grants: (...asked: Parameters<typeof tokens.grants>) => tokens.grants(...asked) } };
+  const log = createCollectingLog();
+  const desk = createAnswerDesk({ ...world, isApprover: createIsApprover(sources, { people: [alice], log }) });
+  expect(log.entries).toEqual([]);
+  for (const left of [withAlice(['auditor']), createTokens(tokenEntries)]) {
+    tokens = left;
+    expect(await desk.answer(answer)).toMatchObject({ status: 'refused', code: 'forbidden' });
+  }
+  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  createIsApprover(sources, { people: [alice], log });
+  expect(log.entries).toMatchObject([{ level: 'warn', fields: { people: ['alice'] } }]);
+});
+
+it('takes an answer of somebody whom their provider made an approver, until that sign-in ends or a later one takes it away', async () => {
+  const { answer } = await pending();
+  const clock = createVirtualClock();
+  const store = createSessionStore(':memory:');
+  const sessions = createSessions({ store, tokens: createTokens(tokenEntries), clock, ids: world.ports.ids });
+  const isApprover = createIsApprover({ tokens: createTokens(tokenEntries), sessions });
+  const person = { tenant: 'default', principal: 'alice', groups: [] };
+  sessions.openFor({ ...person, tenant: 'other', roles: ['approver'] });
+  expect(isApprover('alice')).toBe(false);
+  sessions.openFor({ ...person, roles: ['approver'] });
+  expect(await createAnswerDesk({ ...world, isApprover }).answer(answer)).toEqual({ status: 'recorded' });
+  clock.advance(1_000);
+  sessions.openFor({ ...person, roles: ['auditor'] });
+  expect(isApprover('alice')).toBe(false);
+  clock.advance(1_000);
+  sessions.openFor({ ...person, roles: ['approver'] });
+  expect(isApprover('alice')).toBe(true);
+  clock.advance(12 * 3_600_000);
+  expect(isApprover('alice')).toBe(false);
+});
+
 it('takes no edit whose arguments have more than 256 KiB', async () => {
   const { desk, approvalId, answer } = await pending();
   const argumentsText = JSON.stringify({ blob: 'x'.repeat(256 * 1024) });
@@ -70,7 +114,7 @@ it('takes no edit whose arguments have more than 256 KiB', async () => {
 
 it('takes no edit where no policy can judge it, and any other answer', async () => {
   const { approvalId, answer } = await pending();
-  const desk = createAnswerDesk({ ...world, edits: 'refused' });
+  const desk = createAnswerDesk({ ...world, isApprover: () => true, edits: 'refused' });
   const edit = { type: 'edit', argumentsText: '{"path":"/y"}' } as const;
   expect(await desk.answer({ ...answer, decision: edit })).toMatchObject({ code: 'decision-not-allowed' });
   expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);

@@ -5,20 +5,21 @@ import type { Decision } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
 import { parseStrictJson } from '@countersign/shell';
+import { channelsTenant } from './approvers.js';
+import type { IsApprover } from './approvers.js';
 
 /** What the desk stands on. */
 export interface DeskPorts {
   readonly commands: Pick<Commands, 'respond'>;
   readonly store: Pick<EventStore, 'readStream'>;
+  /** Asked at each answer: a role that was taken away counts at once. */
+  readonly isApprover: IsApprover;
   /** `refused` in a process without the policy that its edits would have to be judged by. Default `judged`. */
   readonly edits?: 'judged' | 'refused';
 }
 
-/** Everything that is configured belongs to one tenant. */
-export const channelsTenant = 'default';
-
 /** Takes the answers of channels to the ledger: the same command whatever the way, in the name of a person who was proved. */
-export function createAnswerDesk({ commands, store, edits = 'judged' }: DeskPorts): AnswerDesk {
+export function createAnswerDesk({ commands, store, isApprover, edits = 'judged' }: DeskPorts): AnswerDesk {
   return {
     find: async (approvalId) => {
       const target = parseApprovalId(approvalId);
@@ -28,6 +29,7 @@ export function createAnswerDesk({ commands, store, edits = 'judged' }: DeskPort
       return { call: toToolCallView(call, 'masked'), approval: toApprovalView({ call, approval }, 'masked') };
     },
     answer: async (answer) => {
+      if (!isApprover(answer.person.id)) return noApprover(answer.person);
       const refusal = edits === 'refused' && answer.decision.type === 'edit' ? editElsewhere : oversize(answer);
       if (refusal !== undefined) return refusal;
       const decision = toDecision(answer);
@@ -40,6 +42,11 @@ export function createAnswerDesk({ commands, store, edits = 'judged' }: DeskPort
       return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.rejection);
     },
   };
+}
+
+function noApprover({ id }: Person): AnswerResult {
+  const detail = `${id} is not an approver in the tokens file, and not signed in as one`;
+  return { status: 'refused', code: 'forbidden', detail };
 }
 
 const editElsewhere: AnswerResult = {

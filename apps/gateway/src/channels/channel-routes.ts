@@ -3,6 +3,7 @@ import type { ChannelsConfig, Surface } from '@countersign/channels';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayPorts } from '../ports.js';
 import { createAnswerDesk } from './answer-desk.js';
+import { createIsApprover } from './approvers.js';
 import { observeChannels } from './channel-metrics.js';
 import { addMailRoutes } from './mail-routes.js';
 
@@ -21,7 +22,9 @@ export async function addChannels(
 ): Promise<void> {
   const { clock, log } = ports;
   const { people } = config;
-  const surfaces = await openSurfaces(config.channels, { desk: createAnswerDesk(ports), people, clock, log });
+  const isApprover = createIsApprover(ports, { people, log });
+  const desk = createAnswerDesk({ ...ports, isApprover });
+  const surfaces = await openSurfaces(config.channels, { desk, people, clock, log });
   await fastify.register((scope, _options, done) => {
     // A signature covers the bytes that came: nothing parses them first.
     scope.removeContentTypeParser('application/json');

@@ -9,7 +9,8 @@ import { refuseForeignOrigin, refuseForgedRequest } from '../inbox/same-origin.j
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
 import { parseWith } from '../validation.js';
-import { channelsTenant, createAnswerDesk } from './answer-desk.js';
+import { createAnswerDesk } from './answer-desk.js';
+import { channelsTenant } from './approvers.js';
 import { mailPage, mailPageHeaders, mailScript, mailStyle } from './mail-page.js';
 
 const responseSchema = z.strictObject({
@@ -41,7 +42,8 @@ export function addMailRoutes(
   config: ChannelsConfig,
   publicUrl: URL | undefined,
 ): void {
-  const desk = createAnswerDesk(ports);
+  // `openLink` asks the session of the person.
+  const desk = createAnswerDesk({ ...ports, isApprover: () => true });
   const links = config.channels.flatMap((channel) =>
     channel.type === 'email' ? [{ channelId: channel.id, tokens: createEmailTokens(channel) }] : [],
   );

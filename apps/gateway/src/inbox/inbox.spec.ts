@@ -143,6 +143,7 @@ describe('a stream of events', () => {
     const tokens: Tokens = {
       actorOf: (token, via) => createTokens(held.entries).actorOf(token, via),
       actorOfHash: (tokenHash) => createTokens(held.entries).actorOfHash(tokenHash),
+      grants: (who, role) => createTokens(held.entries).grants(who, role),
     };
     const world = await openWorld({
       clock,

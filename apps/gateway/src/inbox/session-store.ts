@@ -21,6 +21,8 @@ export interface StoredSession {
 /** Where sessions are kept. Small and synchronous: it is asked at every request of the inbox. */
 export interface SessionStore {
   readonly find: (idHash: string) => StoredSession | undefined;
+  /** The session that the holder opened last at their provider, over or not. */
+  readonly latestOfProvider: (holder: string) => StoredSession | undefined;
   /** Saves it; beyond `perHolderMax` the oldest sessions of the same holder go, and of nobody else. */
   readonly save: (session: StoredSession, perHolderMax: number) => void;
   readonly remove: (idHash: string) => void;

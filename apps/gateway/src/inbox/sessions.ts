@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Actor } from '@countersign/commands';
+import type { Actor, Role } from '@countersign/commands';
 import type { Clock, Ids } from '@countersign/runtime';
 import type { Tokens } from '../tokens.js';
 import { actorFor } from './person.js';
@@ -20,6 +20,8 @@ export interface Sessions {
   readonly openFor: (person: Person) => OpenedSession;
   /** Who a session id stands for; undefined when it is over, closed, never was, or its token has been revoked. */
   readonly actorOf: (id: string) => Actor | undefined;
+  /** Whether the person is signed in here through their provider, which gave them this role. */
+  readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
   readonly close: (id: string) => void;
 }
 
@@ -43,8 +45,10 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     const openedAtMs = clock.now();
     const expiresAtMs = openedAtMs + lifetimeMs;
     store.purge(openedAtMs);
-    const holder = JSON.stringify([actor.tenant, actor.principal]);
-    store.save({ idHash: hashOf(id), tokenHash, holder, person, openedAtMs, expiresAtMs }, perPrincipalMax);
+    store.save(
+      { idHash: hashOf(id), tokenHash, holder: holderOf(actor), person, openedAtMs, expiresAtMs },
+      perPrincipalMax,
+    );
     return { id, actor, expiresAtMs };
   };
   return {
@@ -61,10 +65,19 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
       if (session.tokenHash !== null) return tokens.actorOfHash(session.tokenHash);
       return session.person === null ? undefined : actorFor(session.person);
     },
+    grants: (who, role) => {
+      const session = store.latestOfProvider(holderOf(who));
+      const isOver = session === undefined || session.expiresAtMs <= clock.now();
+      return !isOver && session.person !== null && actorFor(session.person).roles.has(role);
+    },
     close: (id) => {
       store.remove(hashOf(id));
     },
   };
+}
+
+function holderOf({ tenant, principal }: Pick<Actor, 'tenant' | 'principal'>): string {
+  return JSON.stringify([tenant, principal]);
 }
 
 function hashOf(secret: string): string {

@@ -1,5 +1,5 @@
 import type { DatabaseSync } from 'node:sqlite';
-import type { Person, SessionStore } from '../inbox/session-store.js';
+import type { Person, SessionStore, StoredSession } from '../inbox/session-store.js';
 import { openDatabase } from './open-database.js';
 
 interface Row {
@@ -30,6 +30,9 @@ export function createSessionStore(path: string): SessionStore {
   addHolder(database);
   database.exec(indexes);
   const find = database.prepare('SELECT * FROM sessions WHERE idHash = ?');
+  const latest = database.prepare(
+    'SELECT * FROM sessions WHERE holder = ? AND person IS NOT NULL ORDER BY openedAtMs DESC LIMIT 1',
+  );
   const save = database.prepare('INSERT OR REPLACE INTO sessions VALUES (?, ?, ?, ?, ?, ?)');
   const trim = database.prepare(
     `DELETE FROM sessions WHERE holder = ?1 AND idHash IN (
@@ -39,12 +42,8 @@ export function createSessionStore(path: string): SessionStore {
   const remove = database.prepare('DELETE FROM sessions WHERE idHash = ?');
   const purge = database.prepare('DELETE FROM sessions WHERE expiresAtMs <= ?');
   return {
-    find: (idHash) => {
-      const row = find.get(idHash) as Row | undefined;
-      return row === undefined
-        ? undefined
-        : { ...row, person: row.person === null ? null : (JSON.parse(row.person) as Person) };
-    },
+    find: (idHash) => toSession(find.get(idHash) as Row | undefined),
+    latestOfProvider: (holder) => toSession(latest.get(holder) as Row | undefined),
     save: ({ idHash, tokenHash, holder, person, openedAtMs, expiresAtMs }, perHolderMax) => {
       save.run(idHash, tokenHash, person === null ? null : JSON.stringify(person), openedAtMs, expiresAtMs, holder);
       trim.run(holder, idHash, perHolderMax);
@@ -59,6 +58,11 @@ export function createSessionStore(path: string): SessionStore {
       database.close();
     },
   };
+}
+
+function toSession(row: Row | undefined): StoredSession | undefined {
+  if (row === undefined) return undefined;
+  return { ...row, person: row.person === null ? null : (JSON.parse(row.person) as Person) };
 }
 
 /** The sessions of an older version have no holder: they end with their time. */
