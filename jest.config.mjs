@@ -50,6 +50,7 @@ export default {
     // These assert durations, so each of them has the machine to itself.
     { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built },
   ],
+  testSequencer: '<rootDir>/test/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',
   coverageDirectory: 'coverage',

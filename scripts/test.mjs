@@ -67,7 +67,7 @@ function argumentsOf(suites) {
   }
   const without = withoutKafka ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'] : [];
   // These specs wait for other processes most of the time.
-  return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...without];
+  return [`--maxWorkers=${2 * cpus().length}`, ...without];
 }
 
 function skippedWithoutKafka() {
@@ -112,6 +112,8 @@ function jest(args, env = {}) {
         // A test that starts `node` or `countersign` gets the pinned one as well.
         PATH: [dirname(node), join(root, 'node_modules', '.bin'), process.env.PATH].join(delimiter),
         COUNTERSIGN_TEST_TOTALS: totalsFile,
+        // Hundreds of processes are started from the same files.
+        NODE_COMPILE_CACHE: join(root, '.cache', 'node'),
         ...env,
       },
       stdio: 'inherit',

@@ -73,7 +73,7 @@ start 600
 
 # The second block of the README, letter by letter: ask by curl, look, decide.
 awk '/^```sh$/ { n += 1; if (n == 2) { on = 1; next } } /^```$/ { on = 0 } on' "$clone/README.md" >"$folder/readme.sh"
-(cd "$clone" && COUNTERSIGN_URL=$url bash -eu "$folder/readme.sh") >"$folder/story" 2>"$folder/story-errors" ||
+(cd "$clone" && COUNTERSIGN_URL=$url sh -eu "$folder/readme.sh") >"$folder/story" 2>"$folder/story-errors" ||
   fail "the README's first approval failed: $(cat "$folder/story-errors")"
 grep -q 'awaiting_approval' "$folder/story" || fail 'the call did not wait for a person'
 grep -q 'seen with ops' "$folder/story" || fail "the story does not tell who approved: $(cat "$folder/story")"

@@ -41,6 +41,30 @@ describe('a card', () => {
     expect(complaints).toEqual([]);
   });
 
+  it('counts hidden values, shows them on request, and records who looked', async () => {
+    const world = await openWorld();
+    const posing = '[masked sha256:0123456789abcdef]';
+    const [call] = await world.ask([{ arguments: { host: 'db-1', password: 'hunter2', command: posing } }]);
+    const { page, complaints } = await openInbox(browser(), world.url);
+    const card = page.getByRole('article');
+    await card.getByText('1 value is hidden from you: 1 by its name.').waitFor();
+    await card.getByText('text from the agent, not a hidden value').waitFor();
+    expect(await page.content()).not.toContain('hunter2');
+    await page.getByRole('button', { name: 'Show hidden values (recorded)' }).click();
+    await page.getByRole('region', { name: 'Hidden values shown' }).getByText('hunter2').waitFor();
+    const events = await world.send<{ events: readonly { type: string; data: Record<string, unknown> }[] }>(
+      'auditor',
+      'GET',
+      `/v1/audit/tool-calls/${call?.callId ?? ''}/events`,
+    );
+    const looks = events.events.filter(({ type }) => type === 'ValuesRevealed');
+    expect(looks).toMatchObject([{ data: { revealedBy: 'me', via: 'inbox', pointers: ['/password'] } }]);
+    await page.reload();
+    await card.getByText('1 value is hidden from you: 1 by its name.').waitFor();
+    expect(await page.content()).not.toContain('hunter2');
+    expect(complaints).toEqual([]);
+  });
+
   it('shows edits and contents of files as changes, line by line', async () => {
     const world = await openWorld();
     await world.ask([

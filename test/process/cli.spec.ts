@@ -154,6 +154,23 @@ describe('countersign on the machine of its server', () => {
     expect(await call(callId)).toMatchObject({ state: 'approved', arguments: { path: '/tmp/x' } });
   });
 
+  it('shows hidden values to whom may answer, and records who looked', async () => {
+    const { ask, cli } = await setUp();
+    const { callId, approval } = await ask({ arguments: { host: 'db-1', password: 'hunter2' } });
+    expect((await cli('show', approval.approvalId)).out).toMatch(
+      /1 value is hidden from you: 1 by its name\. Show them: countersign reveal apr_/,
+    );
+    const revealed = await cli('reveal', approval.approvalId);
+    expect(revealed).toMatchObject({ code: 0, out: expect.stringContaining('hunter2'), err: '' });
+    const { out } = await cli('reveal', approval.approvalId, '--json');
+    expect(JSON.parse(out)).toMatchObject({ arguments: { host: 'db-1', password: 'hunter2' } });
+    const story = (await cli('show', callId)).out;
+    expect(story).toMatch(/me looked at the hidden values via cli: .*\/password/);
+    expect(story).not.toContain('hunter2');
+    await cli('deny', approval.approvalId);
+    expect(await cli('reveal', approval.approvalId)).toMatchObject({ code: 5, out: '' });
+  });
+
   it('tells the story of a call, to auditors and to others', async () => {
     const { ask, cli, tokens } = await setUp();
     const { callId, approval } = await ask({ description: 'harmless\u001b[2J' });

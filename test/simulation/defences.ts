@@ -23,6 +23,7 @@ export const defences = {
   'lease-check': 'a resolver looks at its lease before it runs the tool',
   'unknown-is-final': 'only a tool that declared itself idempotent is claimable again by itself',
   'four-eyes': 'the requester cannot answer',
+  ownership: 'only its requester or an admin may cancel a call or ask about it',
   'publish-ack': 'the relay keeps its progress only once what it published is acknowledged',
   'projector-checkpoint': 'the read model keeps its checkpoint together with the rows',
 } as const;
@@ -59,6 +60,8 @@ export function decoratedDecider(without: Defence | null): typeof toolCallDecide
         ];
       case 'first-resolution':
         return [command, command.type === 'RespondToApproval' ? reopened(state) : state];
+      case 'ownership':
+        return ['reach' in command ? { ...command, reach: 'any' } : command, state];
       default:
         return [command, state];
     }

@@ -2,6 +2,7 @@ import type { StoredAnswer } from '@countersign/gateway';
 import { startAgents } from './actors/agent.ts';
 import { startApprovers } from './actors/approver.ts';
 import { startAttacker } from './actors/attacker.ts';
+import { startIntruder } from './actors/intruder.ts';
 import { startMeddler } from './actors/meddler.ts';
 import { startOperator } from './actors/operator.ts';
 import { openDoors } from './actors/http.ts';
@@ -17,6 +18,7 @@ import { fencing } from './checkers/fencing.ts';
 import { fourEyes } from './checkers/four-eyes.ts';
 import { logOnlyGrows } from './checkers/log-only-grows.ts';
 import { oneResolution } from './checkers/one-resolution.ts';
+import { ownership } from './checkers/ownership.ts';
 import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
 import type { Defence } from './defences.ts';
 import { bootGateway } from './roles/gateway.ts';
@@ -52,6 +54,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'approved-digest': approvedDigest,
   fencing,
   'four-eyes': fourEyes,
+  ownership,
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,
   'log-only-grows': logOnlyGrows,
@@ -92,6 +95,7 @@ async function live(site: Site): Promise<Outcome> {
   startApprovers(world, doors);
   startAttacker(site);
   startMeddler(site, doors);
+  startIntruder(site, doors);
   startOperator(site);
   startChaos(site, slots);
 

@@ -13,7 +13,7 @@ export type { GatewayMetrics, MetricSources } from './metrics.js';
 export { createOpenApiDocument } from './openapi/document.js';
 export { readOidcConfig } from './inbox/oidc-config.js';
 export type { OidcConfig } from './inbox/oidc-config.js';
-export { createOidc } from './inbox/oidc.js';
+export { loadOidc } from './inbox/load-oidc.js';
 export type { Oidc } from './inbox/oidc.js';
 export type { Sessions } from './inbox/sessions.js';
 export type { InboxOptions } from './inbox/add-inbox.js';

@@ -5,8 +5,8 @@ import {
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
-  createOidc,
   createTokensFile,
+  loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
@@ -83,7 +83,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   stops.push(tokens.close);
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
   stops.push(close);
-  const oidc = config.oidc === null ? undefined : createOidc(config.oidc);
+  const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
 
   const fireDue = commands.fireDue.bind(commands);
   const deadlines = createDeadlines({ readModel, fireDue, clock, log, onFired: metrics.deadlineFired });
@@ -115,9 +115,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   stops.push(gateway.close);
   await gateway.listen();
   const publicUrl = config.publicUrl ?? new URL(gateway.url);
-  stops.push(
-    await startNotifier(parts, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }),
-  );
+  stops.push(await startNotifier(parts, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }));
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart };
 }

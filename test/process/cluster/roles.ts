@@ -13,6 +13,8 @@ import { eventually } from '../harness/wait.js';
 export const tokenEntries = [
   { token: 'agent-token', principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: 'ann-token', principal: 'ann', roles: ['approver', 'auditor', 'admin'] },
+  // Whom the channels file of `openReach` knows.
+  { token: 'me-token', principal: 'me', roles: ['approver'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];
 

@@ -87,7 +87,7 @@ export async function startReadyServer(options: ServerOptions): Promise<Server> 
 }
 
 function environmentOf({ folder, port, env = {} }: ServerOptions): NodeJS.ProcessEnv {
-  const kept = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'TEMP'];
+  const kept = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'TEMP', 'NODE_COMPILE_CACHE'];
   return {
     ...Object.fromEntries(kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
     COUNTERSIGN_LAUNCHED: '1',

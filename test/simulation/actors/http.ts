@@ -59,7 +59,10 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
   const patiently = <T>(work: Promise<T>): Promise<T | typeof lost> =>
     Promise.race([work, world.wait(patienceMs).then((): typeof lost => lost)]);
 
-  const answer = async ({ gateway }: RunningGateway, request: ApiRequest): Promise<Acknowledged | undefined> => {
+  const answer = async (
+    { gateway, machine }: RunningGateway,
+    request: ApiRequest,
+  ): Promise<Acknowledged | undefined> => {
     const { actor, target, key, body, run } = request;
     let used = '';
     try {
@@ -72,7 +75,8 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
       );
       return reply.status >= 500 ? undefined : { request, commandId: used, reply };
     } catch (error) {
-      if (!isOutage(error)) {
+      // What a killed process still does reaches nobody.
+      if (machine.isAlive() && !isOutage(error)) {
         world.fail(
           'every-request-ends',
           `${request.kind} threw ${error instanceof Error ? (error.stack ?? '') : String(error)}`,

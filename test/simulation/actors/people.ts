@@ -16,4 +16,6 @@ export function person(principal: string, ...roles: readonly Role[]): Actor {
 /** Those who answer. The agent is one of them: it tries to approve its own calls. */
 export const approvers = ['alice', 'bob', 'carla', 'dora'].map((name) => person(name, 'approver'));
 export const agent = person('agent', 'agent', 'approver', 'resolver');
+/** Another agent of the same tenant, which owns none of the calls. */
+export const intruder = person('intruder', 'agent', 'resolver');
 export const admin = person('admin', 'admin', 'auditor');

@@ -27,6 +27,7 @@ export const approvedDigest: CreateChecker = (site, fail) => ({
 function permittedDigest(events: readonly RecordedEvent[]): string | undefined {
   let digest: unknown;
   let isPermitted = false;
+  let before: { readonly digest: unknown } | undefined;
   for (const event of events) {
     switch (event.type) {
       case 'ToolCallRequested':
@@ -36,7 +37,14 @@ function permittedDigest(events: readonly RecordedEvent[]): string | undefined {
         isPermitted = true;
         break;
       case 'ApprovalRequested':
+        before = isPermitted ? { digest } : undefined;
         isPermitted = false;
+        break;
+      // The question came too late: the batch had begun on the permission from before.
+      case 'ToolCallCommitted':
+        if (isPermitted || before === undefined) break;
+        isPermitted = true;
+        digest = before.digest;
         break;
       case 'ApprovalResponded':
         if ((at(event, 'decision') as JsonObject)['type'] === 'edit') digest = at(event, 'actionDigest');

@@ -3,7 +3,7 @@ import {
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
-  createOidc,
+  loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
@@ -30,7 +30,7 @@ export async function readGateway(config: RoleConfig, world: OutsideWorld): Prom
     const readModel = await openViews(roleProcess, store);
     const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     onStop(close);
-    const oidc = config.oidc === null ? undefined : createOidc(config.oidc);
+    const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
     const metrics = createGatewayMetrics();
     const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');
     const views = { commands, readModel, store };

@@ -23,7 +23,7 @@ const killsWanted = Number(process.env['COUNTERSIGN_TEST_CLUSTER_KILLS'] ?? '') 
 let installation: Installation;
 
 beforeAll(async () => {
-  installation = await install(['notifier', 'notifier']);
+  installation = await install({ more: ['notifier', 'notifier'] });
 }, 600_000);
 
 test('kill -9 of each role in turn and at random: nothing is lost, nothing runs twice, every call ends', async () => {

@@ -66,9 +66,12 @@ export interface Installation {
 
 const composition = ['gateway', 'gateway', 'ledger', 'ledger', 'relay', 'relay', 'projector', 'resolver', 'resolver'];
 
-/** Starts everything, `more` roles as well, and waits until it is ready. */
-export async function install(more: readonly string[] = []): Promise<Installation> {
-  const broker = await startKafkaBroker({ own: true });
+/** Starts everything, `more` roles as well, and waits until it is ready. `ownBroker`: one that the test may kill. */
+export async function install({
+  more = [],
+  ownBroker = false,
+}: { readonly more?: readonly string[]; readonly ownBroker?: boolean } = {}): Promise<Installation> {
+  const broker = await startKafkaBroker({ own: ownBroker });
   onCleanup(() => broker.stop());
   const store = await openStore();
   const topicPrefix = `faults-${randomBytes(4).toString('hex')}`;

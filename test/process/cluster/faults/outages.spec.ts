@@ -17,7 +17,7 @@ const isLongAsked = (process.env['COUNTERSIGN_TEST_LONG_OUTAGES'] ?? '') !== '';
 let installation: Installation;
 
 beforeAll(async () => {
-  installation = await install();
+  installation = await install({ ownBroker: true });
 }, 300_000);
 
 async function moreScenes(traffic: Traffic, count: number): Promise<void> {

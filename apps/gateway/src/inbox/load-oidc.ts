@@ -1,0 +1,8 @@
+import type { OidcConfig } from './oidc-config.js';
+import type { Oidc } from './oidc.js';
+
+/** Sign-in through a provider. Its libraries are loaded here alone: most installations have none. */
+export async function loadOidc(config: OidcConfig): Promise<Oidc> {
+  const { createOidc } = await import('./oidc.js');
+  return createOidc(config);
+}
