@@ -45,7 +45,7 @@ describe('a card', () => {
     const world = await openWorld();
     const posing = '[masked sha256:0123456789abcdef]';
     const [call] = await world.ask([{ arguments: { host: 'db-1', password: 'hunter2', command: posing } }]);
-    const { page, complaints } = await openInbox(browser(), world.url);
+    const { page, complaints } = await openInbox(browser(), world.url, 'ann');
     const card = page.getByRole('article');
     await card.getByText('1 value is hidden from you: 1 by its name.').waitFor();
     await card.getByText('text from the agent, not a hidden value').waitFor();
@@ -58,7 +58,7 @@ describe('a card', () => {
       `/v1/audit/tool-calls/${call?.callId ?? ''}/events`,
     );
     const looks = events.events.filter(({ type }) => type === 'ValuesRevealed');
-    expect(looks).toMatchObject([{ data: { revealedBy: 'me', via: 'inbox', pointers: ['/password'] } }]);
+    expect(looks).toMatchObject([{ data: { revealedBy: 'ann', via: 'inbox', pointers: ['/password'] } }]);
     await page.reload();
     await card.getByText('1 value is hidden from you: 1 by its name.').waitFor();
     expect(await page.content()).not.toContain('hunter2');

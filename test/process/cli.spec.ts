@@ -1,4 +1,4 @@
-import { chmodSync, writeFileSync } from 'node:fs';
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it, jest } from '@jest/globals';
 import { startInPty } from './cli/pty.js';
@@ -155,20 +155,25 @@ describe('countersign on the machine of its server', () => {
   });
 
   it('shows hidden values to whom may answer, and records who looked', async () => {
-    const { ask, cli } = await setUp();
+    const { ask, cli, place } = await setUp();
     const { callId, approval } = await ask({ arguments: { host: 'db-1', password: 'hunter2' } });
-    expect((await cli('show', approval.approvalId)).out).toMatch(
+    const file = join(place.folder, 'data', 'tokens.json');
+    const entries = JSON.parse(readFileSync(file, 'utf8')) as unknown[];
+    writeFileSync(file, JSON.stringify([...entries, { token: 'ann-token', principal: 'ann', roles: ['approver'] }]));
+    const ann = (...args: readonly string[]) => runCli({ ...place, env: { COUNTERSIGN_TOKEN: 'ann-token' } }, args);
+    await eventually('the tokens file to be read', 20_000, async () => (await ann('list')).code === 0 || undefined);
+    const card = (await ann('show', approval.approvalId)).out;
+    expect(card).not.toContain('hunter2');
+    expect(card.replaceAll(/\s+/g, ' ')).toMatch(
       /1 value is hidden from you: 1 by its name\. Show them: countersign reveal apr_/,
     );
-    const revealed = await cli('reveal', approval.approvalId);
+    const revealed = await ann('reveal', approval.approvalId);
     expect(revealed).toMatchObject({ code: 0, out: expect.stringContaining('hunter2'), err: '' });
-    const { out } = await cli('reveal', approval.approvalId, '--json');
+    const { out } = await ann('reveal', approval.approvalId, '--json');
     expect(JSON.parse(out)).toMatchObject({ arguments: { host: 'db-1', password: 'hunter2' } });
-    const story = (await cli('show', callId)).out;
-    expect(story).toMatch(/me looked at the hidden values via cli: .*\/password/);
-    expect(story).not.toContain('hunter2');
+    expect((await cli('show', callId)).out).toMatch(/ann looked at the hidden values via cli: .*\/password/);
     await cli('deny', approval.approvalId);
-    expect(await cli('reveal', approval.approvalId)).toMatchObject({ code: 5, out: '' });
+    expect(await ann('reveal', approval.approvalId)).toMatchObject({ code: 5, out: '' });
   });
 
   it('tells the story of a call, to auditors and to others', async () => {
