@@ -50,6 +50,8 @@ export default {
     // These assert durations, so each of them has the machine to itself.
     { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built },
   ],
+  // What a spec has loaded stays in the heap of its worker: in a full one every collection is slow.
+  workerIdleMemoryLimit: '600MB',
   testSequencer: '<rootDir>/test/longest-first.mjs',
   reporters: ['default', '<rootDir>/test/totals-reporter.mjs'],
   coverageProvider: 'babel',

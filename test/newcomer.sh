@@ -1,10 +1,17 @@
 #!/usr/bin/env bash
-# The first minutes of somebody new: clone into an empty folder, `npm start`, one approval by curl, stop, start again.
+# The first minutes of somebody new: a fresh clone, `npm start`, one approval by curl, stop, start again. A tree in which nothing is
+# installed yet, as CI has it, is that clone, and stays installed and built.
 set -euo pipefail
 source_tree=$(cd "$(dirname "$0")/.." && pwd)
 folder=$(mktemp -d)
-clone=$folder/countersign
+clone=$source_tree
+is_fresh=yes
+if [ -e "$source_tree/node_modules" ] || [ -e "$source_tree/data" ]; then
+  is_fresh=
+  clone=$folder/countersign
+fi
 pid=
+cd /
 
 fail() {
   echo "newcomer: $*" >&2
@@ -15,6 +22,7 @@ fail() {
 stop_all() {
   if [ -n "$pid" ]; then kill -TERM "$pid" 2>/dev/null || true; wait "$pid" 2>/dev/null || true; fi
   rm -rf "$folder"
+  [ -z "$is_fresh" ] || rm -rf "$clone/data"
 }
 trap stop_all EXIT
 
@@ -48,13 +56,16 @@ stop() {
   if curl --silent --output /dev/null "$url/healthz"; then fail 'still answers after SIGTERM'; fi
 }
 
-# The processes that run in the clone.
+# The processes that run in the clone, without those that called this script.
 left_behind() {
   local process
   for process in /proc/[0-9]*; do
+    [[ " $callers " == *" ${process#/proc/} "* ]] && continue
     if [[ $(readlink "$process/cwd" 2>/dev/null) == "$clone"* ]]; then echo -n "${process#/proc/} "; fi
   done
 }
+callers=
+callers=$(left_behind)
 
 # Below the ports that systems give to outgoing connections (installing opens many), and above those of the test suites.
 COUNTERSIGN_PORT=$(node -e '
@@ -68,7 +79,7 @@ COUNTERSIGN_PORT=$(node -e '
 export COUNTERSIGN_PORT
 url=http://127.0.0.1:$COUNTERSIGN_PORT
 
-git clone --quiet "$source_tree" "$clone"
+[ -n "$is_fresh" ] || git clone --quiet "$source_tree" "$clone"
 start 600
 
 # The second block of the README, letter by letter: ask by curl, look, decide.

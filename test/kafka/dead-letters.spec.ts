@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals';
 import kafkajs from 'kafkajs';
-import { MessageTooLargeError, PoisonMessageError } from '@countersign/message-bus';
+import { MessageTooLargeError, PoisonMessageError, topicNames } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
@@ -156,16 +156,19 @@ describe('dead letters on Kafka', () => {
   }, 120_000);
 
   it('that the brokers will never take keep their key waiting and are told of; all else goes on', async () => {
-    const { brokers } = await startKafkaBroker();
-    const limitLetters = async (bytes: number): Promise<void> => {
-      const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
-      await admin.connect();
-      const configEntries = [{ name: 'max.message.bytes', value: String(bytes) }];
-      const resource = { type: ConfigResourceTypes.TOPIC, name: kafka.topics.names.deadLetters, configEntries };
-      await admin.alterConfigs({ validateOnly: false, resources: [resource] });
-      await admin.disconnect();
-    };
-    await limitLetters(1_000);
+    const topicPrefix = freshPrefix();
+    const { deadLetters } = topicNames(topicPrefix);
+    const admin = new Kafka({ brokers: [...(await startKafkaBroker()).brokers], logLevel: logLevel.NOTHING }).admin();
+    await admin.connect();
+    const limit = (bytes: number) => [{ name: 'max.message.bytes', value: String(bytes) }];
+    // Limited from its beginning: a changed setting takes the broker some time.
+    await admin.createTopics({
+      topics: [{ topic: deadLetters, numPartitions: 1, configEntries: limit(1_000) }],
+      waitForLeaders: true,
+    });
+    await kafka.close();
+    kafka = await openedWithTopics({ topicPrefix }, { partitions: 2 });
+    topic = kafka.topics.names.events;
     const seen: string[] = [];
     const subscription = kafka.bus.subscribe({
       group: 'letters',
@@ -189,7 +192,9 @@ describe('dead letters on Kafka', () => {
       });
     }, withinMs);
     expect(kafka.status().state).toBe('interrupted');
-    await limitLetters(10_000);
+    const resource = { type: ConfigResourceTypes.TOPIC, name: deadLetters, configEntries: limit(10_000) };
+    await admin.alterConfigs({ validateOnly: false, resources: [resource] });
+    await admin.disconnect();
     await eventually(() => expect(seen).toEqual(['beside', 'behind']), withinMs);
     expect(await letters()).toMatchObject([{ headers: { ce_id: 'bad' } }]);
     await eventually(() => expect(subscription.status()).toEqual({ state: 'running', inFlight: 0 }), withinMs);

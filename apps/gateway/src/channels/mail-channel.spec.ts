@@ -1,4 +1,5 @@
 import { parseApprovalId } from '@countersign/contracts';
+import { createEmailTokens } from '@countersign/channels';
 import { alice, channelContract, mailConfigOf, openEmail, sampleNotice } from '@countersign/channels/testing';
 import type { Answers, OpenedChannel } from '@countersign/channels/testing';
 import { createSessionStore } from '../sqlite/session-store.js';
@@ -104,3 +105,28 @@ async function openMail(): Promise<OpenedChannel> {
 }
 
 describe('the mail channel', () => channelContract(openMail));
+
+let world: World | undefined;
+afterEach(() => world?.close());
+
+it('takes no edit by a mail link whose arguments have more than 256 KiB', async () => {
+  const smtpUrl = 'smtp://127.0.0.1:1';
+  const opened = await openGateway(smtpUrl);
+  world = opened;
+  const approvalId = await ask(opened);
+  const desk = createAnswerDesk({ ...opened, isApprover: () => true });
+  const approval = (await desk.find(approvalId))?.approval;
+  const question = { action: 'o', approvalId, actionDigest: approval?.actionDigest ?? '' } as const;
+  const path = `/a/${createEmailTokens(mailConfigOf(smtpUrl)).seal(question, 'alice')}/response`;
+  const cookie = await cookieOf(opened, 'alice-token');
+  const edit = async (bytes: number): Promise<Response> =>
+    fetch(`${opened.url}${path}`, {
+      method: 'POST',
+      headers: { ...json, cookie },
+      body: JSON.stringify({ decision: { type: 'edit', arguments: { blob: 'x'.repeat(bytes) } } }),
+    });
+  const tooLarge = await edit(256 * 1024);
+  expect([tooLarge.status, await tooLarge.json()]).toMatchObject([413, { code: 'payload-too-large' }]);
+  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  expect((await edit(200 * 1024)).status).toBe(200);
+});
