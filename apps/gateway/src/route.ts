@@ -22,6 +22,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly isBodyOptional?: boolean;
   /** What is too large in a body, by path; asked before the body is validated. */
   readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldProblem[];
+  /** Its answer is never kept for a repeat under the same `Idempotency-Key`: a repeat is checked and recorded again. */
+  readonly isNeverKept?: boolean;
   readonly query?: Query;
   /** What it answers with, by status; for a stream, its content type instead. */
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;

@@ -43,7 +43,7 @@ export function isPairValue(key: string): boolean {
   return values.has(shortLower(key));
 }
 
-/** No name of a pair is longer, and lowering a long one would cost its length. */
+/** As the sets have it: `header_name` and `Header-Name` are `headername`. No name of a pair is longer. */
 function shortLower(key: string): string {
-  return key.length > 16 ? '' : key.toLowerCase();
+  return key.length > 20 ? '' : key.toLowerCase().replaceAll(/[_-]/g, '');
 }

@@ -33,7 +33,7 @@ const forms = new Set([
     'base64',
     'b64',
   ],
-  ...['pem', 'der', 'jwk', 'code', 'old', 'new', 'current', 'confirm', 'confirmation', 'repeat', 'again', 'env'],
+  ...['pem', 'der', 'jwk', 'code', 'old', 'new', 'current', 'confirm', 'confirmation', 'repeat', 'again', 'env', 'v'],
 ]);
 
 /** Words that make `tokens` a quantity: `maxTokens`, `prompt_tokens`. */
@@ -80,11 +80,15 @@ export function looksSecret(name: string): boolean {
 function judgeName(name: string): boolean {
   const words = wordsOf(name);
   if (endsSecret(words)) return true;
-  while (words.length > 1 && forms.has(words.at(-1) ?? '')) {
+  while (words.length > 1 && isForm(words.at(-1) ?? '')) {
     words.pop();
     if (endsSecret(words)) return true;
   }
   return false;
+}
+
+function isForm(word: string): boolean {
+  return forms.has(word) || forms.has(singular(word));
 }
 
 function wordsOf(name: string): string[] {

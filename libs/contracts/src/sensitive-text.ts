@@ -32,7 +32,8 @@ export function mayHideText(text: string): boolean {
 function isJsonText(text: string): boolean {
   if (!beginning.test(text)) return false;
   try {
-    JSON.parse(text);
+    // Others read past a byte order mark, which `\s` is and JSON's white space is not.
+    JSON.parse(text.replace(/^\uFEFF/, ''));
     return true;
   } catch {
     return false;

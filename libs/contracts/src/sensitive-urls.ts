@@ -6,8 +6,8 @@ interface Range {
   readonly end: number;
 }
 
-const authorityParts = /\[masked(?: sha256:[0-9a-f]{16})?\]|[^/?#\s"'<>\\[]+|\[/y;
-const parameters = /[?&;#]([^=&;#?\s"'<>]*)=(\[masked(?: sha256:[0-9a-f]{16})?\]|[^&;#\s"'<>]*)/g;
+const authorityParts = /\[masked(?: sha256:[0-9a-f]{16})?\]|[^/?#\s"<>\\[]+|\[/y;
+const parameters = /[?&;#]([^=&;#?\s"<>]*)=(\[masked(?: sha256:[0-9a-f]{16})?\]|[^&;#\s"<>]*)/g;
 
 /** Whether a string may have a URL in it. */
 export function mayHaveUrl(text: string): boolean {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from './json.js';
-import { isMask, maskOf } from './sensitive-mask.js';
+import { isMask, maskOf, masksIn } from './sensitive-mask.js';
 import { isContainer, membersOf, secretMembersOf } from './sensitive-members.js';
 import type { JsonContainer } from './sensitive-members.js';
 import { maskText, mayHideText, unmaskText } from './sensitive-text.js';
@@ -136,7 +136,8 @@ const foreignMax = 100;
  * The edited arguments with each mask that was sent back replaced by the original value it stands for, also inside a
  * string that is a JSON text or has URLs in it.
  * A mask that stands for nothing at its place is left and named in `foreign`, to be refused; the first hundred of them.
- * `restored` has the pointers of the values that were put back whole: they stay hidden under any name.
+ * `restored` has the pointers of the values that stay hidden under any name: those that were put back whole, and the strings in
+ * which a value was put back that would not be masked again.
  */
 export function unmask(
   edited: JsonObject,
@@ -151,7 +152,8 @@ export function unmask(
     if (node === before) return node;
     const value = isMask(node) ? unmaskValue(node, before, salt) : unmaskText(node, before, salt);
     if (value === undefined && foreign.length < foreignMax) foreign.push(pointer);
-    if (value !== undefined && isMask(node)) restored.push(pointer);
+    const isWhole = value !== undefined && isMask(node);
+    if (isWhole || (typeof value === 'string' && isExposed(node, value, salt))) restored.push(pointer);
     return value;
   };
   const whole: EditedPlace = { before: original, pointer: '' };
@@ -160,6 +162,17 @@ export function unmask(
     pointer: step(pointer, key),
   }));
   return { arguments: result as JsonObject, foreign, restored };
+}
+
+/** Whether a mask inside an edited text, once it is put back, would not be masked again: the name beside it was changed. */
+function isExposed(edited: string, restored: string, salt: string): boolean {
+  if (edited === restored) return false;
+  const hiddenAgain = [...masksIn(maskText(restored, salt))];
+  return masksIn(edited).some((mask) => {
+    const at = hiddenAgain.indexOf(mask);
+    if (at >= 0) hiddenAgain.splice(at, 1);
+    return at < 0;
+  });
 }
 
 interface EditedPlace {

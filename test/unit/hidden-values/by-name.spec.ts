@@ -39,3 +39,24 @@ describe('a value', () => {
     expect(unmask(seen, args, salt)).toMatchObject({ arguments: args, foreign: [] });
   });
 });
+
+describe('a mask inside an edited text', () => {
+  it.each([
+    ['[{"name":"Authorization","value":"s3cret"}]', 'Authorization', 'Accept'],
+    ['["Authorization","s3cret"]', 'Authorization', 'Accept'],
+    ['{"password":"s3cret","user":"ann"}', 'ann', 'bob'],
+    ['["cookie","s3cret"]', '"]', '","more"]'],
+  ])('of %s hides what it stands for, also where %s becomes %s', (body, from, to) => {
+    const args = { body };
+    const seen = maskAt(args, [], salt);
+    expect(seen.body).not.toContain('s3cret');
+    const { arguments: edited, foreign, restored } = unmask({ body: seen.body.replace(from, to) }, args, salt);
+    expect(foreign).toEqual([]);
+    expect(edited['body']).toContain('s3cret');
+    expect(JSON.stringify(maskAt(edited, restored, salt))).not.toContain('s3cret');
+  });
+});
+
+it('a text with a byte order mark is looked into', () => {
+  expect(maskByName({ body: '\uFEFF{"token":"x"}' })).toEqual({ body: '\uFEFF{"token":"[masked]"}' });
+});

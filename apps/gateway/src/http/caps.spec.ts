@@ -160,3 +160,37 @@ describe('waiting reads', () => {
     expect(countOf(await sendPipelined(world.url, ahead, 1))).toEqual({ 503: 1 });
   }, 60_000);
 });
+
+it('large requests of one principal are handled one at a time, and others in between', async () => {
+  const world = await openWorld();
+  try {
+    const names = Array.from({ length: 5_000 }, (_, n) => [`aPassword${String(n)}`, 'x'] as const);
+    const large = (n: number) =>
+      fetch(`${world.url}/v1/tool-calls`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer agent-token' },
+        body: JSON.stringify({
+          runId: `large-${String(n)}`,
+          calls: Array.from({ length: 10 }, (_, call) => ({
+            toolCallId: `c${String(call)}`,
+            toolName: 't',
+            arguments: Object.fromEntries(names),
+          })),
+        }),
+      });
+    let done = 0;
+    const all = Array.from({ length: 8 }, async (_, n) => {
+      const answer = await large(n);
+      done += 1;
+      await answer.text();
+      return answer.status;
+    });
+    await Promise.race(all);
+    const before = done;
+    expect(await (await fetch(`${world.url}/healthz`)).json()).toMatchObject({ status: 'ok' });
+    expect(done - before).toBeLessThanOrEqual(2);
+    expect(await Promise.all(all)).toEqual(all.map(() => 201));
+  } finally {
+    await world.close();
+  }
+}, 60_000);

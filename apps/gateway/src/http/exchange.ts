@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
 import { ProblemError, sendText } from '@countersign/shell';
 import type { HttpServer, TracedAnswer } from '@countersign/shell';
@@ -7,6 +8,8 @@ import { z } from 'zod';
 import type { Answer } from '../answer.js';
 import type { WriteContext } from '../conclude.js';
 import type { Gateway } from '../gateway.js';
+import { turnsOfOthers } from '../limits/breather.js';
+import { principalKey } from '../limits/quota.js';
 import type { GatewayPorts } from '../ports.js';
 import type { Route } from '../route.js';
 import { invalidRequest, parseWith } from '../validation.js';
@@ -60,8 +63,25 @@ export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, reque
   return parseWith(route.query ?? nothing, request.query) as z.output<Q>;
 }
 
+/** Attack: many large requests at once. A larger body costs up to half a second, so others are answered between two of them. */
+const largeBodyBytes = 64 * 1024;
+
 /** Reads a body, runs the command once per idempotency key, and sends its answer. */
 export async function write<B extends z.ZodType>(
+  http: Exchange,
+  route: Route<B>,
+  request: ApiRequest,
+  reply: FastifyReply,
+  run: (context: WriteContext, body: z.output<B>) => Promise<Answer>,
+): Promise<void> {
+  if (request.bodyLength <= largeBodyBytes) return writeNow(http, route, request, reply, run);
+  return http.gateway.caps.largeBodies.run(principalKey(actorOf(request)), async () => {
+    for (let turn = 0; turn < turnsOfOthers; turn += 1) await setImmediate();
+    await writeNow(http, route, request, reply, run);
+  });
+}
+
+async function writeNow<B extends z.ZodType>(
   http: Exchange,
   route: Route<B>,
   request: ApiRequest,
@@ -72,11 +92,12 @@ export async function write<B extends z.ZodType>(
   refuseQuery(request);
   const body = bodyOf(route, request);
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined;
-  if (key === undefined) {
+  const checked = key === undefined ? undefined : checkedKey(key);
+  if (checked === undefined || route.isNeverKept === true) {
     send(http, request, reply, await run({ actor, commandId: http.ports.ids.uuid() }, body));
     return;
   }
-  const keyed = { actor, target: `POST ${request.url}`, key: checkedKey(key), bytes: request.bodyBytes ?? noBody };
+  const keyed = { actor, target: `POST ${request.url}`, key: checked, bytes: request.bodyBytes ?? noBody };
   send(
     http,
     request,

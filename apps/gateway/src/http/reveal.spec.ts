@@ -1,3 +1,5 @@
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView } from '@countersign/contracts';
 import { createApi } from '../testing/api.js';
@@ -59,11 +61,18 @@ describe('a reveal', () => {
     expect(JSON.stringify(world.log)).not.toContain(secret);
   });
 
-  it('is answered once under one idempotency key', async () => {
+  it('is checked and recorded each time, also under one idempotency key, and its values are kept nowhere', async () => {
     const { approvalId } = await pending();
     const headers = { 'idempotency-key': 'look-1' };
     for (let n = 0; n < 2; n += 1) expect((await reveal(approvalId, 'ann', headers)).body).toEqual({ arguments: args });
-    expect(await looks(approvalId)).toHaveLength(1);
+    expect(await looks(approvalId)).toHaveLength(2);
+    for (const name of readdirSync(world.folder).filter((file) => file.startsWith('idempotency')))
+      expect(readFileSync(join(world.folder, name)).includes(secret)).toBe(false);
+    await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
+      as: 'bob',
+      body: { decision: { type: 'deny' } },
+    });
+    expect(await reveal(approvalId, 'ann', headers)).toMatchObject({ status: 409, body: { code: 'already-resolved' } });
   });
 
   it.each([

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 
 const workMsMax = 2;
 /** A process accepts one connection per turn of its event loop. A turn with nothing to do takes microseconds. */
-const turnsOfOthers = 10;
+export const turnsOfOthers = 10;
 
 /**
  * Returns a function that parts of a long work ask before each piece. After 2 ms of work it returns a promise: awaiting it

@@ -2,6 +2,8 @@ import type { Actor } from '@countersign/commands';
 import { createRateLimit } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { ProblemError } from '@countersign/shell';
+import { createFairTurns } from './fair-turns.js';
+import type { FairTurns } from './fair-turns.js';
 import { createQuota, principalKey } from './quota.js';
 import type { Quota } from './quota.js';
 
@@ -17,6 +19,8 @@ export interface Caps {
    * address costs it nothing. @throws ProblemError `too-many-requests`.
    */
   readonly countStranger: (address: string, kind: StrangerRequest) => void;
+  /** Requests with large bodies are handled one at a time, fairly between their principals. */
+  readonly largeBodies: FairTurns;
   readonly streams: Quota;
   readonly waits: Quota;
 }
@@ -53,6 +57,7 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
       if (mayAsk[kind](networkOf(address))) return;
       throw new ProblemError('too-many-requests', 'too many requests without a valid token come from this address');
     },
+    largeBodies: createFairTurns(1),
     streams: createQuota(streamsMax, 'event streams'),
     waits: createQuota(waitsMax, 'waiting reads'),
   };
