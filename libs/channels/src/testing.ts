@@ -4,7 +4,7 @@ export { hostileTexts } from './testing/hostile-texts.js';
 export { alice, sampleNotice } from './testing/notices.js';
 export { mailConfigOf, openEmail, openMailServer } from './testing/opened.js';
 export type { OpenedChannel } from './testing/opened.js';
-export { slackPress } from './testing/slack-payloads.js';
+export { slackPress, slackSubmission } from './testing/slack-payloads.js';
 export { openSlackServer } from './testing/slack-server.js';
 export { interactive } from './testing/slack-sockets.js';
 export { openTelegramServer } from './testing/telegram-server.js';
