@@ -12,6 +12,7 @@ import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
+import { ConfigError } from '@countersign/runtime';
 import { readPolicy } from '@countersign/shell';
 import type { OutsideWorld } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
@@ -42,7 +43,7 @@ export async function openParts(
   const { clock, ids, log } = world;
   const policy = readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
-  mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
+  makeFolder(config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
@@ -65,6 +66,15 @@ export async function openParts(
   } catch (error) {
     await close();
     throw error;
+  }
+}
+
+function makeFolder(folder: string): void {
+  try {
+    mkdirSync(folder, { recursive: true, mode: 0o700 });
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new ConfigError([{ variable: 'COUNTERSIGN_DATA', problem: `is no folder that can be made or used: ${why}` }]);
   }
 }
 

@@ -88,6 +88,12 @@ surprise: true
     );
   });
 
+  it('refuses aliases that stand for a flood of copies', () => {
+    const text =
+      'a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b, *b, *b]';
+    expect(problemsOf('p.yaml', text)).toEqual(['p.yaml:1: its aliases stand for more than 100 copies']);
+  });
+
   it('refuses a key that is given twice', () => {
     expect(problemsOf('p.yaml', 'version: 1\nversion: 1')[0]).toMatch(/^p\.yaml:2: .*unique/i);
   });

@@ -68,7 +68,11 @@ function readYaml(file: string, text: string): Parsed {
     }
     return null;
   };
-  return { value: document.toJS({ maxAliasCount: 100 }) as JsonValue, lineOf };
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) as JsonValue, lineOf };
+  } catch {
+    throw new PolicyFileError([{ file, line: 1, path: '', message: 'its aliases stand for more than 100 copies' }]);
+  }
 }
 
 function readToml(file: string, text: string): Parsed {

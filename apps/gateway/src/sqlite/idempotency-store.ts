@@ -22,7 +22,11 @@ export interface IdempotencyFile extends IdempotencyStore {
  * still recognises.
  */
 export function createIdempotencyStore(path: string): IdempotencyFile {
-  const database = openDatabase(path, tables);
+  const database = openDatabase(
+    path,
+    tables,
+    'Requests of the last 24 hours that are repeated with their Idempotency-Key are handled anew.',
+  );
   const find = database.prepare('SELECT bodyHash, status, body, position, storedAtMs FROM answers WHERE scope = ?');
   const save = database.prepare('INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)');
   const purge = database.prepare('DELETE FROM answers WHERE storedAtMs < ?');

@@ -1,18 +1,14 @@
-import { DatabaseSync } from 'node:sqlite';
-import { keepPrivate } from '@countersign/runtime';
+import type { DatabaseSync } from 'node:sqlite';
+import { openDatabaseFile } from '@countersign/runtime';
 
 /**
  * A database for its owner's eyes, with its tables, in a file or in memory (`:memory:`). It never waits for the disk:
  * after a power cut the last rows may be missing.
+ * @param cost what is lost with the file, one clause.
+ * @throws DatabaseFileError when the file is damaged.
  */
-export function openDatabase(path: string, tables: string): DatabaseSync {
-  if (path !== ':memory:') keepPrivate(path);
-  const database = new DatabaseSync(path);
-  database.exec(`
-    PRAGMA journal_mode = WAL;
-    PRAGMA synchronous = NORMAL;
-    PRAGMA busy_timeout = 2000;
-    ${tables}
-  `);
-  return database;
+export function openDatabase(path: string, tables: string, cost: string): DatabaseSync {
+  return openDatabaseFile(path, { cost, timeoutMs: 2000 }, (database) => {
+    database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${tables}`);
+  });
 }

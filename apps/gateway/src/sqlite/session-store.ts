@@ -26,7 +26,7 @@ const indexes = `
 
 /** Sessions in a SQLite file: a restart signs nobody out. Lost with the file, people sign in again. */
 export function createSessionStore(path: string): SessionStore {
-  const database = openDatabase(path, tables);
+  const database = openDatabase(path, tables, 'Everybody signs in again.');
   addHolder(database);
   database.exec(indexes);
   const find = database.prepare('SELECT * FROM sessions WHERE idHash = ?');

@@ -77,6 +77,12 @@ tools:
     expect(set.find('acme', 'send_report')).toBeUndefined();
   });
 
+  it('is refused when its aliases stand for a flood of copies', async () => {
+    const text =
+      'a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b, *b, *b]';
+    expect(await problemsOf(text)).toEqual([': its aliases stand for more than 100 copies']);
+  });
+
   it('may be JSON', async () => {
     const json = JSON.stringify({ tools: [{ name: 'a', http: { url: 'https://a.example/' } }] });
     expect((await load(json, {}, 'tools.json')).tools).toHaveLength(1);

@@ -92,11 +92,22 @@ export function readToolsFile(text: string): ToolsFile {
   const document = parseDocument(text);
   const problems = document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message }));
   if (problems.length > 0) return { entries: [], problems };
-  const file = fileSchema.safeParse(document.toJS());
+  const file = fileSchema.safeParse(plain(document, problems));
+  if (problems.length > 0) return { entries: [], problems };
   if (!file.success) return { entries: [], problems: settingProblems('', file.error) };
   const read = file.data.tools.map((tool, index) => readEntry(tool, `tools[${index}]`));
   const entries = read.flatMap(({ entry }) => entry ?? []);
   return { entries, problems: [...read.flatMap((each) => each.problems), ...repeated(entries)] };
+}
+
+/** What a document says; too many copies by its aliases are a problem. */
+function plain(document: ReturnType<typeof parseDocument>, problems: SettingProblem[]): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    problems.push({ path: '', problem: 'its aliases stand for more than 100 copies' });
+    return undefined;
+  }
 }
 
 function readEntry(given: unknown, path: string): { entry?: ToolEntry; problems: SettingProblem[] } {

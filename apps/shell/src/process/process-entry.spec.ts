@@ -65,3 +65,12 @@ describe('printing as JSON', () => {
     expect(process.exitCode).toBe(1);
   });
 });
+
+it.each([
+  Object.assign(new Error('no space left on device'), { code: 'ENOSPC' }),
+  Object.assign(new Error('database or disk is full'), { code: 'ERR_SQLITE_ERROR', errcode: 13 }),
+])('says what to do about a full disk', (error) => {
+  expect(reasonOf(error)).toMatch(
+    /^the disk is full \(.*\): free some space where the data folder is, and start again$/,
+  );
+});

@@ -40,6 +40,19 @@ export function reasonOf(error: unknown): string {
   if (error instanceof ConfigError) return error.message;
   const isOurs = error.constructor !== Error && error.name !== 'TypeError' && error.name !== 'RangeError';
   const code = 'code' in error ? error.code : undefined;
+  return remedied(error, code) ?? (isOurs || code !== undefined ? error.message : (error.stack ?? error.message));
+}
+
+/** What a person can do about an error of the system's. */
+function remedied(error: Error, code: unknown): string | undefined {
   if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
-  return isOurs || code !== undefined ? error.message : (error.stack ?? error.message);
+  if (code === 'ENOSPC' || isFull(error)) {
+    return `the disk is full (${error.message}): free some space where the data folder is, and start again`;
+  }
+  return undefined;
+}
+
+/** SQLITE_FULL. */
+function isFull(error: Error): boolean {
+  return 'errcode' in error && error.errcode === 13;
 }

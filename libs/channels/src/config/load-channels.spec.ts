@@ -64,6 +64,12 @@ it('reads a whole file, secrets included, and prints none of them', () => {
   expect(JSON.stringify(config)).not.toContain('canary');
 });
 
+it('refuses aliases that stand for a flood of copies', () => {
+  const text =
+    'a: &a [x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\nc: [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b, *b, *b]';
+  expect(problemsOf(text)).toEqual([': its aliases stand for more than 100 copies']);
+});
+
 it('names everything that is wrong, at once and with its place', () => {
   expect(
     problemsOf(`

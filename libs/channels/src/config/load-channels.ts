@@ -52,12 +52,23 @@ export function loadChannels(file: string, env: Environment): ChannelsConfig {
   return config;
 }
 
+/** What a document says; too many copies by its aliases are a problem. */
+function plain(document: ReturnType<typeof parseDocument>, problems: SettingProblem[]): unknown {
+  try {
+    return document.toJS({ maxAliasCount: 100 });
+  } catch {
+    problems.push({ path: '', problem: 'its aliases stand for more than 100 copies' });
+    return undefined;
+  }
+}
+
 function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   const { problems } = loading;
   const document = parseDocument(text, { uniqueKeys: true, strict: true });
   problems.push(...document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message })));
   if (problems.length > 0) return undefined;
-  const file = channelsFileSchema.safeParse(document.toJS({ maxAliasCount: 100 }));
+  const file = channelsFileSchema.safeParse(plain(document, problems));
+  if (problems.length > 0) return undefined;
   if (!file.success) {
     problems.push(...settingProblems('', file.error));
     return undefined;

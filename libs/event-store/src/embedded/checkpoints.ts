@@ -71,7 +71,7 @@ export function createCheckpoints(ports: {
         logFile.checkpoint('TRUNCATE');
       } catch (error) {
         // Nothing is lost: what is committed is in the write-ahead log, and is found there by the next opening.
-        log.warn({ error }, 'the write-ahead log could not be emptied');
+        log.warn({ why: messageOf(error) }, 'the write-ahead log could not be emptied');
       }
     },
   };

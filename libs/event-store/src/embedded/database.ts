@@ -61,9 +61,26 @@ export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
     if (bytesMax !== undefined) limitPages(database, bytesMax);
     return { database, file, wal, walBytes };
   } catch (error) {
-    database.close();
+    closeUnchanged(database, file);
     throw nameFailure(error, file);
   }
+}
+
+/**
+ * Closes a log that is refused, and leaves its files as they were found: who closes the last connection moves the
+ * write-ahead log into the main file and deletes it, and with it what somebody could still repair. A reader in the middle
+ * of its transaction keeps SQLite from doing so, and may not do it itself.
+ */
+export function closeUnchanged(database: DatabaseSync, file: string): void {
+  let reader: DatabaseSync | undefined;
+  try {
+    reader = new DatabaseSync(file, { readOnly: true });
+    reader.exec('BEGIN; SELECT count(*) FROM sqlite_schema');
+  } catch {
+    // A file that cannot be read holds nothing that closing it could change.
+  }
+  database.close();
+  reader?.close();
 }
 
 /** @throws EventStoreUnavailableError when the file cannot be opened, for want of a right, say. */

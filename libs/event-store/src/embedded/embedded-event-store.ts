@@ -12,7 +12,7 @@ import type { EncodedEvent } from './appender.js';
 import { createCheckpoints } from './checkpoints.js';
 import { createCommit } from './commit.js';
 import type { CommitMetrics, CommitStats } from './commit.js';
-import { openDatabase } from './database.js';
+import { closeUnchanged, openDatabase } from './database.js';
 import type { OpenedDatabase } from './database.js';
 import type { FolderLock } from './folder-lock.js';
 import { lockFolder } from './folder-lock.js';
@@ -88,14 +88,12 @@ function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEve
   const { database, ...found } = openDatabase(join(folder, 'events.db'), bytesMax);
   const { file, wal } = found;
   let acknowledged: Acknowledged | undefined;
-  const release = (): void => {
-    database.close();
-    acknowledged?.close();
-  };
   try {
-    acknowledged = openAcknowledged(join(folder, 'events.acknowledged'), log);
+    const opened = openAcknowledged(join(folder, 'events.acknowledged'), log);
+    acknowledged = opened;
     const store = assemble(options, { ...found, database, acknowledged }, () => {
-      release();
+      database.close();
+      opened.close();
       lock.release();
     });
     const fields = { file, ...wal, acknowledged: acknowledged.found };
@@ -103,7 +101,8 @@ function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEve
     else log.warn(fields, 'the event store is open; a torn write after the last known acknowledgement is dropped');
     return store;
   } catch (error) {
-    release();
+    closeUnchanged(database, file);
+    acknowledged?.close();
     throw error;
   }
 }

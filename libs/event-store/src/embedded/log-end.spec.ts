@@ -100,6 +100,21 @@ describe('a log whose process was killed', () => {
     await expect(open(killed)).rejects.toThrow(/ends at position 4, but events up to position 6/);
   });
 
+  it('is left as it was found when it is refused, so that what was damaged can be put right', async () => {
+    const store = await open(folder);
+    await append(store, 5);
+    kill();
+    await store.close();
+    const wal = join(killed, 'events.db-wal');
+    const whole = readFileSync(wal);
+    truncateSync(wal, whole.length - 5_000);
+    const found = names.map((name) => readFileSync(join(killed, name)));
+    await expect(open(killed)).rejects.toThrow(EventStoreDamagedError);
+    expect(names.map((name) => readFileSync(join(killed, name)))).toEqual(found);
+    writeFileSync(wal, whole);
+    await expectOpens(killed, 10);
+  });
+
   it('opens when another program has moved its write-ahead log into the main file', async () => {
     const store = await open(folder);
     await append(store, 3);

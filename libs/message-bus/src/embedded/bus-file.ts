@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { DatabaseSync } from 'node:sqlite';
-import { keepPrivate } from '@countersign/runtime';
+import type { DatabaseSync } from 'node:sqlite';
+import { openDatabaseFile } from '@countersign/runtime';
 import type { Failure } from '../failure.js';
 import type { DeadLetter, Message } from '../message-bus.js';
 
@@ -84,12 +84,12 @@ export class BusFile {
 
   constructor(folder: string) {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const path = join(folder, 'bus.db');
-    keepPrivate(path);
-    this.#database = new DatabaseSync(path, { timeout: 5_000 });
-    this.#database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
-    const [{ user_version: version = 0 } = {}] = this.#database.prepare('PRAGMA user_version').all();
-    this.#database.exec(`BEGIN; ${upgrades[Number(version)] ?? ''} ${schema} PRAGMA user_version = 2; COMMIT;`);
+    const cost = 'The dead letters in it are lost, and every consumer reads the log from its beginning.';
+    this.#database = openDatabaseFile(join(folder, 'bus.db'), { cost, timeoutMs: 5_000 }, (database) => {
+      database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+      const [{ user_version: version = 0 } = {}] = database.prepare('PRAGMA user_version').all();
+      database.exec(`BEGIN; ${upgrades[Number(version)] ?? ''} ${schema} PRAGMA user_version = 2; COMMIT;`);
+    });
   }
 
   progress(group: string, topic: string): Progress {

@@ -118,7 +118,10 @@ export class TopicReader {
       const suspects = await source.readAll(checkpoint.position, suspectsMax);
       // Fewer than could be read: these are all that there were.
       if (suspects.length < suspectsMax) this.#suspectUntil = suspects.at(-1)?.position ?? checkpoint.position;
-      log.warn({ position: checkpoint.position, record }, 'a process ended while it handled messages from here on');
+      const fields = { position: checkpoint.position, record };
+      if (record.startsWith('suspect'))
+        log.info(fields, 'messages after an earlier crash are still handled one at a time');
+      else log.warn(fields, 'a process ended while it handled messages from here on');
     }
     this.#probation = probation;
   }
