@@ -22,7 +22,7 @@ describe('the connection', () => {
     for (let count = 0; count < 3; count += 1) {
       expect((await store.append(sampleStream(), noStream, sampleEvents(1))).status).toBe('unknown');
     }
-    expect(log.entries.some(({ message }) => message.includes('is replaced'))).toBe(true);
+    await until(() => log.entries.some(({ message }) => message.includes('is replaced')), 'the new client');
     const [stream, events] = [sampleStream(), sampleEvents(1)];
     await until(
       () => server.calls.filter((call) => call.endsWith('subscription')).length === 2,

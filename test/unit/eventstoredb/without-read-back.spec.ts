@@ -13,7 +13,8 @@ describe('a store that reads nothing back', () => {
     const before = server.calls.length;
     const answer = { status: 'committed', revision: 1, position: 0, events: [] };
     expect(await store.append(stream, noStream, events)).toEqual(answer);
-    expect(server.calls.slice(before)).toEqual(['Streams/Append']);
+    const calls = server.calls.slice(before).filter((call) => call.startsWith('Streams/'));
+    expect(calls).toEqual(['Streams/Append']);
     expect(await store.append(stream, noStream, events)).toEqual(answer);
     expect(await store.readStream(stream)).toMatchObject(events.map(({ eventId }) => ({ eventId })));
   });

@@ -4,11 +4,15 @@ import { checkAppend } from '../append-checks.js';
 import type { AppendResult, EventStore } from '../event-store.js';
 import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '../event-store.js';
 import type { Connection } from './connection.js';
-import { toClientEvent } from './encoding.js';
+import type { ClientNewEvent } from './client.js';
+import { toClientEvents } from './encoding.js';
 import { verdictOf } from './errors.js';
+import { createPace, lookUntil } from './look-up.js';
 import type { Reads } from './reads.js';
 import { withRetries } from './retries.js';
 import type { RetryPorts } from './retries.js';
+import { createRepeats } from './repeats.js';
+import { createSkewWatch } from './skew.js';
 
 /** What appending needs. */
 export interface AppendPorts extends RetryPorts {
@@ -20,10 +24,6 @@ export interface AppendPorts extends RetryPorts {
   readonly readsBack: boolean;
 }
 
-/** How far the server's clock may be from ours before it is worth a line in the log. */
-const skewMsMax = 2000;
-const skewedInARow = 3;
-
 /**
  * Appends at exactly one revision, so that the server's strong check recognises a repeat however much later it comes;
  * with "any" revision it forgets when it restarts. The answer is read back, for who needs it: only the server knows when
@@ -32,65 +32,115 @@ const skewedInARow = 3;
 export function createAppends(ports: AppendPorts): EventStore['append'] {
   const { connection, reads, appendMs, prefixes, clock, readsBack } = ports;
   const watchSkew = createSkewWatch(ports.log);
+  const repeats = createRepeats<AppendResult>(({ status }) => status !== 'unknown');
+  const pace = createPace();
 
   /** The recorded events, where they are these; repeats and conflicts are told apart by the ids. */
-  const readBack = async (
-    stream: string,
-    expectedRevision: number,
-    events: readonly NewEvent[],
-  ): Promise<readonly RecordedEvent[] | undefined> => {
+  const readBack = async ({ stream, expectedRevision, events }: Proposal): Promise<Recorded | undefined> => {
     const found = await reads.readStream(stream, expectedRevision + 1, events.length);
     const areOurs = found.length === events.length && found.every((one, at) => one.eventId === events[at]?.eventId);
     return areOurs ? found : undefined;
   };
-  const append = async (
-    stream: string,
-    expectedRevision: number,
-    events: readonly NewEvent[],
-  ): Promise<AppendResult> => {
-    checkAppend(stream, expectedRevision, events);
-    checkPrefix(stream, prefixes);
-    const proposed = events.map(toClientEvent);
+  /** What the server answers; or, where it is late, what is found in the stream. */
+  const send = async (proposal: Proposal): Promise<Sent> => {
+    const { stream, expectedRevision, proposed } = proposal;
     const expected = expectedRevision === noStream ? 'no_stream' : BigInt(expectedRevision);
-    const sentAt = clock.now();
-    let isConflict: { readonly actualRevision: number } | undefined;
-    try {
+    const startedAt = clock.monotonic();
+    const over = new AbortController();
+    const answer = async (): Promise<Sent> => {
       const revision = await withRetries(
         ports,
         (verdict) => verdict.kind === 'not-written' && verdict.transient,
         () => connection.call(appendMs, (client) => client.append(stream, expected, proposed, appendMs)),
       );
-      checkRevision(stream, Number(revision), expectedRevision + events.length);
-      if (!readsBack) return { status: 'committed', revision: Number(revision), position: 0, events: [] };
-    } catch (error) {
-      const outcome = outcomeOf(error, stream);
-      if (outcome.status === 'unknown') return outcome;
-      isConflict = outcome;
-    }
+      pace.took(clock.monotonic() - startedAt);
+      return { status: 'answered', revision: Number(revision) };
+    };
+    const answered = answer();
+    const found = lookUntil(clock, pace.lateAfterMs(), over.signal, () => readBack(proposal));
     try {
-      const recorded = await readBack(stream, expectedRevision, events);
-      if (recorded !== undefined) {
-        if (isConflict === undefined) watchSkew(recorded, sentAt, clock.now());
-        return committed(recorded);
-      }
-      if (isConflict !== undefined) return { status: 'conflict', actualRevision: isConflict.actualRevision };
-      return { status: 'unknown', cause: new Error(`${stream} does not have the events that were just written`) };
+      return await Promise.race([
+        answered,
+        found.then((recorded): Sent | Promise<Sent> =>
+          recorded === undefined ? answered : { status: 'found', recorded },
+        ),
+      ]);
+    } catch (error) {
+      return outcomeOf(error, stream);
+    } finally {
+      over.abort();
+    }
+  };
+  /** What is recorded where an append was answered with a revision, or with a conflict. */
+  const found = async (proposal: Proposal, sent: Answered | Conflict): Promise<Recorded | AppendResult> => {
+    try {
+      const recorded = await readBack(proposal);
+      if (recorded !== undefined) return recorded;
+      if (sent.status === 'conflict') return sent;
+      return {
+        status: 'unknown',
+        cause: new Error(`${proposal.stream} does not have the events that were just written`),
+      };
     } catch (error) {
       // It says nothing about the append. Repeating that is safe, and answers as soon as the stream can be read.
       if (error instanceof EventStoreUnavailableError) return { status: 'unknown', cause: error };
       throw error;
     }
   };
-  return append;
+  const append = async (proposal: Proposal, wasTried: boolean): Promise<AppendResult> => {
+    const { stream, expectedRevision, events } = proposal;
+    const sentAt = clock.now();
+    const sent = await send(proposal);
+    if (sent.status === 'unknown') return sent;
+    if (sent.status === 'found') return committed(sent.recorded, readsBack);
+    if (sent.status === 'answered') {
+      checkRevision(stream, sent.revision, expectedRevision + events.length);
+      if (!readsBack) return { status: 'committed', revision: sent.revision, position: 0, events: [] };
+    }
+    const recorded = await found(proposal, sent);
+    if ('status' in recorded) return recorded;
+    if (sent.status === 'answered' && !wasTried) watchSkew(recorded, { sentAt, answeredAt: clock.now() });
+    return committed(recorded, true);
+  };
+  return async (stream, expectedRevision, events) => {
+    checkAppend(stream, expectedRevision, events);
+    checkPrefix(stream, prefixes);
+    const proposed = toClientEvents(events);
+    return repeats.run(stream, expectedRevision, events, (wasTried) =>
+      append({ stream, expectedRevision, events, proposed }, wasTried),
+    );
+  };
 }
 
-function committed(events: readonly RecordedEvent[]): AppendResult {
-  const last = events.at(-1);
-  return { status: 'committed', revision: last?.revision ?? noStream, position: last?.position ?? 0, events };
+type Recorded = readonly RecordedEvent[];
+
+type Conflict = Extract<AppendResult, { readonly status: 'conflict' }>;
+type Unknown = Extract<AppendResult, { readonly status: 'unknown' }>;
+/** The server's own answer. */
+interface Answered {
+  readonly status: 'answered';
+  readonly revision: number;
+}
+/** What became of an append on its way. */
+type Sent = Answered | Conflict | Unknown | { readonly status: 'found'; readonly recorded: Recorded };
+
+/** One append on its way. */
+interface Proposal {
+  readonly stream: string;
+  readonly expectedRevision: number;
+  readonly events: readonly NewEvent[];
+  readonly proposed: readonly ClientNewEvent[];
+}
+
+function committed(events: Recorded, isShown: boolean): AppendResult {
+  const { revision = noStream, position = 0 } = events.at(-1) ?? {};
+  return isShown
+    ? { status: 'committed', revision, position, events }
+    : { status: 'committed', revision, position: 0, events: [] };
 }
 
 /** What a failed append is to the caller. @throws when certainly nothing was written. */
-function outcomeOf(error: unknown, stream: string): Extract<AppendResult, { readonly status: 'unknown' | 'conflict' }> {
+function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
   if (error instanceof EventStoreUnavailableError || error instanceof EventStoreDamagedError) throw error;
   const verdict = verdictOf(error);
   switch (verdict.kind) {
@@ -118,16 +168,4 @@ function checkRevision(stream: string, actual: number, expected: number): void {
   if (actual === expected) return;
   const message = `${stream} was deleted or truncated: an append up to revision ${expected} was recorded as ${actual}`;
   throw new EventStoreDamagedError(message, { stream });
-}
-
-/** Compares the server's clock with ours at each new event: deadlines are set by the one and recorded by the other. */
-function createSkewWatch(log: Log): (events: readonly RecordedEvent[], sentAt: number, answeredAt: number) => void {
-  let inARow = 0;
-  return ([event], sentAt, answeredAt) => {
-    const recordedAt = Date.parse(event?.recordedAt ?? '');
-    const skewMs = recordedAt > answeredAt ? recordedAt - answeredAt : Math.min(0, recordedAt - sentAt);
-    // The answer to a repeat tells when the first one was recorded: that looks like a slow clock, but not every time.
-    inARow = Math.abs(skewMs) > skewMsMax ? inARow + 1 : 0;
-    if (inARow === skewedInARow) log.warn({ skewMs }, "the event store's clock and this machine's differ");
-  };
 }

@@ -4,3 +4,65 @@ export function withoutSecrets(url: string): string {
   // Up to the last @: an unescaped one in a password is a mistake that people make.
   return `${scheme}${rest.slice(rest.lastIndexOf('@') + 1)}`;
 }
+
+/** Where a server listens. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** What a connection string says. */
+export interface StoreAddress {
+  readonly servers: readonly Endpoint[];
+  /** Several servers, or a name to find them by: whoever leads now is asked for before each connection. */
+  readonly isCluster: boolean;
+  /** The user's name; undefined: nobody's. */
+  readonly user: string | undefined;
+  readonly isEncrypted: boolean;
+  readonly option: (name: string) => string | undefined;
+  /** The connection string of one server alone: the same user and options, but for those that are given. */
+  readonly of: (server: Endpoint, options: Readonly<Record<string, string>>) => string;
+}
+
+const defaultPort = 2113;
+
+/**
+ * Reads `esdb://user:password@host1:2113,host2:2113?option=value`, and the same with `+discover`.
+ * @throws RangeError when it is not of that form. The error does not repeat it.
+ */
+export function readConnectionString(url: string): StoreAddress {
+  const parts = /^([a-z]+)(\+discover)?:\/\/(?:([^/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/i.exec(url);
+  if (parts === null) throw new RangeError('is not of the form esdb://host:port?option=value');
+  const [, scheme = '', discover, login, hosts = '', query = ''] = parts;
+  const servers = hosts.split(',').map(endpointOf);
+  const options = new URLSearchParams(query);
+  const option = (name: string): string | undefined =>
+    [...options].find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
+  return {
+    servers,
+    isCluster: discover !== undefined || servers.length > 1,
+    user: login === undefined ? undefined : decodeURIComponent(login.split(':')[0] ?? ''),
+    isEncrypted: option('tls')?.toLowerCase() !== 'false',
+    option,
+    of: ({ host, port }, changes) => {
+      const all = new URLSearchParams(options);
+      for (const [key, value] of Object.entries(changes)) all.set(key, value);
+      const address = textOf({ host, port });
+      return `${scheme}://${login === undefined ? '' : `${login}@`}${address}?${all.toString()}`;
+    },
+  };
+}
+
+function endpointOf(text: string): Endpoint {
+  const [, host = '', port = String(defaultPort)] = /^(\[[^\]]+\]|[^:]+)(?::(\d+))?$/.exec(text) ?? [];
+  if (host === '') throw new RangeError('names a server that is not of the form host:port');
+  return { host, port: Number(port) };
+}
+
+export function textOf({ host, port }: Endpoint): string {
+  return `${host}:${String(port)}`;
+}
+
+export function areSame(one: Endpoint | undefined, other: Endpoint | undefined): boolean {
+  return one?.host === other?.host && one?.port === other?.port;
+}

@@ -2,6 +2,7 @@ import { BACKWARDS, EventStoreDBClient, FORWARDS, jsonEvent, streamNameFilter } 
 import type { ResolvedEvent, StreamingRead } from '@eventstore/db-client';
 import type { ClientEvent, ClientPosition, ConnectClient, EventStoreClient } from './client.js';
 import { createStreamSubscription } from './stream-subscription.js';
+import { guardChannels } from './vendor-channels.js';
 
 /** Skipped events between two checkpoints, in windows of 32: the client's default calls back after every window. */
 const checkpointInterval = 100;
@@ -16,6 +17,7 @@ export const connectDbClient: ConnectClient = (url) => {
   // client's error rejects another's appends; a failed look-up of the server's features is cached for good; and the
   // deadline is a moment of this machine's clock, so that a clock 10 s late fails every append.
   Reflect.set(client, 'supports', () => Promise.resolve(false));
+  const end = guardChannels(client);
   return {
     append: async (stream, expectedRevision, events, deadlineMs) => {
       const result = await client.appendToStream(
@@ -35,7 +37,7 @@ export const connectDbClient: ConnectClient = (url) => {
       return collect(client.readAll({ ...options, direction: way }), signal);
     },
     subscribeToAll: (after, prefixes) => subscribe(client, after, prefixes),
-    dispose: () => dispose(client),
+    dispose: end,
   };
 };
 
@@ -88,11 +90,4 @@ function toEvent({ event }: ResolvedEvent): ClientEvent | undefined {
   if (event === undefined) return undefined;
   const { id, type, streamId, revision, data, metadata, created, position } = event;
   return { id, type, streamId, revision, data, metadata, created, position };
-}
-
-async function dispose(client: EventStoreDBClient): Promise<void> {
-  await client.dispose();
-  // `dispose` ends the calls and leaves the connection open, which keeps the process alive.
-  const getChannel = Reflect.get(client, 'getChannel') as () => Promise<{ readonly close: () => void }>;
-  (await getChannel()).close();
 }

@@ -3,13 +3,14 @@ import fc from 'fast-check';
 import type { NewEvent } from '@countersign/contracts';
 import { EventStoreDamagedError } from '../event-store.js';
 import { sampleEvent } from '../sample-events.js';
-import type { ClientEvent } from './client.js';
+import type { ClientEvent, ClientNewEvent } from './client.js';
 import { withoutSecrets } from './connection-string.js';
-import { fromClientEvent, positionOf, toClientEvent, toNumber } from './encoding.js';
+import { fromClientEvent, positionOf, toClientEvents, toNumber } from './encoding.js';
 
 const prefixes = ['toolCall-'];
+const clientEvent = (event: NewEvent): ClientNewEvent => toClientEvents([event])[0] as ClientNewEvent;
 const recorded = (event: NewEvent, changes: Partial<ClientEvent> = {}): ClientEvent => {
-  const { id, type, data, metadata } = toClientEvent(event);
+  const { id, type, data, metadata } = clientEvent(event);
   return {
     id,
     type,
@@ -28,7 +29,7 @@ describe('an event on the wire', () => {
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), (value) => {
         const data = { ...value, ['__proto__']: undefined } as unknown as NewEvent['data'];
-        const sent = toClientEvent({ ...sampleEvent(), data });
+        const sent = clientEvent({ ...sampleEvent(), data });
         expect(JSON.stringify(sent.data)).toBe(JSON.stringify(data));
       }),
     );

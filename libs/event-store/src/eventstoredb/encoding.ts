@@ -2,25 +2,35 @@ import type { EventMetadata, NewEvent, RecordedEvent } from '@countersign/contra
 import { EventStoreDamagedError } from '../event-store.js';
 import type { ClientEvent, ClientNewEvent } from './client.js';
 
-/** What cannot be read back must not be written: the client takes in messages of 17 MiB, the server sends up to 16. */
-const eventBytesMax = 8 * 1024 * 1024;
+/** What an append weighs at most on a server of version 24 as it is delivered (`--max-append-size`); later ones take more. */
+const appendBytesMax = 1024 * 1024;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * The events of one append as they go over the wire.
+ * @throws TypeError, RangeError: a mistake in the caller, or more than a server takes; nothing is sent.
+ */
+export function toClientEvents(events: readonly NewEvent[]): readonly ClientNewEvent[] {
+  const encoded = events.map(toClientEvent);
+  const bytes = encoded.reduce((sum, event) => sum + event.bytes, 0);
+  if (bytes > appendBytesMax) {
+    throw new RangeError(`an append has at most ${appendBytesMax} bytes, and this one has ${bytes}`);
+  }
+  return encoded.map(({ event }) => event);
+}
 
 /**
  * An event as it goes over the wire. It is serialised here, before the client has it: a value that JSON does not know
  * would make the client's promise hang and kill the process.
  * @throws TypeError, RangeError: a mistake in the caller.
  */
-export function toClientEvent({ eventId, type, data, metadata }: NewEvent): ClientNewEvent {
+function toClientEvent({ eventId, type, data, metadata }: NewEvent): { event: ClientNewEvent; bytes: number } {
   if (!uuid.test(eventId)) throw new RangeError(`an event's id is a UUID in small letters, not "${eventId}"`);
   const [text, metadataText] = [JSON.stringify(data), JSON.stringify(metadata)];
-  if (Buffer.byteLength(text) > eventBytesMax) throw new RangeError(`an event has at most ${eventBytesMax} bytes`);
-  return {
-    id: eventId,
-    type,
-    data: JSON.parse(text) as Record<string, unknown>,
-    metadata: new TextEncoder().encode(metadataText),
-  };
+  const encodedMetadata = new TextEncoder().encode(metadataText);
+  const event = { id: eventId, type, data: JSON.parse(text) as Record<string, unknown>, metadata: encodedMetadata };
+  // As the server counts: the type in two bytes a character.
+  return { event, bytes: Buffer.byteLength(text) + encodedMetadata.length + 2 * type.length };
 }
 
 /** The event, when it is one of ours: other applications may use the same store, and names like ours. */

@@ -1,10 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import { NoAnswerError, verdictOf } from './errors.js';
+import { NoAnswerError, ReplacedError, verdictOf } from './errors.js';
+import { ClosedChannelError } from './vendor-channels.js';
 
 const typed = (type: string, message = ''): Error => Object.assign(new Error(message), { type });
 const coded = (code: number | string, message = ''): Error => Object.assign(new Error(message), { code });
 
 const unknown = { kind: 'unknown', timedOut: false };
+const answeredLate = { kind: 'unknown', timedOut: false, answered: true };
 const timedOut = { kind: 'unknown', timedOut: true };
 const turnedAway = { kind: 'not-written', transient: true };
 const refused = { kind: 'not-written', transient: false };
@@ -27,7 +29,15 @@ describe('what an error of the client means', () => {
     ],
     ['no such stream', typed('stream-not-found'), { kind: 'stream-not-found' }],
     ['a deleted stream', typed('stream-deleted'), { kind: 'stream-deleted' }],
-    ["the server's own timeout", typed('timeout'), unknown],
+    ["the server's own timeout", typed('timeout'), answeredLate],
+    ["the server's own timeout, raw", coded(10), answeredLate],
+    [
+      'an append that is too large for the receiver of the server',
+      typed('unknown', '8 RESOURCE_EXHAUSTED: Received message exceeds the maximum configured message size.'),
+      { kind: 'too-large' },
+    ],
+    ['a connection that was closed before the call', new ClosedChannelError('closed'), turnedAway],
+    ['a client that was replaced', new ReplacedError('replaced'), unknown],
     ['the deadline on the wire', typed('deadline-exceeded'), timedOut],
     ['a cancelled call', typed('cancelled'), unknown],
     ['a server that went away', typed('unavailable', '14 UNAVAILABLE: Connection dropped'), unknown],

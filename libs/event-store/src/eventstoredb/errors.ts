@@ -1,4 +1,5 @@
 import { noStream } from '../event-store.js';
+import { ClosedChannelError } from './vendor-channels.js';
 
 /** What a failed call means for its caller. */
 export type Verdict =
@@ -9,16 +10,22 @@ export type Verdict =
   | { readonly kind: 'too-large' }
   | { readonly kind: 'stream-not-found' }
   | { readonly kind: 'stream-deleted' }
-  /** It may be written or not: everything that is not known to mean something else. */
-  | { readonly kind: 'unknown'; readonly timedOut: boolean };
+  /** It may be written or not: everything that is not known to mean something else. `answered`: the server said so itself. */
+  | { readonly kind: 'unknown'; readonly timedOut: boolean; readonly answered?: true };
 
 /** Our own deadline passed: the client did not settle its promise. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
+/** The call ended because its client was replaced: what became of it nobody heard. */
+export class ReplacedError extends Error {
+  override readonly name = 'ReplacedError';
+}
+
 const unknown = { kind: 'unknown', timedOut: false } as const;
 const timedOut = { kind: 'unknown', timedOut: true } as const;
+const answeredLate = { kind: 'unknown', timedOut: false, answered: true } as const;
 const turnedAway = { kind: 'not-written', transient: true } as const;
 const refused = { kind: 'not-written', transient: false } as const;
 
@@ -31,8 +38,8 @@ const byType: Readonly<Record<string, Verdict>> = {
   'stream-not-found': { kind: 'stream-not-found' },
   'no-stream': { kind: 'stream-not-found' },
   'stream-deleted': { kind: 'stream-deleted' },
-  // The server gave up waiting for its own write, which may still succeed.
-  timeout: unknown,
+  // The server gave up waiting for its own write, or dropped a repeat of one that was on its way: either may be written.
+  timeout: answeredLate,
   'deadline-exceeded': timedOut,
   cancelled: unknown,
 };
@@ -42,12 +49,16 @@ const byText: readonly (readonly [RegExp, Verdict])[] = [
   [/No connection established|Name resolution failed|ECONNREFUSED|Failed to discover/i, turnedAway],
   // The server took the request off its queue without handling it.
   [/Server Is (Busy|Not Ready)/i, turnedAway],
-  [/MaximumAppend(Event)?SizeExceeded|Maximum Append (Event )?Size|message larger than max/i, { kind: 'too-large' }],
+  [
+    /MaximumAppend(Event)?SizeExceeded|Maximum Append (Event )?Size|message larger than max|message exceeds the maximum/i,
+    { kind: 'too-large' },
+  ],
 ];
 
 /** By gRPC's own status code, for errors that reach us raw. */
 const byCode: Readonly<Record<string, Verdict>> = {
   4: timedOut,
+  10: answeredLate,
   7: refused,
   16: refused,
   ECONNREFUSED: turnedAway,
@@ -56,6 +67,7 @@ const byCode: Readonly<Record<string, Verdict>> = {
 /** What an error of the client means. What is not recognised is of unknown outcome: repeating it is always safe. */
 export function verdictOf(error: unknown): Verdict {
   if (error instanceof NoAnswerError) return timedOut;
+  if (error instanceof ClosedChannelError) return turnedAway;
   if (typeof error !== 'object' || error === null) return unknown;
   const { type, code, message } = error as Readonly<Record<'type' | 'code' | 'message', unknown>>;
   if (type === 'wrong-expected-version') return conflict(error);

@@ -4,10 +4,13 @@ import type { EventStore } from '../event-store.js';
 import { EventStoreUnavailableError } from '../event-store.js';
 import { createAppends } from './appends.js';
 import type { ConnectClient } from './client.js';
-import { createConnection } from './connection.js';
 import type { EventStoreDbTimeouts } from './connection.js';
-import { withoutSecrets } from './connection-string.js';
+import { readConnectionString, textOf, withoutSecrets } from './connection-string.js';
+import type { Endpoint, StoreAddress } from './connection-string.js';
 import { connectDbClient } from './db-client.js';
+import { createMembers } from './members.js';
+import type { Members } from './members.js';
+import { createConnection } from './watched-connection.js';
 import { createReads } from './reads.js';
 import { createSubscription } from './subscription.js';
 
@@ -31,6 +34,8 @@ export interface EventStoreDbOptions {
   readonly onWedged?: (why: string) => void;
   /** The vendor's client; default `@eventstore/db-client`. */
   readonly connect?: ConnectClient;
+  /** Who asks the servers beside the client; default: gossip, over connections of its own. */
+  readonly members?: Members;
 }
 
 /** The streams of Countersign. */
@@ -60,19 +65,40 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const log = options.log.child({ eventStore: server });
   const timeouts = { ...defaults, ...options.timeouts };
   const { streamPrefixes: prefixes = streamPrefixes, readsBack = true } = options;
+  const address = naming(server, () => readConnectionString(url));
+  const members = options.members ?? naming(server, () => createMembers(address, clock));
+  const [only] = address.isCluster ? [] : address.servers;
+  let clients = 0;
   const connection = createConnection({
-    connect: () => connected(connect, url, server),
+    // Not the same options as the client before: gRPC would give it the same connection.
+    connect: (one) => connected(connect, address.of(one, apart(address, (clients += 1))), server),
+    only,
+    members,
     clock,
     log,
     probeMs: timeouts.probeMs,
     probeTimeoutMs: timeouts.readMs,
     wedgedMs: timeouts.wedgedMs,
     probe: (client, signal) => client.readAll('end', 'backwards', 1, signal),
+    onAnswer: (one) => void tellServer(one),
     onWedged: (why) => {
       log.error({ why }, 'the event store does not answer, and new clients did not help');
       options.onWedged?.(why);
     },
   });
+  const tellServer = async (one: Endpoint): Promise<void> => {
+    const [version = 'of an unknown version', { asked }] = await Promise.all([members.version(one), members.look()]);
+    const kind = address.isCluster ? `${String(asked)} members` : 'a single node';
+    const way = address.isEncrypted ? 'TLS' : 'no TLS';
+    const fields = {
+      version,
+      members: asked,
+      leader: textOf(one),
+      tls: address.isEncrypted,
+      user: address.user ?? null,
+    };
+    log.info(fields, `EventStoreDB ${version}, ${kind}, ${way}, as ${address.user ?? 'nobody'}`);
+  };
   const ports = { connection, clock, ids, log, prefixes, ...timeouts };
   const reads = createReads(ports);
   log.info({}, 'the event store is opened');
@@ -90,11 +116,30 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   };
 }
 
+/** Milliseconds; the clients' own default. */
+const keepAliveTimeoutMs = 10_000;
+
+/** Options that no client before had, and that change nothing. */
+function apart({ option }: StoreAddress, nth: number): Readonly<Record<string, string>> {
+  const given = Number(option('keepAliveTimeout') ?? keepAliveTimeoutMs);
+  return given < 0 ? {} : { keepAliveTimeout: String(given + nth) };
+}
+
 function connected(connect: ConnectClient, url: string, server: string): ReturnType<ConnectClient> {
   try {
     return connect(url);
   } catch {
     // The client's own error repeats the connection string, password and all.
     throw new RangeError(`the connection string of the event store (${server}) is not usable`);
+  }
+}
+
+/** What is wrong with a connection string; what `work` throws does not repeat it. */
+function naming<T>(server: string, work: () => T): T {
+  try {
+    return work();
+  } catch (error) {
+    const message = `the connection string of the event store (${server}) is not usable: ${(error as Error).message}`;
+    throw new RangeError(message, { cause: error });
   }
 }

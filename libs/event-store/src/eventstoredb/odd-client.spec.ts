@@ -91,9 +91,12 @@ describe('a read whose client is replaced meanwhile', () => {
     const recorded = { ...foreign, streamId: stream, revision: 0n, metadata };
     const clients = [old, { ...quiet, readStream: () => Promise.resolve([recorded]) }];
     const [log, clock] = [createCollectingLog(), createSystemClock()];
-    const store = openEventStoreDb({ url: 'esdb://nowhere', log, clock, connect: () => clients.shift() ?? quiet });
+    const seen = { leader: { host: 'nowhere', port: 2113 }, hasLeaderAnswered: true, answered: 1, asked: 1 };
+    const members = { look: () => Promise.resolve(seen), version: () => Promise.resolve(undefined) };
+    const connect = (): EventStoreClient => clients.shift() ?? quiet;
+    const store = openEventStoreDb({ url: 'esdb://nowhere', log, clock, connect, members });
     const reading = store.readStream(stream);
-    // After three failures in a row, with no answer in between, there is a new client.
+    // After three failures in a row, with no answer in between, a server that answers others is asked by a new client.
     await Promise.all([1, 2, 3].map(() => store.append(sampleStream(), noStream, sampleEvents(1))));
     expect(await reading).toHaveLength(1);
     await store.close();

@@ -86,13 +86,8 @@ interface Pages {
 
 function createPages(ports: ReadPorts): Pages {
   const { connection, readMs } = ports;
-  /** The vendor's client ends what it reads, once it is disposed of, as if nothing followed: that is no answer at all. */
-  const page = async <T>(work: (client: EventStoreClient, signal: AbortSignal) => Promise<T>): Promise<T> => {
-    const { replaced } = connection.current();
-    const value = await connection.call(readMs, work);
-    if (replaced.aborted) throw new Error('the client of the event store was replaced while it read');
-    return value;
-  };
+  const page = <T>(work: (client: EventStoreClient, signal: AbortSignal) => Promise<T>): Promise<T> =>
+    connection.call(readMs, work);
   /** A timeout is not tried again: the caller has waited long enough. */
   const read = async <T>(work: () => Promise<T>, stream?: string): Promise<T> => {
     try {

@@ -93,7 +93,7 @@ function createFollower(
   return {
     position: delivery.position,
     follow: async () => {
-      const { client, replaced } = connection.current();
+      const { client, replaced } = await connection.linked();
       const end = await headOf(ports);
       if (end === undefined) return 'the event store cannot be read';
       // The server would begin at once with what is recorded next, and the gap would go unnoticed.

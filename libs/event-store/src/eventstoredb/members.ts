@@ -1,0 +1,104 @@
+import { readFileSync } from 'node:fs';
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
+import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
+import type { Clock } from '@countersign/runtime';
+import { areSame } from './connection-string.js';
+import type { Endpoint, StoreAddress } from './connection-string.js';
+import { readMembers, readVersion } from './protocol.js';
+import type { Member } from './protocol.js';
+
+/** What the servers of an event store say, asked at one moment. */
+export interface Sighting {
+  /** Who leads, as those say who answered. */
+  readonly leader: Endpoint | undefined;
+  /** Whether the leader itself answered. */
+  readonly hasLeaderAnswered: boolean;
+  readonly answered: number;
+  readonly asked: number;
+}
+
+/** The servers, asked over connections of their own: what they say does not depend on the client in use. */
+export interface Members {
+  /** Asks all that are known at once. Never rejects. */
+  readonly look: () => Promise<Sighting>;
+  /** What version a server has; undefined when it does not say. Never rejects. */
+  readonly version: (server: Endpoint) => Promise<string | undefined>;
+}
+
+const answerMs = 1000;
+const gossip = '/event_store.client.gossip.Gossip/Read';
+const features = '/event_store.client.server_features.ServerFeatures/GetSupportedMethods';
+
+/**
+ * The servers of a connection string, and those that they have named.
+ * @throws RangeError when a certificate of the connection string cannot be read.
+ */
+export function createMembers(address: StoreAddress, clock: Clock): Members {
+  const asWhom = credentialsOf(address);
+  let named: readonly Endpoint[] = [];
+  const ask = <T>(server: Endpoint, method: string, read: (bytes: Uint8Array) => T): Promise<T | undefined> =>
+    new Promise((resolve, reject) => {
+      // Of its own: a client of gRPC shares its connections with others to the same server, broken ones too.
+      const alone = { 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_retries': 0 };
+      const client = new Client(`${server.host}:${String(server.port)}`, asWhom, alone);
+      const done = (error: ServiceError | null, value?: T): void => {
+        client.close();
+        if (error === null) resolve(value);
+        else if (isSilence(error)) reject(error);
+        else resolve(undefined);
+      };
+      const deadline = clock.now() + answerMs;
+      client.makeUnaryRequest(method, () => Buffer.alloc(0), read, undefined, new Metadata(), { deadline }, done);
+    });
+  return {
+    look: async () => {
+      const servers = distinct([...address.servers, ...named]);
+      const answers = await Promise.allSettled(servers.map((server) => ask(server, gossip, readMembers)));
+      const heard = servers.filter((_, at) => answers[at]?.status === 'fulfilled');
+      const asked = { answered: heard.length, asked: servers.length };
+      if (!address.isCluster) return { leader: servers[0], hasLeaderAnswered: heard.length > 0, ...asked };
+      const seen = answers.map((answer) => (answer.status === 'fulfilled' ? (answer.value ?? []) : []));
+      const known = distinct(seen.flat().map(({ endpoint }) => endpoint));
+      if (known.length > 0) named = known;
+      return { ...leaderAmong(seen, heard), ...asked };
+    },
+    version: (server) => ask(server, features, readVersion).catch(() => undefined),
+  };
+}
+
+/** Whoever is named leader and answers goes before one that does not; else whoever most members name. */
+function leaderAmong(
+  seen: readonly (readonly Member[])[],
+  heard: readonly Endpoint[],
+): Pick<Sighting, 'leader' | 'hasLeaderAnswered'> {
+  const leaders = seen.flatMap((members) => members.filter(({ isLeader, isAlive }) => isLeader && isAlive));
+  const votes = (server: Endpoint): number => leaders.filter(({ endpoint }) => areSame(endpoint, server)).length;
+  const answers = (server: Endpoint): boolean => heard.some((one) => areSame(one, server));
+  const [leader] = distinct(leaders.map(({ endpoint }) => endpoint)).toSorted(
+    (one, other) => Number(answers(other)) - Number(answers(one)) || votes(other) - votes(one),
+  );
+  return { leader, hasLeaderAnswered: leader !== undefined && answers(leader) };
+}
+
+function distinct(servers: readonly Endpoint[]): readonly Endpoint[] {
+  return servers.filter((server, at) => servers.findIndex((other) => areSame(server, other)) === at);
+}
+
+/** Any other status comes from a server, whatever it says. */
+function isSilence({ code }: ServiceError): boolean {
+  return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED || code === status.CANCELLED;
+}
+
+function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCredentials {
+  if (!isEncrypted) return credentials.createInsecure();
+  const read = (name: string): Buffer | null => {
+    const file = option(name);
+    if (file === undefined) return null;
+    try {
+      return readFileSync(file);
+    } catch (error) {
+      throw new RangeError(`${name} ${file} cannot be read: ${(error as Error).message}`, { cause: error });
+    }
+  };
+  return credentials.createSsl(read('tlsCAFile'), read('userKeyFile'), read('userCertFile'));
+}
