@@ -23,7 +23,7 @@ import {
   proposedIn,
   textOf,
 } from './messages.ts';
-import { failure, failureOf, tooLarge } from './status-errors.ts';
+import { commitTimeout, failure, failureOf, notLeading, tooLarge } from './status-errors.ts';
 
 const defaultMaxAppendBytes = 1024 * 1024;
 
@@ -44,11 +44,12 @@ export function append(context: ServerContext) {
       else events.push(proposedIn(message.getProposedMessage()));
     });
     call.on('error', () => undefined);
+    const isForLeader = call.metadata.get('requires-leader').includes('true');
     call.on('end', () => {
       // A call that the client gave up before it was complete is no append.
       if (call.cancelled || options === undefined) return;
       const proposal = { stream: nameOf(options.getStreamIdentifier()), expected: expectedBy(options), events };
-      void answerAppend(context, proposal, answer);
+      void answerAppend(context, proposal, isForLeader, answer);
     });
   };
 }
@@ -56,12 +57,17 @@ export function append(context: ServerContext) {
 async function answerAppend(
   context: ServerContext,
   proposal: Proposal,
+  isForLeader: boolean,
   answer: sendUnaryData<AppendResp>,
 ): Promise<void> {
-  const { faults } = context;
+  const { faults, membership } = context;
   const fault = faults.take('append');
   await latency(context);
+  await membership.thawed();
+  const leader = membership.leader();
+  if (leader === undefined || (isForLeader && leader !== context.port())) return void answer(notLeading(leader));
   const refusal = failureOf(fault, faults.current()) ?? sizeError(context, proposal.events);
+  if (refusal === undefined && !(await untilCommitted(context, proposal))) return void answer(commitTimeout());
   const written = isWritten(fault, refusal) ? write(context, proposal, fault) : undefined;
   if (fault === 'hang' || fault === 'write-then-hang') return;
   if (refusal !== undefined) answer(refusal);
@@ -139,6 +145,24 @@ function sizeError({ faults }: ServerContext, events: readonly ProposedEvent[]):
   const bytes = events.reduce((sum, { data, metadata }) => sum + data.length + metadata.length, 0);
   if (events.some(({ id }) => id === '')) return failure(status.INVALID_ARGUMENT, 'an event without an id');
   return bytes > maxBytes ? tooLarge(maxBytes) : undefined;
+}
+
+/** Waits as long as a commit takes; false for a repeat of an append that is on its way, when its caller has waited. */
+async function untilCommitted(
+  { faults, onTheirWay }: ServerContext,
+  { stream, expected, events }: Proposal,
+): Promise<boolean> {
+  const { commitMs = 0, dropMs = 2000 } = faults.current();
+  if (commitMs === 0) return true;
+  const key = [stream, expected, ...events.map(({ id }) => id)].join(' ');
+  if (onTheirWay.has(key)) {
+    await delay(dropMs, undefined, { ref: false });
+    return false;
+  }
+  onTheirWay.add(key);
+  await delay(commitMs);
+  onTheirWay.delete(key);
+  return true;
 }
 
 async function latency({ faults }: ServerContext): Promise<void> {

@@ -1,5 +1,6 @@
 import type { FaultSwitch } from './faults.ts';
 import type { ServerLog } from './log.ts';
+import type { Membership } from './members.ts';
 
 /** A subscription that is open on the server. */
 export interface LiveSubscription {
@@ -18,4 +19,8 @@ export interface ServerContext {
   readonly subscriptions: Set<LiveSubscription>;
   /** The server's wall clock. */
   readonly now: () => number;
+  readonly port: () => number;
+  readonly membership: Membership;
+  /** The appends that are not committed yet: a repeat of one is dropped. */
+  readonly onTheirWay: Set<string>;
 }

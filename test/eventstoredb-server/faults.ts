@@ -36,6 +36,12 @@ export interface Faults {
   /** How many calls the faults above befall, all of them by default. */
   readonly times?: number;
   readonly latencyMs?: number;
+  /**
+   * How long a write takes until it is committed. The same append meanwhile is dropped, and its caller is told after
+   * `dropMs` (default 2 s, as measured on a real server) that the commit timed out.
+   */
+  readonly commitMs?: number;
+  readonly dropMs?: number;
   /** How far the server's clock is ahead of this machine's. */
   readonly clockAheadMs?: number;
   /** The largest append; default 1 MiB, as up to version 25.0. */

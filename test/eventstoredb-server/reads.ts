@@ -7,7 +7,7 @@ import type { ReadReq, ReadResp } from '@eventstore/db-client/generated/streams_
 import type { ServerContext } from './context.ts';
 import type { Direction, StoredEvent } from './log.ts';
 import { caughtUp, checkpoint, confirmation, eventAnswer, nameOf, notFoundAnswer } from './messages.ts';
-import { failure, failureOf } from './status-errors.ts';
+import { failure, failureOf, notLeading } from './status-errors.ts';
 
 type ReadCall = ServerWritableStream<ReadReq, ReadResp>;
 
@@ -40,6 +40,10 @@ async function readOnce(
   const { latencyMs = 0 } = context.faults.current();
   if (latencyMs > 0) await delay(latencyMs);
   if (fault === 'hang') return;
+  await context.membership.thawed();
+  const leader = context.membership.leader();
+  const isForLeader = call.metadata.get('requires-leader').includes('true');
+  if (isForLeader && leader !== context.port()) return void call.emit('error', notLeading(leader));
   const error = failureOf(fault, context.faults.current());
   if (error !== undefined) return void call.emit('error', error);
   if (stream !== undefined && context.log.revisionOf(stream) < 0) {
@@ -103,7 +107,7 @@ function subscribeToAll(context: ServerContext, call: ReadCall, options: ReadReq
     return call.write(checkpoint(event.position));
   };
   const pump = (): void => {
-    while (!isBlocked && !call.cancelled) {
+    while (!isBlocked && !call.cancelled && !context.membership.isFrozen()) {
       const page = context.log.readAll(next, 'forwards', pageSize);
       for (const event of page) {
         next = event.position + 1;

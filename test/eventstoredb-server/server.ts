@@ -2,7 +2,6 @@ import { Server, ServerCredentials, status } from '@grpc/grpc-js';
 import type { sendUnaryData } from '@grpc/grpc-js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
-import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
@@ -13,7 +12,8 @@ import { createFaultSwitch } from './faults.ts';
 import type { Faults } from './faults.ts';
 import { openServerLog } from './log.ts';
 import type { ServerLog } from './log.ts';
-import { uuid } from './messages.ts';
+import { alone, clusterInfo } from './members.ts';
+import type { Membership } from './members.ts';
 import { read } from './reads.ts';
 import { failure } from './status-errors.ts';
 
@@ -25,6 +25,8 @@ export interface TestServerOptions {
   readonly folder?: string;
   /** A log that outlives the server, as a file outlives its process. */
   readonly log?: ServerLog;
+  /** What it knows of its cluster; default: it is alone. */
+  readonly membership?: (port: () => number) => Membership;
 }
 
 /** A server that speaks the protocol of EventStoreDB: tests only. */
@@ -37,6 +39,8 @@ export interface TestServer {
   readonly setFaults: (faults: Faults) => void;
   /** Cancels every open subscription; answers how many. */
   readonly dropSubscriptions: () => number;
+  /** Lets its subscriptions look for what was written. */
+  readonly wake: () => void;
   /** Ends every connection at once, as a kill does. A log that was passed in stays open. */
   readonly stop: () => void;
 }
@@ -51,10 +55,13 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     calls: [],
     subscriptions: new Set<LiveSubscription>(),
     now: () => Date.now() + (faults.current().clockAheadMs ?? 0),
+    port: () => port,
+    membership: (options.membership ?? alone)(() => port),
+    onTheirWay: new Set<string>(),
   };
   let isStopped = false;
   const server = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 });
-  const port = await listen(server, options.port ?? 0, () => addServices(server, context, () => port));
+  const port = await listen(server, options.port ?? 0, () => addServices(server, context));
   return {
     port,
     url: `esdb://127.0.0.1:${port}?tls=false`,
@@ -65,6 +72,9 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
       const open = [...context.subscriptions];
       for (const subscription of open) subscription.drop();
       return open.length;
+    },
+    wake: () => {
+      for (const subscription of context.subscriptions) subscription.wake();
     },
     stop: () => {
       if (isStopped) return;
@@ -85,7 +95,7 @@ function listen(server: Server, port: number, addAll: () => void): Promise<numbe
   });
 }
 
-function addServices(server: Server, context: ServerContext, port: () => number): void {
+function addServices(server: Server, context: ServerContext): void {
   const streams = { append: append(context), batchAppend: batchAppend(context), read: read(context) };
   server.addService(streamsGrpc.StreamsService, streams);
   server.addService(featuresGrpc.ServerFeaturesService, {
@@ -93,6 +103,7 @@ function addServices(server: Server, context: ServerContext, port: () => number)
       context.calls.push('ServerFeatures/GetSupportedMethods');
       const fault = context.faults.take('features');
       if (fault === 'hang') return;
+      if (context.membership.isFrozen()) return;
       if (fault === undefined) answer(null, supportedMethods());
       else answer(failure(fault === 'internal' ? status.INTERNAL : status.UNIMPLEMENTED, fault));
     },
@@ -101,8 +112,9 @@ function addServices(server: Server, context: ServerContext, port: () => number)
     read: (_call: unknown, answer: sendUnaryData<ClusterInfo>) => {
       context.calls.push('Gossip/Read');
       const fault = context.faults.take('gossip');
+      if (context.membership.isFrozen()) return;
       if (fault === 'unavailable') answer(failure(status.UNAVAILABLE, 'no gossip'));
-      else if (fault === undefined) answer(null, clusterOf(port()));
+      else if (fault === undefined) answer(null, clusterInfo(context.membership.gossip()));
     },
   });
 }
@@ -117,19 +129,4 @@ function supportedMethods(): SupportedMethods {
     answer.addMethods(method);
   }
   return answer;
-}
-
-function clusterOf(port: number): ClusterInfo {
-  const member = new gossip.MemberInfo();
-  member.setInstanceId(uuid('00000000-0000-4000-8000-000000000001'));
-  member.setTimeStamp(String(Date.now()));
-  member.setState(gossip.MemberInfo.VNodeState.LEADER);
-  member.setIsAlive(true);
-  const endpoint = new gossip.EndPoint();
-  endpoint.setAddress('127.0.0.1');
-  endpoint.setPort(port);
-  member.setHttpEndPoint(endpoint);
-  const cluster = new gossip.ClusterInfo();
-  cluster.addMembers(member);
-  return cluster;
 }

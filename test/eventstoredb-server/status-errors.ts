@@ -21,7 +21,7 @@ export function failureOf(fault: AppendFault | ReadFault | undefined, faults: Fa
       });
     }
     case 'timeout':
-      return failure(status.ABORTED, 'Operation timed out');
+      return commitTimeout();
     case 'busy':
       return failure(status.UNAVAILABLE, 'Server Is Busy');
     case 'not-ready':
@@ -44,6 +44,18 @@ export function failureOf(fault: AppendFault | ReadFault | undefined, faults: Fa
     default:
       return undefined;
   }
+}
+
+/** The server waited for a commit in vain, or dropped a repeat of an append that was on its way. */
+export function commitTimeout(): ServiceError {
+  return failure(status.ABORTED, 'Operation timed out: Commit phase timeout.');
+}
+
+/** What a server says that does not lead: who does, or that nobody does. */
+export function notLeading(leader: number | undefined): ServiceError {
+  return leader === undefined
+    ? failure(status.UNAVAILABLE, 'Server Is Not Ready')
+    : failureOf('not-leader', { leader: { host: '127.0.0.1', port: leader } })!;
 }
 
 /** An append that is larger than the server takes. */

@@ -20,8 +20,8 @@ export interface StoreAddress {
   readonly user: string | undefined;
   readonly isEncrypted: boolean;
   readonly option: (name: string) => string | undefined;
-  /** The connection string of one server alone: the same user and options, but for those that are given. */
-  readonly of: (server: Endpoint, options: Readonly<Record<string, string>>) => string;
+  /** The connection string of one server alone: the same user and options. */
+  readonly of: (server: Endpoint) => string;
 }
 
 const defaultPort = 2113;
@@ -44,12 +44,7 @@ export function readConnectionString(url: string): StoreAddress {
     user: login === undefined ? undefined : decodeURIComponent(login.split(':')[0] ?? ''),
     isEncrypted: option('tls')?.toLowerCase() !== 'false',
     option,
-    of: ({ host, port }, changes) => {
-      const all = new URLSearchParams(options);
-      for (const [key, value] of Object.entries(changes)) all.set(key, value);
-      const address = textOf({ host, port });
-      return `${scheme}://${login === undefined ? '' : `${login}@`}${address}?${all.toString()}`;
-    },
+    of: (server) => `${scheme}://${login === undefined ? '' : `${login}@`}${textOf(server)}?${query}`,
   };
 }
 

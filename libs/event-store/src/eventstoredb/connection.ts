@@ -46,7 +46,7 @@ export interface Connection {
 
 /** What a connection needs. */
 export interface ConnectionOptions {
-  /** Opens a client to one server; no two share a connection. */
+  /** Opens a client to one server. */
   readonly connect: (server: Endpoint) => EventStoreClient;
   /** The one server that there is; undefined in a cluster, where its members say who leads. */
   readonly only: Endpoint | undefined;

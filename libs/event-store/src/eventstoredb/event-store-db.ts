@@ -6,7 +6,7 @@ import { createAppends } from './appends.js';
 import type { ConnectClient } from './client.js';
 import type { EventStoreDbTimeouts } from './connection.js';
 import { readConnectionString, textOf, withoutSecrets } from './connection-string.js';
-import type { Endpoint, StoreAddress } from './connection-string.js';
+import type { Endpoint } from './connection-string.js';
 import { connectDbClient } from './db-client.js';
 import { createMembers } from './members.js';
 import type { Members } from './members.js';
@@ -68,10 +68,8 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const address = naming(server, () => readConnectionString(url));
   const members = options.members ?? naming(server, () => createMembers(address, clock));
   const [only] = address.isCluster ? [] : address.servers;
-  let clients = 0;
   const connection = createConnection({
-    // Not the same options as the client before: gRPC would give it the same connection.
-    connect: (one) => connected(connect, address.of(one, apart(address, (clients += 1))), server),
+    connect: (one) => connected(connect, address.of(one), server),
     only,
     members,
     clock,
@@ -114,15 +112,6 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     health: connection.health,
     close: connection.close,
   };
-}
-
-/** Milliseconds; the clients' own default. */
-const keepAliveTimeoutMs = 10_000;
-
-/** Options that no client before had, and that change nothing. */
-function apart({ option }: StoreAddress, nth: number): Readonly<Record<string, string>> {
-  const given = Number(option('keepAliveTimeout') ?? keepAliveTimeoutMs);
-  return given < 0 ? {} : { keepAliveTimeout: String(given + nth) };
 }
 
 function connected(connect: ConnectClient, url: string, server: string): ReturnType<ConnectClient> {

@@ -1,0 +1,98 @@
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { describe, expect, it } from '@jest/globals';
+import { noStream } from '@countersign/event-store';
+import { connectDbClient } from '@countersign/event-store/eventstoredb';
+import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import type { Membership } from '../../eventstoredb-server/members.ts';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+
+cleanUpAfterEach();
+
+const event = { id: '8d1f4c1e-52f1-4f53-8f0e-0d8f4d7d3a10', type: 'A', data: {}, metadata: new Uint8Array() };
+
+describe('a client that is ended', () => {
+  it('settles every call that waits for its channel, at whatever moment it ends', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown): void => void unhandled.push(error);
+    process.on('unhandledRejection', note);
+    onCleanUp(() => void process.off('unhandledRejection', note));
+    const server = await startServer();
+    for (let turns = 0; turns < 20; turns += 1) {
+      const client = connectDbClient(server.url);
+      const calls = [1, 2, 3].map((n) =>
+        client.append(sampleStream(), 'no_stream', [{ ...event, type: String(n) }], 1000),
+      );
+      for (let turn = 0; turn < turns; turn += 1) await Promise.resolve();
+      const ended = client.dispose();
+      const late = client.append(sampleStream(), 'no_stream', [event], 1000);
+      await Promise.allSettled([...calls, late, ended]);
+      // A rejection is told of as unhandled once the turn of the event loop is over.
+      await new Promise((resolve) => setImmediate(resolve));
+    }
+    expect(unhandled).toEqual([]);
+  });
+});
+
+describe('a server that is frozen', () => {
+  it('is away, and no reason to end the process: it answers nobody else either', async () => {
+    let isFrozen = false;
+    const membership = (port: () => number): Membership => ({
+      leader: port,
+      isFrozen: () => isFrozen,
+      thawed: () => (isFrozen ? new Promise<void>(() => undefined) : Promise.resolve()),
+      gossip: () => ({ ports: [port()], leader: port() }),
+    });
+    const server = await startServer({ membership });
+    const wedged: string[] = [];
+    const timeouts = { appendMs: 20, readMs: 20, wedgedMs: 100 };
+    const { store, log } = await openReadyStore(server.url, { timeouts, onWedged: (why) => wedged.push(why) });
+    isFrozen = true;
+    const append = (): Promise<{ readonly status: string }> => store.append(sampleStream(), noStream, sampleEvents(1));
+    while (!JSON.stringify(store.health()).includes('the server does not answer')) await append();
+    for (let count = 0; count < 30; count += 1) await append();
+    expect(wedged).toEqual([]);
+    expect(log.entries.filter(({ message }) => message.includes('is replaced'))).toEqual([]);
+    isFrozen = false;
+    while ((await append()).status !== 'committed');
+  });
+});
+
+describe('a connection that is broken without a word', () => {
+  it('is left for a new one when the server answers others', async () => {
+    const server = await startServer();
+    let hasBroken = false;
+    const pairs: [Socket, Socket][] = [];
+    // Bytes of connections from before the break go nowhere.
+    const proxy = createServer((near) => {
+      const [far, isOld] = [connect(server.port, '127.0.0.1'), !hasBroken];
+      pairs.push([near, far]);
+      for (const [from, to] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        from.on('data', (bytes) => !(isOld && hasBroken) && to.write(bytes));
+        from.on('error', () => undefined);
+        from.on('close', () => to.destroy());
+      }
+    }).listen(0, '127.0.0.1');
+    await new Promise((resolve) => proxy.once('listening', resolve));
+    onCleanUp(() => {
+      proxy.close();
+      for (const socket of pairs.flat()) socket.destroy();
+    });
+    const wedged: string[] = [];
+    const url = `esdb://127.0.0.1:${String((proxy.address() as AddressInfo).port)}?tls=false`;
+    const timeouts = { appendMs: 100, readMs: 100, wedgedMs: 100 };
+    const { store, log } = await openReadyStore(url, { timeouts, onWedged: (why) => wedged.push(why) });
+    // Its end takes a while, and the new client is in use meanwhile.
+    const subscription = store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });
+    await until(() => server.calls.some((call) => call.endsWith('subscription')), 'the subscription');
+    hasBroken = true;
+    while ((await store.append(sampleStream(), noStream, sampleEvents(1))).status !== 'committed');
+    await until(() => store.health().status === 'ok', 'its health');
+    expect(log.entries.filter(({ message }) => message.includes('is replaced'))).toHaveLength(1);
+    expect(wedged).toEqual([]);
+    await subscription.stop();
+  });
+});
