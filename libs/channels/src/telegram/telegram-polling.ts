@@ -9,6 +9,8 @@ import type { TelegramSurfacePorts } from './telegram-surface.js';
 
 const waitS = 8;
 const standByMs = 30_000;
+/** A server that does not wait for updates, as Telegram does, is not asked more often. */
+const emptyMsMin = 1_000;
 
 /**
  * Fetches the updates of a bot that has no public address. What was fetched is dealt with before it counts as taken, so
@@ -30,12 +32,15 @@ export function pollTelegram(
     while (!stopping.signal.aborted) {
       try {
         const wanted = { offset, timeout: waitS, allowed_updates: ['callback_query'] as const };
+        const askedAt = ports.clock.monotonic();
         const page = await api.getUpdates(wanted, signal);
         for (const update of page) {
           await updates.take(update);
           offset = update.update_id + 1;
         }
         failures = 0;
+        const leftMs = askedAt + emptyMsMin - ports.clock.monotonic();
+        if (page.length === 0 && leftMs > 0) await sleep(ports.clock, leftMs, stopping.signal);
       } catch (error) {
         failures += 1;
         await sleep(ports.clock, pauseMsOf(error, failures, config.id, ports.log), stopping.signal);

@@ -1,4 +1,3 @@
-import { createSystemClock } from '@countersign/runtime';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { Bot, webhookCallback } from 'grammy';
 import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
@@ -141,14 +140,17 @@ it('answers the press even when nothing can be decided', async () => {
   };
 });
 
-it('fetches updates where none can be sent, each once', async () => {
+it('fetches updates where none can be sent, each once, and asks no server without end that does not wait for them', async () => {
   server.updates.push(press('a'));
-  const stop = pollTelegram(
-    { ...telegramConfig, apiUrl: server.url },
-    { desk, people: [alice], log: createCollectingLog(), clock: createSystemClock() },
-  );
-  while (server.calls().filter(({ method }) => method === 'getUpdates').length < 3)
-    await new Promise((resolve) => setImmediate(resolve));
+  const clock = createVirtualClock();
+  const log = createCollectingLog();
+  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { desk, people: [alice], log, clock });
+  for (let asked = 2; asked <= 3; asked += 1) {
+    while (clock.nextInMs() === undefined) await new Promise((resolve) => setImmediate(resolve));
+    expect(clock.nextInMs()).toBe(1_000);
+    expect(server.calls().filter(({ method }) => method === 'getUpdates')).toHaveLength(asked);
+    clock.advance(1_000);
+  }
   await stop();
   expect(given).toHaveLength(1);
 });

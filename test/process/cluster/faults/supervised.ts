@@ -39,7 +39,7 @@ export interface SupervisedOptions {
 }
 
 /** A process whose store gives no answer whatever is done says so, and ends with 1. */
-const asksForTheNext = /to be started again: no answer from the event store/;
+const asksForTheNext = /to be started again: \S+ answers others/;
 const restartAfterMs = 100;
 const readyWithinMs = 120_000;
 
