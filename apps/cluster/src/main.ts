@@ -1,6 +1,6 @@
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
-import { complain, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
+import { complain, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { printableRoleConfig, readRoleConfig } from './config.js';
 import type { Role, RoleConfig } from './config.js';
 import type { RunningRole } from './start-role.js';
@@ -17,11 +17,12 @@ const lingerMs = 500;
  */
 export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   let config: RoleConfig;
-  let running: RunningRole;
+  let running: RunningRole | undefined;
   let log: Log;
   try {
     config = readRoleConfig(role, env);
     log = createLog({ level: config.logLevel, fields: { process: role } });
+    guardEdge(`countersign ${role}`, log, async () => running?.leave());
     // Only now: a wrong configuration is told before the clients are loaded.
     const { startRole } = await import('./start-role.js');
     const tracing = role === 'gateway' ? await openTracing({ service: 'countersign', env, log }) : undefined;

@@ -18,6 +18,8 @@ export interface RunningRole {
   readonly failed: Promise<string>;
   /** Readiness goes red, intake stops, what is in flight ends, and everything is closed. */
   readonly stop: () => Promise<void>;
+  /** Takes no more requests, and answers those in flight: the rest is left as it is. */
+  readonly leave: () => Promise<void>;
 }
 
 /** Reads the files that the configuration names, so that a mistake in one is told before anything runs. */
@@ -55,6 +57,7 @@ export async function startRole(role: Role, config: RoleConfig, world: OutsideWo
   const starting = role === 'gateway' ? { starting: 'the gateway is starting: /readyz says what it waits for' } : {};
   const operations = await openOperationsApp(ports, world.log, { host, port, ...starting });
   let closeServer = operations.close;
+  let leaveServer = operations.close;
 
   const failed = Promise.withResolvers<string>();
   const serve = async (openServer: (port: number) => Promise<OwnServer>): Promise<void> => {
@@ -63,6 +66,7 @@ export async function startRole(role: Role, config: RoleConfig, world: OutsideWo
     await operations.close();
     closeServer = async () => undefined;
     stops.push(server.close);
+    leaveServer = server.close;
     await server.listen();
   };
   const process: RoleProcess = {
@@ -89,6 +93,10 @@ export async function startRole(role: Role, config: RoleConfig, world: OutsideWo
       await opening;
       for (const stop of stops.splice(0).reverse()) await stop();
       await closeServer();
+    },
+    leave: () => {
+      stopping.abort(new Error('the process is ending'));
+      return leaveServer();
     },
   };
 }

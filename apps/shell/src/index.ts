@@ -29,6 +29,7 @@ export { parseStrictJson } from './input/parse-json.js';
 export type { ParsedJson } from './input/parse-json.js';
 export { oversizeCalls, oversizeEdit } from './input/size-limits.js';
 export { watchForChanges } from './input/watch-for-changes.js';
+export { guardEdge } from './process/edge-guard.js';
 export type { OutsideWorld } from './process/outside-world.js';
 export { complain, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
 export { readPolicy } from './process/read-policy.js';

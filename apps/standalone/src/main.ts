@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
-import { complain, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
+import { complain, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { readStandaloneConfig } from './config.js';
 import type { StandaloneConfig } from './config.js';
 import { startStandalone } from './standalone.js';
@@ -15,10 +15,11 @@ const stopWithinMs = 10_000;
 export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> {
   const startedAt = performance.now();
   let config: StandaloneConfig;
-  let standalone: Standalone;
+  let standalone: Standalone | undefined;
   try {
     config = readStandaloneConfig(env);
     const log = createLog({ level: config.logLevel, fields: { process: 'standalone' } });
+    guardEdge('countersign', log, async () => standalone?.leave());
     const tracing = await openTracing({ service: 'countersign', env, log });
     standalone = await startStandalone(config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
   } catch (error) {

@@ -30,6 +30,8 @@ export interface Standalone {
   readonly isFirstStart: boolean;
   /** Answers what is in progress, lets running tools report, keeps everything, gives the data folder back. */
   readonly stop: () => Promise<void>;
+  /** Takes no more requests, and answers those in flight: the rest is left as it is. */
+  readonly leave: () => Promise<void>;
 }
 
 /** Binding to other machines without knowing who may come in is refused. */
@@ -56,8 +58,8 @@ export async function startStandalone(config: StandaloneConfig, world: OutsideWo
     for (const one of stops.splice(0).reverse()) await one();
   };
   try {
-    const { url, isFirstStart } = await startAll(config, world, tokensFile, stops);
-    return { url, tokensFile, isFirstStart, stop };
+    const { url, isFirstStart, leave } = await startAll(config, world, tokensFile, stops);
+    return { url, tokensFile, isFirstStart, stop, leave };
   } catch (error) {
     await stop();
     throw error;
@@ -117,7 +119,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   const publicUrl = config.publicUrl ?? new URL(gateway.url);
   stops.push(await startNotifier(parts, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }));
   void store.verifyInBackground();
-  return { url: gateway.url, isFirstStart };
+  return { url: gateway.url, isFirstStart, leave: gateway.close };
 }
 
 /** Executes the calls of the tools file; without one it takes nothing and costs nothing. */

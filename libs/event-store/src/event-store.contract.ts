@@ -155,11 +155,15 @@ function describeRepeats(store: () => EventStore): void {
       expect(await store().head()).toBe(head);
     });
 
-    it('is recognised while the first one is on its way', async () => {
+    it('while the first one is on its way is that commit, or of unknown outcome until it is repeated', async () => {
       const stream = sampleStream();
       const events = sampleEvents(2);
       const results = await Promise.all([1, 2, 3].map(() => store().append(stream, noStream, events)));
-      expect(results.map((result) => expectCommitted(result).revision)).toEqual([1, 1, 1]);
+      const known = results
+        .filter(({ status }) => status !== 'unknown')
+        .map((result) => expectCommitted(result).revision);
+      expect(new Set(known)).toEqual(new Set([1]));
+      expect(expectCommitted(await store().append(stream, noStream, events)).revision).toBe(1);
       expect(await store().readStream(stream)).toHaveLength(2);
     });
 

@@ -44,6 +44,19 @@ describe('the simulated event store', () => {
     expect(await appending).toMatchObject({ status: 'committed' });
   });
 
+  it('drops a repeat of an append that is on its way, and says late that its outcome is unknown', async () => {
+    const clock = createVirtualClock();
+    const log = createSimulatedLog();
+    const [one, two] = [1, 2].map(() => createSimulatedEventStore({ clock, log, latencyMs: () => 5 }));
+    const events = sampleEvents(1);
+    const answers = Promise.all([one, two].map((store) => store?.append('a', noStream, events)));
+    await clock.advanceAsync(3_000);
+    expect(await answers).toMatchObject([{ status: 'committed' }, { status: 'unknown' }]);
+    const repeat = two?.append('a', noStream, events);
+    await clock.advanceAsync(5);
+    expect(await repeat).toMatchObject({ status: 'committed', revision: 0 });
+  });
+
   it('serves several clients on one log', async () => {
     const log = createSimulatedLog();
     const [one, two] = [1, 2].map(() => createSimulatedEventStore({ clock: createVirtualClock(), log }));

@@ -12,6 +12,8 @@ export interface SimulatedLog {
   readonly events: RecordedEvent[];
   readonly streams: Map<string, RecordedEvent[]>;
   readonly readers: Set<Subscriptions>;
+  /** The appends that are not written yet. */
+  readonly onTheirWay: Set<string>;
 }
 
 /** What happens to an append: it is answered; refused with nothing written; or its answer is lost, before or after it was written. */
@@ -28,20 +30,25 @@ export interface SimulatedEventStoreOptions {
   readonly latencyMs?: () => number;
 }
 
+/** How long a server lets the caller of a repeat wait that it has dropped. */
+const dropMs = 2_500;
+
 /** A log for simulated stores. */
 export function createSimulatedLog(): SimulatedLog {
-  return { events: [], streams: new Map(), readers: new Set() };
+  return { events: [], streams: new Map(), readers: new Set(), onTheirWay: new Set() };
 }
 
-/** The event store in memory: for tests and simulations. Nothing survives the process. */
+/**
+ * The event store in memory: for tests and simulations. As a real server does, it drops a repeat of an append that is on
+ * its way, and answers it late that nothing is known. Nothing survives the process.
+ */
 export function createSimulatedEventStore(options: SimulatedEventStoreOptions): EventStore {
   const { clock, log = createSimulatedLog(), fault = () => 'none', latencyMs = () => 0 } = options;
   const readAll = (after: number, limit: number): readonly RecordedEvent[] => log.events.slice(after, after + limit);
   const subscriptions = createSubscriptions({ head: () => log.events.length, readAll });
   log.readers.add(subscriptions);
   let isOpen = true;
-  const visit = async (): Promise<void> => {
-    const waitMs = latencyMs();
+  const visit = async (waitMs = latencyMs()): Promise<void> => {
     if (waitMs > 0) await sleep(clock, waitMs);
     if (!isOpen) throw new EventStoreUnavailableError('the event store is closed');
   };
@@ -51,7 +58,14 @@ export function createSimulatedEventStore(options: SimulatedEventStoreOptions): 
       // A copy: what is recorded does not change with the caller's object.
       const given = structuredClone(events);
       const happening = fault(stream);
-      await visit();
+      const waitMs = latencyMs();
+      const key = [stream, expectedRevision, ...events.map(({ eventId }) => eventId)].join(' ');
+      if (log.onTheirWay.has(key)) {
+        await sleep(clock, dropMs);
+        return { status: 'unknown', cause: new Error('Operation timed out: Commit phase timeout.') };
+      }
+      if (waitMs > 0) log.onTheirWay.add(key);
+      await visit(waitMs).finally(() => log.onTheirWay.delete(key));
       if (happening === 'unavailable') throw new EventStoreUnavailableError('the event store is down');
       const lost = { status: 'unknown', cause: new Error('the connection was lost') } as const;
       if (happening === 'lost-request') return lost;

@@ -1,10 +1,17 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+import { escapedErrors } from '../process/edge-guard.js';
 
 /** A registry of its own with the process's figures (memory, CPU, event loop): nothing global, so two can live side by side. */
 export function createMetricsRegistry(): Registry {
   const register = new Registry();
   // The default would wake an idle process a hundred times a second to look at its event loop.
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 1000 });
+  const escaped: Gauge = new Gauge({
+    name: 'countersign_escaped_errors',
+    help: 'Errors that escaped from libraries where nobody could catch them; the first one ends the process.',
+    registers: [register],
+    collect: () => escaped.set(escapedErrors()),
+  });
   return register;
 }
 
