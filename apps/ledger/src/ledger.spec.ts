@@ -1,4 +1,5 @@
 import { approvalIdOf, deriveCallId } from '@countersign/contracts';
+import { EventTooLargeError } from '@countersign/event-store';
 import type { RecordedEvent } from '@countersign/contracts';
 import { approver, callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
@@ -65,6 +66,19 @@ describe('the ledger', () => {
       world.failAppends(20);
       expect(await send('ToolCallRequested', step(callOf('a')))).toEqual({ ...handled, transient: 20 });
       expect(await world.state('a')).toBe('awaiting_approval');
+    });
+
+    it('refuses what the store would never take, and records nothing of it', async () => {
+      const { append } = world.store;
+      Object.assign(world.store, {
+        append: (...given: Parameters<typeof append>) => {
+          if (given[0].startsWith('toolCall-')) throw new EventTooLargeError('this has 2000000 bytes');
+          return append(...given);
+        },
+      });
+      expect(await send('ToolCallRequested', step(callOf('a')))).toEqual(handled);
+      expect(await world.types()).toEqual(['RequestRefused']);
+      expect(await world.refusals()).toMatchObject([{ code: 'payload-too-large', detail: 'this has 2000000 bytes' }]);
     });
 
     it('answers the same id with other arguments by a refusal, and records nothing of the step', async () => {

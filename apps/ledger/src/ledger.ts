@@ -1,5 +1,5 @@
 import type { Actor, Rejection } from '@countersign/commands';
-import { isStoreOutage } from '@countersign/event-store';
+import { EventTooLargeError, isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
@@ -120,7 +120,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     }
     const request = parseRequest(type, value);
     crashPoint(`ledger.request.${envelope.id}`);
-    const rejection = await carryOut(options, actor, request, commandId);
+    const rejection = await carryOut(options, actor, request, commandId).catch(tooLarge);
     if (rejection === undefined) return 'done';
     const named = { runId: request.body.runId, toolCallIds: toolCallIdsOf(request) };
     if (rejection.code !== 'not-found') return refuse({ envelope, actor, commandId, rejection, ...named });
@@ -172,4 +172,10 @@ const detailLengthMax = 2000;
 function detailOf({ detail, errors = [] }: Rejection): string {
   const where = errors.map(({ path, message }) => `${path}: ${message}`).filter((each) => !detail.includes(each));
   return [detail, ...where].join('; ').slice(0, detailLengthMax);
+}
+
+/** What the store will never take is a refusal, not a failure to be repeated. */
+function tooLarge(error: unknown): Rejection {
+  if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
+  throw error;
 }

@@ -70,6 +70,11 @@ export class EventStoreUnavailableError extends Error {
   override readonly name = 'EventStoreUnavailableError';
 }
 
+/** The events of one append weigh more than the store takes: nothing was written, and no repeat makes it better. */
+export class EventTooLargeError extends RangeError {
+  override readonly name = 'EventTooLargeError';
+}
+
 /** Stored bytes are not those that were recorded. Restore the store from a backup; never repair it by hand. */
 export class EventStoreDamagedError extends Error {
   override readonly name = 'EventStoreDamagedError';

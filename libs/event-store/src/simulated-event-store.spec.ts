@@ -47,12 +47,13 @@ describe('the simulated event store', () => {
   it('drops a repeat of an append that is on its way, and says late that its outcome is unknown', async () => {
     const clock = createVirtualClock();
     const log = createSimulatedLog();
-    const [one, two] = [1, 2].map(() => createSimulatedEventStore({ clock, log, latencyMs: () => 5 }));
+    const open = () => createSimulatedEventStore({ clock, log, latencyMs: () => 5 });
+    const [one, two] = [open(), open()];
     const events = sampleEvents(1);
-    const answers = Promise.all([one, two].map((store) => store?.append('a', noStream, events)));
+    const answers = Promise.all([one, two].map((store) => store.append('a', noStream, events)));
     await clock.advanceAsync(3_000);
     expect(await answers).toMatchObject([{ status: 'committed' }, { status: 'unknown' }]);
-    const repeat = two?.append('a', noStream, events);
+    const repeat = two.append('a', noStream, events);
     await clock.advanceAsync(5);
     expect(await repeat).toMatchObject({ status: 'committed', revision: 0 });
   });

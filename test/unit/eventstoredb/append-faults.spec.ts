@@ -1,7 +1,12 @@
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
-import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '@countersign/event-store';
+import {
+  EventStoreDamagedError,
+  EventStoreUnavailableError,
+  EventTooLargeError,
+  noStream,
+} from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import type { AppendFault } from '../../eventstoredb-server/faults.ts';
 import { cleanUpAfterEach, onCleanUp, openReadyStore, openStore, startServer, timed } from './harness.js';
@@ -137,7 +142,8 @@ describe('an append of which certainly nothing was written', () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 20_000 } });
     const large = sampleEvent('x'.repeat(1_100_000));
-    await expect(store.append(sampleStream(), noStream, [large])).rejects.toThrow(RangeError);
+    await expect(store.append(sampleStream(), noStream, [large])).rejects.toThrow(EventTooLargeError);
+    expect(server.calls).not.toContain('Streams/Append');
     const huge = sampleEvent('x'.repeat(9_000_000));
     await expect(store.append(sampleStream(), noStream, [huge])).rejects.toThrow('at most');
     expect(store.health()).toEqual({ status: 'ok' });

@@ -85,6 +85,13 @@ describe('the connection', () => {
     },
   );
 
+  it('names a certificate that cannot be read, and no password', () => {
+    const url = 'esdb://admin:secret@127.0.0.1:2113?tlsCAFile=/nowhere/ca.crt';
+    const open = () => openEventStoreDb({ url, log: createCollectingLog(), clock: createSystemClock() });
+    expect(open).toThrow(/tlsCAFile \/nowhere\/ca\.crt cannot be read/);
+    expect(open).not.toThrow(/secret/);
+  });
+
   it('subscribes to nothing once it is closed, and closes without a connection', async () => {
     const url = 'esdb://127.0.0.1:1?tls=false';
     const store = openEventStoreDb({ url, log: createSilentLog(), clock: createSystemClock() });

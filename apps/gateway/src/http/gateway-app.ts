@@ -4,7 +4,7 @@ import { SchemaEngineError } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
 import { createLimitedLog } from '@countersign/runtime';
-import { EventStoreDamagedError, isStoreOutage } from '@countersign/event-store';
+import { EventStoreDamagedError, EventTooLargeError, isStoreOutage } from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -176,6 +176,7 @@ function knownError({ log }: GatewayPorts, error: unknown): Refused | undefined 
       detail: 'the event store cannot be written at the moment; repeating the request is safe',
     };
   }
+  if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
   if (error instanceof EventStoreDamagedError) {
     log.error({ error }, 'the event store is damaged');
     return { code: 'unavailable', detail: 'the event store is damaged and must be restored' };

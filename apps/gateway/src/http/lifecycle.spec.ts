@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/event-store';
+import { EventStoreUnavailableError, EventTooLargeError, OutcomeUnknownError } from '@countersign/event-store';
 import type { StoreHealth } from '@countersign/event-store';
 import { createApi } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
@@ -31,6 +31,15 @@ describe('when something is wrong inside', () => {
     expect(reply.headers.get('retry-after')).toBe('1');
     expect(JSON.stringify(reply.body)).not.toContain('secret');
     expect(world.log.entries.at(-1)).toMatchObject({ level: 'warn', fields: { error } });
+  });
+
+  it('what the store would never take is the request’s fault, and nothing is recorded', async () => {
+    const error = new EventTooLargeError('what would be recorded has at most 1048576 bytes, and this has 2000000');
+    const append = (): Promise<never> => Promise.reject(error);
+    const { world, api } = await open();
+    Object.assign(world.store, { append });
+    const reply = await api.send('POST', '/v1/tool-calls', { body });
+    expect(reply).toMatchObject({ status: 413, body: { code: 'payload-too-large', detail: error.message } });
   });
 
   it('anything unforeseen is a 500 that tells nothing, and the log tells all', async () => {

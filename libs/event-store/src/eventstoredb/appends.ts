@@ -2,7 +2,7 @@ import type { Log } from '@countersign/runtime';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 import { checkAppend } from '../append-checks.js';
 import type { AppendResult, EventStore } from '../event-store.js';
-import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '../event-store.js';
+import { EventStoreDamagedError, EventStoreUnavailableError, EventTooLargeError, noStream } from '../event-store.js';
 import type { Connection } from './connection.js';
 import type { ClientNewEvent } from './client.js';
 import { toClientEvents } from './encoding.js';
@@ -149,7 +149,9 @@ function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
     case 'not-written':
       throw new EventStoreUnavailableError(`the event store took nothing: ${String(error)}`, { cause: error });
     case 'too-large':
-      throw new RangeError(`these events are larger than the event store takes: ${String(error)}`, { cause: error });
+      throw new EventTooLargeError(`these events are larger than the event store takes: ${String(error)}`, {
+        cause: error,
+      });
     case 'stream-deleted':
       throw new EventStoreDamagedError(`${stream} was deleted`, { stream, cause: error });
     case 'stream-not-found':

@@ -1,5 +1,5 @@
 import type { EventMetadata, NewEvent, RecordedEvent } from '@countersign/contracts';
-import { EventStoreDamagedError } from '../event-store.js';
+import { EventStoreDamagedError, EventTooLargeError } from '../event-store.js';
 import type { ClientEvent, ClientNewEvent } from './client.js';
 
 /** What an append weighs at most on a server of version 24 as it is delivered (`--max-append-size`); later ones take more. */
@@ -14,7 +14,9 @@ export function toClientEvents(events: readonly NewEvent[]): readonly ClientNewE
   const encoded = events.map(toClientEvent);
   const bytes = encoded.reduce((sum, event) => sum + event.bytes, 0);
   if (bytes > appendBytesMax) {
-    throw new RangeError(`an append has at most ${appendBytesMax} bytes, and this one has ${bytes}`);
+    throw new EventTooLargeError(
+      `what would be recorded has at most at most ${appendBytesMax} bytes, and this has ${bytes}`,
+    );
   }
   return encoded.map(({ event }) => event);
 }
