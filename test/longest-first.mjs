@@ -13,6 +13,7 @@ const longest = [
   'test/process/lost-end.spec.ts',
   'test/kafka/contract.spec.ts',
   'test/process/cluster/failures.spec.ts',
+  'test/process/cluster/frozen-leader.spec.ts',
   'test/process/cluster/kafka/broker-away.spec.ts',
   'test/process/cluster/kafka/compose.spec.ts',
   'test/process/cluster/gateways.spec.ts',
