@@ -1,4 +1,4 @@
-// `EVENTSTOREDB_URL=esdb://… npm run test:eventstoredb`: the event store's contract suite on a real server.
+// `EVENTSTOREDB_URL=esdb://… npm run test:eventstoredb`: the event store's contract suite, and what needs no fault of a server, on a real one.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from './prepare.mjs';
@@ -8,5 +8,6 @@ if (!process.env.EVENTSTOREDB_URL) {
   console.error('nobody else writes to, such as esdb://127.0.0.1:2113?tls=false.');
   process.exit(1);
 }
-const suite = [join(root, 'scripts', 'test.mjs'), 'unit', 'test/unit/eventstoredb/contract.spec.ts'];
+const specs = ['contract', 'any-server'].map((name) => `test/unit/eventstoredb/${name}.spec.ts`);
+const suite = [join(root, 'scripts', 'test.mjs'), 'unit', ...specs];
 process.exit(spawnSync(process.execPath, suite, { cwd: root, stdio: 'inherit' }).status ?? 1);

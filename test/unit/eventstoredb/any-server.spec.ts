@@ -1,0 +1,47 @@
+import { describe, expect, it } from '@jest/globals';
+import { EventTooLargeError, noStream } from '@countersign/event-store';
+import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+
+// Runs on the server at EVENTSTOREDB_URL too (`npm run test:eventstoredb`): nothing here needs a fault.
+cleanUpAfterEach();
+
+const urlOfServer = async (): Promise<string> => process.env['EVENTSTOREDB_URL'] ?? (await startServer()).url;
+const options = { timeouts: { appendMs: 10_000, readMs: 10_000 } };
+
+describe('any server', () => {
+  it('is told of in one line at the start', async () => {
+    const { log } = await openReadyStore(await urlOfServer(), options);
+    const isTold = (): boolean => log.entries.some(({ message }) => /^EventStoreDB \d+\.\d+.*, as \S+$/.test(message));
+    await until(isTold, 'the line');
+  });
+
+  it('records the same append of two processes once, and answers both with it', async () => {
+    const url = await urlOfServer();
+    const [one, other] = [await openReadyStore(url, options), await openReadyStore(url, options)];
+    const tookMs: number[] = [];
+    for (let pair = 0; pair < 20; pair += 1) {
+      const [stream, events] = [sampleStream(), sampleEvents(2)];
+      const startedAt = performance.now();
+      const answers = await Promise.all([one, other].map(({ store }) => store.append(stream, noStream, events)));
+      tookMs.push(performance.now() - startedAt);
+      for (const answer of answers) expect(answer).toMatchObject({ status: 'committed', revision: 1 });
+      expect(await one.store.readStream(stream)).toHaveLength(2);
+    }
+    process.stdout.write(`the slowest of 20 pairs took ${String(Math.round(Math.max(...tookMs)))} ms\n`);
+    for (const { store, log } of [one, other]) {
+      expect(store.health()).toEqual({ status: 'ok' });
+      expect(log.entries.filter(({ level }) => level === 'warn')).toEqual([]);
+    }
+  });
+
+  it('is sent nothing that is too large for it', async () => {
+    const { store } = await openReadyStore(await urlOfServer(), options);
+    const stream = sampleStream();
+    await expect(store.append(stream, noStream, [sampleEvent('x'.repeat(1_100_000))])).rejects.toThrow(
+      EventTooLargeError,
+    );
+    const almost = [sampleEvent('x'.repeat(1_000_000))];
+    expect(await store.append(stream, noStream, almost)).toMatchObject({ status: 'committed' });
+  });
+});
