@@ -49,6 +49,8 @@ export function append(context: ServerContext) {
       // A call that the client gave up before it was complete is no append.
       if (call.cancelled || options === undefined) return;
       const proposal = { stream: nameOf(options.getStreamIdentifier()), expected: expectedBy(options), events };
+      const refusal = context.rights.refusal(call.metadata, '$w', proposal.stream);
+      if (refusal !== undefined) return void answer(refusal);
       void answerAppend(context, proposal, isForLeader, answer);
     });
   };
@@ -105,6 +107,11 @@ async function answerBatch(
   const fault = context.faults.take('append');
   await latency(context);
   const answer = batchAnswer(id, proposal.stream);
+  if (context.rights.refusal(call.metadata, '$w', proposal.stream) !== undefined) {
+    const none = new shared.Empty().serializeBinary();
+    call.write(batchError(answer, 'event_store.client.AccessDenied', none, 'Access Denied'));
+    return;
+  }
   if (fault === 'half-close') return void call.end();
   // The deadline is a moment on the client's clock, compared with the server's own.
   const deadlineMs = options.getDeadline()?.toDate().getTime() ?? Infinity;

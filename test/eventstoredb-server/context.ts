@@ -1,6 +1,7 @@
 import type { FaultSwitch } from './faults.ts';
 import type { ServerLog } from './log.ts';
 import type { Membership } from './members.ts';
+import type { Rights } from './rights.ts';
 
 /** A subscription that is open on the server. */
 export interface LiveSubscription {
@@ -23,4 +24,5 @@ export interface ServerContext {
   readonly membership: Membership;
   /** The appends that are not committed yet: a repeat of one is dropped. */
   readonly onTheirWay: Set<string>;
+  readonly rights: Rights;
 }

@@ -24,6 +24,8 @@ export function read(context: ServerContext) {
     const stream = options.hasAll() ? undefined : nameOf(options.getStream()?.getStreamIdentifier());
     const isSubscription = options.hasSubscription();
     context.calls.push(`Streams/Read ${stream ?? '$all'}${isSubscription ? ' subscription' : ''}`);
+    const refusal = context.rights.refusal(call.metadata, '$r', stream ?? '$all');
+    if (refusal !== undefined) return void call.emit('error', refusal);
     if (!isSubscription) void readOnce(context, call, options, stream);
     else if (stream === undefined) subscribeToAll(context, call, options);
     else call.emit('error', failure(status.UNIMPLEMENTED, 'this server has subscriptions to $all only'));

@@ -3,6 +3,7 @@ import type { sendUnaryData } from '@grpc/grpc-js';
 import features from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import featuresGrpc from '@eventstore/db-client/generated/serverfeatures_grpc_pb.js';
 import gossipGrpc from '@eventstore/db-client/generated/gossip_grpc_pb.js';
+import usersGrpc from '@eventstore/db-client/generated/users_grpc_pb.js';
 import streamsGrpc from '@eventstore/db-client/generated/streams_grpc_pb.js';
 import type { SupportedMethods } from '@eventstore/db-client/generated/serverfeatures_pb.js';
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
@@ -15,7 +16,9 @@ import type { ServerLog } from './log.ts';
 import { alone, clusterInfo } from './members.ts';
 import type { Membership } from './members.ts';
 import { read } from './reads.ts';
+import { createRights } from './rights.ts';
 import { failure } from './status-errors.ts';
+import { deletions, usersService } from './users.ts';
 
 /** How to start a server. */
 export interface TestServerOptions {
@@ -25,6 +28,10 @@ export interface TestServerOptions {
   readonly folder?: string;
   /** A log that outlives the server, as a file outlives its process. */
   readonly log?: ServerLog;
+  /** The password of its user `admin`; default: it has no users, and everybody may do everything. */
+  readonly adminPassword?: string;
+  /** Its certificate; default: it speaks without TLS. Clients send a user by TLS only. */
+  readonly tls?: { readonly cert: string; readonly key: string; readonly caFile: string };
   /** What it knows of its cluster; default: it is alone. */
   readonly membership?: (port: () => number) => Membership;
 }
@@ -58,13 +65,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     port: () => port,
     membership: (options.membership ?? alone)(() => port),
     onTheirWay: new Set<string>(),
+    rights: createRights(log, options.adminPassword),
   };
   let isStopped = false;
   const server = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 });
-  const port = await listen(server, options.port ?? 0, () => addServices(server, context));
+  const port = await listen(server, options, () => addServices(server, context));
   return {
     port,
-    url: `esdb://127.0.0.1:${port}?tls=false`,
+    url: `esdb://127.0.0.1:${port}?${options.tls === undefined ? 'tls=false' : `tlsCAFile=${options.tls.caFile}`}`,
     log,
     calls: context.calls,
     setFaults: faults.set,
@@ -85,10 +93,14 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
   };
 }
 
-function listen(server: Server, port: number, addAll: () => void): Promise<number> {
+function listen(server: Server, { port = 0, tls }: TestServerOptions, addAll: () => void): Promise<number> {
   addAll();
+  const credentials =
+    tls === undefined
+      ? ServerCredentials.createInsecure()
+      : ServerCredentials.createSsl(null, [{ cert_chain: Buffer.from(tls.cert), private_key: Buffer.from(tls.key) }]);
   return new Promise((resolve, reject) => {
-    server.bindAsync(`127.0.0.1:${port}`, ServerCredentials.createInsecure(), (error, bound) => {
+    server.bindAsync(`127.0.0.1:${port}`, credentials, (error, bound) => {
       if (error === null) resolve(bound);
       else reject(error);
     });
@@ -96,8 +108,14 @@ function listen(server: Server, port: number, addAll: () => void): Promise<numbe
 }
 
 function addServices(server: Server, context: ServerContext): void {
-  const streams = { append: append(context), batchAppend: batchAppend(context), read: read(context) };
+  const streams = {
+    append: append(context),
+    batchAppend: batchAppend(context),
+    read: read(context),
+    ...deletions(context),
+  };
   server.addService(streamsGrpc.StreamsService, streams);
+  server.addService(usersGrpc.UsersService, usersService(context));
   server.addService(featuresGrpc.ServerFeaturesService, {
     getSupportedMethods: (_call: unknown, answer: sendUnaryData<SupportedMethods>) => {
       context.calls.push('ServerFeatures/GetSupportedMethods');

@@ -76,7 +76,7 @@ function versionOfPackage(): string {
 }
 
 /** Commands that have commands of their own. */
-const commandGroups = ['topics', 'dead-letters', 'projector', 'channels'];
+const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'store'];
 
 /** Help and version are no errors; what commander could not parse is told in our words and with our exit code. */
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {

@@ -6,6 +6,7 @@ import { EventStoreDamagedError, EventStoreUnavailableError, EventTooLargeError,
 import type { Connection } from './connection.js';
 import type { ClientNewEvent } from './client.js';
 import { toClientEvents } from './encoding.js';
+import { whyOf } from './denied.js';
 import { verdictOf } from './errors.js';
 import { createPace, lookUntil } from './look-up.js';
 import type { Reads } from './reads.js';
@@ -147,7 +148,9 @@ function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
     case 'conflict':
       return { status: 'conflict', actualRevision: verdict.actualRevision };
     case 'not-written':
-      throw new EventStoreUnavailableError(`the event store took nothing: ${String(error)}`, { cause: error });
+      throw new EventStoreUnavailableError(`the event store took nothing: ${whyOf(error, `append to ${stream}`)}`, {
+        cause: error,
+      });
     case 'too-large':
       throw new EventTooLargeError(`these events are larger than the event store takes: ${String(error)}`, {
         cause: error,

@@ -18,6 +18,8 @@ export interface StoreAddress {
   readonly isCluster: boolean;
   /** The user's name; undefined: nobody's. */
   readonly user: string | undefined;
+  /** Never written anywhere; undefined: none is given. */
+  readonly password: string | undefined;
   readonly isEncrypted: boolean;
   readonly option: (name: string) => string | undefined;
   /** The connection string of one server alone: the same user and options. */
@@ -41,10 +43,19 @@ export function readConnectionString(url: string): StoreAddress {
   return {
     servers,
     isCluster: discover !== undefined || servers.length > 1,
-    user: login === undefined ? undefined : decodeURIComponent(login.split(':')[0] ?? ''),
+    ...userIn(login),
     isEncrypted: option('tls')?.toLowerCase() !== 'false',
     option,
     of: (server) => `${scheme}://${login === undefined ? '' : `${login}@`}${textOf(server)}?${query}`,
+  };
+}
+
+function userIn(login: string | undefined): Pick<StoreAddress, 'user' | 'password'> {
+  if (login === undefined) return { user: undefined, password: undefined };
+  const [name = '', ...rest] = login.split(':');
+  return {
+    user: decodeURIComponent(name),
+    password: rest.length === 0 ? undefined : decodeURIComponent(rest.join(':')),
   };
 }
 

@@ -89,7 +89,8 @@ function isSilence({ code }: ServiceError): boolean {
   return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED || code === status.CANCELLED;
 }
 
-function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCredentials {
+/** How the servers of an address are reached. @throws RangeError when a certificate cannot be read. */
+export function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCredentials {
   if (!isEncrypted) return credentials.createInsecure();
   const read = (name: string): Buffer | null => {
     const file = option(name);

@@ -2,6 +2,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
 import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
 import type { Connection } from './connection.js';
+import { whyOf } from './denied.js';
 import { fromClientEvent, positionOf } from './encoding.js';
 import { verdictOf } from './errors.js';
 import { withRetries } from './retries.js';
@@ -123,8 +124,10 @@ function readError(error: unknown, stream: string | undefined): unknown {
       cause: error,
     });
   }
-  const why = error instanceof Error ? error.message : String(error);
-  return new EventStoreUnavailableError(`the event store could not be read: ${why}`, { cause: error });
+  return new EventStoreUnavailableError(
+    `the event store could not be read: ${whyOf(error, `read ${stream ?? '$all'}`)}`,
+    { cause: error },
+  );
 }
 
 /**

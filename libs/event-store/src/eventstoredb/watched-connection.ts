@@ -5,6 +5,7 @@ import type { EventStoreClient } from './client.js';
 import { areSame, textOf } from './connection-string.js';
 import type { Endpoint } from './connection-string.js';
 import type { Connection, ConnectionOptions, Link } from './connection.js';
+import { whyOf } from './denied.js';
 import { ReplacedError, verdictOf } from './errors.js';
 import type { Sighting } from './members.js';
 import { outageOf } from './outages.js';
@@ -156,12 +157,12 @@ class WatchedConnection {
     const verdict = error === undefined ? undefined : verdictOf(error);
     if (verdict?.kind === 'unknown' && verdict.answered !== true) {
       this.#failures += 1;
-      this.#failed(messageOf(error));
+      this.#failed(whyOf(error));
       return;
     }
     // Any answer, a refusal too, and a port that nobody listens on: the client works.
     [this.#failures, this.#replacements, this.#answeredAt] = [0, 0, this.#heardAt];
-    if (verdict?.kind === 'not-written') this.#failed(messageOf(error));
+    if (verdict?.kind === 'not-written') this.#failed(whyOf(error));
     else this.#answered(used);
   }
 
@@ -190,7 +191,7 @@ class WatchedConnection {
       try {
         this.#judge(seen);
       } catch (error) {
-        this.#outage = messageOf(error);
+        this.#outage = whyOf(error);
       }
       await sleep(clock, againMs, this.closing);
     }
@@ -244,8 +245,4 @@ function closedMeanwhile(): Error {
 
 function replacedMeanwhile(): Error {
   return new ReplacedError('the client of the event store was replaced meanwhile');
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

@@ -1,0 +1,72 @@
+import type { RightsReport } from '@countersign/event-store/eventstoredb';
+import type { Clock } from '@countersign/runtime';
+import { printable } from '@countersign/text';
+import { CliError, usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import type { Output } from '../invocation.js';
+import type { Line } from '../view/line.js';
+
+/** The codes of these two commands, for scripts that watch the rights. */
+const storeExitCodes = { asItMustBe: 0, otherRights: 1, notAsked: 2 } as const;
+
+const service = 'COUNTERSIGN_EVENTSTORE_URL';
+const admin = 'COUNTERSIGN_EVENTSTORE_ADMIN_URL';
+
+/** `countersign store secure`: grants the service's user its rights, and proves them. */
+export async function secure(output: Output): Promise<ExitCode> {
+  const [adminUrl, url] = [variable(output, admin), variable(output, service)];
+  return report(output, async (clock) => {
+    const { secureStore } = await import('@countersign/event-store/eventstoredb');
+    return secureStore(adminUrl, url, clock);
+  });
+}
+
+/** `countersign store check`: proves the rights of the service's user. */
+export async function check(output: Output): Promise<ExitCode> {
+  const url = variable(output, service);
+  return report(output, async (clock) => {
+    const { checkRights } = await import('@countersign/event-store/eventstoredb');
+    return checkRights(url, clock);
+  });
+}
+
+function variable({ terminal: { env } }: Output, name: string): string {
+  const value = env[name] ?? '';
+  if (value === '') throw usageError(`${name} is not set.`, `Set it to esdb://user:password@host:2113.`);
+  return value;
+}
+
+async function report(output: Output, ask: (clock: Clock) => Promise<RightsReport>): Promise<ExitCode> {
+  const { createSystemClock } = await import('@countersign/runtime');
+  const found = await ask(createSystemClock()).catch((error: unknown) => {
+    throw notAsked(error);
+  });
+  output.printJson(found);
+  output.print(...table(found), ending(found));
+  return found.isAsItMustBe ? storeExitCodes.asItMustBe : storeExitCodes.otherRights;
+}
+
+function notAsked(error: unknown): CliError {
+  const detail = `The rights in the event store are not known: ${error instanceof Error ? error.message : String(error)}.`;
+  const problem = { type: 'about:blank', title: 'store not asked', status: 0, code: 'store-not-asked', detail };
+  return new CliError(storeExitCodes.notAsked, problem, `Check ${service} and ${admin}, and that the server runs.`);
+}
+
+function table({ tried }: RightsReport): readonly Line[] {
+  const width = Math.max(...tried.map(({ what }) => what.length));
+  const row = (what: string, wanted: string, found: string): string =>
+    `${what.padEnd(width)}  ${wanted.padEnd(7)}  ${found}`;
+  return [
+    { text: row('tried', 'wanted', 'found') },
+    ...tried.map(({ what, wanted, found }): Line => {
+      const text = row(what, wanted, found);
+      return { text, tone: wanted === found ? 'green' : 'red' };
+    }),
+  ];
+}
+
+function ending({ user, isAsItMustBe }: RightsReport): Line {
+  const who = user === null ? 'A client without a user' : `The user ${printable(user)}`;
+  if (isAsItMustBe) return { text: `${who} has the rights that the service needs, and no others.`, tone: 'green' };
+  return { text: `${who} has other rights than it should have. Set them: countersign store secure`, tone: 'red' };
+}

@@ -1,0 +1,175 @@
+import { randomUUID } from 'node:crypto';
+import { sleep } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
+import { readConnectionString } from './connection-string.js';
+import { openRightsCalls, RightsUnknownError } from './rights-calls.js';
+import type { CallResult, RightsCalls } from './rights-calls.js';
+
+/** One thing that was tried as the service's user. */
+export interface RightTried {
+  readonly what: string;
+  readonly wanted: 'allowed' | 'refused';
+  readonly found: 'allowed' | 'refused' | 'not authenticated';
+}
+
+/** What must be told about the rights of the service's user. */
+export interface RightsReport {
+  readonly user: string | null;
+  readonly isAsItMustBe: boolean;
+  readonly tried: readonly RightTried[];
+}
+
+/** No stream has so many events: the server checks the right first, then refuses the revision. */
+const neverReached = 1_000_000_000;
+const settingsMs = 5000;
+const againMs = 250;
+
+/**
+ * Tries as the user of `url` what must work and what must be refused. Writes and deletes nothing: each try names a stream
+ * that does not exist, or a revision that is never reached.
+ * @throws RightsUnknownError when the server cannot be asked; RangeError when the connection string is not usable.
+ */
+export async function checkRights(url: string, clock: Clock): Promise<RightsReport> {
+  const { user: named, isEncrypted } = readConnectionString(url);
+  const user = isEncrypted ? (named ?? null) : null;
+  return withCalls(url, clock, async (calls) => {
+    const tried: RightTried[] = [];
+    for (const { what, wanted, attempt } of attempts(calls))
+      tried.push({ what, wanted, found: foundBy(await attempt()) });
+    return { user, tried, isAsItMustBe: tried.every(({ wanted, found }) => wanted === found) };
+  });
+}
+
+/**
+ * Creates the user of `url`, or sets its password, and grants it what the service needs and no more. Then proves it.
+ * @throws as `checkRights`.
+ */
+export async function secureStore(adminUrl: string, url: string, clock: Clock): Promise<RightsReport> {
+  const { user, password } = serviceUser(adminUrl, url);
+  await withCalls(adminUrl, clock, async (admin) => {
+    const created = await admin.createUser(user, password);
+    if (created === 'exists') must(await admin.resetPassword(user, password), `set the password of ${user}`);
+    else must(created, `create the user ${user}`);
+    await grant(admin, '$$$all', '$metadata', (found) => allMetadata(found, user));
+    await grant(admin, '$settings', 'update-default-acl', (found) => defaultRights(found, user));
+  });
+  const until = clock.monotonic() + settingsMs;
+  for (;;) {
+    const report = await checkRights(url, clock);
+    // The server takes over new rights a moment after it has answered.
+    if (report.isAsItMustBe || clock.monotonic() > until) return report;
+    await sleep(clock, againMs);
+  }
+}
+
+function serviceUser(adminUrl: string, url: string): { readonly user: string; readonly password: string } {
+  const [admin, service] = [readConnectionString(adminUrl), readConnectionString(url)];
+  const { user = '', password = '' } = service;
+  if (!admin.isEncrypted || !service.isEncrypted)
+    throw new RangeError(
+      'a connection string says tls=false: without TLS the client sends no user. Use a server with TLS',
+    );
+  if (user === '' || password === '')
+    throw new RangeError('COUNTERSIGN_EVENTSTORE_URL names no user with a password: esdb://user:password@host:2113');
+  if (admin.user === user)
+    throw new RangeError('COUNTERSIGN_EVENTSTORE_URL names the admin: give the service its own user');
+  return { user, password };
+}
+
+/** Whether the user of `url` may delete a stream. Asks about a stream that does not exist. @throws RightsUnknownError */
+export async function mayDelete(url: string, clock: Clock): Promise<boolean> {
+  return withCalls(url, clock, async (calls) => foundBy(await calls.remove(probeStream(), neverReached)) === 'allowed');
+}
+
+async function withCalls<T>(url: string, clock: Clock, work: (calls: RightsCalls) => Promise<T>): Promise<T> {
+  const calls = await openRightsCalls(url, clock);
+  try {
+    return await work(calls);
+  } finally {
+    calls.close();
+  }
+}
+
+function probeStream(): string {
+  return `toolCall-rights-${randomUUID()}`;
+}
+
+interface Attempt {
+  readonly what: string;
+  readonly wanted: RightTried['wanted'];
+  readonly attempt: () => Promise<CallResult>;
+}
+
+function attempts(calls: RightsCalls): readonly Attempt[] {
+  const stream = probeStream();
+  const read = async (name: string): Promise<CallResult> => (await calls.readLast(name)).result;
+  const write = (name: string, type: string) => () => calls.append(name, neverReached, type, {});
+  return [
+    { what: 'append to a stream', wanted: 'allowed', attempt: write(stream, 'RightsProbe') },
+    { what: 'read a stream', wanted: 'allowed', attempt: () => read(stream) },
+    { what: 'read $all', wanted: 'allowed', attempt: () => read('$all') },
+    { what: 'delete a stream', wanted: 'refused', attempt: () => calls.remove(stream, neverReached) },
+    { what: 'tombstone a stream', wanted: 'refused', attempt: () => calls.tombstone(stream, neverReached) },
+    { what: 'truncate a stream or change its metadata', wanted: 'refused', attempt: write(`$$${stream}`, '$metadata') },
+    { what: 'change the rights to $all', wanted: 'refused', attempt: write('$$$all', '$metadata') },
+    { what: 'change the default rights', wanted: 'refused', attempt: write('$settings', 'update-default-acl') },
+  ];
+}
+
+function foundBy(result: CallResult): RightTried['found'] {
+  if (result === 'not-authenticated') return 'not authenticated';
+  return result === 'denied' ? 'refused' : 'allowed';
+}
+
+function must(result: CallResult, what: string): void {
+  if (result === 'done') return;
+  const why = result === 'not-authenticated' ? 'the name or password is wrong' : 'its user is no admin';
+  throw new RightsUnknownError(`COUNTERSIGN_EVENTSTORE_ADMIN_URL may not ${what}: ${why}`);
+}
+
+/** Writes the last event of a stream anew, unless it says this already. */
+async function grant(
+  admin: RightsCalls,
+  stream: string,
+  type: string,
+  change: (found: Fields) => Fields,
+): Promise<void> {
+  const { result, data } = await admin.readLast(stream);
+  must(result, `read ${stream}`);
+  const wanted = change(fieldsIn(data));
+  if (JSON.stringify(wanted) === JSON.stringify(data)) return;
+  must(await admin.append(stream, 'any', type, wanted), `write to ${stream}`);
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function fieldsIn(value: unknown): Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as Fields) : {};
+}
+
+/** Those who had a right keep it; "everybody" does not. */
+function together(found: unknown, ...added: readonly string[]): readonly string[] {
+  const before = (Array.isArray(found) ? found : [found]).filter((name): name is string => typeof name === 'string');
+  return [...new Set([...before.filter((name) => name !== '$all'), ...added])];
+}
+
+const admins = '$admins';
+
+function allMetadata(found: Fields, user: string): Fields {
+  const acl = fieldsIn(found['$acl']);
+  return { ...found, $acl: { ...acl, $r: together(acl['$r'], admins, user) } };
+}
+
+function defaultRights(found: Fields, user: string): Fields {
+  const { $r, $w, $mr } = fieldsIn(found['$userStreamAcl']);
+  return {
+    $userStreamAcl: {
+      $r: together($r, admins, user),
+      $w: together($w, admins, user),
+      $d: admins,
+      $mr: together($mr, admins, user),
+      $mw: admins,
+    },
+    $systemStreamAcl: { $r: admins, $w: admins, $d: admins, $mr: admins, $mw: admins },
+  };
+}

@@ -1,0 +1,94 @@
+import type { Metadata, ServiceError } from '@grpc/grpc-js';
+import { status } from '@grpc/grpc-js';
+import type { ServerLog } from './log.ts';
+import { failure } from './status-errors.ts';
+
+/** What a caller wants of a stream: read, write, delete, read and write its metadata. */
+export type Right = '$r' | '$w' | '$d' | '$mr' | '$mw';
+
+/** The users of a server and what each may do. Without users the server is open, as with `--insecure`. */
+export interface Rights {
+  readonly isOpen: boolean;
+  /** The refusal of a call, as the server words it; undefined: it may go on. */
+  readonly refusal: (caller: Metadata, right: Right, stream: string) => ServiceError | undefined;
+  /** The same for calls that only admins may make. */
+  readonly refusalToManage: (caller: Metadata) => ServiceError | undefined;
+  /** False when there is one of this name. */
+  readonly create: (name: string, password: string, groups: readonly string[]) => boolean;
+  readonly setPassword: (name: string, password: string) => boolean;
+}
+
+interface User {
+  password: string;
+  readonly groups: readonly string[];
+}
+
+type Acl = Readonly<Partial<Record<Right, string | readonly string[]>>>;
+
+const admins = '$admins';
+const everybody = '$all';
+const builtIn = {
+  $userStreamAcl: { $r: everybody, $w: everybody, $d: everybody, $mr: everybody, $mw: everybody },
+  $systemStreamAcl: { $r: admins, $w: admins, $d: admins, $mr: admins, $mw: admins },
+} as const;
+
+/** @param adminPassword the password of `admin`; undefined: the server has no users. */
+export function createRights(log: ServerLog, adminPassword: string | undefined): Rights {
+  const users = new Map<string, User>();
+  if (adminPassword !== undefined) users.set('admin', { password: adminPassword, groups: [admins] });
+  const isOpen = adminPassword === undefined;
+
+  const callerOf = (caller: Metadata): readonly string[] | undefined => {
+    const [header] = caller.get('authorization').map(String);
+    // A caller without a name is nobody in particular: only what everybody may do is allowed.
+    if (header === undefined) return [];
+    const [name = '', ...rest] = Buffer.from(header.replace(/^Basic /i, ''), 'base64')
+      .toString()
+      .split(':');
+    const user = users.get(name);
+    return user === undefined || user.password !== rest.join(':') ? undefined : [name, ...user.groups];
+  };
+  const judge = (caller: Metadata, allows: (names: readonly string[]) => boolean): ServiceError | undefined => {
+    if (isOpen) return undefined;
+    const names = callerOf(caller);
+    if (names === undefined) return failure(status.UNAUTHENTICATED, 'Bad HTTP status code: 401');
+    if (names.includes(admins) || allows(names)) return undefined;
+    return failure(status.PERMISSION_DENIED, 'Access Denied', { exception: 'access-denied' });
+  };
+  return {
+    isOpen,
+    refusal: (caller, wanted, named) => {
+      const isMetadata = named.startsWith('$$');
+      const stream = isMetadata ? named.slice(2) : named;
+      const right = isMetadata && wanted !== '$d' ? (wanted === '$r' ? '$mr' : '$mw') : wanted;
+      return judge(caller, (names) => {
+        const allowed = [allowedIn(log, stream, right)].flat();
+        return names.length > 0 && allowed.some((name) => name === everybody || names.includes(name));
+      });
+    },
+    refusalToManage: (caller) => judge(caller, () => false),
+    create: (name, password, groups) => {
+      if (users.has(name)) return false;
+      users.set(name, { password, groups });
+      return true;
+    },
+    setPassword: (name, password) => {
+      const user = users.get(name);
+      if (user !== undefined) user.password = password;
+      return user !== undefined;
+    },
+  };
+}
+
+/** The stream's own ACL, then the default of `$settings`, then the one that is built in. */
+function allowedIn(log: ServerLog, stream: string, right: Right): string | readonly string[] {
+  const kind = stream.startsWith('$') ? '$systemStreamAcl' : '$userStreamAcl';
+  const own = lastOf(log, `$$${stream}`)?.['$acl'] as Acl | undefined;
+  const byDefault = lastOf(log, '$settings')?.[kind] as Acl | undefined;
+  return own?.[right] ?? byDefault?.[right] ?? builtIn[kind][right];
+}
+
+function lastOf(log: ServerLog, stream: string): Readonly<Record<string, unknown>> | undefined {
+  const [last] = log.readStream(stream, Number.MAX_SAFE_INTEGER, 'backwards', 1);
+  return last === undefined ? undefined : (JSON.parse(Buffer.from(last.data).toString()) as Record<string, unknown>);
+}
