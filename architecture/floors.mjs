@@ -69,7 +69,7 @@ export const floors = [
     ours: ['contracts', 'runtime'],
     npm: [],
     node: [...harmless, ...files],
-    adapters: { embedded: ['node:sqlite'], eventstoredb: ['@eventstore/db-client'] },
+    adapters: { embedded: ['node:sqlite'], eventstoredb: ['@eventstore/db-client', '@kurrent/kurrentdb-client'] },
     entrances: ['eventstoredb'],
   },
   {

@@ -5,12 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findKafka, startKafkaBroker } from '../../test/kafka-broker/broker.ts';
 
+/** The clients of the store, by the scheme that they serve. */
+export const storeClients = ['esdb', 'kurrentdb'] as const;
+export type StoreClient = (typeof storeClients)[number];
+
 /** The two engines under everything, and how to look at them. A pid is undefined where it is not ours. */
 export interface Engines {
   readonly brokers: readonly string[];
   readonly brokerPid: number | undefined;
   readonly brokerFrom: string;
   readonly storeUrl: string;
+  /** The scheme whose client the roles use. */
+  readonly client: StoreClient;
   readonly storePid: number | undefined;
   readonly storeFrom: string;
   /** Every call that the event store has served so far; undefined for a server that does not tell. */
@@ -26,7 +32,7 @@ export interface StoreCalls {
 }
 
 /** Finds or starts the broker, and the event store: `EVENTSTOREDB_URL`, else the test server of this repository. */
-export async function startEngines(): Promise<Engines> {
+export async function startEngines(client: StoreClient): Promise<Engines> {
   const { from } = await findKafka();
   const broker = await startKafkaBroker();
   const given = process.env['EVENTSTOREDB_URL'] ?? '';
@@ -35,6 +41,7 @@ export async function startEngines(): Promise<Engines> {
     brokers: broker.brokers,
     brokerPid: from === 'jars' ? pidOfBroker(broker.brokers[0] ?? '') : undefined,
     brokerFrom: from,
+    client,
     ...store.engine,
     stop: async () => {
       await store.stop();

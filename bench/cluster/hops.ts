@@ -45,7 +45,7 @@ export type Environment = Readonly<Record<string, string>>;
 /** The environment of the roles on topics of their own. */
 export function environmentOf(engines: Engines, name: string): Environment {
   return {
-    COUNTERSIGN_EVENTSTORE_URL: engines.storeUrl,
+    COUNTERSIGN_EVENTSTORE_URL: engines.storeUrl.replace(/^(esdb|kurrentdb)/, engines.client),
     COUNTERSIGN_KAFKA_BROKERS: engines.brokers.join(','),
     COUNTERSIGN_TOPIC_PREFIX: `bench-${name}-${randomUUID().slice(0, 8)}`,
     COUNTERSIGN_TOPIC_REPLICATION: '1',

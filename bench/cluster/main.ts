@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { checkCounts } from '../gate.ts';
 import { table } from '../report.ts';
-import { startEngines } from './engines.ts';
+import { startEngines, storeClients } from './engines.ts';
 import { measureHops } from './hops.ts';
 import type { Hops } from './hops.ts';
 import { countsToGate, describeRun, hopRows, loadRows, splitRows } from './tables.ts';
@@ -16,6 +16,7 @@ const { values: options } = parseArgs({
     smoke: { type: 'boolean', default: false },
     gate: { type: 'boolean', default: false },
     json: { type: 'boolean', default: false },
+    client: { type: 'string', default: 'esdb' },
     only: { type: 'string', default: 'all' },
     out: { type: 'string', default: join(import.meta.dirname, '..', '..', '.cache', 'bench-cluster.json') },
     help: { type: 'boolean', default: false },
@@ -23,13 +24,14 @@ const { values: options } = parseArgs({
 });
 
 if (options.help) {
-  console.log(`npm run bench:cluster [-- --smoke] [-- --gate] [-- --json] [-- --only hops|whole] [-- --out FILE]
+  console.log(`npm run bench:cluster [-- --smoke] [-- --gate] [-- --json] [-- --only hops|whole] [-- --client esdb|kurrentdb] [-- --out FILE]
 
 Every role as a process on a real Kafka broker (KAFKA_BROKERS, else Docker, else Java 17 and Maven) and on
 EVENTSTOREDB_URL, else on the test server of this repository, whose own speed then limits most figures.
   hops   each hop alone, in turn with its raw limit: kafkajs, pipelined appends, the raw client's subscription
   whole  full cycles with 1, 64 and 512 in flight: asked over Kafka, approved over HTTP, executed by the resolver
 Prints tables, or with --json every figure, and writes every figure to FILE (default .cache/bench-cluster.json).
+With --client kurrentdb the roles use Kurrent's client; raw limits are measured with @eventstore/db-client as ever.
 --smoke takes about half a minute. With --gate it fails when a count that noise does not move is over its limit: appends,
 reads and tool calls per cycle, commits of offsets per second. Times are never gated.`);
   process.exit(0);
@@ -45,7 +47,9 @@ const loads = options.smoke ? [1, 16] : [1, 64, 512];
 const seconds = options.smoke ? 2 : 8;
 
 progress('starting the broker and the event store');
-const engines = await startEngines();
+const client = storeClients.find((one) => one === options.client);
+if (client === undefined) throw new RangeError('--client must be esdb or kurrentdb');
+const engines = await startEngines(client);
 const machine = await describeRun(engines);
 let hops: Hops | undefined;
 const cycles = new Map<number, Cycles>();

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { createProjector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
@@ -12,7 +12,7 @@ const [clock, ids, log] = [createSystemClock(), createSystemIds(), createLog({ l
 
 /** The store through our adapter, in this process. */
 export async function openStore(url: string): Promise<EventStore> {
-  const store = openEventStoreDb({ url, clock, ids, log });
+  const store = openEventStoreDb({ url, connect: await connectOf(url), clock, ids, log });
   await store.head();
   return store;
 }

@@ -1,16 +1,14 @@
 import type { EventStore } from '@countersign/event-store';
-import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { OpenedEventStore } from '@countersign/event-store/testing';
 import { createSystemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 
-/** A store for the contract suite: opened, and known to answer. */
-export async function openedOn(
-  openStore: (options: Omit<EventStoreDbOptions, 'url'>) => EventStore,
-  stopServer: () => void,
-): Promise<OpenedEventStore> {
+/** A store for the contract suite, over the client of the URL's scheme: opened, and known to answer. */
+export async function openedOn(url: string, stopServer: () => void): Promise<OpenedEventStore> {
+  const connect = await connectOf(url);
   const open = async (): Promise<EventStore> => {
-    const store = openStore({ log: createSilentLog(), clock: createSystemClock() });
+    const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: createSystemClock() });
     await store.head();
     return store;
   };

@@ -95,7 +95,16 @@ describe('the configuration of a role', () => {
   it.each([
     ['a broker without a port', { COUNTERSIGN_KAFKA_BROKERS: 'kafka' }, /KAFKA_BROKERS: .*host:port/],
     ['a url as broker', { COUNTERSIGN_KAFKA_BROKERS: 'kafka://a:9092' }, /KAFKA_BROKERS/],
-    ['another scheme', { COUNTERSIGN_EVENTSTORE_URL: 'http://store:2113' }, /EVENTSTORE_URL: must begin with esdb/],
+    [
+      'another scheme, whose password it does not repeat',
+      { COUNTERSIGN_EVENTSTORE_URL: 'kdb://u:changeit@store:2113' },
+      /must begin with esdb:\/\/, (?!.*changeit)/,
+    ],
+    [
+      'no scheme of a store',
+      { COUNTERSIGN_EVENTSTORE_URL: 'http://store:2113' },
+      /EVENTSTORE_URL: must begin with esdb/,
+    ],
     ['a mechanism alone', { COUNTERSIGN_KAFKA_SASL_MECHANISM: 'plain' }, /SASL_USERNAME: must be set along/],
     ['no boolean', { COUNTERSIGN_KAFKA_SSL: 'yes' }, /KAFKA_SSL/],
     ['a prefix with a space', { COUNTERSIGN_TOPIC_PREFIX: 'a b' }, /TOPIC_PREFIX/],
@@ -110,12 +119,18 @@ describe('the configuration of a role', () => {
     ['it also where TLS is the default', 'esdb://admin:changeit@store:2113', /change it/],
     ['a password cut at a colon', 'esdb://u:pa:ss@store:2113', /URL-encoded/],
     ['a password with an @', 'esdb://u:pa@ss@store:2113', /URL-encoded/],
+    ['the same for the newer client', 'kurrentdb+discover://u:pa:ss@store:2113', /URL-encoded/],
     ['an option without effect', 'esdb://store:2113?tlsVerifyCert=false', /no effect/],
   ])('refuses %s, and tells no password', (_what, url, message) => {
     const problems = wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url }).join('\n');
     expect(problems).toMatch(message);
     expect(problems).not.toContain('changeit');
     expect(problems).not.toContain('pa:ss');
+  });
+
+  it.each(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'])('takes %s://', (scheme) => {
+    const url = `${scheme}://countersign:p%40ss@store:2113?tls=true`;
+    expect(wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url })).toEqual([]);
   });
 
   it('takes the password of an insecure server, which asks for none', () => {
@@ -125,7 +140,7 @@ describe('the configuration of a role', () => {
 
   it('refuses debug output that would print the password', () => {
     const env = { ...all, COUNTERSIGN_EVENTSTORE_URL: 'esdb://u:pw@store:2113' };
-    for (const debug of ['esdb:*', '*', 'x, esdb'])
+    for (const debug of ['esdb:*', 'kdb:connection', '*', 'x, esdb'])
       expect(wrong('relay', { ...env, DEBUG: debug })[0]).toMatch(/DEBUG/);
     expect(wrong('relay', { ...env, DEBUG: 'http' })).toEqual([]);
     expect(wrong('relay', { ...all, DEBUG: '*' })).toEqual([]);

@@ -45,14 +45,15 @@ const rules: readonly Rule[] = [
   },
   {
     variable: url,
-    problem: 'tlsVerifyCert has no effect in the client: name the authority with tlsCAFile, or by NODE_EXTRA_CA_CERTS',
+    problem:
+      'tlsVerifyCert has no effect with esdb://, and turns the check off with kurrentdb://: name the authority with tlsCAFile, or by NODE_EXTRA_CA_CERTS',
     isBroken: ({ options }) => options.has('tlsVerifyCert'),
   },
   {
     variable: 'DEBUG',
-    problem: 'must not be set to esdb or *: the client of the event store would print its password',
+    problem: 'must not be set to esdb, kdb or *: the client of the event store would print its password',
     // Attack: a log that many may read. The client's debug output begins with the whole connection string.
-    isBroken: ({ credentials, debug }) => credentials !== undefined && /(^|[\s,])(\*|esdb)/.test(debug),
+    isBroken: ({ credentials, debug }) => credentials !== undefined && /(^|[\s,])(\*|esdb|kdb)/.test(debug),
   },
 ];
 

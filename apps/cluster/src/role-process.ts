@@ -1,6 +1,6 @@
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { sleep } from '@countersign/runtime';
 import { createStoreCheck } from '@countersign/shell';
@@ -88,9 +88,11 @@ export async function openEventStore(
 ): Promise<EventStore> {
   const { config, clock, log, ids, fail, check, onStop } = process;
   let hasAnswered = false;
+  const url = config.eventStoreUrl.reveal();
   const store = openEventStoreDb({
     ...options,
-    url: config.eventStoreUrl.reveal(),
+    url,
+    connect: await connectOf(url),
     clock,
     log,
     ids,

@@ -19,8 +19,11 @@ const duration = (leastMs: number, mostMs: number): z.ZodType<number, string> =>
 
 export const eventStore = {
   COUNTERSIGN_EVENTSTORE_URL: z
-    .string('esdb://… or esdb+discover://…, the address of EventStoreDB')
-    .regex(/^esdb(\+discover)?:\/\/[^/?]+/, 'must begin with esdb:// or esdb+discover:// and name a host'),
+    .string('esdb://… or kurrentdb://…, the address of EventStoreDB or KurrentDB')
+    .regex(
+      /^(esdb|kurrentdb)(\+discover)?:\/\/[^/?]+/,
+      'must begin with esdb://, esdb+discover://, kurrentdb:// or kurrentdb+discover:// and name a host',
+    ),
 };
 
 /** The brokers, and the names of the topics. */

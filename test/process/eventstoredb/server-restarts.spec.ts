@@ -1,10 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { createSystemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
+import { scheme } from '../../eventstoredb-server/client-under-test.ts';
 import { startServerProcess } from '../../eventstoredb-server/server-process.ts';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
@@ -16,7 +17,9 @@ it('records every acknowledged append once while the server is killed again and 
   let server = await startServerProcess({ folder, port });
   onCleanup(() => server.stop());
   const timeouts = { appendMs: 2000, readMs: 2000 };
-  const store = openEventStoreDb({ url: server.url, log: createSilentLog(), clock: createSystemClock(), timeouts });
+  const url = server.url.replace(/^esdb/, scheme);
+  const [log, clock, connect] = [createSilentLog(), createSystemClock(), await connectOf(url)];
+  const store = openEventStoreDb({ url, connect, log, clock, timeouts });
   onCleanup(store.close);
   const seen: string[] = [];
   store.subscribe(0, {

@@ -7,14 +7,22 @@ import { cleanUpAfterEach, onCleanup } from '../harness/cleanup.js';
 
 cleanUpAfterEach();
 
-it('a process survives every fault of its server, settles every promise, and ends by itself', async () => {
-  const server = await startServerProcess();
-  onCleanup(() => server.stop());
-  const program = join(import.meta.dirname, 'survivor.ts');
-  const run = promisify(execFile)(process.execPath, [program, server.url, String(server.controlPort)], {
-    timeout: 110_000,
-  });
-  const { outcomes, status } = JSON.parse((await run).stdout) as { outcomes: Record<string, string>; status: string };
-  expect(status).toBe('committed');
-  expect(Object.keys(outcomes)).toHaveLength(24);
-}, 120_000);
+it.each(['esdb', 'kurrentdb'])(
+  'a process with the client of %s:// survives every fault of its server, and ends by itself',
+  async (scheme) => {
+    const server = await startServerProcess();
+    onCleanup(() => server.stop());
+    const program = join(import.meta.dirname, 'survivor.ts');
+    const run = promisify(execFile)(
+      process.execPath,
+      [program, server.url.replace(/^esdb/, scheme), String(server.controlPort)],
+      {
+        timeout: 110_000,
+      },
+    );
+    const { outcomes, status } = JSON.parse((await run).stdout) as { outcomes: Record<string, string>; status: string };
+    expect(status).toBe('committed');
+    expect(Object.keys(outcomes)).toHaveLength(24);
+  },
+  120_000,
+);

@@ -2,7 +2,7 @@
 // never settles, or a rejection that nobody handles, ends it with another code than 0.
 import { setTimeout as delay } from 'node:timers/promises';
 import { noStream } from '@countersign/event-store';
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { createSystemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
@@ -32,7 +32,13 @@ const order = (method: string, path: string, body?: unknown): Promise<unknown> =
   });
 
 const timeouts = { appendMs: 100, readMs: 100 };
-const store = openEventStoreDb({ url, log: createSilentLog(), clock: createSystemClock(), timeouts });
+const store = openEventStoreDb({
+  url,
+  connect: await connectOf(url),
+  log: createSilentLog(),
+  clock: createSystemClock(),
+  timeouts,
+});
 const outcomes: Record<string, string> = {};
 store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });
 for (const fault of [...faults, ...others]) {
@@ -55,4 +61,6 @@ for (let tries = 0; status !== 'committed' && tries < 200; tries += 1) {
   await delay(50);
 }
 await store.close();
+// As the roles do: the native bridge of Kurrent's client holds a read that the server never answers.
+if (url.startsWith('kurrentdb')) setTimeout(() => process.exit(), 500).unref();
 process.stdout.write(`${JSON.stringify({ outcomes, status })}\n`);

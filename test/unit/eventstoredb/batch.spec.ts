@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createWriteSide } from '@countersign/commands';
 import type { Actor, Commands } from '@countersign/commands';
 import { callState } from '@countersign/domain';
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { startTestServer } from '../../eventstoredb-server/server.ts';
@@ -24,7 +24,8 @@ let processes: Commands[];
 
 beforeAll(async () => {
   server = await startTestServer();
-  stores = [1, 2].map(() => openEventStoreDb({ url: server.url, log, clock }));
+  const connect = await connectOf(server.url);
+  stores = [1, 2].map(() => openEventStoreDb({ url: server.url, connect, log, clock }));
   processes = stores.map((store) =>
     createWriteSide({ store, policy: null, tools: { find: () => undefined }, clock, ids, log }),
   );

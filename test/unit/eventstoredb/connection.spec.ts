@@ -4,7 +4,8 @@ import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import { createSystemClock } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
-import { cleanUpAfterEach, openReadyStore, openStore, startServer, until } from './harness.js';
+import { scheme } from '../../eventstoredb-server/client-under-test.ts';
+import { cleanUpAfterEach, connect, openReadyStore, openStore, startServer, until } from './harness.js';
 
 cleanUpAfterEach();
 
@@ -72,14 +73,14 @@ describe('the connection', () => {
     const url = `esdb://admin:ch%40ngeit@127.0.0.1:${server.port}?tls=false`;
     const { log } = await openReadyStore(url);
     const lines = JSON.stringify(log.entries);
-    expect(lines).toContain(`esdb://127.0.0.1:${server.port}`);
+    expect(lines).toContain(`${scheme}://127.0.0.1:${server.port}`);
     expect(lines).not.toMatch(/admin|ngeit/);
   });
 
   it.each(['http://admin:secret@127.0.0.1:2113', 'esdb://admin:secret@127.0.0.1:2113:1'])(
     'refuses a connection string that the client does not take, and does not repeat it: %s',
     (url) => {
-      const open = () => openEventStoreDb({ url, log: createCollectingLog(), clock: createSystemClock() });
+      const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: createSystemClock() });
       expect(open).toThrow(RangeError);
       expect(open).not.toThrow(/secret/);
     },
@@ -87,14 +88,14 @@ describe('the connection', () => {
 
   it('names a certificate that cannot be read, and no password', () => {
     const url = 'esdb://admin:secret@127.0.0.1:2113?tlsCAFile=/nowhere/ca.crt';
-    const open = () => openEventStoreDb({ url, log: createCollectingLog(), clock: createSystemClock() });
+    const open = () => openEventStoreDb({ url, connect, log: createCollectingLog(), clock: createSystemClock() });
     expect(open).toThrow(/tlsCAFile \/nowhere\/ca\.crt cannot be read/);
     expect(open).not.toThrow(/secret/);
   });
 
   it('subscribes to nothing once it is closed, and closes without a connection', async () => {
-    const url = 'esdb://127.0.0.1:1?tls=false';
-    const store = openEventStoreDb({ url, log: createSilentLog(), clock: createSystemClock() });
+    const url = `${scheme}://127.0.0.1:1?tls=false`;
+    const store = openEventStoreDb({ url, connect, log: createSilentLog(), clock: createSystemClock() });
     await store.close();
     await store.close();
     expect(() => store.subscribe(0, { onEvents: () => undefined, onError: () => undefined })).toThrow('closed');

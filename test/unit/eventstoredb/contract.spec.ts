@@ -1,4 +1,3 @@
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { eventStoreContract } from '@countersign/event-store/testing';
 import { openedOn } from '../../eventstoredb-server/opened-on.ts';
 import { startTestServer } from '../../eventstoredb-server/server.ts';
@@ -9,7 +8,7 @@ eventStoreContract({
   name: 'EventStoreDB',
   open: async () => {
     const server = await startTestServer();
-    return openedOn((options) => openEventStoreDb({ ...options, url: server.url }), server.stop);
+    return openedOn(server.url, server.stop);
   },
 });
 
@@ -17,10 +16,6 @@ eventStoreContract({
 if (realServer !== undefined && realServer !== '') {
   eventStoreContract({
     name: 'the server at EVENTSTOREDB_URL',
-    open: () =>
-      openedOn(
-        (options) => openEventStoreDb({ ...options, url: realServer }),
-        () => undefined,
-      ),
+    open: () => openedOn(realServer, () => undefined),
   });
 }

@@ -1,13 +1,17 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach } from '@jest/globals';
 import type { EventStore } from '@countersign/event-store';
-import { openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { createSystemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
+import { scheme } from '../../eventstoredb-server/client-under-test.ts';
 import { startTestServer } from '../../eventstoredb-server/server.ts';
 import type { TestServer, TestServerOptions } from '../../eventstoredb-server/server.ts';
+
+/** The client under test. */
+export const connect = await connectOf(`${scheme}://`);
 
 const undos: (() => void | Promise<void>)[] = [];
 
@@ -40,7 +44,14 @@ export interface OpenedStore {
 export function openStore(url: string, options: Partial<EventStoreDbOptions> = {}): OpenedStore {
   const log = createCollectingLog();
   const timeouts = { appendMs: 1_000, readMs: 1_000, probeMs: 60_000, ...options.timeouts };
-  const store = openEventStoreDb({ clock: createSystemClock(), ...options, url, log, timeouts });
+  const store = openEventStoreDb({
+    clock: createSystemClock(),
+    connect,
+    ...options,
+    url: url.replace(/^esdb/, scheme),
+    log,
+    timeouts,
+  });
   undos.push(store.close);
   return { store, log };
 }

@@ -2,10 +2,17 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { describe, expect, it } from '@jest/globals';
 import { noStream } from '@countersign/event-store';
-import { connectDbClient } from '@countersign/event-store/eventstoredb';
 import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
 import type { Membership } from '../../eventstoredb-server/members.ts';
-import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
+import { scheme } from '../../eventstoredb-server/client-under-test.ts';
+import {
+  cleanUpAfterEach,
+  connect as connectClient,
+  onCleanUp,
+  openReadyStore,
+  startServer,
+  until,
+} from './harness.js';
 
 cleanUpAfterEach();
 
@@ -19,7 +26,7 @@ describe('a client that is ended', () => {
     onCleanUp(() => void process.off('unhandledRejection', note));
     const server = await startServer();
     for (let turns = 0; turns < 20; turns += 1) {
-      const client = connectDbClient(server.url);
+      const client = connectClient(server.url.replace(/^esdb/, scheme));
       const calls = [1, 2, 3].map((n) =>
         client.append(sampleStream(), 'no_stream', [{ ...event, type: String(n) }], 1000),
       );

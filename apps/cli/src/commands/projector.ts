@@ -23,8 +23,8 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
   const world = { log, clock: createSystemClock() };
   const url = env['COUNTERSIGN_EVENTSTORE_URL'] ?? '';
   if (url !== '') {
-    const { openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
-    return { store: openEventStoreDb({ url, ...world }), isExclusive: false };
+    const { connectOf, openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
+    return { store: openEventStoreDb({ url, connect: await connectOf(url), ...world }), isExclusive: false };
   }
   if (!existsSync(join(folder, 'events.db'))) {
     const detail = `There is no log in ${folder}.`;

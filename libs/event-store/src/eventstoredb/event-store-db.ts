@@ -7,7 +7,6 @@ import type { ConnectClient } from './client.js';
 import type { EventStoreDbTimeouts } from './connection.js';
 import { readConnectionString, textOf, withoutSecrets } from './connection-string.js';
 import type { Endpoint } from './connection-string.js';
-import { connectDbClient } from './db-client.js';
 import { createMembers } from './members.js';
 import type { Members } from './members.js';
 import { createConnection } from './watched-connection.js';
@@ -16,7 +15,7 @@ import { createSubscription } from './subscription.js';
 
 /** What an event store over EventStoreDB needs. */
 export interface EventStoreDbOptions {
-  /** `esdb://…` or `esdb+discover://…`; user and password are URL-encoded in it. */
+  /** `esdb://…` or `kurrentdb://…`, also with `+discover`; user and password are URL-encoded in it. */
   readonly url: string;
   readonly log: Log;
   readonly clock: Clock;
@@ -32,8 +31,8 @@ export interface EventStoreDbOptions {
   readonly readsBack?: boolean;
   /** No answer although the client was replaced, again and again: end the process, so that a new one starts. */
   readonly onWedged?: (why: string) => void;
-  /** The vendor's client; default `@eventstore/db-client`. */
-  readonly connect?: ConnectClient;
+  /** The vendor's client; `connectOf` loads the one that serves the URL. */
+  readonly connect: ConnectClient;
   /** Who asks the servers beside the client; default: gossip, over connections of its own. */
   readonly members?: Members;
 }
@@ -57,10 +56,10 @@ const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_
  * Every call ends within its timeout, whatever server and client do: an append as `unknown`, a read as
  * EventStoreUnavailableError. Have one of these in a process.
  * @throws RangeError when the connection string is not usable.
- * @example const store = openEventStoreDb({ url: 'esdb://127.0.0.1:2113?tls=false', log, clock });
+ * @example const store = openEventStoreDb({ url, connect: await connectOf(url), log, clock });
  */
 export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
-  const { url, clock, ids = createSystemIds(), connect = connectDbClient } = options;
+  const { url, clock, ids = createSystemIds(), connect } = options;
   const server = withoutSecrets(url);
   const log = options.log.child({ eventStore: server });
   const timeouts = { ...defaults, ...options.timeouts };
