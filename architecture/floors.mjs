@@ -38,7 +38,7 @@ export const floors = [
     npm: ['pino', 'zod'],
     node: [...harmless, ...files, 'net', 'dns'],
     // Which addresses are public: asked there alone, so that there is one guard.
-    adapters: { network: ['ipaddr.js'] },
+    adapters: { network: ['ipaddr.js'], database: ['node:sqlite'] },
   },
   { unit: 'libs/domain', floor: 1, ours: ['types:contracts'], npm: [], node: [], pure: true },
   {
@@ -69,7 +69,10 @@ export const floors = [
     ours: ['contracts', 'runtime'],
     npm: [],
     node: [...harmless, ...files],
-    adapters: { embedded: ['node:sqlite'], eventstoredb: ['@eventstore/db-client', '@kurrent/kurrentdb-client'] },
+    adapters: {
+      embedded: ['node:sqlite'],
+      eventstoredb: ['@eventstore/db-client', '@kurrent/kurrentdb-client', '@grpc/grpc-js', 'google-protobuf'],
+    },
     entrances: ['eventstoredb'],
   },
   {

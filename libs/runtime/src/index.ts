@@ -3,7 +3,7 @@ export type { Clock } from './clock.js';
 export { ConfigError, readConfig, Secret } from './config.js';
 export type { ConfigProblem } from './config.js';
 export { crashPoint } from './crash-point.js';
-export { DatabaseFileError, openDatabaseFile } from './database-file.js';
+export { DatabaseFileError, openDatabaseFile } from './database/database-file.js';
 export { createSystemIds, uuidV5 } from './ids.js';
 export type { Ids } from './ids.js';
 export { AddressNotAllowedError, privateAddressOf, publicLookup } from './network/public-lookup.js';

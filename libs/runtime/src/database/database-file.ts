@@ -1,5 +1,5 @@
 import { DatabaseSync } from 'node:sqlite';
-import { keepPrivate } from './private-file.js';
+import { keepPrivate } from '../private-file.js';
 
 /** A SQLite file cannot be used. The message names the file, the cause, the remedy, and what the remedy costs. */
 export class DatabaseFileError extends Error {

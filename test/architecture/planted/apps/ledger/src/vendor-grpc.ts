@@ -1,0 +1,3 @@
+// breaks: vendor-grpc-grpc-js, no-undeclared-package
+import * as it from '@grpc/grpc-js';
+export const used = it;
