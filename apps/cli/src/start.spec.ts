@@ -26,6 +26,7 @@ describe('countersign start', () => {
       'commands/dead-letters.ts',
       'commands/kafka.ts',
       'commands/projector.ts',
+      'commands/store.ts',
       'commands/topics.ts',
       'start.ts',
     ]);

@@ -1,6 +1,6 @@
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
+import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { sleep } from '@countersign/runtime';
 import { createStoreCheck } from '@countersign/shell';
@@ -104,5 +104,23 @@ export async function openEventStore(
   await untilDone(process, 'event-store', isStoreAway, () => store.head());
   hasAnswered = true;
   check(createStoreCheck(store));
+  void watchRights(process);
   return store;
+}
+
+const rightsAgainMs = 600_000;
+const mayDeleteNote =
+  'the user of this service may delete streams of the event store: `countersign store secure` takes that right away';
+
+/** A warning, and no failure: the log is only as safe as those who may delete it. */
+async function watchRights({ config, clock, log, stopping, check }: RoleProcess): Promise<void> {
+  let note: string | undefined;
+  check({ name: 'event-store-rights', check: () => ({ status: 'ok', ...(note === undefined ? {} : { note }) }) });
+  while (!stopping.aborted) {
+    // What cannot be asked now stays as it was: whether the store answers is another check's business.
+    const mayIt = await mayDelete(config.eventStoreUrl.reveal(), clock).catch(() => note !== undefined);
+    if (mayIt && note === undefined) log.warn({}, mayDeleteNote);
+    note = mayIt ? mayDeleteNote : undefined;
+    await sleep(clock, rightsAgainMs, stopping);
+  }
 }

@@ -67,7 +67,12 @@ export interface EventStore {
 
 /** Nothing was written; a later try may succeed. */
 export class EventStoreUnavailableError extends Error {
-  override readonly name = 'EventStoreUnavailableError';
+  override readonly name: string = 'EventStoreUnavailableError';
+}
+
+/** The log was put back to an older state under a running process: what this process knows of it is ahead. Nothing was written. */
+export class EventStoreRewoundError extends EventStoreUnavailableError {
+  override readonly name: string = 'EventStoreRewoundError';
 }
 
 /** The events of one append weigh more than the store takes: nothing was written, and no repeat makes it better. */

@@ -4,7 +4,13 @@ export { openEmbeddedEventStore } from './embedded/embedded-event-store.js';
 export type { EmbeddedEventStore, EmbeddedEventStoreOptions, EmbeddedStats } from './embedded/embedded-event-store.js';
 export type { CommitMeasure, CommitMetrics, CommitStats } from './embedded/commit.js';
 export type { VerifyOptions, VerifyResult } from './embedded/verification.js';
-export { EventStoreDamagedError, EventStoreUnavailableError, EventTooLargeError, noStream } from './event-store.js';
+export {
+  EventStoreDamagedError,
+  EventStoreRewoundError,
+  EventStoreUnavailableError,
+  EventTooLargeError,
+  noStream,
+} from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
 export type { FoldedStream } from './folded-stream.js';
 export { createCommandHandler } from './handle-command.js';

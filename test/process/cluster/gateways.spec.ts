@@ -53,6 +53,16 @@ function read(gateway: Server, path: string, written: HttpAnswer): Promise<HttpA
 }
 
 describe('gateways over one event store', () => {
+  test('are ready with a warning while their user may delete streams', async () => {
+    const { a } = await openPair();
+    const note = await eventually('the warning', 30_000, async () => {
+      const { status, body } = await a.http.send({ method: 'GET', path: '/readyz' });
+      expect(status).toBe(200);
+      return (body as { checks: Record<string, { note?: string }> }).checks['event-store-rights']?.note;
+    });
+    expect(note).toContain('countersign store secure');
+  });
+
   test('one reads on any of them what was written on another, at once', async () => {
     const { a, b } = await openPair();
     for (let round = 0; round < 20; round += 1) {

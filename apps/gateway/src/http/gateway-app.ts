@@ -4,7 +4,12 @@ import { SchemaEngineError } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { limits } from '@countersign/contracts';
 import { createLimitedLog } from '@countersign/runtime';
-import { EventStoreDamagedError, EventTooLargeError, isStoreOutage } from '@countersign/event-store';
+import {
+  EventStoreDamagedError,
+  EventStoreRewoundError,
+  EventTooLargeError,
+  isStoreOutage,
+} from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
@@ -173,7 +178,10 @@ function knownError({ log }: GatewayPorts, error: unknown): Refused | undefined 
     log.warn({ error }, 'the event store could not be written');
     return {
       code: 'unavailable',
-      detail: 'the event store cannot be written at the moment; repeating the request is safe',
+      detail:
+        error instanceof EventStoreRewoundError
+          ? 'the log of the event store was put back to an older state: nothing is written until an operator has looked at it'
+          : 'the event store cannot be written at the moment; repeating the request is safe',
     };
   }
   if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };

@@ -9,6 +9,7 @@ import { readConnectionString, textOf, withoutSecrets } from './connection-strin
 import type { Endpoint } from './connection-string.js';
 import { createMembers } from './members.js';
 import type { Members } from './members.js';
+import { watchForRewind } from './rewind-watch.js';
 import { createConnection } from './watched-connection.js';
 import { createReads } from './reads.js';
 import { createSubscription } from './subscription.js';
@@ -98,17 +99,31 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   };
   const ports = { connection, clock, ids, log, prefixes, ...timeouts };
   const reads = createReads(ports);
+  const rewind = watchForRewind({
+    clock,
+    log,
+    closing: connection.closing,
+    everyMs: timeouts.probeMs,
+    head: reads.head,
+  });
+  const append = createAppends({ ...ports, reads, readsBack });
   log.info({}, 'the event store is opened');
   return {
-    append: createAppends({ ...ports, reads, readsBack }),
+    append: async (...given) => {
+      rewind.check();
+      return append(...given);
+    },
     readStream: (stream, fromRevision = 0) => reads.readStream(stream, fromRevision),
     readAll: reads.readAll,
     subscribe: (after, handler) => {
       if (connection.closing.aborted) throw new EventStoreUnavailableError('the event store is closed');
-      return createSubscription({ ...ports, reads }, after, handler);
+      return createSubscription({ ...ports, reads, saw: rewind.saw }, after, handler);
     },
     head: reads.head,
-    health: connection.health,
+    health: () => {
+      const why = rewind.why();
+      return why === undefined ? connection.health() : { status: 'unavailable', why };
+    },
     close: connection.close,
   };
 }

@@ -5,7 +5,7 @@ export { openEventStoreDb, streamPrefixes } from './event-store-db.js';
 export type { EventStoreDbOptions } from './event-store-db.js';
 export type { EventStoreDbTimeouts } from './connection.js';
 export { createStreamSubscription } from './stream-subscription.js';
-export { checkRights, secureStore } from './rights.js';
+export { checkRights, mayDelete, secureStore } from './rights.js';
 export type { RightsReport, RightTried } from './rights.js';
 export { RightsUnknownError } from './rights-calls.js';
 export type { ObjectStream, StreamSubscription, StreamSubscriptionParts } from './stream-subscription.js';

@@ -15,6 +15,8 @@ export interface SubscribePorts extends ReadPorts {
   readonly log: Log;
   /** How long nothing may arrive before the end of the log is compared with what was seen. */
   readonly silenceMs: number;
+  /** Told of the position of each event that was read. */
+  readonly saw: (position: number) => void;
 }
 
 const batchMax = 200;
@@ -67,7 +69,7 @@ function createFollower(
   ended: AbortSignal,
 ): Follower {
   const { connection, prefixes, clock, silenceMs } = ports;
-  const delivery = createDelivery(prefixes, after, handler, ended);
+  const delivery = createDelivery(ports, after, handler, ended);
 
   const read = async (source: ClientSubscription, over: AbortSignal): Promise<unknown> => {
     let [waitMs, quietSince] = [settleMs, clock.monotonic()];
@@ -119,7 +121,7 @@ interface Delivery {
 
 /** Hands events to the handler, each once, in order, one batch after the other. */
 function createDelivery(
-  prefixes: readonly string[],
+  { prefixes, saw }: Pick<SubscribePorts, 'prefixes' | 'saw'>,
   after: number,
   handler: SubscriptionHandler,
   ended: AbortSignal,
@@ -133,6 +135,7 @@ function createDelivery(
     if (events.length === 0 || ended.aborted) return;
     position = events.at(-1)?.position ?? position;
     resumeAt = startAt(position);
+    saw(position);
     const work = handler.onEvents(events);
     if (work === undefined) return;
     await work;

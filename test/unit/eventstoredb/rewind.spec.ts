@@ -1,0 +1,43 @@
+import { describe, expect, it } from '@jest/globals';
+import { EventStoreRewoundError, isStoreOutage, noStream } from '@countersign/event-store';
+import { sampleEvents, sampleStream } from '@countersign/event-store/testing';
+import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+
+cleanUpAfterEach();
+
+const timeouts = { appendMs: 10_000, readMs: 10_000, probeMs: 50 };
+
+describe('a log that is put back to an older state under a running process', () => {
+  it.each([true, false])(
+    'is noticed, and nothing is written any more (the answers are read back: %s)',
+    async (readsBack) => {
+      const server = await startServer();
+      const { store, log } = await openReadyStore(server.url, { readsBack, timeouts });
+      const write = () => store.append(sampleStream(), noStream, sampleEvents(1));
+      for (let count = 0; count < 3; count += 1) await write();
+      const subscription = store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });
+      const older = (await store.readAll(0, 1))[0]?.position ?? 0;
+      await until(() => server.calls.some((call) => call.endsWith('subscription')), 'the subscription');
+      server.log.rewind(older);
+      await until(() => JSON.stringify(store.health()).includes('put back to an older state'), 'the reason');
+      const appends = server.calls.filter((call) => call === 'Streams/Append').length;
+      const refusal: unknown = await write().catch((error: unknown) => error);
+      expect(refusal).toBeInstanceOf(EventStoreRewoundError);
+      expect(isStoreOutage(refusal)).toBe(true);
+      expect(server.calls.filter((call) => call === 'Streams/Append')).toHaveLength(appends);
+      expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(1);
+      await subscription.stop();
+    },
+  );
+
+  it('is not suspected while the log grows, nor while the server is away', async () => {
+    const server = await startServer();
+    const { store } = await openReadyStore(server.url, { timeouts });
+    for (let count = 0; count < 20; count += 1) await store.append(sampleStream(), noStream, sampleEvents(1));
+    server.setFaults({ read: 'unavailable' });
+    await until(() => store.health().status === 'unavailable', 'the outage');
+    server.setFaults({});
+    await until(() => store.health().status === 'ok', 'its end');
+    expect(await store.append(sampleStream(), noStream, sampleEvents(1))).toMatchObject({ status: 'committed' });
+  });
+});
