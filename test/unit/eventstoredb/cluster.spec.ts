@@ -51,7 +51,7 @@ describe('a cluster of three servers', () => {
     });
     await write(opened);
     for (let round = 0; round < 2; round += 1) {
-      const electing = opened.cluster.freezeLeader(round === 0 ? 3000 : 500);
+      const electing = opened.cluster.freezeLeader(round === 0 ? 6000 : 500);
       const writing = Array.from({ length: 20 }, () => write(opened));
       await until(() => /the leader .* does not answer/.test(whyOf(opened)) || round > 0, 'the reason');
       await electing;

@@ -19,7 +19,7 @@ const open = async (options?: WorldOptions) => {
 const body = { runId: 'r', calls: [{ toolCallId: 'c', toolName: 't', arguments: {} }] };
 
 describe('when something is wrong inside', () => {
-  it.each([
+  it.each<[string, Error]>([
     ['nothing was written', new EventStoreUnavailableError('disk full: /secret/path')],
     ['it is not known whether it was', new OutcomeUnknownError('timed out at /secret/path')],
   ])('%s: 503, to be repeated after a second', async (_what, error) => {

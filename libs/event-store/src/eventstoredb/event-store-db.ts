@@ -88,14 +88,16 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     const [version = 'of an unknown version', { asked }] = await Promise.all([members.version(one), members.look()]);
     const kind = address.isCluster ? `${String(asked)} members` : 'a single node';
     const way = address.isEncrypted ? 'TLS' : 'no TLS';
+    // Without TLS the clients send no user.
+    const user = address.isEncrypted ? address.user : undefined;
     const fields = {
       version,
       members: asked,
       leader: textOf(one),
       tls: address.isEncrypted,
-      user: address.user ?? null,
+      user: user ?? null,
     };
-    log.info(fields, `EventStoreDB ${version}, ${kind}, ${way}, as ${address.user ?? 'nobody'}`);
+    log.info(fields, `EventStoreDB ${version}, ${kind}, ${way}, as ${user ?? 'nobody'}`);
   };
   const ports = { connection, clock, ids, log, prefixes, ...timeouts };
   const reads = createReads(ports);

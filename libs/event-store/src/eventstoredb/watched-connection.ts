@@ -203,6 +203,8 @@ class WatchedConnection {
     const { leader, hasLeaderAnswered } = seen;
     if (leader === undefined || !hasLeaderAnswered) {
       this.#outage = outageOf(seen);
+      // Not even a new connection is answered: there is no need to wait for the deadlines of the calls.
+      if (this.#waiting > 0 && this.#problem === undefined) this.#failed('calls wait for an answer');
       return;
     }
     this.#outage = undefined;
