@@ -53,6 +53,7 @@ rmSync(totalsFile, { force: true });
 const suites = runs.flatMap((run) => run.suites);
 const sum = (key) => suites.reduce((total, suite) => total + suite[key], 0);
 printTable(suites);
+for (const failure of runs.flatMap((run) => run.failures)) console.log(`FAILED ${failure}`);
 if (withoutKafka) console.log(`Skipped ${skippedWithoutKafka()}: ${withoutKafka}`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
 process.exitCode = statuses.some((status) => status !== 0) || sum('failed') > 0 ? 1 : 0;

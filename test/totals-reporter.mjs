@@ -1,8 +1,10 @@
 import { appendFileSync } from 'node:fs';
 import { relative } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
 
 const progressEveryMs = 20_000;
 const notRun = ['pending', 'todo', 'skipped', 'disabled'];
+const reasonCharactersMax = 600;
 
 /** Prints how far the run is, hands its totals to `npm test`, and in CI fails the run when a test was skipped. */
 export default class TotalsReporter {
@@ -28,7 +30,8 @@ export default class TotalsReporter {
     }
     const suites = suitesOf(results, this.#suiteOf);
     const file = process.env.COUNTERSIGN_TEST_TOTALS;
-    if (file) appendFileSync(file, `${JSON.stringify({ suites })}\n`);
+    const failures = failuresIn(results);
+    if (file) appendFileSync(file, `${JSON.stringify({ suites, failures })}\n`);
     else
       for (const { name, passed, failed } of suites)
         process.stdout.write(`${name}: ${passed} passed, ${failed} failed\n`);
@@ -54,6 +57,20 @@ function suitesOf({ testResults }, suiteOf) {
 /** A spec that cannot be loaded counts as one failure. Otherwise it would vanish from the sum. */
 function failuresOf({ numFailingTests, testExecError }) {
   return numFailingTests + (testExecError && numFailingTests === 0 ? 1 : 0);
+}
+
+/** Each failed test in one line, with the beginning of its reason: the whole one can be thousands of log lines. */
+function failuresIn({ testResults }) {
+  return testResults.flatMap(({ testFilePath, testResults: tests, testExecError }) => {
+    const file = relative(process.cwd(), testFilePath);
+    const failed = tests.filter(({ status }) => status === 'failed');
+    if (failed.length === 0 && testExecError) return [`${file}: ${beginningOf(testExecError.message)}`];
+    return failed.map(({ fullName, failureMessages }) => `${file}: ${fullName}: ${beginningOf(failureMessages[0])}`);
+  });
+}
+
+function beginningOf(reason = '') {
+  return stripVTControlCharacters(reason).replaceAll(/\s+/g, ' ').slice(0, reasonCharactersMax);
 }
 
 function secondsOf(stats) {

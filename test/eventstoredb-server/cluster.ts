@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import { openServerLog } from './log.ts';
 import type { Membership } from './members.ts';
 import { startTestServer } from './server.ts';
@@ -10,13 +9,14 @@ export interface TestCluster {
   readonly members: readonly TestServer[];
   /** The member that leads; undefined: none. */
   readonly leader: () => TestServer | undefined;
-  /** Freezes the leader, as SIGSTOP does. After `electedAfterMs` the others elect one; until then gossip names the frozen one. */
-  readonly freezeLeader: (electedAfterMs: number) => Promise<void>;
+  /** Freezes the leader, as SIGSTOP does. Nobody leads until the others elect one; until then gossip names the frozen one. */
+  readonly freezeLeader: () => void;
   /** The frozen ones go on, as followers. */
   readonly thaw: () => void;
   /** Takes the majority away: nobody leads, and who is left says that it is not ready. */
   readonly loseQuorum: () => void;
-  readonly electAgain: () => void;
+  /** Those that are not frozen elect a leader. */
+  readonly elect: () => void;
   readonly stop: () => void;
 }
 
@@ -47,11 +47,9 @@ export async function startTestCluster(folder?: string): Promise<TestCluster> {
     url: `esdb://${ports.map((port) => `127.0.0.1:${String(port)}`).join(',')}?tls=false`,
     members,
     leader: () => members.find(({ port }) => port === leader),
-    freezeLeader: async (electedAfterMs) => {
+    freezeLeader: () => {
       if (leader !== undefined) frozen.set(leader, Promise.withResolvers());
       leader = undefined;
-      await delay(electedAfterMs);
-      elect();
     },
     thaw: () => {
       const woken = [...frozen.values()];
@@ -62,7 +60,7 @@ export async function startTestCluster(folder?: string): Promise<TestCluster> {
     loseQuorum: () => {
       leader = named = undefined;
     },
-    electAgain: elect,
+    elect,
     stop: () => {
       for (const one of frozen.values()) one.resolve();
       for (const member of members) member.stop();

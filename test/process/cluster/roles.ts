@@ -5,7 +5,7 @@ import type { ServerProcess } from '../../eventstoredb-server/server-process.ts'
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
-import { startServer } from '../harness/server.js';
+import { endOf, startServer } from '../harness/server.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
 
@@ -56,6 +56,6 @@ export async function untilWaitingFor(server: Server, check: string, why: RegExp
     const { checks } = (answer?.body ?? {}) as { checks?: Record<string, { status: string; why?: string }> };
     return answer?.status === 503 && why.test(checks?.[check]?.why ?? '') ? true : undefined;
   }).catch((error: unknown) => {
-    throw new Error(`${String(error)}; it said ${last} and printed:\n${server.output()}`);
+    throw new Error(`${String(error)}; it said ${last} and printed:\n${endOf(server.output())}`);
   });
 }

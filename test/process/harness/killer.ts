@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Random } from './random.js';
-import { startServer } from './server.js';
+import { endOf, startServer } from './server.js';
 import type { Server, ServerOptions } from './server.js';
 import { within } from './wait.js';
 
@@ -72,7 +72,9 @@ async function assertKilled(server: Server, moment: Moment): Promise<Moment> {
   const exit = await server.exited;
   server.http.close();
   if (exit.signal !== 'SIGKILL') {
-    throw new Error(`the process ended ${moment} by itself (${JSON.stringify(exit)}); it printed:\n${server.output()}`);
+    throw new Error(
+      `the process ended ${moment} by itself (${JSON.stringify(exit)}); it printed:\n${endOf(server.output())}`,
+    );
   }
   return moment;
 }

@@ -10,6 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 const cli = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
 const readyWithinMs = 60_000;
 const outputCharactersMax = 200_000;
+const quotedCharactersMax = 4000;
 
 /** How a process ended. */
 export interface Exit {
@@ -67,7 +68,7 @@ export function startServer(options: ServerOptions): Server {
     stop: async (signal = 'SIGTERM') => {
       child.kill(signal);
       const exit = await within(40_000, exited);
-      if (exit === undefined) throw new Error(`the process did not stop on ${signal}; it printed:\n${output()}`);
+      if (exit === undefined) throw new Error(`the process did not stop on ${signal}; it printed:\n${endOf(output())}`);
       return exit;
     },
   };
@@ -77,6 +78,11 @@ export function startServer(options: ServerOptions): Server {
     await exited;
   });
   return server;
+}
+
+/** The end of what a process printed, for the message of an error. */
+export function endOf(output: string): string {
+  return output.slice(-quotedCharactersMax);
 }
 
 /** Starts a process and waits until it is ready. */
@@ -118,10 +124,13 @@ async function waitUntilReady(http: Http, exited: Promise<Exit>, output: () => s
   for (;;) {
     const answer = await http.send({ method: 'GET', path: '/readyz', timeoutMs: 2000 }).catch(() => undefined);
     if (exit !== undefined) {
-      throw new Error(`the process ended (${JSON.stringify(exit)}) before it was ready; it printed:\n${output()}`);
+      throw new Error(
+        `the process ended (${JSON.stringify(exit)}) before it was ready; it printed:\n${endOf(output())}`,
+      );
     }
     if (answer?.status === 200) return;
-    if (performance.now() > giveUpAt) throw new Error(`not ready after ${readyWithinMs} ms; it printed:\n${output()}`);
+    if (performance.now() > giveUpAt)
+      throw new Error(`not ready after ${readyWithinMs} ms; it printed:\n${endOf(output())}`);
     await sleep(5);
   }
 }

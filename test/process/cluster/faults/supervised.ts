@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 import { freePort } from '../../../ports.js';
-import { startServer } from '../../harness/server.js';
+import { endOf, startServer } from '../../harness/server.js';
 import type { Exit, Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { readinessOf } from '../roles.js';
@@ -104,7 +104,9 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
         },
         100,
       ).catch((error: unknown) => {
-        throw new Error(`${String(error)}; it said ${last} and printed:\n${outputs.map((each) => each()).join('')}`);
+        throw new Error(
+          `${String(error)}; it said ${last} and printed:\n${outputs.map((each) => endOf(each())).join('')}`,
+        );
       });
     },
     takeSurprises: () => surprises.splice(0),

@@ -3,7 +3,7 @@ import { readFileSync, symlinkSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import { temporaryFolder } from '../../harness/cleanup.js';
 import { freePort } from '../../../ports.js';
-import { startServer } from '../../harness/server.js';
+import { endOf, startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { readCompose } from '../compose-file.js';
@@ -137,14 +137,14 @@ export async function untilReady({ name, server }: Container): Promise<void> {
     `${name} to be ready`,
     90_000,
     async () => {
-      if (exited) throw new Error(`${name} ended; it printed:\n${server.output()}`);
+      if (exited) throw new Error(`${name} ended; it printed:\n${endOf(server.output())}`);
       const answer = await readinessOf(server);
       last = answer?.text ?? last;
       return answer?.status === 200 ? true : undefined;
     },
     200,
   ).catch((error: unknown) => {
-    throw new Error(`${String(error)}\nit said ${last}\nand printed:\n${server.output()}`);
+    throw new Error(`${String(error)}\nit said ${last}\nand printed:\n${endOf(server.output())}`);
   });
 }
 

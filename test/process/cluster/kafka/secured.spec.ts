@@ -13,7 +13,7 @@ import type { SecuredBroker } from '../../../kafka-broker/secured.ts';
 import { openReach } from '../../channels/reach.js';
 import { cleanUpAfterAll, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 import { freePort } from '../../../ports.js';
-import { startServer } from '../../harness/server.js';
+import { endOf, startServer } from '../../harness/server.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { countedTools, moduleTool } from '../../traffic/tools.js';
@@ -91,7 +91,7 @@ beforeAll(async () => {
       last = answer?.text ?? last;
       return answer?.status === 200 ? true : undefined;
     }).catch((error: unknown) => {
-      throw new Error(`${String(error)}; it said ${last} and printed:\n${server.output()}`);
+      throw new Error(`${String(error)}; it said ${last} and printed:\n${endOf(server.output())}`);
     });
   }
 }, 480_000);

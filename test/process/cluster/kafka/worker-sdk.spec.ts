@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { startKafkaBroker } from '../../../kafka-broker/broker.ts';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 import { freePort } from '../../../ports.js';
-import { startServer, type Server } from '../../harness/server.js';
+import { endOf, startServer, type Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { openStoreServer, readinessOf, storeUrl, writeTokens } from '../roles.js';
 import { createTopics } from './create-topics.js';
@@ -45,7 +45,7 @@ async function untilReady(role: string, server: Server): Promise<void> {
     last = answer?.text ?? last;
     return answer?.status === 200 ? true : undefined;
   }).catch((error: unknown) => {
-    throw new Error(`${String(error)}; it said ${last} and printed:\n${server.output()}`);
+    throw new Error(`${String(error)}; it said ${last} and printed:\n${endOf(server.output())}`);
   });
 }
 
