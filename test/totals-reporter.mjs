@@ -4,7 +4,7 @@ import { stripVTControlCharacters } from 'node:util';
 
 const progressEveryMs = 20_000;
 const notRun = ['pending', 'todo', 'skipped', 'disabled'];
-const reasonCharactersMax = 600;
+const reasonCharactersMax = 400;
 
 /** Prints how far the run is, hands its totals to `npm test`, and in CI fails the run when a test was skipped. */
 export default class TotalsReporter {

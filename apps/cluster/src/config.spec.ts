@@ -121,11 +121,19 @@ describe('the configuration of a role', () => {
     ['a password with an @', 'esdb://u:pa@ss@store:2113', /URL-encoded/],
     ['the same for the newer client', 'kurrentdb+discover://u:pa:ss@store:2113', /URL-encoded/],
     ['an option without effect', 'esdb://store:2113?tlsVerifyCert=false', /no effect/],
+    [
+      'an option that is misspelt',
+      'esdb://u:pw1@store:2113?tsl=false',
+      /has an unknown option tsl; the options are tls,/,
+    ],
+    ['a value that an option does not take', 'kurrentdb://u:pw1@store:2113?tls=yes', /wrong tls: it must be true or/],
+    ['a password with a question mark', 'esdb://u:1?pw1=a@store:2113', /has an unknown option; the options/],
   ])('refuses %s, and tells no password', (_what, url, message) => {
     const problems = wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url }).join('\n');
     expect(problems).toMatch(message);
     expect(problems).not.toContain('changeit');
     expect(problems).not.toContain('pa:ss');
+    expect(problems).not.toContain('pw1');
   });
 
   it.each(['esdb', 'esdb+discover', 'kurrentdb', 'kurrentdb+discover'])('takes %s://', (scheme) => {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { readConnectionString } from '@countersign/event-store/eventstoredb';
 import { readOidcConfig } from '@countersign/gateway';
 import { ConfigError, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
@@ -62,7 +63,17 @@ export function eventStoreProblems(env: Environment): readonly ConfigProblem[] {
   const text = env[url] ?? '';
   const options = new URLSearchParams(text.includes('?') ? text.slice(text.indexOf('?') + 1) : '');
   const connection = { credentials: credentialsOf(text), options, debug: env['DEBUG'] ?? '' };
-  return rules.filter(({ isBroken }) => isBroken(connection)).map(({ variable, problem }) => ({ variable, problem }));
+  const broken = rules.filter(({ isBroken }) => isBroken(connection));
+  return broken.length > 0 ? broken.map(({ variable, problem }) => ({ variable, problem })) : formProblems(text);
+}
+
+function formProblems(text: string): readonly ConfigProblem[] {
+  try {
+    if (text !== '') readConnectionString(text);
+    return [];
+  } catch (error) {
+    return [{ variable: url, problem: (error as Error).message }];
+  }
 }
 
 /** A connection string as it may be shown: without the password. */

@@ -28,7 +28,8 @@ export const bulkResultsSchema = z
   })
   .meta({
     id: 'BulkResults',
-    description: 'What became of each approval; skipped: another one could not be answered.',
+    description:
+      'What became of each approval; skipped: another one could not be answered. Beyond 8 MiB of approvals a result comes without its approval: read it by its id.',
   });
 
 export const cancelledRunSchema = z

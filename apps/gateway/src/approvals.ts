@@ -43,9 +43,7 @@ export function createApprovals(ports: GatewayPorts): Approvals {
     },
     respondInBulk: async ({ actor, commandId }, body) => {
       const outcome = await commands.respondInBulk(actor, body, commandId);
-      return conclude(ports, 'RespondInBulk', outcome, (results) => ({
-        results: results.map((result) => toResult(ports, actor, result)),
-      }));
+      return conclude(ports, 'RespondInBulk', outcome, (results) => ({ results: toResults(ports, actor, results) }));
     },
     reveal: async ({ actor }, approvalId) => {
       // An id of its own: a retry is another look, at what is asked then. It must be allowed and recorded again.
@@ -65,10 +63,21 @@ function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: str
   return toApprovalView(row, approvalVisibilityFor(actor, row.call));
 }
 
-function toResult(ports: GatewayPorts, actor: Actor, result: BulkResult) {
+/** Attack: many calls with large arguments, answered at once. Results beyond so many bytes come without the approval. */
+const approvalsBytesMax = 8 * 1024 * 1024;
+
+function toResults(ports: GatewayPorts, actor: Actor, results: readonly BulkResult[]) {
+  let bytes = 0;
+  return results.map((result) => {
+    const row = bytes > approvalsBytesMax ? undefined : ports.readModel.approval(actor.tenant, result.approvalId);
+    const approval = row === undefined ? undefined : toApprovalView(row, approvalVisibilityFor(actor, row.call));
+    bytes += approval === undefined ? 0 : JSON.stringify(approval).length;
+    return toResult(result, approval === undefined ? {} : { approval });
+  });
+}
+
+function toResult(result: BulkResult, approval: { readonly approval?: ApprovalView }) {
   const { approvalId, status } = result;
-  const row = ports.readModel.approval(actor.tenant, approvalId);
-  const approval = row === undefined ? {} : { approval: toApprovalView(row, approvalVisibilityFor(actor, row.call)) };
   if (result.status === 'rejected') return { approvalId, status, ...approval, problem: toProblem(result.rejection) };
   return { approvalId, status, ...approval };
 }

@@ -116,7 +116,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     const page = await store.readAll(position, pageSize);
     // What reads do not show yet is not told either.
     const shown = page.filter((event) => event.position <= head);
-    const isEnd = page.length < pageSize || shown.length < page.length;
+    const isEnd = page.length === 0 || shown.length < page.length;
     const taken = await writeAll(shown, isEnd ? head : (page.at(-1)?.position ?? head));
     pageSize = fullSince === null ? Math.min(pageSizeMax, pageSize * 2) : Math.max(1, taken);
   };

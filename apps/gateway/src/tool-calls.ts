@@ -4,6 +4,7 @@ import { noSuchCall } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { CallRow } from '@countersign/read-model';
+import { sideBySide } from '@countersign/runtime';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import { conclude, shownMsMax } from './conclude.js';
@@ -17,6 +18,11 @@ export interface Waiting {
   readonly waitMs?: number | undefined;
   readonly until?: 'decided' | 'settled' | undefined;
 }
+
+/** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
+const atOnce = 32;
+/** Attack: a run of many large calls, read at once. Their view is up to three times as large as their rows. */
+const runBytesMax = 8 * 1024 * 1024;
 
 /** The calls of agents: request, read, ask, cancel. */
 export interface ToolCalls {
@@ -65,9 +71,10 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       return conclude(ports, 'CancelToolCall', outcome, () => callView(ports, actor, callId));
     },
     getRun: (actor, runId) => {
-      const calls = readModel.run(actor.tenant, runId);
-      if (calls.length === 0) return noSuchRun(runId);
-      return ok(toRunView(runId, calls, (call) => visibilityFor(actor, call)));
+      const bytes = readModel.runBytes(actor.tenant, runId);
+      if (bytes === 0) return noSuchRun(runId);
+      if (bytes > runBytesMax) return runTooLarge(runId);
+      return ok(toRunView(runId, readModel.run(actor.tenant, runId), (call) => visibilityFor(actor, call)));
     },
     cancelRun: (context, runId, reason) => cancelRun(ports, context, runId, reason),
   };
@@ -112,6 +119,13 @@ function noSuchRun(runId: string): Answer {
   return refused({ code: 'not-found', detail: `there is no run ${runId}` });
 }
 
+function runTooLarge(runId: string): Answer {
+  const detail =
+    `the calls of the run ${runId} have more than ${String(runBytesMax)} bytes together. Read each call by its id, ` +
+    'or the approvals of the run in pages: GET /v1/approvals?runId=';
+  return refused({ code: 'payload-too-large', detail });
+}
+
 /** Cancels every open call of a run; each by itself, since each lives in a stream of its own. */
 async function cancelRun(
   ports: GatewayPorts,
@@ -122,10 +136,10 @@ async function cancelRun(
   const { commands, readModel, store } = ports;
   // What another gateway has just recorded may not be in this view yet, and would be spared.
   await whenShown(ports, await store.head(), shownMsMax);
-  if (readModel.run(actor.tenant, runId).length === 0) return noSuchRun(runId);
-  const callIds = readModel.openCalls(actor.tenant, runId).map(({ request }) => request.callId);
-  const outcomes = await Promise.all(
-    callIds.map((callId) => commands.cancelToolCall(actor, callId, reason, commandId)),
+  if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
+  const callIds = readModel.openCallIds(actor.tenant, runId);
+  const outcomes = await sideBySide(callIds, atOnce, (callId) =>
+    commands.cancelToolCall(actor, callId, reason, commandId),
   );
   const position = Math.max(0, ...outcomes.map((outcome) => (outcome.status === 'done' ? outcome.position : 0)));
   return conclude(ports, 'CancelRun', { status: 'done', value: undefined, position }, () => {

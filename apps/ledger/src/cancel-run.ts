@@ -3,7 +3,7 @@ import { currentSchemaVersion, runCancellationStream } from '@countersign/contra
 import type { NewEvent, RunEvent } from '@countersign/contracts';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { uuidV5 } from '@countersign/runtime';
+import { sideBySide, uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import type { OpenCalls } from './open-calls.js';
 
@@ -21,6 +21,10 @@ export interface NotCancelled {
   readonly rejection: Rejection;
 }
 
+/** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
+const atOnce = 32;
+/** So many ids fit into what an EventStoreDB takes at once. */
+const callIdsMax = 20_000;
 const eventIds = '1c1f3c9a-7f57-5f0e-8a3e-3d1b9f0a6c58';
 
 /**
@@ -34,12 +38,10 @@ export async function cancelRun(
   commandId: string,
 ): Promise<readonly NotCancelled[]> {
   const callIds = await openOnce(ports, actor, { runId, reason }, commandId);
-  const outcomes = await Promise.all(
-    callIds.map(async (callId) => ({
-      callId,
-      outcome: await ports.commands.cancelToolCall(actor, callId, reason, commandId),
-    })),
-  );
+  const outcomes = await sideBySide(callIds, atOnce, async (callId) => ({
+    callId,
+    outcome: await ports.commands.cancelToolCall(actor, callId, reason, commandId),
+  }));
   return outcomes.flatMap(({ callId, outcome }) => {
     // It ended while it was being looked at, perhaps with a sibling of its batch.
     if (outcome.status === 'done' || outcome.rejection.code === 'already-settled') return [];
@@ -55,25 +57,37 @@ async function openOnce(
 ): Promise<readonly string[]> {
   const { store, openCalls, clock } = ports;
   const stream = runCancellationStream(commandId);
-  const before = await recordedIn(store, stream);
-  if (before !== undefined) return before;
-  const callIds = [...(await openCalls.of(actor.tenant, runId))];
-  const cancelledAt = new Date(clock.now()).toISOString();
-  const event: NewEvent<RunEvent> = {
-    eventId: uuidV5(eventIds, stream),
-    type: 'RunCancelled',
-    data: { runId, callIds, reason, cancelledBy: actor.principal, cancelledAt },
-    metadata: { tenant: actor.tenant, callId: null, runId, schemaVersion: currentSchemaVersion, commandId },
-  };
-  await appendUntilKnown(ports, stream, noStream, [event]);
-  // Another process may have had the same message at the same time: what is recorded counts.
-  return (await recordedIn(store, stream)) ?? [];
+  // Another process may have the same message at the same time: what is recorded counts.
+  for (;;) {
+    const recorded = await recordedIn(store, stream);
+    if (recorded.isWhole) return recorded.callIds;
+    const known = new Set(recorded.callIds);
+    const left = (await openCalls.of(actor.tenant, runId)).filter((callId) => !known.has(callId));
+    const cancelledAt = new Date(clock.now()).toISOString();
+    const callIds = left.slice(0, callIdsMax);
+    const more = left.length > callIdsMax ? ({ more: true } as const) : {};
+    const event: NewEvent<RunEvent> = {
+      eventId: uuidV5(eventIds, recorded.count === 0 ? stream : `${stream}:${String(recorded.count)}`),
+      type: 'RunCancelled',
+      data: { runId, callIds, ...more, reason, cancelledBy: actor.principal, cancelledAt },
+      metadata: { tenant: actor.tenant, callId: null, runId, schemaVersion: currentSchemaVersion, commandId },
+    };
+    await appendUntilKnown(ports, stream, recorded.count === 0 ? noStream : recorded.count - 1, [event]);
+  }
 }
 
-async function recordedIn(
-  store: Pick<EventStore, 'readStream'>,
-  stream: string,
-): Promise<readonly string[] | undefined> {
-  const [event] = await store.readStream(stream);
-  return event === undefined ? undefined : (event.data as RunEvent['data']).callIds;
+interface Recorded {
+  readonly callIds: readonly string[];
+  readonly count: number;
+  readonly isWhole: boolean;
+}
+
+async function recordedIn(store: Pick<EventStore, 'readStream'>, stream: string): Promise<Recorded> {
+  const events = (await store.readStream(stream)).map(({ data }) => data as RunEvent['data']);
+  const last = events.at(-1);
+  return {
+    callIds: events.flatMap(({ callIds }) => callIds),
+    count: events.length,
+    isWhole: last !== undefined && last.more !== true,
+  };
 }

@@ -1,8 +1,6 @@
 import { createVirtualClock } from '@countersign/runtime/testing';
 import { createOpenCalls, ViewsBehindError } from './open-calls.js';
 
-const call = { request: { callId: 'tc_a', more: 1 } };
-
 describe('the open calls of a run', () => {
   it('are asked for once the views show what was recorded before', async () => {
     const clock = createVirtualClock();
@@ -13,7 +11,7 @@ describe('the open calls of a run', () => {
         asked.push(position);
         return new Promise<void>((resolve) => (reach = resolve));
       },
-      openCalls: () => [call],
+      openCallIds: () => ['tc_a'],
     };
     const given = createOpenCalls({ store: { head: async () => 42 }, readModel, clock }).of('default', 'run-1');
     await clock.advanceAsync(100);
@@ -25,7 +23,7 @@ describe('the open calls of a run', () => {
 
   it('are not guessed while the views are behind: it is to be asked again', async () => {
     const clock = createVirtualClock();
-    const readModel = { reached: () => new Promise<void>(() => undefined), openCalls: () => [call] };
+    const readModel = { reached: () => new Promise<void>(() => undefined), openCallIds: () => ['tc_a'] };
     const given = createOpenCalls({ store: { head: async () => 42 }, readModel, clock }).of('default', 'run-1');
     const seen = expect(given).rejects.toBeInstanceOf(ViewsBehindError);
     await clock.advanceAsync(5_000);

@@ -16,7 +16,7 @@ export class ViewsBehindError extends Error {
 
 /** What is needed of a read model: that it can be waited for, and asked. */
 export interface CallViews extends Reachable {
-  readonly openCalls: (tenant: string, runId: string) => readonly { readonly request: { readonly callId: string } }[];
+  readonly openCallIds: (tenant: string, runId: string) => readonly string[];
 }
 
 const waitMs = 5_000;
@@ -33,7 +33,7 @@ export function createOpenCalls(ports: {
       if (!(await reachedWithin(readModel, clock, await store.head(), waitMs))) {
         throw new ViewsBehindError('the read model of this process has not reached the head of the log');
       }
-      return readModel.openCalls(tenant, runId).map(({ request }) => request.callId);
+      return readModel.openCallIds(tenant, runId);
     },
   };
 }

@@ -39,6 +39,8 @@ const eventIds = '5f0c1d64-0a4e-5b51-9d5c-7f2d6f1b8c33';
 /** Repeats come soon after the first; so many of the latest are known. */
 const knownMax = 2_000;
 const togetherMax = 100;
+/** An EventStoreDB takes 1 MiB at once. */
+const togetherBytesMax = 512 * 1024;
 const conflictsMax = 12;
 
 /** Refusals over an event store. Those that wait are appended together; the stream is never read from its beginning. */
@@ -51,7 +53,7 @@ export function createRefusals(ports: {
   const drain = async (stream: string, tail: Tail): Promise<void> => {
     tail.writing = true;
     while (tail.waiting.length > 0) {
-      const taken = tail.waiting.splice(0, togetherMax);
+      const taken = tail.waiting.splice(0, countTogether(tail.waiting));
       try {
         await append(
           ports,
@@ -105,6 +107,17 @@ async function append(
     tail.revision = recorded.at(-1)?.revision ?? result.actualRevision;
   }
   throw new EventStoreUnavailableError(`${stream} is written too often at once: nothing was recorded, try again`);
+}
+
+/** How many of those that wait go into one append: one at least. */
+function countTogether(waiting: readonly Waiting[]): number {
+  let [count, bytes] = [0, 0];
+  for (const { event } of waiting.slice(0, togetherMax)) {
+    bytes += Buffer.byteLength(JSON.stringify(event));
+    if (count > 0 && bytes > togetherBytesMax) break;
+    count += 1;
+  }
+  return count;
 }
 
 function remember({ eventIds: known }: Tail, eventId: string): void {

@@ -128,9 +128,13 @@ describe('a hostile schema', () => {
     expect(schemas.check(schema, args).status).toBe('valid');
   });
 
-  it('does not multiply the arguments by the names of hidden values', () => {
-    const args = { ['k'.repeat(100_000)]: list(10_000, () => ({ pin: 1 })) };
-    expect(schemas.check(null, args)).toMatchObject({ status: 'refused', about: 'arguments' });
+  it.each([
+    ['that their names hide', list(10_000, () => ({ pin: 1 }))],
+    ['that hide a part of themselves', list(10_000, () => 'a://b:c@d')],
+  ])('does not multiply the arguments by the paths of values %s', (_, values) => {
+    for (const args of [{ ['k'.repeat(100_000)]: values }, { ['\u0001'.repeat(10)]: values }])
+      expect(schemas.check(null, args)).toMatchObject({ status: 'refused', about: 'arguments' });
+    expect(schemas.check(null, { k: values.slice(0, 1000) })).toMatchObject({ status: 'valid' });
   });
 });
 

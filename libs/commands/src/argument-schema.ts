@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { sensitivePointers } from '@countersign/contracts';
+import { hiddenValues, sensitivePointers } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import { checkValue, createWork, markedPlaces, prepareSchema, schemaLimits } from '@countersign/json-schema';
 import type { Preparation, PreparedSchema, Work } from '@countersign/json-schema';
@@ -37,8 +37,11 @@ export interface SchemaEngine {
 
 const cacheWeightMax = 32 * 1024 * 1024;
 
-/** Together, so that no long name over many hidden members makes an event many times as large as the arguments. */
-const pointerCharsMax = 256 * 1024;
+/**
+ * Attack: a long name over many hidden values. Each of them is named by its whole path, in the event and on the card, which
+ * are then many times as large as the arguments.
+ */
+const pointerBytesMax = 128 * 1024;
 
 /** A validator with a bounded cache of prepared schemas, by content. */
 export function createArgumentSchemas(engine: SchemaEngine = { prepareSchema, checkValue }): ArgumentSchemas {
@@ -97,9 +100,15 @@ function guarded(check: () => SchemaCheck): SchemaCheck {
 function withSensitive(args: JsonObject, schema: PreparedSchema | null, work: Work): SchemaCheck {
   const sensitive = sensitivePointers(args, schema === null ? null : markedPlaces(schema, work));
   if (work.left < 0) return overBudget;
-  const chars = sensitive.reduce((sum, pointer) => sum + pointer.length, 0);
-  if (chars <= pointerCharsMax) return { status: 'valid', sensitive };
+  const isTooLarge = isTooLong(sensitive) || isTooLong(hiddenValues(args, sensitive).map(({ pointer }) => pointer));
+  if (!isTooLarge) return { status: 'valid', sensitive };
   return { status: 'refused', about: 'arguments', message: 'have too many values to hide, under too long names' };
+}
+
+/** The characters first: together the pointers may be too long even to be written. */
+function isTooLong(pointers: readonly string[]): boolean {
+  if (pointers.reduce((sum, pointer) => sum + pointer.length, 0) > pointerBytesMax) return true;
+  return pointers.length > 0 && Buffer.byteLength(JSON.stringify(pointers)) > pointerBytesMax;
 }
 
 /** Bounded by the memory that the schemas take: a few large ones must not take what many small ones may. */

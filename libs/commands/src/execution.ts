@@ -6,6 +6,7 @@ import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
+import { oversizeResult } from './output-size.js';
 import type { Outcome } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
@@ -134,6 +135,8 @@ export async function reportExecution(
   body: OutcomeBody,
   commandId: string,
 ): Promise<Outcome> {
+  const oversize = oversizeResult(body);
+  if (oversize !== undefined) return oversize;
   const outcome = await onCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
@@ -184,6 +187,8 @@ export async function submitClientOutput(
   body: ClientOutputBody,
   commandId: string,
 ): Promise<Outcome> {
+  const oversize = oversizeResult(body);
+  if (oversize !== undefined) return oversize;
   const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
     const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
     return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);

@@ -1,10 +1,12 @@
 import { parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { RespondInBulkBody } from '@countersign/contracts';
 import { toolCallDecider } from '@countersign/domain';
+import { sideBySide } from '@countersign/runtime';
 import type { Actor } from './actor.js';
 import { callOf, toRejection } from './on-call.js';
 import type { Outcome, Rejection } from './outcome.js';
 import type { CommandPorts } from './ports.js';
+import { oversizeResult } from './output-size.js';
 import { respond, toResponse } from './respond.js';
 
 /** What became of one of many approvals. `skipped`: all-or-nothing, and another one could not be answered. */
@@ -12,6 +14,9 @@ export type BulkResult =
   | { readonly approvalId: string; readonly status: 'done' }
   | { readonly approvalId: string; readonly status: 'skipped' }
   | { readonly approvalId: string; readonly status: 'rejected'; readonly rejection: Rejection };
+
+/** Calls may have large arguments: so many of them are in memory. */
+const atOnce = 32;
 
 /**
  * One decision for many approvals. `all-or-nothing` checks all before the first is answered; an answer that is then lost
@@ -23,16 +28,18 @@ export async function respondInBulk(
   body: RespondInBulkBody,
   commandId: string,
 ): Promise<Outcome<readonly BulkResult[]>> {
+  const oversize = oversizeResult(body.decision, 'decision.');
+  if (oversize !== undefined) return oversize;
   const ports = { ...given, schemas: given.schemas.forOneRequest() };
   const { mode = 'independent', approvalIds: listed, ...response } = body;
   const approvalIds = [...new Set(listed)];
   if (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId))) {
-    const checked = await Promise.all(approvalIds.map((id) => check(ports, actor, id, response)));
+    const checked = await sideBySide(approvalIds, atOnce, (id) => check(ports, actor, id, response));
     if (checked.some((rejection) => rejection !== undefined)) {
       return { status: 'done', value: approvalIds.map((id, index) => toUnapplied(id, checked[index])), position: 0 };
     }
   }
-  const outcomes = await Promise.all(approvalIds.map((id) => respond(ports, actor, id, response, commandId)));
+  const outcomes = await sideBySide(approvalIds, atOnce, (id) => respond(ports, actor, id, response, commandId));
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
 }
@@ -42,14 +49,12 @@ export async function respondInBulk(
  * it, and would take the command's own answers for somebody else's.
  */
 async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], commandId: string): Promise<boolean> {
-  const begun = await Promise.all(
-    approvalIds.map(async (approvalId) => {
-      const target = parseApprovalId(approvalId);
-      if (target === undefined) return false;
-      const { commandIds } = await ports.handler.load(toolCallStream(target.callId));
-      return commandIds.includes(commandId);
-    }),
-  );
+  const begun = await sideBySide(approvalIds, atOnce, async (approvalId) => {
+    const target = parseApprovalId(approvalId);
+    if (target === undefined) return false;
+    const { commandIds } = await ports.handler.load(toolCallStream(target.callId));
+    return commandIds.includes(commandId);
+  });
   return begun.includes(true);
 }
 

@@ -15,6 +15,7 @@ import { judgeRecorded } from './judge-recorded.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
+import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from './ports.js';
 import { toDomainJudgement } from './request-tool-calls.js';
 
@@ -26,6 +27,8 @@ export async function respond(
   body: RespondBody,
   commandId: string,
 ): Promise<Outcome> {
+  const oversize = oversizeResult(body.decision, 'decision.');
+  if (oversize !== undefined) return oversize;
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;

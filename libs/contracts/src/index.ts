@@ -7,6 +7,7 @@ export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
 export { actionDigest, jcsDigest } from './digest.js';
 export type { DigestInput } from './digest.js';
 export { toEventView, toMaskedEventView } from './event-view.js';
+export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,
   eventSchemas,

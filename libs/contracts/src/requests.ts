@@ -9,6 +9,8 @@ export const limits = {
   /** Each member of a batch carries the list of all: an all-or-nothing batch is no larger, and no longer list is recorded. */
   batchMembersMax: 64,
   argumentsBytesMax: 256 * 1024,
+  /** Of an output or an error, as JSON: with what is recorded around it, an append fits into the 1 MiB that an EventStoreDB takes. */
+  outputBytesMax: 768 * 1024,
   bodyBytesMax: 4 * 1024 * 1024,
   jsonDepthMax: 64,
   bulkResponsesMax: 256,

@@ -9,6 +9,8 @@ export const runCancelledSchema = z.strictObject({
   runId: z.string(),
   /** The calls that were open. Each says by itself whether it could still be cancelled. */
   callIds: z.array(z.string()),
+  /** There are more of them than one event holds: the next event of the stream has the next ones. */
+  more: z.literal(true).exactOptional(),
   reason: z.string(),
   cancelledBy: z.string(),
   cancelledAt: timeSchema,

@@ -55,7 +55,10 @@ export interface EventStore {
   readonly append: (stream: string, expectedRevision: number, events: readonly NewEvent[]) => Promise<AppendResult>;
   /** The events of a stream in order, from `fromRevision` (default 0); empty when there is no such stream. */
   readonly readStream: (stream: string, fromRevision?: number) => Promise<readonly RecordedEvent[]>;
-  /** At most `limit` events of the whole log after a position (exclusive), in order. */
+  /**
+   * At most `limit` events of the whole log after a position (exclusive), in order; fewer when they are large. Empty only
+   * at the end of the log.
+   */
   readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
   /** Everything after a position (exclusive), first what is recorded, then live. */
   readonly subscribe: (after: number, handler: SubscriptionHandler) => Subscription;

@@ -1,5 +1,5 @@
 import type { LedgerEvent, RecordedEvent } from '@countersign/contracts';
-import { upcast } from '@countersign/contracts';
+import { upcast, weigh } from '@countersign/contracts';
 import type { Decider } from './decider.js';
 import type { EventStore } from './event-store.js';
 import { noStream } from './event-store.js';
@@ -15,6 +15,8 @@ export interface FoldedStream<State> {
   readonly runId: string | null;
   /** The commands that made its events, oldest first. */
   readonly commandIds: readonly string[];
+  /** About how many bytes of JSON its events have. */
+  readonly weight: number;
 }
 
 /** A stream, and whether it was read just now. */
@@ -40,13 +42,16 @@ export interface FoldedStreams<State> {
   readonly drop: (stream: string) => void;
 }
 
+/** Attack: thousands of calls with large arguments. Beyond about so many bytes of events the streams used least are forgotten. */
+const weightMax = 32 * 1024 * 1024;
+
 /** Folds with a decider, keeping about `size` streams. */
 export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
   store: Pick<EventStore, 'readStream'>,
   decider: Pick<Decider<State, Command, Event>, 'initialState' | 'evolve' | 'isTerminal'>,
   size: number,
 ): FoldedStreams<State> {
-  const kept = createLruMap<FoldedStream<State>>(size);
+  const kept = createLruMap<FoldedStream<State>>(size, { of: ({ weight }) => weight, max: weightMax });
 
   const keep = (stream: string, folded: FoldedStream<State>): FoldedStream<State> => {
     const current = kept.get(stream);
@@ -66,6 +71,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
       position: event.position,
       runId: known.revision === noStream ? runId : known.runId,
       commandIds: known.commandIds.at(-1) === commandId ? known.commandIds : [...known.commandIds, commandId],
+      weight: known.weight + weigh(event),
     };
   };
   const extend = (stream: string, known: FoldedStream<State>, events: readonly RecordedEvent[]): FoldedStream<State> =>
@@ -76,6 +82,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
     position: 0,
     runId: null,
     commandIds: [],
+    weight: 0,
   });
   const refresh = async (stream: string, known = nothing()): Promise<FoldedStream<State>> =>
     extend(stream, known, await store.readStream(stream, known.revision + 1));

@@ -8,20 +8,32 @@ export interface LruMap<Value> {
   readonly clear: () => void;
 }
 
+/** A bound beside the number of keys: together the values kept weigh at most about `max`. */
+export interface WeightBound<Value> {
+  readonly of: (value: Value) => number;
+  readonly max: number;
+}
+
 /**
  * Keeps about `size` keys, from three quarters of it to three halves, in two generations: the old one goes as a whole, so
  * that a use of a young key changes no order and an eviction walks over nothing.
  */
-export function createLruMap<Value>(size: number): LruMap<Value> {
+export function createLruMap<Value>(size: number, weight?: WeightBound<Value>): LruMap<Value> {
   const generationMax = Math.ceil(size * 0.75);
+  const weigh = (value: Value | undefined): number =>
+    weight === undefined || value === undefined ? 0 : weight.of(value);
+  const weightMax = (weight?.max ?? 0) / 2;
   let young = new Map<string, Value>();
   let old = new Map<string, Value>();
+  let youngWeight = 0;
 
   const set = (key: string, value: Value): void => {
+    if (weight !== undefined) youngWeight += weigh(value) - weigh(young.get(key));
     young.set(key, value);
-    if (young.size <= generationMax) return;
+    if (young.size <= generationMax && youngWeight <= weightMax) return;
     old = young;
     young = new Map();
+    youngWeight = 0;
   };
   return {
     get: (key) => {
@@ -39,11 +51,13 @@ export function createLruMap<Value>(size: number): LruMap<Value> {
       set(key, value);
     },
     delete: (key) => {
+      youngWeight -= weigh(young.get(key));
       young.delete(key);
       old.delete(key);
     },
     clear: () => {
       young.clear();
+      youngWeight = 0;
       old.clear();
     },
   };

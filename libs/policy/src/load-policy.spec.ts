@@ -18,6 +18,15 @@ defaults: { expiresIn: 30m, executeBy: never, onTimeout: hold, fourEyes: false, 
 `;
 
 describe('loadPolicy', () => {
+  it('refuses what is too large for one event, also when an alias makes it so', () => {
+    const names = JSON.stringify(Array.from({ length: 10_000 }, (_, n) => `a_tool_of_some_length_${String(n)}`));
+    const text = `version: 1\nautoApprovedTools: &names ${names}\nrequireApprovalTools: *names\n`;
+    expect(text.length).toBeLessThan(512 * 1024);
+    expect(problemsOf('p.yaml', text)).toEqual([
+      'p.yaml: has more than 512 KiB as JSON, and the whole of it is recorded as one event',
+    ]);
+  });
+
   it('reads YAML, JSON and TOML of the same content as the same policy', () => {
     const fromYaml = loadPolicy('p.yaml', yaml);
     const fromJson = loadPolicy('p.json', JSON.stringify(fromYaml.source));

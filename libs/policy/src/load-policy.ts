@@ -27,6 +27,9 @@ function describe(problem: PolicyProblem): string {
   return problem.path === '' ? `${where}: ${problem.message}` : `${where}: ${problem.path}: ${problem.message}`;
 }
 
+/** An EventStoreDB takes 1 MiB at once. */
+const contentBytesMax = 512 * 1024;
+
 interface Parsed {
   readonly value: unknown;
   readonly lineOf: (path: readonly PropertyKey[]) => number | null;
@@ -44,7 +47,12 @@ export function loadPolicy(file: string, text: string): PolicyContent {
     const problems = result.error.issues.flatMap((issue) => toProblems(file, issue, parsed));
     throw new PolicyFileError(problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
   }
-  return toPolicyContent(result.data, parsed.value as JsonObject);
+  const content = parsed.value as JsonObject;
+  if (Buffer.byteLength(JSON.stringify(content)) > contentBytesMax) {
+    const message = `has more than ${String(contentBytesMax / 1024)} KiB as JSON, and the whole of it is recorded as one event`;
+    throw new PolicyFileError([{ file, line: null, path: '', message }]);
+  }
+  return toPolicyContent(result.data, content);
 }
 
 function readYaml(file: string, text: string): Parsed {

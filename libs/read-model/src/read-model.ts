@@ -84,8 +84,11 @@ export interface ReadModel {
   readonly approval: (tenant: string, approvalId: string) => ApprovalOfCall | undefined;
   /** The calls of a run in the order of their requests; empty when there is no such run. */
   readonly run: (tenant: string, runId: string) => readonly CallRow[];
-  /** Those calls of a run that are not settled. */
-  readonly openCalls: (tenant: string, runId: string) => readonly CallRow[];
+  /** About how many bytes `run` would read; 0 when there is no such run. Of a very long run only the first 65,536 calls are counted. */
+  readonly runBytes: (tenant: string, runId: string) => number;
+  /** The ids of those calls of a run that are not settled, in the order of their requests. */
+  readonly openCallIds: (tenant: string, runId: string) => readonly string[];
+  /** A page ends early when its rows have more than 8 MiB together, so that no page stalls or fills the process. */
   readonly listApprovals: (tenant: string, query: ApprovalsQuery) => ApprovalsPage;
   /** The calls of all tenants whose deadline is at or before `atMs`, the earliest first. */
   readonly due: (atMs: number, limit: number) => readonly DueCall[];
@@ -99,7 +102,7 @@ export interface ReadModel {
 
 /** Where the log is read from: an event store, or a part of one. */
 export interface LogSource {
-  /** At most `limit` events after a position (exclusive), in order; empty at the end of the log. */
+  /** At most `limit` events after a position (exclusive), in order; empty only at the end of the log. */
   readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;

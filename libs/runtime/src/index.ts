@@ -14,5 +14,6 @@ export type { Log, LogFields, LogLevel, LogOptions } from './log.js';
 export { createRateLimit } from './rate-limit.js';
 export type { Rate } from './rate-limit.js';
 export { keepPrivate } from './private-file.js';
+export { sideBySide } from './side-by-side.js';
 export { readSettings, settingProblems, SettingsFileError } from './settings-file.js';
 export type { SettingProblem } from './settings-file.js';

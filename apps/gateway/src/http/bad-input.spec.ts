@@ -186,6 +186,32 @@ describe('what is too large', () => {
     expect([reply.status, reply.body.code, pathsOf(reply)]).toEqual([413, 'payload-too-large', ['decision.arguments']]);
   });
 
+  it('arguments that are short as they are sent, and long as they are recorded', async () => {
+    const body = `{"runId":"r","calls":[{"toolCallId":"d","toolName":"send","arguments":{"n":[${'1e15,'.repeat(40_000)}1]}}]}`;
+    const reply = await post(text(body));
+    expect([reply.status, reply.body.code]).toEqual([413, 'payload-too-large']);
+  });
+
+  it('an output of more than 768 KiB, in an answer, a report and the result of a client', async () => {
+    const output = big(768);
+    const answers = [
+      ['ann', '/v1/approvals/apr_x/responses', { decision: { type: 'answer', output } }, 'decision.output'],
+      [
+        'ann',
+        '/v1/approvals/responses',
+        { approvalIds: ['a'], decision: { type: 'answer', output } },
+        'decision.output',
+      ],
+      ['worker', '/v1/tool-calls/tc_x/outcome', { attempt: 1, status: 'succeeded', output }, 'output'],
+      ['worker', '/v1/tool-calls/tc_x/outcome', { attempt: 1, status: 'failed', error: { output } }, 'error'],
+      ['agent', '/v1/tool-calls/tc_x/output', { status: 'succeeded', output }, 'output'],
+    ] as const;
+    for (const [as, path, body, at] of answers) {
+      const reply = await api.send<Refusal>('POST', path, { as, body });
+      expect([reply.status, reply.body.code, pathsOf(reply)]).toEqual([413, 'payload-too-large', [at]]);
+    }
+  });
+
   it('more than 256 calls', async () => {
     const calls = Array.from({ length: 257 }, (_, index) => ({ ...call, toolCallId: `c${index}` }));
     const reply = await api.send<Refusal>('POST', '/v1/tool-calls', { body: { runId: 'r', calls } });

@@ -67,7 +67,7 @@ export const toolCallRoutes = {
     summary: 'Read the calls of a run, and what it waits for',
     roles: anyRole,
     answers: { 200: runViewSchema },
-    codes: ['not-found'],
+    codes: ['not-found', 'payload-too-large'],
   }),
   cancelRun: defineRoute({
     id: 'cancelRun',

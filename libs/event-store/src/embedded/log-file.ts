@@ -47,10 +47,10 @@ export interface LogFile {
   readonly streamEnd: (name: string) => StreamEnd | undefined;
   /** From a revision to a revision, both included. */
   readonly readStream: (name: string, from: number, to: number) => readonly StoredRow[];
-  /** After a position, to a position (included). */
-  readonly readAll: (after: number, to: number) => readonly StoredRow[];
+  /** After a position, to a position (included), one row at a time. */
+  readonly readAll: (after: number, to: number) => Iterable<StoredRow>;
   /** As `readAll`, with the chains. */
-  readonly readChained: (after: number, to: number) => readonly StoredRow[];
+  readonly readChained: (after: number, to: number) => Iterable<StoredRow>;
   readonly lastPosition: () => number;
   readonly chainAt: (position: number) => Uint8Array | undefined;
   /** The position that the indexes lead to. */
@@ -167,8 +167,8 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
       const found = get(streamId, name) as readonly [number] | undefined;
       return found === undefined ? [] : all(readStream, name, found[0], from, to);
     },
-    readAll: (after, to) => all(readAll, after, to),
-    readChained: (after, to) => all(readChained, after, to),
+    readAll: (after, to) => each(readAll, after, to),
+    readChained: (after, to) => each(readChained, after, to),
     lastPosition: () => (get(lastPosition) as readonly [number | null] | undefined)?.[0] ?? 0,
     chainAt: (position) => (get(chainAt, position) as readonly [Uint8Array] | undefined)?.[0],
     positionOf: (stream, revision) => (get(positionOf, stream, revision) as readonly [number] | undefined)?.[0],
@@ -180,6 +180,10 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
 // read events check them.
 function get(statement: StatementSync, ...values: readonly (string | number)[]): unknown {
   return statement.get(...values);
+}
+
+function each(statement: StatementSync, after: number, to: number): Iterable<StoredRow> {
+  return statement.iterate(after, to) as Iterable<unknown> as Iterable<StoredRow>;
 }
 
 function all(statement: StatementSync, ...values: readonly (string | number)[]): readonly StoredRow[] {

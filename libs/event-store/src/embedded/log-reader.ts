@@ -5,6 +5,9 @@ import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
 import { checkLeaf, toRecordedEvent } from './stored-event.js';
 import type { LeafHash } from './stored-event.js';
 
+/** Attack: thousands of events with large arguments. A page of them is read at a time, and held in memory by many readers. */
+const pageBytesMax = 2 * 1024 * 1024;
+
 /** Reads events and proves each by its leaf. */
 export interface LogReader {
   /** @throws EventStoreDamagedError naming position and stream of the first event that is not what was recorded. */
@@ -27,13 +30,16 @@ export function createLogReader(log: LogFile, leafHash: LeafHash): LogReader {
       ),
     readAll: (after, limit) =>
       reading(() => {
-        const events = log.readAll(after, lastOf(after + 1, limit)).map((row, index) => {
+        const events: RecordedEvent[] = [];
+        let [next, bytes] = [after + 1, 0];
+        for (const row of log.readAll(after, lastOf(after + 1, limit))) {
           checkLeaf(leafHash, row);
-          if (row[0] !== after + 1 + index)
-            throw missing(`the event at position ${after + 1 + index}`, after + 1 + index);
-          return toRecordedEvent(row);
-        });
-        const next = after + events.length + 1;
+          if (row[0] !== next) throw missing(`the event at position ${next}`, next);
+          events.push(toRecordedEvent(row));
+          next += 1;
+          bytes += row[7].length;
+          if (bytes > pageBytesMax) return events;
+        }
         if (events.length < limit && next <= log.lastPosition()) throw missing(`the event at position ${next}`, next);
         return events;
       }),

@@ -1,3 +1,5 @@
+import { optionProblem } from './connection-options.js';
+
 /** A connection string as it may be written to a log: without user, password, and what else its options say. */
 export function withoutSecrets(url: string): string {
   const [, scheme = '', rest = ''] = /^([a-z+]+:\/\/)?([^?]*)/i.exec(url) ?? [];
@@ -30,7 +32,8 @@ const defaultPort = 2113;
 
 /**
  * Reads `esdb://user:password@host1:2113,host2:2113?option=value`, and the same with `+discover`.
- * @throws RangeError when it is not of that form. The error does not repeat it.
+ * @throws RangeError when it is not of that form, or has an option that the vendors' clients do not know. The error
+ * repeats neither user nor password.
  */
 export function readConnectionString(url: string): StoreAddress {
   const parts = /^([a-z]+)(\+discover)?:\/\/(?:([^/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/i.exec(url);
@@ -38,6 +41,8 @@ export function readConnectionString(url: string): StoreAddress {
   const [, scheme = '', discover, login, hosts = '', query = ''] = parts;
   const servers = hosts.split(',').map(endpointOf);
   const options = new URLSearchParams(query);
+  const problem = optionProblem(options);
+  if (problem !== undefined) throw new RangeError(problem);
   const option = (name: string): string | undefined =>
     [...options].find(([key]) => key.toLowerCase() === name.toLowerCase())?.[1];
   return {

@@ -1,6 +1,7 @@
 // The entrance `@countersign/event-store/eventstoredb`: apart from the library's own, so that only who uses the server
 // loads its client, and of the two clients only the one that it asks for.
 export { connectOf } from './connect-of.js';
+export { readConnectionString } from './connection-string.js';
 export { openEventStoreDb, streamPrefixes } from './event-store-db.js';
 export type { EventStoreDbOptions } from './event-store-db.js';
 export type { EventStoreDbTimeouts } from './connection.js';

@@ -1,3 +1,4 @@
+import { weigh } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
 import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js';
@@ -24,6 +25,9 @@ export interface Reads {
 
 /** How many events are asked for at a time; the deadline counts for each page. */
 const pageSize = 500;
+const firstPage = 64;
+/** Attack: thousands of events with large arguments, read at once. Beyond so many bytes a read of the log ends early. */
+const bytesMax = 8 * 1024 * 1024;
 const firstHeadPage = 16;
 
 /** Reads that end: each page by its deadline, tried again when the server was only restarting or not the leader. */
@@ -45,17 +49,21 @@ export function createReads(ports: ReadPorts): Reads {
       const events: RecordedEvent[] = [];
       // The server cannot filter a read. It begins at its position: what is there has been read before.
       let [from, passed] = [startAt(after), after];
-      // One more than is wanted, for the first one has been read before; larger pages when others' events lie between.
-      for (let count = Math.min(pageSize, limit + 1); events.length < limit; count = Math.min(pageSize, count * 4)) {
+      // One more than is wanted, for the first one has been read before; larger pages when the events are small.
+      let [count, bytes] = [Math.min(firstPage, limit + 1), 0];
+      while (events.length < limit && bytes < bytesMax) {
         const found = await page.ofAll(from, 'forwards', count);
         for (const event of found) {
           if (positionOf(event) <= passed) continue;
           passed = positionOf(event);
           const recorded = own(event);
-          if (recorded !== undefined && events.length < limit) events.push(recorded);
+          if (recorded === undefined || events.length === limit) continue;
+          events.push(recorded);
+          bytes += weigh(recorded);
         }
         if (found.length < count) break;
         from = found.at(-1)?.position ?? from;
+        count = Math.min(pageSize, Math.max(firstPage, Math.floor((events.length * bytesMax) / Math.max(1, bytes))));
       }
       return events;
     },

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { readConnectionString } from './connection-string.js';
+import type { StoreAddress } from './connection-string.js';
 import { openRightsCalls, RightsUnknownError } from './rights-calls.js';
 import type { CallResult, RightsCalls } from './rights-calls.js';
 
@@ -30,7 +31,7 @@ const againMs = 250;
  * @throws RightsUnknownError when the server cannot be asked; RangeError when the connection string is not usable.
  */
 export async function checkRights(url: string, clock: Clock): Promise<RightsReport> {
-  const { user: named, isEncrypted } = readConnectionString(url);
+  const { user: named, isEncrypted } = addressIn('COUNTERSIGN_EVENTSTORE_URL', url);
   const user = isEncrypted ? (named ?? null) : null;
   return withCalls(url, clock, async (calls) => {
     const tried: RightTried[] = [];
@@ -63,7 +64,8 @@ export async function secureStore(adminUrl: string, url: string, clock: Clock): 
 }
 
 function serviceUser(adminUrl: string, url: string): { readonly user: string; readonly password: string } {
-  const [admin, service] = [readConnectionString(adminUrl), readConnectionString(url)];
+  const admin = addressIn('COUNTERSIGN_EVENTSTORE_ADMIN_URL', adminUrl);
+  const service = addressIn('COUNTERSIGN_EVENTSTORE_URL', url);
   const { user = '', password = '' } = service;
   if (!admin.isEncrypted || !service.isEncrypted)
     throw new RangeError(
@@ -74,6 +76,14 @@ function serviceUser(adminUrl: string, url: string): { readonly user: string; re
   if (admin.user === user)
     throw new RangeError('COUNTERSIGN_EVENTSTORE_URL names the admin: give the service its own user');
   return { user, password };
+}
+
+function addressIn(variable: string, url: string): StoreAddress {
+  try {
+    return readConnectionString(url);
+  } catch (error) {
+    throw new RangeError(`${variable} ${(error as Error).message}`, { cause: error });
+  }
 }
 
 /** Whether the user of `url` may delete a stream. Asks about a stream that does not exist. @throws RightsUnknownError */

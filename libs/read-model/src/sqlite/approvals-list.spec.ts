@@ -46,6 +46,39 @@ describe('the list of approvals', () => {
     model.close();
   });
 
+  it('ends a page early when its rows are large, and every approval is on one of the pages', async () => {
+    const log = createTestLog();
+    const large = 'x'.repeat(1024 * 1024);
+    const calls = Array.from({ length: 20 }, (_, n) => {
+      const call = log.call(`c${String(n)}`);
+      call.record('ToolCallRequested', { arguments: { large } });
+      call.record('ApprovalRequested');
+      return call;
+    });
+    const model = await opened(path('m.db'), log);
+    const pages = [page(model, { limit: 1000 })];
+    for (let cursor = pages[0]?.nextCursor; cursor; cursor = pages.at(-1)?.nextCursor)
+      pages.push(page(model, { limit: 1000, cursor }));
+    expect(pages.map(({ rows }) => rows.length)).toEqual([7, 7, 6]);
+    expect(pages.flatMap(({ rows }) => rows.map(({ call }) => call.request.callId))).toEqual(
+      calls.map(({ callId }) => callId),
+    );
+    expect(model.runBytes('default', 'run-1')).toBeGreaterThan(20 * large.length);
+    expect(model.runBytes('default', 'run-2')).toBe(0);
+    model.close();
+  });
+
+  it('gives one approval, however large', async () => {
+    const log = createTestLog();
+    const call = log.call('large');
+    call.record('ToolCallRequested', { arguments: { large: 'x'.repeat(9 * 1024 * 1024) } });
+    call.record('ApprovalRequested');
+    ask(log, 'behind');
+    const model = await opened(path('m.db'), log);
+    expect(names(model, { limit: 2 })).toEqual(['large/1']);
+    model.close();
+  });
+
   it('finds each state', async () => {
     const log = createTestLog();
     ask(log, 'pending');

@@ -2,10 +2,12 @@ import type { StatementSync } from 'node:sqlite';
 import type { ApprovalState } from '@countersign/contracts';
 import { fromCursor, toCursor } from '../cursor.js';
 import type { ApprovalOfCall, ApprovalsPage, ApprovalsQuery } from '../read-model.js';
-import { rowColumns, toAsked, toCallRow } from './stored-row.js';
+import { rowBytes, rowColumns, toAsked, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 
 const defaultLimit = 100;
+/** Attack: many pending calls with large arguments, and one page of them all. Beyond so many bytes of rows a page ends. */
+const pageBytesMax = 8 * 1024 * 1024;
 
 /** The same index is walked from either end. */
 const orders = {
@@ -49,19 +51,33 @@ export function listApprovals(
   if (after === undefined) return { status: 'invalid-cursor' };
   const filters = filtersOf(query);
   const statement = prepare(
-    `SELECT a.seq AS approval_seq, ${rowColumns}
+    `SELECT a.seq AS approval_seq, ${rowBytes} AS bytes, ${rowColumns}
      FROM approvals AS a INDEXED BY ${indexFor(state)}
      CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
      WHERE a.tenant = ? AND a.state = '${state}'${state === 'pending' ? '' : " AND a.state <> 'pending'"} AND a.seq ${beyond} ? ${filters.map(([condition]) => `AND ${condition}`).join(' ')}
      ORDER BY a.seq ${direction} LIMIT ?`,
   );
-  const found = statement.all(tenant, after, ...filters.map(([, value]) => value), limit + 1);
-  const rows = found.slice(0, limit).flatMap((columns) => toApprovalOfCall(columns) ?? []);
-  const last = found.length > limit ? found[limit - 1] : undefined;
-  return {
-    status: 'page',
-    rows,
-    nextCursor: last === undefined ? null : toCursor(Number(last['approval_seq'])),
-    position,
-  };
+  const { rows, last } = pageOf(
+    statement.iterate(tenant, after, ...filters.map(([, value]) => value), limit + 1),
+    limit,
+  );
+  return { status: 'page', rows, nextCursor: last === undefined ? null : toCursor(last), position };
+}
+
+/** The rows of one page, one at least, and the last one's place when there are more behind it. */
+function pageOf(
+  found: Iterable<Columns>,
+  limit: number,
+): { readonly rows: readonly ApprovalOfCall[]; readonly last: number | undefined } {
+  const rows: ApprovalOfCall[] = [];
+  let [taken, bytes, last] = [0, 0, 0];
+  for (const columns of found) {
+    bytes += Number(columns['bytes']);
+    if (taken === limit || (taken > 0 && bytes > pageBytesMax)) return { rows, last };
+    taken += 1;
+    last = Number(columns['approval_seq']);
+    const row = toApprovalOfCall(columns);
+    if (row !== undefined) rows.push(row);
+  }
+  return { rows, last: undefined };
 }

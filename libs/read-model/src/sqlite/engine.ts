@@ -6,6 +6,7 @@ import type { ApprovalOfCall, ReadModel } from '../read-model.js';
 import { listApprovals } from './approvals-list.js';
 import { createStatements, isDiskFull } from './database.js';
 import { createDeadlines } from './deadlines.js';
+import { bytesOfRun, callsOfRun, openCallsOfRun } from './runs.js';
 import { rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 import { createWorkingSet } from './working-set.js';
@@ -14,7 +15,17 @@ import type { Bounds, Checkpoint } from './working-set.js';
 /** One opened file: everything of a read model but who is told and who waits. */
 export interface Engine extends Pick<
   ReadModel,
-  'toolCall' | 'approval' | 'run' | 'openCalls' | 'listApprovals' | 'due' | 'nextDueAt' | 'stats' | 'flush' | 'close'
+  | 'toolCall'
+  | 'approval'
+  | 'run'
+  | 'runBytes'
+  | 'openCallIds'
+  | 'listApprovals'
+  | 'due'
+  | 'nextDueAt'
+  | 'stats'
+  | 'flush'
+  | 'close'
 > {
   readonly checkpoint: () => Checkpoint;
   /** Folds events that lie after the checkpoint, and collects the ids of the calls that they changed. */
@@ -47,14 +58,6 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
     const row = rows.find(callId);
     return row?.request.tenant === tenant ? row : undefined;
   };
-  const runRows = (condition: string, tenant: string, runId: string): readonly CallRow[] =>
-    fromFile(() =>
-      prepare(
-        `SELECT ${rowColumns} FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ? ${condition} ORDER BY calls.seq`,
-      )
-        .all(tenant, runId)
-        .map(toCallRow),
-    );
 
   return {
     checkpoint: rows.checkpoint,
@@ -73,8 +76,9 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
     },
     toolCall,
     approval: (tenant, approvalId) => findApproval(toolCall, tenant, approvalId),
-    run: (tenant, runId) => runRows('', tenant, runId),
-    openCalls: (tenant, runId) => runRows('AND is_open = 1', tenant, runId),
+    run: (tenant, runId) => fromFile(() => callsOfRun(prepare, tenant, runId)),
+    runBytes: (tenant, runId) => fromFile(() => bytesOfRun(prepare, tenant, runId)),
+    openCallIds: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,

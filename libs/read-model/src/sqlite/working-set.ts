@@ -1,5 +1,5 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
-import { isSettled, toolCallEventTypes } from '@countersign/contracts';
+import { isSettled, toolCallEventTypes, weigh } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
@@ -8,7 +8,6 @@ import { inTransaction } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 import { rowColumns, toAsked, toCallRow, toStoredProgress, toStoredRequest } from './stored-row.js';
-import { weigh } from './weigh.js';
 
 /** How far the log is folded: the last event, and the one before it. */
 export interface Checkpoint {
@@ -93,6 +92,8 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       dirty.set(callId, { row, stored: null, requestBytes: 0, progressBytes: 0 });
       return row;
     }
+    // A small event of a large call keeps the whole call in memory until it is written.
+    if (!dirty.has(callId)) pendingBytes += entry.requestBytes + entry.progressBytes;
     entry.row = row;
     dirty.set(callId, entry);
     return row;

@@ -1,0 +1,28 @@
+import type { StatementSync } from 'node:sqlite';
+import type { CallRow } from '../call-row.js';
+import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
+
+type Prepare = (sql: string) => StatementSync;
+
+const inOrder = 'FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ?';
+const countedMax = 65_536;
+
+/** The calls of a run, in the order of their requests. */
+export function callsOfRun(prepare: Prepare, tenant: string, runId: string): readonly CallRow[] {
+  return prepare(`SELECT ${rowColumns} ${inOrder} ORDER BY calls.seq`).all(tenant, runId).map(toCallRow);
+}
+
+/** How many bytes the calls of a run are stored in. */
+export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): number {
+  const counted = `SELECT ${rowBytes} AS bytes ${inOrder} LIMIT ${String(countedMax)}`;
+  const found = prepare(`SELECT coalesce(sum(bytes), 0) AS bytes FROM (${counted})`).get(tenant, runId);
+  return Number(found?.['bytes']);
+}
+
+/** The ids of the calls of a run that are open, in the order of their requests. */
+export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string): readonly string[] {
+  const sql = 'SELECT call_id FROM calls WHERE tenant = ? AND run_id = ? AND is_open = 1 ORDER BY seq';
+  return prepare(sql)
+    .all(tenant, runId)
+    .map((columns) => String(columns['call_id']));
+}

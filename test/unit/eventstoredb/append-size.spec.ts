@@ -1,0 +1,211 @@
+import { describe, expect, it } from '@jest/globals';
+import { createWriteSide } from '@countersign/commands';
+import type { Actor, Commands } from '@countersign/commands';
+import { approvalIdOf, deriveCallId, deliveryEventTypes, eventTypes, limits } from '@countersign/contracts';
+import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+
+import { createRefusals, createRunCanceller } from '@countersign/ledger/testing';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { cleanUpAfterEach, openReadyStore, startServer } from './harness.js';
+
+cleanUpAfterEach();
+
+/** What an append weighs at most on a server of version 24, as the test server has it. */
+const appendBytesMax = 1024 * 1024;
+
+/** A character that takes six bytes in JSON, as no other does; where it is not allowed, one of three bytes. */
+const [heavy, allowed] = ['\u0001', '\u20ac'];
+const text = heavy.repeat(8192);
+const id = (name: string): string => name + allowed.repeat(256 - name.length);
+
+const actor = (principal: string, role: 'agent' | 'approver' | 'resolver' | 'admin'): Actor => ({
+  ...{ tenant: 'default', principal, roles: new Set([role]), groups: [], agentIds: ['*'] },
+  ...{ via: 'api', assurance: 'high' },
+});
+const [agent, ann, worker] = [actor('agent', 'agent'), actor('ann', 'approver'), actor('worker', 'resolver')];
+const admin = actor('root', 'admin');
+
+/** As many values to hide as are taken, under names as long as are taken, and arguments of 256 KiB around them. */
+function heaviestArguments(): JsonObject {
+  const hidden = Object.fromEntries(Array.from({ length: 3500 }, (_, n) => [`password${String(n)}`, '1']));
+  const args = { ['k'.repeat(20)]: hidden, more: '' };
+  return { ...args, more: 'x'.repeat(limits.argumentsBytesMax - Buffer.byteLength(JSON.stringify(args))) };
+}
+
+function heaviestSchema(): JsonObject {
+  return { type: 'object', description: 'x'.repeat(63 * 1024) };
+}
+
+type Changes = { readonly [Name in keyof RequestedCall]?: RequestedCall[Name] | undefined };
+
+function heaviestCall(toolCallId: string, more: Changes = {}): RequestedCall {
+  return {
+    toolCallId: id(toolCallId),
+    toolName: id('send'),
+    arguments: heaviestArguments(),
+    toolSchema: heaviestSchema(),
+    needsApproval: true,
+    reason: text,
+    description: text,
+    labels: Object.fromEntries(
+      Array.from({ length: 64 }, (_, n) => [String(n) + heavy.repeat(126), heavy.repeat(512)]),
+    ),
+    ...more,
+  } as RequestedCall;
+}
+
+interface Opened {
+  readonly store: EventStore;
+  readonly commands: Commands;
+  readonly ports: {
+    readonly clock: ReturnType<typeof createSystemClock>;
+    readonly ids: ReturnType<typeof createSystemIds>;
+  };
+  readonly recorded: () => Promise<readonly RecordedEvent[]>;
+}
+
+async function open(): Promise<Opened> {
+  const server = await startServer();
+  const { store } = await openReadyStore(server.url);
+  const ports = { clock: createSystemClock(), ids: createSystemIds() };
+  const commands = createWriteSide({
+    store,
+    policy: null,
+    tools: { find: () => undefined },
+    log: createSilentLog(),
+    ...ports,
+  });
+  const recorded = async (): Promise<readonly RecordedEvent[]> => {
+    const events: RecordedEvent[] = [];
+    for (;;) {
+      const page = await store.readAll(events.at(-1)?.position ?? 0, 100);
+      if (page.length === 0) return events;
+      events.push(...page);
+    }
+  };
+  return { store, commands, ports, recorded };
+}
+
+/** Requests one call as heavy as a call can be; answers what its id and its approval's are. */
+async function requested(
+  { commands }: Opened,
+  name: string,
+  more: Changes = {},
+): Promise<{ readonly callId: string; readonly approvalId: string }> {
+  const runId = id('run');
+  const call = heaviestCall(name, more);
+  const others = Array.from({ length: 63 }, (_, n) => ({
+    toolCallId: `${name}-${String(n)}`,
+    toolName: 'send',
+    arguments: {},
+  }));
+  const body = { runId, agentId: id('agent'), batchId: id(name), calls: [call, ...others] };
+  const outcome = await commands.requestToolCalls(agent, body, `request ${name}`);
+  if (outcome.status === 'rejected') throw new Error(outcome.rejection.detail);
+  const callId = deriveCallId('default', runId, call.toolCallId);
+  return { callId, approvalId: approvalIdOf(callId, 1) };
+}
+
+const output = 'x'.repeat(limits.outputBytesMax - 2);
+
+/** Each kind of event that can be large, made as heavy as the API lets it be. */
+const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>> = {
+  ToolCallRequested: (opened) => requested(opened, 'a'),
+  ToolCallAllowed: (opened) => requested(opened, 'a', { needsApproval: false }),
+  ApprovalRequested: async (opened) => {
+    const { callId } = await requested(opened, 'a', { needsApproval: false });
+    return opened.commands.requestApproval(agent, callId, { reason: text, description: text }, 'ask');
+  },
+  ApprovalDescribed: async (opened) => {
+    const { callId } = await requested(opened, 'a', { reason: undefined, description: undefined });
+    return opened.commands.describeApproval(agent, callId, { reason: text, description: text }, 'describe');
+  },
+  ValuesRevealed: async (opened) => opened.commands.reveal(ann, (await requested(opened, 'a')).approvalId, 'reveal'),
+  ApprovalResponded: async (opened) => {
+    const { approvalId } = await requested(opened, 'a');
+    const edited = { ...heaviestArguments(), more: 'y' };
+    const words = { reason: text, instruction: text };
+    await opened.commands.respond(ann, approvalId, { decision: { type: 'edit', arguments: edited }, ...words }, 'edit');
+    const other = await requested(opened, 'b');
+    return opened.commands.respond(ann, other.approvalId, { decision: { type: 'answer', output }, ...words }, 'answer');
+  },
+  ToolCallCancelled: async (opened) =>
+    opened.commands.cancelToolCall(agent, (await requested(opened, 'a')).callId, text, 'cancel'),
+  ExecutionClaimed: async (opened) => {
+    const { callId } = await requested(opened, 'a', { needsApproval: false });
+    return opened.commands.claim(worker, callId, { resolverId: id('r') }, 'claim');
+  },
+  ExecutionSucceeded: async (opened) => {
+    const { callId } = await requested(opened, 'a', { needsApproval: false });
+    await opened.commands.claim(worker, callId, { resolverId: id('r') }, 'claim');
+    return opened.commands.reportExecution(worker, callId, { attempt: 1, status: 'succeeded', output }, 'report');
+  },
+  ExecutionFailed: async (opened) => {
+    const { callId } = await requested(opened, 'a', { needsApproval: false, clientExecuted: true });
+    return opened.commands.submitClientOutput(agent, callId, { status: 'failed', error: output }, 'report');
+  },
+  ExecutionReconciled: async (opened) => {
+    const { callId } = await requested(opened, 'a', { needsApproval: false });
+    await opened.commands.claim(worker, callId, { resolverId: id('r') }, 'claim');
+    await opened.commands.abandonClaim(worker, callId, { attempt: 1, reason: 'lost' }, 'abandon');
+    return opened.commands.reconcile(admin, callId, { status: 'failed', note: text }, 'reconcile');
+  },
+  RequestRefused: async ({ store, ports }) => {
+    const refusals = createRefusals({ store, ...ports });
+    const toolCallIds = Array.from({ length: 256 }, () => id('t'));
+    const refused = (n: number) => ({
+      ...{ tenant: 'default', runId: id('run'), commandId: `refused ${String(n)}` },
+      data: { requestId: id(String(n)), code: 'invalid-request', detail: allowed.repeat(2000), toolCallIds },
+    });
+    await Promise.all(Array.from({ length: 30 }, (_, n) => refusals.record(refused(n))));
+  },
+  RunCancelled: async ({ store, ports }) => {
+    const open = Array.from({ length: 45_000 }, (_, n) => deriveCallId('default', 'run', String(n)));
+    const commands = {
+      cancelToolCall: async () => ({ status: 'done', value: undefined, position: 0 }) as const,
+    };
+    const cancelRun = createRunCanceller({ store, commands, openCalls: { of: async () => open }, ...ports });
+    for (let times = 0; times < 2; times += 1)
+      expect(await cancelRun(agent, { runId: id('run'), reason: text }, 'cancel')).toEqual([]);
+    const stream = (await store.readStream('runCancellation-cancel')).map(({ data }) => data as { callIds: string[] });
+    expect(stream.flatMap(({ callIds }) => callIds)).toEqual(open);
+    expect(stream).toHaveLength(3);
+  },
+};
+
+/** These hold ids, times, counts and words of our own, or what the policy says: a few kilobytes. */
+const small: readonly EventType[] = [
+  ...deliveryEventTypes,
+  'ToolCallBlocked',
+  'ToolCallCommitted',
+  'ResponseWithdrawn',
+  'ApprovalExpired',
+  'ApprovalEscalated',
+  'ApproversReminded',
+  'ApprovalLapsed',
+  'ExecutionClaimRenewed',
+  'ExecutionLapsed',
+  'ExecutionOutcomeUnknown',
+  'BatchBegun',
+  // A reason of at most 8,192 characters, and the ids of 64 calls.
+  'BatchBroken',
+  // At most 512 KiB: larger policies are refused when they are loaded.
+  'PolicyActivated',
+];
+
+describe('what an append weighs at most', () => {
+  it('is known of each kind of event', () => {
+    expect([...small, ...Object.keys(heaviest)].toSorted()).toEqual([...eventTypes].toSorted());
+  });
+
+  it.each(Object.entries(heaviest))('the heaviest %s that the API takes fits', async (type, make) => {
+    const opened = await open();
+    const outcome = (await make(opened)) as { readonly status?: string } | undefined;
+    expect(outcome?.status ?? 'done').not.toBe('rejected');
+    const events = (await opened.recorded()).filter((event) => event.type === type);
+    expect(events.length).toBeGreaterThan(0);
+    for (const { data } of events) expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(appendBytesMax);
+  });
+});
