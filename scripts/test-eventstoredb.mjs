@@ -1,4 +1,5 @@
 // `EVENTSTOREDB_URL=esdb://… npm run test:eventstoredb`: the event store's contract suite, and what needs no fault of a server, on a real one.
+// With EVENTSTOREDB_ADMIN_URL it also grants the user of EVENTSTOREDB_URL its rights, as `countersign store secure` does, and proves them.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 import { root } from './prepare.mjs';

@@ -1,12 +1,34 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { EventTooLargeError, noStream } from '@countersign/event-store';
 import { sampleEvent, sampleEvents, sampleStream } from '@countersign/event-store/testing';
-import { cleanUpAfterEach, openReadyStore, startServer, until } from './harness.js';
+import { checkRights, secureStore } from '@countersign/event-store/eventstoredb';
+import { createSystemClock } from '@countersign/runtime';
+import { createAuthority } from '../../kafka-broker/certificates.ts';
+import { cleanUpAfterEach, onCleanUp, openReadyStore, startServer, until } from './harness.js';
 
 // Runs on the server at EVENTSTOREDB_URL too (`npm run test:eventstoredb`): nothing here needs a fault.
 cleanUpAfterEach();
 
 const urlOfServer = async (): Promise<string> => process.env['EVENTSTOREDB_URL'] ?? (await startServer()).url;
+
+/** A server with users, and an admin of it; of a server of one's own only what is given. */
+async function secured(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }> {
+  const given = process.env['EVENTSTOREDB_URL'];
+  if (given !== undefined) return { url: given, adminUrl: process.env['EVENTSTOREDB_ADMIN_URL'] };
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-rights-'));
+  onCleanUp(() => {
+    rmSync(folder, { recursive: true, force: true });
+  });
+  const authority = createAuthority(folder);
+  const tls = { ...authority.certify('eventstoredb-node'), caFile: authority.caFile };
+  const server = await startServer({ adminPassword: 'admin-secret', tls });
+  const as = (login: string): string => server.url.replace('esdb://', `esdb://${login}@`);
+  return { url: as('countersign:service-secret'), adminUrl: as('admin:admin-secret') };
+}
+
 const options = { timeouts: { appendMs: 10_000, readMs: 10_000 } };
 
 describe('any server', () => {
@@ -33,6 +55,16 @@ describe('any server', () => {
       expect(store.health()).toEqual({ status: 'ok' });
       expect(log.entries.filter(({ level }) => level === 'warn')).toEqual([]);
     }
+  });
+
+  it('tells the rights of the service, and grants them when an admin asks', async () => {
+    const { url, adminUrl } = await secured();
+    const clock = createSystemClock();
+    if (adminUrl !== undefined) await secureStore(adminUrl, url, clock);
+    const { tried, isAsItMustBe } = await checkRights(url, clock);
+    for (const { what, wanted, found } of tried) process.stdout.write(`${what}: ${wanted}, found ${found}\n`);
+    expect(tried.length).toBeGreaterThan(5);
+    expect(isAsItMustBe).toBe(adminUrl !== undefined || tried.every(({ wanted, found }) => wanted === found));
   });
 
   it('is sent nothing that is too large for it', async () => {
