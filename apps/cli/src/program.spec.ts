@@ -465,6 +465,22 @@ describe('acting', () => {
     expect((await run(args)).out).not.toBe('');
   });
 
+  it('cancel says of each call of a run that is not cancelled why, and ends with 5', async () => {
+    const body = {
+      runId: 'r',
+      cancelled: ['tc_1'],
+      notCancelled: [{ callId: 'tc_2', code: 'batch-begun', detail: 'runs' }],
+    };
+    server.intercept = ({ method }) => (method === 'POST' ? { status: 200, body } : undefined);
+    expect(await run(['cancel', '--run', 'r'])).toMatchObject({
+      code: 5,
+      out: 'Cancelled in run r: 1.\ntc_2 is not cancelled: runs\n',
+    });
+    server.intercept = ({ method }) =>
+      method === 'POST' ? { status: 200, body: { ...body, cancelled: [], notCancelled: [] } } : undefined;
+    expect(await run(['cancel', '--run', 'r'])).toMatchObject({ code: 0, out: 'Run r has no open call.\n' });
+  });
+
   it("withdraw takes one's own answer back", async () => {
     server.intercept = ({ method }) => (method === 'DELETE' ? { status: 200, body: pending } : undefined);
     expect(await run(['withdraw', approvalId])).toMatchObject({ code: 0, out: 'Your response is withdrawn.\n' });

@@ -61,10 +61,10 @@ export interface FileTokens extends Tokens {
  * @throws TokensError when the file cannot be used at the start.
  */
 export function createFileTokens(path: string, log: Log): FileTokens {
-  let tokens = readTokensFile(path);
+  let tokens = readTokensFile(path, log);
   const reload = (): void => {
     try {
-      tokens = readTokensFile(path);
+      tokens = readTokensFile(path, log);
       log.info({ path }, 'tokens read again');
     } catch (error) {
       log.error({ path, error }, 'the tokens file cannot be used; the tokens stay as they were');
@@ -80,14 +80,19 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   };
 }
 
-function readTokensFile(path: string): Tokens {
+function readTokensFile(path: string, log: Log): Tokens {
   const text = readSettings(path, (problem) => new TokensError(path, [{ path: '', problem }]));
   let entries: unknown;
   try {
     entries = JSON.parse(text);
   } catch {
     // The parser quotes the text around the fault, which may be a token.
-    throw new TokensError(path, [{ path: '', problem: 'is not valid JSON' }]);
+    throw new TokensError(path, [
+      { path: '', problem: 'is not valid JSON: it must be a list of entries, as the first start writes it' },
+    ]);
+  }
+  if (Array.isArray(entries) && entries.length === 0) {
+    log.warn({ path }, 'the tokens file has no entry: nobody can sign in with a token');
   }
   return createTokens(entries, path);
 }

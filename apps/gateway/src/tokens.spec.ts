@@ -120,6 +120,13 @@ describe('a tokens file', () => {
     tokens.close();
   });
 
+  it('without an entry is used, with a warning', () => {
+    const [path, log] = [join(folder, 'tokens.json'), createCollectingLog()];
+    writeFileSync(path, '[]');
+    createFileTokens(path, log).close();
+    expect(log.entries).toMatchObject([{ level: 'warn', message: expect.stringContaining('nobody can sign in') }]);
+  });
+
   it('that cannot be read is named', () => {
     const path = join(folder, 'nowhere.json');
     const { problems, message } = catchError(() => createFileTokens(path, createCollectingLog()));

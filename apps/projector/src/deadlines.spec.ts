@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Applied, DueCall } from '@countersign/read-model';
+import { sleep } from '@countersign/runtime';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { createDeadlines } from './deadlines.js';
 
@@ -10,8 +11,18 @@ function createIndex() {
   const dueAt = new Map<string, number>();
   const listeners = new Set<(applied: Applied) => void>();
   let asked = 0;
+  let shown = 1;
+  let earliest: number | null | undefined;
   return {
+    /** From here on the view shows nothing until it is told to. */
+    fallBehind: () => void (shown = 0),
+    catchUp: () => void (shown = 1),
+    clear: () => {
+      dueAt.clear();
+      earliest = undefined;
+    },
     set: (callId: string, at: number | null) => {
+      earliest = undefined;
       if (at === null) dueAt.delete(callId);
       else dueAt.set(callId, at);
       for (const listener of listeners) listener({ events: [], callIds: [callId], position: 0 });
@@ -25,7 +36,14 @@ function createIndex() {
           .slice(0, limit)
           .map(([callId, at]) => ({ tenant: 'default', callId, dueAt: at }));
       },
-      nextDueAt: () => (dueAt.size === 0 ? null : Math.min(...dueAt.values())),
+      checkpoint: () => shown,
+      nextDueAt: () => {
+        if (earliest === undefined) {
+          earliest = null;
+          for (const at of dueAt.values()) if (earliest === null || at < earliest) earliest = at;
+        }
+        return earliest;
+      },
       onApplied: (listener: (applied: Applied) => void) => {
         listeners.add(listener);
         return () => listeners.delete(listener);
@@ -67,6 +85,37 @@ describe('deadlines', () => {
     expect(fired).toEqual([{ callId: 'a', at: start + 1000 }]);
     await clock.advanceAsync(5000);
     expect(fired.map(({ callId }) => callId)).toEqual(['a', 'b']);
+    await deadlines.stop();
+  });
+
+  it('that fall due together fire side by side, the earliest first, each once, also while the view is behind', async () => {
+    const begun: string[] = [];
+    let [running, most] = [0, 0];
+    const { clock, index, deadlines, start } = setUp(async (callId) => {
+      begun.push(callId);
+      if (callId === 'later') index.set(callId, null);
+      running += 1;
+      most = Math.max(most, running);
+      // One that hangs must not hold up the others.
+      await sleep(clock, callId === 'call-10007' ? 30_000 : 10);
+      running -= 1;
+      return 1;
+    });
+    index.fallBehind();
+    const calls = Array.from({ length: 10_000 }, (_, n) => `call-${String(n + 10_000)}`);
+    for (const [n, callId] of calls.entries()) index.set(callId, start + n / 100);
+    deadlines.start();
+    await clock.advanceAsync(100 + (10_000 / 64) * 10 + 500);
+    expect(begun).toHaveLength(10_000);
+    expect(begun.slice(0, 64)).toEqual(calls.slice(0, 64));
+    expect(most).toBe(64);
+    await clock.advanceAsync(60_000);
+    expect(begun).toHaveLength(10_000);
+    index.clear();
+    index.catchUp();
+    index.set('later', clock.now() + 1000);
+    await clock.advanceAsync(1200);
+    expect(begun.at(-1)).toBe('later');
     await deadlines.stop();
   });
 

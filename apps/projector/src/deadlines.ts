@@ -3,7 +3,7 @@ import type { Clock, Log } from '@countersign/runtime';
 
 /** What the deadlines stand on. */
 export interface DeadlinesPorts {
-  readonly readModel: Pick<ReadModel, 'due' | 'nextDueAt' | 'onApplied'>;
+  readonly readModel: Pick<ReadModel, 'due' | 'nextDueAt' | 'onApplied' | 'checkpoint'>;
   /** Records what a call's deadline brings; null when, seen by its own stream, nothing is due. */
   readonly fireDue: (tenant: string, callId: string) => Promise<number | null>;
   readonly clock: Clock;
@@ -18,108 +18,155 @@ export interface Deadlines {
   readonly stop: () => Promise<void>;
 }
 
-const pageSize = 500;
+const pageSize = 5000;
+/** Each of them waits for the event store, and holds its call in memory. */
+const atOnce = 64;
 /** The wall clock may jump and timers do not notice: while something is waiting, it is looked at this often. */
 const recheckMsMax = 500;
 const retryMs = 1000;
+/** How soon is looked again while something that is due is held back. */
+const heldMs = 100;
 
 /**
  * One timer for the earliest deadline of all, out of the read model's sorted index: a hundred thousand pending approvals
- * cost as much as one. What is due is decided by each call's own stream, so being early, late or twice does no harm.
+ * cost as much as one. What is due is decided by each call's own stream, so being early, late or twice does no harm. Calls
+ * that are due together are fired side by side, the earliest first; one that takes long holds up none of the others.
  */
-export function createDeadlines({ readModel, fireDue, clock, log, onFired }: DeadlinesPorts): Deadlines {
-  let status: 'idle' | 'waiting' | 'sweeping' | 'stopped' = 'idle';
-  let armedFor: number | null = null;
-  let cancelTimer: () => void = () => undefined;
+export function createDeadlines(ports: DeadlinesPorts): Deadlines {
+  const sweeper = new Sweeper(ports);
   let stopListening: () => void = () => undefined;
-  let sweeping: Promise<void> = Promise.resolve();
-  /** Calls that were due by the view and not by their stream, or could not be written: not tried again before this time. */
-  const deferred = new Map<string, number>();
-
-  const arm = (): void => {
-    if (status !== 'idle' && status !== 'waiting') return;
-    const next = lookUp();
-    if (next === undefined) return;
-    // Somebody else's deadline moved: the timer that is set is still the right one.
-    if (status === 'waiting' && next === armedFor) return;
-    cancelTimer();
-    armedFor = next;
-    status = next === null ? 'idle' : 'waiting';
-    if (next !== null) cancelTimer = clock.setTimer(Math.min(Math.max(0, next - clock.now()), recheckMsMax), onTimer);
-  };
-
-  /** The earliest deadline; undefined when it cannot be told now. The view writes before it answers, which a full disk prevents. */
-  const lookUp = (): number | null | undefined => {
-    try {
-      return readModel.nextDueAt();
-    } catch (error) {
-      log.warn({ error }, 'the next deadline could not be looked up; it is tried again');
-      waitThenArm();
-      return undefined;
-    }
-  };
-
-  const onTimer = (): void => {
-    status = 'idle';
-    if (armedFor === null || armedFor > clock.now()) {
-      arm();
-      return;
-    }
-    status = 'sweeping';
-    sweeping = sweep()
-      .catch((error: unknown) => {
-        // As above; nothing else must end with it.
-        log.warn({ error }, 'the deadlines could not be looked up; it is tried again');
-        return 'failed' as const;
-      })
-      .then((outcome) => {
-        if (status === 'stopped') return;
-        status = 'idle';
-        if (outcome === 'failed' || deferred.size > 0) waitThenArm();
-        else arm();
-      });
-  };
-
-  const waitThenArm = (): void => {
-    cancelTimer();
-    status = 'waiting';
-    armedFor = 0;
-    cancelTimer = clock.setTimer(retryMs, onTimer);
-  };
-
-  const sweep = async (): Promise<void> => {
-    for (;;) {
-      const now = clock.now();
-      for (const [key, until] of deferred) if (until <= now) deferred.delete(key);
-      const page = readModel.due(now, pageSize + deferred.size).filter((due) => !deferred.has(due.callId));
-      if (page.length === 0 || stopped()) return;
-      await Promise.all(page.map(fire));
-    }
-  };
-
-  const stopped = (): boolean => status === 'stopped';
-
-  const fire = async (due: DueCall): Promise<void> => {
-    try {
-      const position = await fireDue(due.tenant, due.callId);
-      if (position === null) deferred.set(due.callId, clock.now() + retryMs);
-      else onFired?.(Math.max(0, clock.now() - due.dueAt));
-    } catch (error) {
-      deferred.set(due.callId, clock.now() + retryMs);
-      log.warn({ error, callId: due.callId }, 'a deadline could not be recorded; it is tried again');
-    }
-  };
-
   return {
     start: () => {
-      stopListening = readModel.onApplied(arm);
-      arm();
+      stopListening = ports.readModel.onApplied(() => {
+        sweeper.arm();
+      });
+      sweeper.arm();
     },
-    stop: async () => {
-      status = 'stopped';
+    stop: () => {
       stopListening();
-      cancelTimer();
-      await sweeping;
+      return sweeper.stop();
     },
   };
+}
+
+class Sweeper {
+  readonly #ports: DeadlinesPorts;
+  /** The rest of the page that was read last. */
+  #queue: DueCall[] = [];
+  /** The view has shown nothing more to do; it is asked again when the timer says so. */
+  #isDry = false;
+  #isStopped = false;
+  /** When the timer ends, by the wall clock; null: none is set. */
+  #armedFor: number | null = null;
+  #cancelTimer: () => void = () => undefined;
+  readonly #running = new Map<string, Promise<void>>();
+  /** Calls that were due by the view and not by their stream, or could not be written: not tried again before this time. */
+  readonly #deferred = new Map<string, number>();
+  /** Calls that were fired, with the position of what that recorded: until the view shows it, they are due there. */
+  readonly #fired = new Map<string, number>();
+
+  constructor(ports: DeadlinesPorts) {
+    this.#ports = ports;
+  }
+
+  /** Sets the timer. One that ends too early does no harm. */
+  arm(): void {
+    if (this.#isStopped) return;
+    try {
+      const at = this.#wakeAt();
+      if (at !== null && this.#armedFor !== null && this.#armedFor <= at) return;
+      this.#setTimer(at);
+    } catch (error) {
+      this.#ports.log.warn({ error }, 'the next deadline could not be looked up; it is tried again');
+      this.#setTimer(this.#ports.clock.now() + retryMs, retryMs);
+    }
+  }
+
+  async stop(): Promise<void> {
+    this.#isStopped = true;
+    this.#cancelTimer();
+    await Promise.all(this.#running.values());
+  }
+
+  #wakeAt(): number | null {
+    const now = this.#ports.clock.now();
+    const next = this.#ports.readModel.nextDueAt();
+    if (next === null || next > now || this.#held() === 0) return next;
+    return now + heldMs;
+  }
+
+  #held(): number {
+    return this.#running.size + this.#deferred.size + this.#fired.size;
+  }
+
+  #setTimer(at: number | null, msMax = recheckMsMax): void {
+    this.#cancelTimer();
+    this.#armedFor = at;
+    if (at === null) return;
+    const { clock } = this.#ports;
+    this.#cancelTimer = clock.setTimer(Math.min(Math.max(0, at - clock.now()), msMax), () => {
+      this.#armedFor = null;
+      this.#isDry = false;
+      this.#fill();
+    });
+  }
+
+  /** Begins as much of what is due as may run at once. */
+  #fill(): void {
+    try {
+      while (!this.#isStopped && this.#running.size < atOnce) {
+        const due = this.#take();
+        if (due === undefined) break;
+        this.#running.set(due.callId, this.#fire(due));
+      }
+    } catch (error) {
+      this.#ports.log.warn({ error }, 'the deadlines could not be looked up; it is tried again');
+      this.#setTimer(this.#ports.clock.now() + retryMs, retryMs);
+      return;
+    }
+    if (this.#queue.length === 0) this.arm();
+  }
+
+  /** The next call that is due and not held back. */
+  #take(): DueCall | undefined {
+    if (this.#queue.length === 0 && !this.#isDry) {
+      this.#queue = this.#look();
+      this.#isDry = this.#queue.length === 0;
+    }
+    return this.#queue.shift();
+  }
+
+  #look(): DueCall[] {
+    const { readModel, clock } = this.#ports;
+    const next = readModel.nextDueAt();
+    if (next === null || next > clock.now()) return [];
+    this.#forget();
+    return readModel
+      .due(clock.now(), pageSize + this.#held())
+      .filter(({ callId }) => !this.#running.has(callId) && !this.#deferred.has(callId) && !this.#fired.has(callId));
+  }
+
+  #forget(): void {
+    const [now, shown] = [this.#ports.clock.now(), this.#ports.readModel.checkpoint()];
+    for (const [callId, until] of this.#deferred) if (until <= now) this.#deferred.delete(callId);
+    for (const [callId, position] of this.#fired) if (position <= shown) this.#fired.delete(callId);
+  }
+
+  async #fire({ tenant, callId, dueAt }: DueCall): Promise<void> {
+    const { fireDue, clock, log, onFired } = this.#ports;
+    try {
+      const position = await fireDue(tenant, callId);
+      if (position === null) this.#deferred.set(callId, clock.now() + retryMs);
+      else {
+        this.#fired.set(callId, position);
+        onFired?.(Math.max(0, clock.now() - dueAt));
+      }
+    } catch (error) {
+      this.#deferred.set(callId, clock.now() + retryMs);
+      log.warn({ error, callId }, 'a deadline could not be recorded; it is tried again');
+    } finally {
+      this.#running.delete(callId);
+      this.#fill();
+    }
+  }
 }

@@ -35,7 +35,9 @@ export function refusalWords(refusal: Refusal, nowMs: number, { channel, sentenc
   }
   const known = { ...common, ...sentences };
   const sentence = Object.hasOwn(known, code) ? known[code] : undefined;
-  return sentence ?? printable(detail, detailMax) + errorsWords(refusal['errors']);
+  if (sentence !== undefined) return sentence;
+  const words = printable(detail, detailMax);
+  return words + errorsWords(refusal['errors'], words);
 }
 
 function resolvedWords(refusal: Refusal, nowMs: number, channel: RefusalWording['channel']): string {
@@ -52,11 +54,13 @@ function ago(time: unknown, nowMs: number): string {
   return typeof time === 'string' ? ` ${agoWords(time, nowMs)}` : '';
 }
 
-function errorsWords(errors: unknown): string {
+/** What the detail does not say already. */
+function errorsWords(errors: unknown, detail: string): string {
   if (!Array.isArray(errors)) return '';
-  const words = (errors as unknown[]).slice(0, 10).map((error) => {
+  const all = (errors as unknown[]).slice(0, 10).map((error) => {
     const { path, message } = (error ?? {}) as { readonly path?: unknown; readonly message?: unknown };
     return `${printable(String(path), 200)}: ${printable(String(message), 200)}`;
   });
+  const words = all.filter((one) => !detail.includes(one));
   return words.length === 0 ? '' : ` (${words.join('; ')})`;
 }

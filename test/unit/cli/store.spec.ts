@@ -60,7 +60,7 @@ describe('countersign store', () => {
     await expect(store.head()).resolves.toBeGreaterThan(0);
   });
 
-  it('ends with 1 and names each right that is missing or too wide', async () => {
+  it('ends with 1 and names each right that is missing or goes too far', async () => {
     await run('store', 'secure');
     withDefaultRights();
     const { code, out } = await run('store', 'check', '--json');
@@ -73,7 +73,7 @@ describe('countersign store', () => {
       { what: 'tombstone a stream', wanted: 'refused', found: 'allowed' },
       { what: 'truncate a stream or change its metadata', wanted: 'refused', found: 'allowed' },
     ]);
-    expect((await run('store', 'check')).out).toContain('Set them: countersign store secure');
+    expect((await run('store', 'check')).out).toContain('Correct them: countersign store secure');
   });
 
   it('leaves no event behind when it checks', async () => {

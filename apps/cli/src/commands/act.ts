@@ -4,6 +4,7 @@ import { usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
+import type { Line } from '../view/line.js';
 import { runLines } from '../view/run-lines.js';
 
 const reasonDefault = 'cancelled from the command line';
@@ -21,11 +22,31 @@ export async function cancel(
     callId === undefined
       ? `/v1/runs/${encodeURIComponent(options.run ?? '')}`
       : `/v1/tool-calls/${encodeURIComponent(callId)}`;
-  const answer = await client.post(`${path}/cancel`, { body: { reason: options.reason ?? reasonDefault } });
+  const answer = await client.post<CancelAnswer>(`${path}/cancel`, {
+    body: { reason: options.reason ?? reasonDefault },
+  });
   invocation.printJson(answer);
-  const what = callId === undefined ? `The open calls of run ${printable(options.run ?? '')} are` : 'The call is';
-  invocation.print({ text: `${what} cancelled.`, tone: 'green' });
-  return exitCodes.ok;
+  if (callId !== undefined) {
+    invocation.print({ text: 'The call is cancelled.', tone: 'green' });
+    return exitCodes.ok;
+  }
+  return tellRun(invocation, printable(options.run ?? ''), answer);
+}
+
+/** Which calls of a run are cancelled, and why the others are not. */
+function tellRun(invocation: Invocation, run: string, { cancelled = [], notCancelled = [] }: CancelAnswer): ExitCode {
+  const left = notCancelled.map(({ callId, detail }) => `${printable(callId)} is not cancelled: ${printable(detail)}`);
+  const isAll = left.length === 0;
+  const isNone = isAll && cancelled.length === 0;
+  const text = isNone ? `Run ${run} has no open call.` : `Cancelled in run ${run}: ${String(cancelled.length)}.`;
+  invocation.print({ text, tone: isAll ? 'green' : 'red' }, ...left.map((line): Line => ({ text: line, tone: 'red' })));
+  return isAll ? exitCodes.ok : exitCodes.refused;
+}
+
+/** What cancelling a run answers; nothing of it comes for a single call. */
+interface CancelAnswer {
+  readonly cancelled?: readonly string[];
+  readonly notCancelled?: readonly { readonly callId: string; readonly detail: string }[];
 }
 
 /** `countersign reconcile`: a person says what happened to a call whose outcome is unknown. */

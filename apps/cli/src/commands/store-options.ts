@@ -8,7 +8,7 @@ environment only. Nothing that exists is changed to try a right: each try
 names a stream that does not exist, or a revision that is never reached.
 
 Ends with 0 when every right is as it must be, with 1 when one is missing or
-too wide, with 2 when the server cannot be asked.`;
+goes too far, with 2 when the server cannot be asked.`;
 
 /** `countersign store`: rights in EventStoreDB. */
 export function addStore(program: Command, runner: Runner): void {
@@ -23,6 +23,7 @@ export function addStore(program: Command, runner: Runner): void {
     .addHelpText(
       'after',
       `${explained}
+
 COUNTERSIGN_EVENTSTORE_ADMIN_URL names an admin of the store.
 
 Examples:

@@ -47,7 +47,7 @@ async function report(output: Output, ask: (clock: Clock) => Promise<RightsRepor
 }
 
 function notAsked(error: unknown): CliError {
-  const detail = `The rights in the event store are not known: ${error instanceof Error ? error.message : String(error)}.`;
+  const detail = `The rights in the event store could not be checked: ${error instanceof Error ? error.message : String(error)}.`;
   const problem = { type: 'about:blank', title: 'store not asked', status: 0, code: 'store-not-asked', detail };
   return new CliError(storeExitCodes.notAsked, problem, `Check ${service} and ${admin}, and that the server runs.`);
 }
@@ -68,5 +68,5 @@ function table({ tried }: RightsReport): readonly Line[] {
 function ending({ user, isAsItMustBe }: RightsReport): Line {
   const who = user === null ? 'A client without a user' : `The user ${printable(user)}`;
   if (isAsItMustBe) return { text: `${who} has the rights that the service needs, and no others.`, tone: 'green' };
-  return { text: `${who} has other rights than it should have. Set them: countersign store secure`, tone: 'red' };
+  return { text: `${who} has wrong rights. Correct them: countersign store secure`, tone: 'red' };
 }

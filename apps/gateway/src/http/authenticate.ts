@@ -65,6 +65,8 @@ function unauthenticated({ log, metrics }: GatewayPorts, request: FastifyRequest
   metrics.refusedAtTheDoor('unauthenticated');
   return new ProblemError(
     'unauthenticated',
-    why === 'no token' ? 'send a token as Authorization: Bearer <token>' : 'the token is not valid',
+    why === 'no token'
+      ? 'send a token as Authorization: Bearer <token>'
+      : 'the token is not valid: send one of the tokens file as Authorization: Bearer <token>',
   );
 }

@@ -62,7 +62,7 @@ export async function addInboxFiles(fastify: FastifyInstance, folder: string): P
   fastify.get('/assets/:file', (request, reply) => {
     const { file } = request.params as { readonly file: string };
     if (!assetName.test(file) || !existsSync(join(folder, 'assets', file)))
-      throw new ProblemError('not-found', 'there is nothing at this path');
+      throw new ProblemError('not-found', 'this path does not exist');
     return send(reply, `assets/${file}`, aYear);
   });
 }

@@ -129,9 +129,9 @@ function unknownRoute(
   const methods = methodsOf(query === -1 ? request.url : request.url.slice(0, query));
   // Nobody reads a body that was sent there.
   if (request.method !== 'GET') void reply.header('connection', 'close');
-  if (methods === undefined) return new ProblemError('not-found', 'there is nothing at this path');
+  if (methods === undefined) return new ProblemError('not-found', 'this path does not exist');
   void reply.header('allow', methods.join(', '));
-  return new ProblemError('method-not-allowed', `this path knows ${methods.join(', ')}, not ${request.method}`);
+  return new ProblemError('method-not-allowed', `this path takes ${methods.join(', ')}, not ${request.method}`);
 }
 
 /** What Node could not read as HTTP at all. */

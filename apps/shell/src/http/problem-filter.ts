@@ -57,7 +57,7 @@ export function sendProblem(reply: FastifyReply, refused: Refused): void {
 const byStatus: Readonly<Record<number, Refused>> = {
   400: { code: 'invalid-request', detail: 'the request could not be read' },
   403: { code: 'forbidden', detail: 'this is not allowed' },
-  404: { code: 'not-found', detail: 'there is nothing at this path' },
+  404: { code: 'not-found', detail: 'this path does not exist' },
   413: { code: 'payload-too-large', detail: 'the body is too large' },
   414: { code: 'not-found', detail: 'a part of the path is longer than any id' },
   415: { code: 'unsupported-media-type', detail: 'send the body as application/json' },
