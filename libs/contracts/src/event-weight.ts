@@ -4,10 +4,20 @@ import type { JsonValue } from './json.js';
 /** What a row or a folded stream grows by at least with any event. */
 const bytesPerEvent = 512;
 /** The members that the writer of a request chose. Only they can be large. */
-const chosen = ['arguments', 'toolSchema', 'labels', 'sensitive', 'description', 'reason', 'output', 'error'] as const;
+const chosen = [
+  'arguments',
+  'toolSchema',
+  'labels',
+  'sensitive',
+  'description',
+  'reason',
+  'decision',
+  'output',
+  'error',
+] as const;
 
 /** About how long a JSON value is when written: the strings in it, and a little for the rest. */
-function roughLength(value: JsonValue | undefined): number {
+function roughLength(value: JsonValue): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
   let length = 8;
@@ -17,8 +27,11 @@ function roughLength(value: JsonValue | undefined): number {
 
 /** About how many bytes of JSON an event adds to what is made of it, for bounds on memory. */
 export function weigh({ data }: Pick<RecordedEvent, 'data'>): number {
-  const { decision, ...members } = data as Readonly<Record<string, JsonValue>>;
-  let bytes = bytesPerEvent + (decision === undefined ? 0 : roughLength(decision));
-  for (const name of chosen) if (members[name] !== undefined) bytes += roughLength(members[name]);
+  const members = data as Readonly<Record<string, JsonValue | undefined>>;
+  let bytes = bytesPerEvent;
+  for (const name of chosen) {
+    const value = members[name];
+    if (value !== undefined) bytes += roughLength(value);
+  }
   return bytes;
 }
