@@ -17,7 +17,7 @@ export type ExitCode = (typeof exitCodes)[keyof typeof exitCodes];
 export const exitCodesHelp = `Exit codes:
   0  done
   1  unexpected: a fault of the server or of this program
-  2  usage: the command line cannot be understood
+  2  usage: the command line cannot be understood (store: no server to ask)
   3  the server cannot be reached
   4  not signed in, or not allowed
   5  refused: already answered, expired, invalid, a reason is missing, …

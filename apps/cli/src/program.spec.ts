@@ -400,7 +400,7 @@ describe('status', () => {
     given(pending);
     expect(await run(['status'])).toMatchObject({
       code: 0,
-      out: expect.stringMatching(/ready {5}yes\n {2}version {3}1\.2\.3\n {2}pending {3}1, the oldest for /),
+      out: expect.stringMatching(/ready {5}yes\n {2}API {7}1\.2\.3\n {2}pending {3}1, the oldest for /),
     });
     expect(JSON.parse((await run(['status', '--json'])).out)).toMatchObject({
       url: server.url,

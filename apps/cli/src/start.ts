@@ -3,6 +3,7 @@ import { usageError } from './cli-error.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes } from './exit-codes.js';
 import type { Output } from './invocation.js';
+import { unknownSettings } from './setting-names.js';
 
 /** What `countersign start` can be told to start: everything in one process, or one role of a cluster. */
 export const roles = ['standalone', 'gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
@@ -21,6 +22,7 @@ export interface StartOptions {
  */
 export async function startCommand(role: string, { printConfig = false }: StartOptions = {}): Promise<ExitCode> {
   if (!isRole(role)) throw usageError(`There is no process "${role}".`, `Known are: ${roles.join(', ')}.`);
+  for (const problem of unknownSettings(process.env)) process.stderr.write(`countersign: ${problem}\n`);
   if (role === 'standalone') {
     const standalone = await import('@countersign/standalone');
     if (printConfig) standalone.printConfig();

@@ -88,7 +88,10 @@ function readTokensFile(path: string, log: Log): Tokens {
   } catch {
     // The parser quotes the text around the fault, which may be a token.
     throw new TokensError(path, [
-      { path: '', problem: 'is not valid JSON: it must be a list of entries, as the first start writes it' },
+      {
+        path: '',
+        problem: 'is not valid JSON: it must be a list of entries, as `countersign tokens create FILE` writes it',
+      },
     ]);
   }
   if (Array.isArray(entries) && entries.length === 0) {

@@ -82,7 +82,7 @@ describe('tokens', () => {
   it('are refused when two entries have the same, or an entry has none or both', () => {
     const twice = [0, 1].map((n) => ({ token: 'same', principal: `p${n}`, roles: [] }));
     expect(catchError(() => createTokens(twice)).problems).toEqual([
-      { path: '1.token', problem: 'is the token of entry 0' },
+      { path: '1.token', problem: 'repeats the token of entry 0' },
     ]);
     expect(() => createTokens([{ principal: 'x', roles: [] }])).toThrow('give either token or tokenSha256');
     expect(() => createTokens([{ token: 't', tokenSha256: '0'.repeat(64), principal: 'x', roles: [] }])).toThrow(

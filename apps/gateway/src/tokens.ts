@@ -34,7 +34,7 @@ const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, conte
     const digest = digestOf(entry);
     const first = seen.get(digest);
     if (first === undefined) seen.set(digest, index);
-    else context.addIssue({ code: 'custom', path: [index, 'token'], message: `is the token of entry ${first}` });
+    else context.addIssue({ code: 'custom', path: [index, 'token'], message: `repeats the token of entry ${first}` });
   });
 });
 

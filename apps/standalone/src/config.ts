@@ -12,7 +12,11 @@ const schema = z.object({
   ...tellingVariables,
   ...servingVariables,
   COUNTERSIGN_TOKENS_FILE: z.string().optional(),
-  COUNTERSIGN_ACCEPT_LOG_END: z.coerce.number().int().nonnegative().optional(),
+  COUNTERSIGN_ACCEPT_LOG_END: z
+    .string()
+    .regex(/^[0-9]{1,15}$/, 'must be the position that the log ends at, a whole number')
+    .transform(Number)
+    .optional(),
 });
 
 /** What standalone can be told; every path is absolute. */

@@ -33,6 +33,8 @@ export type Risk = (typeof riskLevels)[number];
 export const riskSchema = z.enum(riskLevels);
 
 /** A length of time in milliseconds, or `never`, which must be written out. At most 10 years. */
-export const durationMsSchema = z.union([z.int().min(1).max(315_576_000_000), z.literal('never')]);
+export const durationMsSchema = z.union([z.int().min(1).max(315_576_000_000), z.literal('never')], {
+  error: 'must be a whole number of milliseconds, at most 10 years, or "never"',
+});
 /** A length of time in milliseconds, or `never`. */
 export type DurationMs = number | 'never';

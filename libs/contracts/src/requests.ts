@@ -181,7 +181,11 @@ export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
 
 /** `GET /v1/events`. */
 export const eventsQuerySchema = z.strictObject({
-  after: z.union([z.literal('now'), intString(0, Number.MAX_SAFE_INTEGER)]).optional(),
+  after: z
+    .union([z.literal('now'), intString(0, Number.MAX_SAFE_INTEGER)], {
+      error: 'must be a position of the log, or "now"',
+    })
+    .optional(),
   runId: externalIdSchema.optional(),
   callId: z.string().max(64).optional(),
   types: z.string().max(2048).optional(),

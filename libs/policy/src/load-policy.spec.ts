@@ -18,6 +18,11 @@ defaults: { expiresIn: 30m, executeBy: never, onTimeout: hold, fourEyes: false, 
 `;
 
 describe('loadPolicy', () => {
+  it('says what an empty file needs', () => {
+    for (const text of ['', '# nothing yet\n'])
+      expect(problemsOf('p.yaml', text)).toEqual(['p.yaml: is empty: it needs at least "version: 1"']);
+  });
+
   it('refuses what is too large for one event, also when an alias makes it so', () => {
     const names = JSON.stringify(Array.from({ length: 10_000 }, (_, n) => `a_tool_of_some_length_${String(n)}`));
     const text = `version: 1\nautoApprovedTools: &names ${names}\nrequireApprovalTools: *names\n`;

@@ -42,6 +42,9 @@ interface Parsed {
  */
 export function loadPolicy(file: string, text: string): PolicyContent {
   const parsed = file.endsWith('.toml') ? readToml(file, text) : readYaml(file, text);
+  if (parsed.value === null || parsed.value === undefined) {
+    throw new PolicyFileError([{ file, line: null, path: '', message: 'is empty: it needs at least "version: 1"' }]);
+  }
   const result = policyFileSchema.safeParse(parsed.value);
   if (!result.success) {
     const problems = result.error.issues.flatMap((issue) => toProblems(file, issue, parsed));

@@ -28,7 +28,10 @@ export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAnd
     const { brokers } = config.kafka;
     return await work({ kafka, brokers, partitions, replication }).finally(kafka.close);
   } catch (error) {
-    if (error instanceof ConfigError) throw localError('usage', 'configuration', error.message);
+    if (error instanceof ConfigError) {
+      const problems = error.problems.map(({ variable, problem }) => `${variable}: ${problem}`);
+      throw localError('usage', 'configuration', `The configuration is not valid. ${problems.join('; ')}`);
+    }
     if (error instanceof BusUnavailableError) {
       throw localError('unreachable', 'unreachable', error.message, 'Check COUNTERSIGN_KAFKA_BROKERS and the brokers.');
     }

@@ -135,7 +135,7 @@ function statusLines(found: Status, nowMs: number): Line[] {
   return [
     { text: `Countersign at ${found.url}`, tone: 'bold' },
     found.ready ? { text: '  ready     yes', tone: 'green' } : { text: `  ready     no${waits}`, tone: 'red' },
-    { text: `  version   ${printable(found.version ?? 'unknown')}` },
+    { text: `  API       ${printable(found.version ?? 'unknown')}` },
     { text: `  pending   ${pendingWords(found, nowMs)}` },
     ...channelLines(found.channels),
   ];

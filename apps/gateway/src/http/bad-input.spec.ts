@@ -171,6 +171,16 @@ async function untilKept(isFew: (bytes: number) => boolean): Promise<void> {
   }
 }
 
+it('says of a wrong value what it must be, and of a missing one that it is missing', async () => {
+  const body = { calls: [{ ...call, expiresInMs: '1h' }] };
+  const reply = await api.send<Refusal>('POST', '/v1/tool-calls', { body });
+  const problems = (reply.body as unknown as { errors: readonly { path: string; message: string }[] }).errors;
+  expect(problems.toSorted((one, other) => (one.path < other.path ? -1 : 1))).toEqual([
+    { path: 'calls.0.expiresInMs', message: 'must be a whole number of milliseconds, at most 10 years, or "never"' },
+    { path: 'runId', message: 'is missing' },
+  ]);
+});
+
 describe('what is too large', () => {
   const big = (kib: number) => 'x'.repeat(kib * 1024);
 

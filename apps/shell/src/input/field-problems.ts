@@ -5,6 +5,9 @@ import type { FieldProblem } from '../http/problem.js';
 export function toFieldProblems(error: z.ZodError): FieldProblem[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map(String).join('.');
+    if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
+      return [{ path, message: 'is missing' }];
+    }
     if (issue.code !== 'unrecognized_keys') return [{ path, message: issue.message }];
     return issue.keys.map((key) => ({ path: path === '' ? key : `${path}.${key}`, message: 'is not a known field' }));
   });

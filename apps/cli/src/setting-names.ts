@@ -1,0 +1,48 @@
+/** Every variable that some process or command of ours reads. */
+const settingNames: readonly string[] = [
+  ...['HOST', 'PORT', 'DATA', 'LOG_LEVEL', 'PUBLIC_URL', 'REQUESTS_PER_SECOND', 'ACCEPT_LOG_END'],
+  ...['POLICY', 'TOOLS', 'TOKENS_FILE', 'CHANNELS', 'RESOLVER_LEASE_MS', 'URL', 'TOKEN'],
+  ...['EVENTSTORE_URL', 'EVENTSTORE_ADMIN_URL'],
+  ...['KAFKA_BROKERS', 'KAFKA_SSL', 'KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD_FILE'],
+  ...['KAFKA_SESSION_TIMEOUT_MS', 'TOPIC_PREFIX', 'TOPIC_PARTITIONS', 'TOPIC_REPLICATION'],
+  ...['REQUESTS_KEYS', 'REQUESTS_UNSIGNED', 'REQUESTS_TENANT', 'REQUESTS_PRINCIPAL'],
+  ...['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET_FILE', 'OIDC_AUDIENCE', 'OIDC_ROLES_CLAIM'],
+  ...['OIDC_GROUPS_CLAIM', 'OIDC_TENANT'],
+  // Of the launcher, the tests and the fuzzer.
+  ...['LAUNCHED', 'CRASH_AT', 'FUZZ_SECONDS'],
+].map((name) => `COUNTERSIGN_${name}`);
+
+/** More different than this, a name was not meant to be the other one. */
+const distanceMax = 3;
+
+/** A line for each variable that looks like one of ours and is none: nothing reads it. Its value is not told. */
+export function unknownSettings(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('COUNTERSIGN_') && !name.startsWith('COUNTERSIGN_TEST_'))
+    .filter((name) => !settingNames.includes(name))
+    .toSorted()
+    .map((name) => {
+      const meant = nearest(name);
+      return `${name} is no setting of Countersign and has no effect${meant === undefined ? '' : `; did you mean ${meant}?`}`;
+    });
+}
+
+function nearest(name: string): string | undefined {
+  const [best] = settingNames
+    .map((known) => ({ known, distance: distance(name, known) }))
+    .toSorted((one, other) => one.distance - other.distance);
+  return best !== undefined && best.distance <= distanceMax ? best.known : undefined;
+}
+
+/** How many letters must be put in, taken out or changed (Levenshtein). */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, n) => n);
+  for (const [i, letter] of Array.from(one).entries()) {
+    const next = [i + 1];
+    for (const [j, wanted] of Array.from(other).entries()) {
+      next.push(Math.min((row[j + 1] ?? 0) + 1, (next[j] ?? 0) + 1, (row[j] ?? 0) + (letter === wanted ? 0 : 1)));
+    }
+    row = next;
+  }
+  return row.at(-1) ?? 0;
+}
