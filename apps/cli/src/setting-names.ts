@@ -8,7 +8,7 @@ const settingNames: readonly string[] = [
   ...['REQUESTS_KEYS', 'REQUESTS_UNSIGNED', 'REQUESTS_TENANT', 'REQUESTS_PRINCIPAL'],
   ...['OIDC_ISSUER', 'OIDC_CLIENT_ID', 'OIDC_CLIENT_SECRET_FILE', 'OIDC_AUDIENCE', 'OIDC_ROLES_CLAIM'],
   ...['OIDC_GROUPS_CLAIM', 'OIDC_TENANT'],
-  // Of the launcher, the tests and the fuzzer.
+  // Only the launcher, the tests and the fuzzer read these.
   ...['LAUNCHED', 'CRASH_AT', 'FUZZ_SECONDS'],
 ].map((name) => `COUNTERSIGN_${name}`);
 

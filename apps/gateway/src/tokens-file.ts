@@ -95,7 +95,7 @@ function readTokensFile(path: string, log: Log): Tokens {
     ]);
   }
   if (Array.isArray(entries) && entries.length === 0) {
-    log.warn({ path }, 'the tokens file has no entry: nobody can sign in with a token');
+    log.warn({ path }, 'the tokens file has no entries: nobody can sign in with a token');
   }
   return createTokens(entries, path);
 }

@@ -7,7 +7,7 @@ import { callOf, toRejection } from './on-call.js';
 import type { Outcome, Rejection } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 import { oversizeResult } from './output-size.js';
-import { respond, toResponse } from './respond.js';
+import { answer, toResponse } from './respond.js';
 
 /** What became of one of many approvals. `skipped`: all-or-nothing, and another one could not be answered. */
 export type BulkResult =
@@ -39,7 +39,7 @@ export async function respondInBulk(
       return { status: 'done', value: approvalIds.map((id, index) => toUnapplied(id, checked[index])), position: 0 };
     }
   }
-  const outcomes = await sideBySide(approvalIds, atOnce, (id) => respond(ports, actor, id, response, commandId));
+  const outcomes = await sideBySide(approvalIds, atOnce, (id) => answer(ports, actor, id, response, commandId));
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
 }

@@ -27,8 +27,17 @@ export async function respond(
   body: RespondBody,
   commandId: string,
 ): Promise<Outcome> {
-  const oversize = oversizeResult(body.decision, 'decision.');
-  if (oversize !== undefined) return oversize;
+  return oversizeResult(body.decision, 'decision.') ?? answer(ports, actor, approvalId, body, commandId);
+}
+
+/** The same, of an answer whose size is checked. */
+export async function answer(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  body: RespondBody,
+  commandId: string,
+): Promise<Outcome> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;

@@ -43,7 +43,7 @@ function tellRun(invocation: Invocation, run: string, { cancelled = [], notCance
   return isAll ? exitCodes.ok : exitCodes.refused;
 }
 
-/** What cancelling a run answers; nothing of it comes for a single call. */
+/** The answer to the cancelling of a run. The answer for a single call has neither list. */
 interface CancelAnswer {
   readonly cancelled?: readonly string[];
   readonly notCancelled?: readonly { readonly callId: string; readonly detail: string }[];

@@ -117,7 +117,7 @@ server first. What is replayed there is handled when it starts again.`;
 function addDeadLetters(program: Command, runner: Runner): void {
   const deadLetters = program
     .command('dead-letters')
-    .description('messages that nobody could handle: look at them, and process them again')
+    .description('list, show and replay messages that could not be handled')
     .helpCommand(false)
     .addHelpText(
       'after',
@@ -160,7 +160,7 @@ folder, which must not be in use: stop the server first.`;
 function addProjector(program: Command, runner: Runner): void {
   const projector = program
     .command('projector')
-    .description('compare the read model with the log, or build it anew')
+    .description('compare the read model with the log, or rebuild it')
     .helpCommand(false)
     .addHelpText(
       'after',
