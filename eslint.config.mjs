@@ -5,7 +5,17 @@ import { floorsLint } from './architecture/lint.mjs';
 const tests = ['**/*.spec.ts', '**/*.contract.ts', '**/src/testing.ts', '**/src/testing/**/*.ts', 'test/**/*.ts'];
 
 export default tseslint.config(
-  { ignores: ['**/dist/', '**/node_modules/', 'coverage/', '.cache/', 'data/', 'test/architecture/planted/'] },
+  {
+    ignores: [
+      '**/dist/',
+      '**/bundle/',
+      '**/node_modules/',
+      'coverage/',
+      '.cache/',
+      'data/',
+      'test/architecture/planted/',
+    ],
+  },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   js.configs.recommended,
   {

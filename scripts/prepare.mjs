@@ -29,16 +29,29 @@ export async function ensureBuilt({ always = false } = {}) {
   if (
     !always &&
     read(buildStamp) === before &&
-    workspaces().every((folder) => existsSync(join(folder, 'dist', folder === inbox ? 'index.html' : 'index.js')))
+    workspaces().every((folder) => existsSync(join(folder, 'dist', folder === inbox ? 'index.html' : 'index.js'))) &&
+    existsSync(join(cli, 'bundle', 'main.js'))
   )
     return;
   const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
   await withProgress('Building', async () => {
     await run(recentNode(), [tsc, '-b', '--pretty', 'false']);
-    await buildInbox();
+    await Promise.all([buildInbox(), bundle(before)]);
   });
   mkdirSync(dirname(buildStamp), { recursive: true });
   writeFileSync(buildStamp, before);
+}
+
+const cli = join(root, 'apps', 'cli');
+const bundleStamp = join(root, '.cache', 'bundle-stamp');
+
+/** Puts what `countersign` runs into a few files, unless no source changed since the last time. */
+async function bundle(sources) {
+  if (read(bundleStamp) === sources && existsSync(join(cli, 'bundle', 'main.js'))) return;
+  const rolldown = join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs');
+  await run(recentNode(), [rolldown, '--config', 'rolldown.config.mjs', '--logLevel', 'silent'], { cwd: cli });
+  mkdirSync(dirname(bundleStamp), { recursive: true });
+  writeFileSync(bundleStamp, sources);
 }
 
 const inbox = join(root, 'apps', 'inbox');
@@ -96,7 +109,8 @@ function stateOfSources() {
     ...sources(join(folder, 'src')),
   ]);
   const inRoot = ['package-lock.json', 'tsconfig.json', 'tsconfig.base.json', 'tsconfig.app.json'];
-  return stateOf([...inRoot.map((name) => join(root, name)), ...perFolder, ...inboxFiles()]);
+  const others = [...inRoot.map((name) => join(root, name)), join(cli, 'rolldown.config.mjs')];
+  return stateOf([...others, ...perFolder, ...inboxFiles()]);
 }
 
 /** The same for the inbox, for what it knows the API by, and for what is bundled with it. */

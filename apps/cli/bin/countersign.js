@@ -4,7 +4,7 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import { isRecent, neededNode, pinnedNode, runUnder, stopWithParent, takeSignalsOnce } from './pinned-node.js';
 
-const main = new URL('../dist/main.js', import.meta.url);
+const main = new URL('../bundle/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
 
 if (!existsSync(fileURLToPath(main))) {

@@ -86,12 +86,12 @@ describe('the compose file', () => {
     expect(exampleSettings()).toEqual(composeVariables());
   });
 
-  test('builds the inbox into the image, with what its bundler needs', () => {
+  test('builds the inbox and the command line into the image, with what the bundler needs', () => {
     const lines = readFileSync(join(root, 'Dockerfile'), 'utf8').split('\n');
     const nth = (start: string): number => lines.findIndex((line) => line.startsWith(start));
-    expect(lines).toContain('RUN npm run build --workspace apps/inbox');
-    expect(nth('RUN npm ci')).toBeLessThan(nth('RUN npm run build --workspace apps/inbox'));
-    expect(nth('RUN npm run build --workspace apps/inbox')).toBeLessThan(nth('RUN npm prune'));
+    expect(lines).toContain('RUN npm run build --workspace apps/inbox --workspace apps/cli');
+    expect(nth('RUN npm ci')).toBeLessThan(nth('RUN npm run build --workspace apps/inbox --workspace apps/cli'));
+    expect(nth('RUN npm run build --workspace apps/inbox --workspace apps/cli')).toBeLessThan(nth('RUN npm prune'));
     // Its native part is an optional package: what is left out too early is missed by the bundler.
     expect(lines[nth('RUN npm ci')]).not.toContain('--omit=optional');
   });

@@ -9,8 +9,11 @@ import type { Stage } from './scene.js';
 import { httpToolAgain, httpToolOnce, moduleTool, moduleToolWithoutApproval } from './tools.js';
 
 const ofTheService = new Set([moduleTool, moduleToolWithoutApproval, httpToolOnce, httpToolAgain]);
-/** The resolver's own lease is 60 s: a call that a kill left claimed becomes unknown after that. */
-const patienceMs = 90_000;
+/**
+ * The resolver's own lease is 60 s: a call that a kill left claimed becomes unknown after that. A Kafka consumer that
+ * stands still is noticed after three minutes, and its process is started again.
+ */
+const patienceMs = 270_000;
 
 /** The whole log as an auditor reads it. */
 export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnType<typeof readAuditLines>> {

@@ -9,6 +9,7 @@ import { eventually } from '../../harness/wait.js';
 import { createLedger } from '../../traffic/ledger.js';
 import { readAuditLog, settle } from '../../traffic/settle.js';
 import { createNames } from '../../traffic/traffic.js';
+import { readinessOf } from '../roles.js';
 import { tokens } from './installation.js';
 import type { Installation } from './installation.js';
 import { readStoreLog } from './store-log.js';
@@ -57,7 +58,18 @@ export async function settleAndJudge(installation: Installation): Promise<Verdic
   ];
   // Each judgement is of its own storm.
   journal.surprises.splice(0);
-  return { complaints: complaints.slice(0, 30), entries };
+  return { complaints: [...complaints.slice(0, 30), ...(await accountsOf(installation, complaints.length))], entries };
+}
+
+/** Where something is wrong: what each process says of itself, and the end of what it printed. */
+async function accountsOf({ processes }: Installation, complaints: number): Promise<readonly string[]> {
+  if (complaints === 0) return [];
+  return Promise.all(
+    processes().map(async ({ name, server, output }) => {
+      const ready = await readinessOf(server());
+      return `${name} says ${ready?.text ?? 'nothing'} and printed at last:\n${output().slice(-1_500)}`;
+    }),
+  );
 }
 
 /** Deliveries are in streams of their own beside the calls: the cards are held against those. */

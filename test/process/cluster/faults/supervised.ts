@@ -38,8 +38,8 @@ export interface SupervisedOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A process whose store gives no answer whatever is done says so, and ends with 1. */
-const asksForTheNext = /to be started again: \S+ answers others/;
+/** A process that only a new one can help says so, and ends with 1: its store or its Kafka consumer gives it nothing. */
+const asksForTheNext = /to be started again: .*( answers others|received nothing for)/;
 const restartAfterMs = 100;
 const readyWithinMs = 120_000;
 
