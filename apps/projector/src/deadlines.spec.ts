@@ -60,11 +60,11 @@ function setUp(fire?: (callId: string) => Promise<number | null>) {
   const lags: number[] = [];
   const deadlines = createDeadlines({
     readModel: index.port,
-    fireDue: async (_tenant, callId) => {
+    fireDue: (_tenant, callId) => {
       if (fire !== undefined) return fire(callId);
       fired.push({ callId, at: clock.now() });
       index.set(callId, null);
-      return 1;
+      return Promise.resolve(1);
     },
     clock,
     log,
@@ -231,5 +231,21 @@ describe('deadlines', () => {
     await deadlines.stop();
     await clock.advanceAsync(5000);
     expect(tries).toHaveLength(4);
+  });
+
+  it('that fail at once take no place for ever', async () => {
+    const tries: string[] = [];
+    const { clock, index, deadlines, start } = setUp((callId) => {
+      tries.push(callId);
+      if (callId !== 'last') throw new Error('no handler');
+      index.set(callId, null);
+      return Promise.resolve(1);
+    });
+    for (let n = 0; n < 64; n += 1) index.set(`call-${String(n)}`, start);
+    index.set('last', start + 1);
+    deadlines.start();
+    await clock.advanceAsync(200);
+    expect(tries).toContain('last');
+    await deadlines.stop();
   });
 });

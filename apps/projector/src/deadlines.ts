@@ -91,8 +91,9 @@ class Sweeper {
   #wakeAt(): number | null {
     const now = this.#ports.clock.now();
     const next = this.#ports.readModel.nextDueAt();
-    if (next === null || next > now || this.#held() === 0) return next;
-    return now + heldMs;
+    if (next !== null && next <= now && this.#held() > 0) return now + heldMs;
+    this.#forget();
+    return next;
   }
 
   #held(): number {
@@ -154,6 +155,8 @@ class Sweeper {
 
   async #fire({ tenant, callId, dueAt }: DueCall): Promise<void> {
     const { fireDue, clock, log, onFired } = this.#ports;
+    // First it is noted as running: it may fail at once.
+    await Promise.resolve();
     try {
       const position = await fireDue(tenant, callId);
       if (position === null) this.#deferred.set(callId, clock.now() + retryMs);
