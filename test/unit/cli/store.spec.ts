@@ -108,6 +108,26 @@ describe('countersign store', () => {
     expect(out).toContain('not authenticated');
   });
 
+  it('says of a server that is away just why, and names the one variable to look at', async () => {
+    server.stop();
+    const { code, err } = await run('store', 'check');
+    expect(code).toBe(2);
+    expect(err).toMatch(/could not be\s+checked:\s+esdb:\/\/\S+\s+does\s+not\s+answer:\s+connect\s+ECONNREFUSED/);
+    expect(err).not.toMatch(/Resolution|Last error|ADMIN_URL/);
+  });
+
+  it.each([
+    'http://countersign:hidden@host:2113',
+    'host:2113',
+    'esdb://countersign:hidden@host:2113?nodePreference=leader&what=1',
+  ])('refuses %s by the name of its variable, and repeats no password', async (text) => {
+    const { code, err } = await createCliRun({ COUNTERSIGN_EVENTSTORE_URL: text })('store', 'check');
+    expect(code).toBe(2);
+    expect(err).toContain('COUNTERSIGN_EVENTSTORE_URL');
+    expect(err).not.toContain('hidden');
+    expect(err).not.toContain('does not answer');
+  });
+
   it.each([
     ['the server is away', () => server.stop(), 'COUNTERSIGN_EVENTSTORE_URL'],
     [

@@ -12,10 +12,13 @@ const storeExitCodes = { asItMustBe: 0, otherRights: 1, notAsked: 2 } as const;
 const service = 'COUNTERSIGN_EVENTSTORE_URL';
 const admin = 'COUNTERSIGN_EVENTSTORE_ADMIN_URL';
 
+const form = 'Set it to esdb://user:password@host:2113.';
+
 /** `countersign store secure`: grants the service's user its rights, and proves them. */
 export async function secure(output: Output): Promise<ExitCode> {
-  const [adminUrl, url] = [variable(output, admin), variable(output, service)];
-  return report(output, async (clock) => {
+  const [adminUrl, url] = [await variable(output, admin), await variable(output, service)];
+  const about = { done: 'set', variables: `${service} and ${admin}` };
+  return report(output, about, async (clock) => {
     const { secureStore } = await import('@countersign/event-store/eventstoredb');
     return secureStore(adminUrl, url, clock);
   });
@@ -23,33 +26,45 @@ export async function secure(output: Output): Promise<ExitCode> {
 
 /** `countersign store check`: proves the rights of the service's user. */
 export async function check(output: Output): Promise<ExitCode> {
-  const url = variable(output, service);
-  return report(output, async (clock) => {
+  const url = await variable(output, service);
+  return report(output, { done: 'checked', variables: service }, async (clock) => {
     const { checkRights } = await import('@countersign/event-store/eventstoredb');
     return checkRights(url, clock);
   });
 }
 
-function variable({ terminal: { env } }: Output, name: string): string {
+async function variable({ terminal: { env } }: Output, name: string): Promise<string> {
   const value = env[name] ?? '';
-  if (value === '') throw usageError(`${name} is not set.`, `Set it to esdb://user:password@host:2113.`);
+  if (value === '') throw usageError(`${name} is not set.`, form);
+  const { readConnectionString } = await import('@countersign/event-store/eventstoredb');
+  try {
+    readConnectionString(value);
+  } catch (error) {
+    throw usageError(`${name} ${reasonOf(error)}.`, form);
+  }
   return value;
 }
 
-async function report(output: Output, ask: (clock: Clock) => Promise<RightsReport>): Promise<ExitCode> {
+/** What a command does to the rights, and the variables that it connects by. */
+interface About {
+  readonly done: string;
+  readonly variables: string;
+}
+
+async function report(output: Output, about: About, ask: (clock: Clock) => Promise<RightsReport>): Promise<ExitCode> {
   const { createSystemClock } = await import('@countersign/runtime');
   const found = await ask(createSystemClock()).catch((error: unknown) => {
-    throw notAsked(error);
+    throw notAsked(error, about);
   });
   output.printJson(found);
   output.print(...table(found), ending(found));
   return found.isAsItMustBe ? storeExitCodes.asItMustBe : storeExitCodes.otherRights;
 }
 
-function notAsked(error: unknown): CliError {
-  const detail = `The rights in the event store could not be checked: ${error instanceof Error ? error.message : String(error)}.`;
+function notAsked(error: unknown, { done, variables }: About): CliError {
+  const detail = `The rights in the event store could not be ${done}: ${reasonOf(error).replace(/\.$/, '')}.`;
   const problem = { type: 'about:blank', title: 'store not asked', status: 0, code: 'store-not-asked', detail };
-  return new CliError(storeExitCodes.notAsked, problem, `Check ${service} and ${admin}, and that the server runs.`);
+  return new CliError(storeExitCodes.notAsked, problem, `Check ${variables}, and that the server runs.`);
 }
 
 function table({ tried }: RightsReport): readonly Line[] {
@@ -69,4 +84,8 @@ function ending({ user, isAsItMustBe }: RightsReport): Line {
   const who = user === null ? 'A client without a user' : `The user ${printable(user)}`;
   if (isAsItMustBe) return { text: `${who} has the rights that the service needs, and no others.`, tone: 'green' };
   return { text: `${who} has wrong rights. Correct them: countersign store secure`, tone: 'red' };
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -36,8 +36,9 @@ const defaultPort = 2113;
  * repeats neither user nor password.
  */
 export function readConnectionString(url: string): StoreAddress {
-  const parts = /^([a-z]+)(\+discover)?:\/\/(?:([^/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/i.exec(url);
-  if (parts === null) throw new RangeError('is not of the form esdb://host:port?option=value');
+  const parts = /^(esdb|kurrentdb)(\+discover)?:\/\/(?:([^/?]*)@)?([^@/?]+)\/?(?:\?(.*))?$/i.exec(url);
+  if (parts === null)
+    throw new RangeError('is not of the form esdb://user:password@host:port or kurrentdb://user:password@host:port');
   const [, scheme = '', discover, login, hosts = '', query = ''] = parts;
   const servers = hosts.split(',').map(endpointOf);
   const options = new URLSearchParams(query);

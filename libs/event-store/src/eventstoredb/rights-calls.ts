@@ -105,7 +105,7 @@ function createCall(client: Client, headers: Metadata, deadline: () => number, s
       call.on('data', (answer: Uint8Array) => answers.push(answer));
       call.on('error', (error: ServiceError) => {
         const result = resultOf(error);
-        if (result === undefined) reject(new RightsUnknownError(`${server}: ${error.details}`));
+        if (result === undefined) reject(new RightsUnknownError(`${server} does not answer: ${plain(error.details)}`));
         else resolve({ result, answers });
       });
       // A failed call ends, too, after its error.
@@ -115,6 +115,13 @@ function createCall(client: Client, headers: Metadata, deadline: () => number, s
       for (const request of requests) call.write(request);
       call.end();
     });
+}
+
+/** What gRPC says of a failed connection, without its own words around it. */
+function plain(details: string): string {
+  return details
+    .replace(/^No connection established\. Last error: (?:Error: )?/, '')
+    .replace(/\.? ?Resolution note:.*$/, '');
 }
 
 function resultOf({ code, metadata }: ServiceError): CallResult | undefined {
