@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import { ConsumerStalledError } from '@countersign/message-bus/kafka';
+import type { Message } from '@countersign/message-bus';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
 import { Kafka, logLevel } from 'kafkajs';
@@ -37,12 +38,20 @@ describe('what a process must be started anew for', () => {
     return kafka;
   };
 
-  it('is a consumer that stands still while messages wait', async () => {
+  it.each([
+    { hands: 'with nothing in hand', isHeld: false },
+    { hands: 'with a message in hand', isHeld: true },
+  ])('is a consumer that stands still while messages wait, $hands', async ({ isHeld }) => {
+    const held = Promise.withResolvers<undefined>();
     const { socketFactory, lose, find } = severable();
     const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
     const topic = kafka.topics.names.events;
     const ids: string[] = [];
-    kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
+    const onMessage = async (message: Message): Promise<void> => {
+      ids.push(idOf(message));
+      if (isHeld) await held.promise;
+    };
+    kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage });
     await kafka.publisher.publish(topic, inTurns(1, 1));
     await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
     lose('fetches');
@@ -54,6 +63,7 @@ describe('what a process must be started anew for', () => {
     }, withinMs);
     expect(fatal[0]?.message).toMatch(/^group "stalling" received nothing for \d+ s while \d+ messages wait$/);
     expect(kafka.status().state).toBe('interrupted');
+    held.resolve(undefined);
     find('fetches');
   }, 180_000);
 

@@ -3,9 +3,11 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Message } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
+import { createCollectingLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { startMember } from './member.ts';
 import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
+import { severable } from './severable.ts';
 import { expectedByKey, firstsByKey, idOf, inTurns } from './traffic.ts';
 
 // The sum of what is waited for in a test, and of what a hook starts or ends.
@@ -48,6 +50,25 @@ describe('the members of a group', () => {
     expect(ids.length).toBeLessThan(800);
     expect(firstsByKey([...begun, ...ids])).toEqual(expectedByKey(20, 40));
   }, 300_000);
+
+  it('ask again what was committed before them, when the connection breaks over that question', async () => {
+    const topicPrefix = freshPrefix();
+    const publisher = await openFirst(topicPrefix, 1);
+    const topic = publisher.topics.names.events;
+    await publisher.publisher.publish(topic, inTurns(1, 3));
+    const { socketFactory, breakAt } = severable();
+    const log = createCollectingLog();
+    const kafka = await openedKafka({ topicPrefix, socketFactory, log });
+    opened.push(kafka);
+    // The client itself asks first, for where to begin.
+    breakAt('offsets', 2);
+    const ids: string[] = [];
+    kafka.bus.subscribe({ group, topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
+    await eventually(() => expect(ids).toEqual(['k0.1', 'k0.2', 'k0.3']), withinMs);
+    // A member that had to begin anew would say so.
+    expect(log.entries.filter(({ message }) => message.startsWith('interrupted'))).toEqual([]);
+    expect(log.entries.some(({ message }) => message.includes('the connection breaks'))).toBe(true);
+  }, 120_000);
 
   it('come and go under load: nothing is lost, and every key keeps its order', async () => {
     const topicPrefix = freshPrefix();

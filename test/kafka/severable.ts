@@ -14,6 +14,8 @@ export interface Connections {
   readonly thaw: () => void;
   /** From now on no request of this kind leaves, as if the client had forgotten to ask; everything else works. */
   readonly lose: (kind: keyof typeof kinds) => void;
+  /** The connection breaks when the so-manieth request of this kind from now is to leave over it. */
+  readonly breakAt: (kind: keyof typeof kinds, count: number) => void;
   /** From now on every commit of offsets seems to be answered: it took too long, try again. Answers how many there were. */
   readonly delayCommits: () => () => number;
   /** They leave again; what is open is closed first, for nobody answers what was lost. */
@@ -26,6 +28,7 @@ export function severable(): Connections {
   let [severed, frozen] = [false, false];
   const lost = new Set<number>();
   let delayed: number | undefined;
+  const breaks = new Map<number, number>();
   const still = (socket: Socket): void => {
     socket.cork();
     socket.pause();
@@ -53,6 +56,13 @@ export function severable(): Connections {
           setImmediate(() => socket.emit('data', timedOut(request)));
           return true;
         }
+        const kind = kindOf(request);
+        const left = (breaks.get(kind) ?? 0) - 1;
+        breaks.set(kind, left);
+        if (left === 0) {
+          socket.destroy(new Error('the connection breaks'));
+          return true;
+        }
         return (lost.size > 0 && lost.has(kindOf(request))) || write(request);
       };
       open.add(socket);
@@ -68,6 +78,7 @@ export function severable(): Connections {
       for (const socket of open) still(socket);
     },
     lose: (kind) => void lost.add(kinds[kind]),
+    breakAt: (kind, count) => void breaks.set(kinds[kind], count),
     delayCommits: () => {
       delayed = 0;
       return () => delayed ?? 0;
@@ -86,7 +97,7 @@ export function severable(): Connections {
   };
 }
 
-const kinds = { fetches: 1, commits: 8, leaves: 13 } as const;
+const kinds = { fetches: 1, commits: 8, offsets: 9, leaves: 13 } as const;
 
 /** A request begins with its length in 4 bytes and the number of its kind in 2. */
 function kindOf(request: Uint8Array | string): number {

@@ -12,8 +12,13 @@ function batchOf(partition: number, commits: unknown[]): EachBatchPayload {
   return payload as unknown as EachBatchPayload;
 }
 
+const clock = createVirtualClock();
+
 const open = (records: Readonly<Record<string, string>> = {}): Generation =>
-  new Generation({ readRecords: async () => new Map(Object.entries(records)), life: 'me', suspectsMax: 10 });
+  openWith(async () => new Map(Object.entries(records)));
+
+const openWith = (readRecords: () => Promise<ReadonlyMap<string, string>>): Generation =>
+  new Generation({ clock, readRecords, life: 'me', suspectsMax: 10 });
 
 const together = 'together 0 me';
 const at = (partition: number, offset: string, metadata = together) => [
@@ -48,6 +53,38 @@ describe('the partitions of a member between two rebalances', () => {
     generation.end();
     await generation.commit();
     expect([commits, generation.over]).toEqual([[], true]);
+  });
+});
+
+describe('brokers that do not answer', () => {
+  const never = new Promise<never>(() => undefined);
+
+  it('are asked again what is committed, with the next batch', async () => {
+    const answers = [never, Promise.reject(new Error('the connection broke')), Promise.resolve(new Map([['t/0', '']]))];
+    const generation = openWith(() => answers.shift() ?? never);
+    const late = generation.begin(batchOf(0, [])).catch(String);
+    clock.advance(30_000);
+    expect(await late).toBe('Error: it took longer than 30 s to read what the group has committed');
+    expect(await generation.begin(batchOf(0, [])).catch(String)).toBe('Error: the connection broke');
+    expect((await generation.begin(batchOf(0, []))).committed.offset).toBe('5');
+  });
+
+  it('hold up a commit for 30 s, and the next one says it all again', async () => {
+    const commits: unknown[] = [];
+    const payload = batchOf(0, commits);
+    let isHanging = true;
+    const generation = open();
+    const { watermark } = await generation.begin({
+      ...payload,
+      commitOffsetsIfNecessary: (offsets) => (isHanging ? never : payload.commitOffsetsIfNecessary(offsets)),
+    });
+    watermark.pass('6');
+    const late = generation.commit().catch(String);
+    clock.advance(30_000);
+    expect(await late).toBe('Error: it took longer than 30 s to commit the progress');
+    isHanging = false;
+    await generation.commit();
+    expect(commits).toEqual([at(0, '6')]);
   });
 });
 

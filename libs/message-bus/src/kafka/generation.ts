@@ -1,8 +1,10 @@
 import type { EachBatchPayload, Kafka, Offsets } from 'kafkajs';
+import type { Clock } from '@countersign/runtime';
 import { Probation } from '../probation.js';
 import { createWatermark } from '../watermark.js';
 import type { Watermark } from '../watermark.js';
 import { withAdmin } from './kafka-client.js';
+import { within } from './patience.js';
 
 /** One partition as this member has it: what is done of it. */
 export interface Partition {
@@ -26,6 +28,7 @@ interface Commit {
 export type CommittedRecords = ReadonlyMap<string, string>;
 
 export interface GenerationOptions {
+  readonly clock: Clock;
   /** Reads what the members before have committed. */
   readonly readRecords: () => Promise<CommittedRecords>;
   /** Names this process. */
@@ -33,6 +36,9 @@ export interface GenerationOptions {
   /** How many messages a process that ended may have been handling. */
   readonly suspectsMax: number;
 }
+
+/** The client gives each of its requests up before that; whatever it forgets must not hold up what comes behind. */
+const answerMsMax = 30_000;
 
 /**
  * The partitions that a member owns between two rebalances. What is done of them is committed while it lasts; once it is
@@ -66,7 +72,7 @@ export class Generation {
   async begin(payload: EachBatchPayload): Promise<Partition> {
     const { life, suspectsMax, readRecords } = this.#options;
     const { topic, partition, messages, highWatermark } = payload.batch;
-    const records = await (this.#records ??= readRecords());
+    const records = await (this.#records ??= this.#read(readRecords));
     // It commits under the generation of now, and does not try again under the next one as the consumer's own does.
     this.#commit = (offsets) => payload.commitOffsetsIfNecessary(offsets);
     const name = nameOf(topic, partition);
@@ -79,6 +85,21 @@ export class Generation {
     };
     this.#partitions.set(name, begun);
     return begun;
+  }
+
+  /** What cannot be read now is asked for again with the next batch. */
+  async #read(readRecords: () => Promise<CommittedRecords>): Promise<CommittedRecords> {
+    try {
+      return await within(this.#options.clock, answerMsMax, 'to read what the group has committed', readRecords());
+    } catch (error) {
+      this.#records = undefined;
+      throw error;
+    }
+  }
+
+  /** The offset behind the last message that was received; undefined as long as there was none. */
+  received(topic: string, partition: number): string | undefined {
+    return this.partition(topic, partition)?.watermark.high();
   }
 
   /**
@@ -94,7 +115,8 @@ export class Generation {
       })
       .filter(({ each: { committed }, offset, record }) => offset !== committed.offset || record !== committed.record);
     if (moved.length === 0) return;
-    await this.#commit(toOffsets(moved.map(({ each, offset, record }) => ({ ...each, offset, metadata: record }))));
+    const offsets = toOffsets(moved.map(({ each, offset, record }) => ({ ...each, offset, metadata: record })));
+    await within(this.#options.clock, answerMsMax, 'to commit the progress', this.#commit(offsets));
     for (const { each, offset, record } of moved) each.committed = { offset, record };
   }
 }

@@ -1,7 +1,7 @@
 import { Kafka, logLevel } from 'kafkajs';
 import type { Admin, ISocketFactory, LogEntry, RetryOptions, SASLOptions } from 'kafkajs';
 import type { Log } from '@countersign/runtime';
-import { endIdlePolling } from './idle-requests.js';
+import { mendRequestQueue } from './request-queue.js';
 
 /** How a process reaches its brokers. */
 export interface KafkaConnection {
@@ -50,7 +50,7 @@ export function createKafkaClient(
   }: { readonly log: Log; readonly closed: AbortSignal; readonly retries?: RetryOptions },
 ): Kafka {
   const { brokers, clientId, ssl, sasl, socketFactory } = connection;
-  endIdlePolling();
+  mendRequestQueue();
   return new Kafka({
     brokers: () => (closed.aborted ? [] : [...brokers]),
     clientId,

@@ -49,6 +49,8 @@ export class KafkaSession {
   #lastBatchAt = 0;
   /** When something was last received or handled. A consumer that was busy until now has had no time to receive more. */
   #lastActiveAt = 0;
+  /** Nothing more is received until something that was received is handled. */
+  #isFull = false;
   #lastAnswerAt = 0;
 
   constructor(options: KafkaSessionOptions) {
@@ -166,7 +168,7 @@ export class KafkaSession {
   async #take(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     const generation = this.#generation;
-    this.#lastBatchAt = this.#lastActiveAt = this.#options.clock.monotonic();
+    this.#lastBatchAt = this.#options.clock.monotonic();
     if (this.#fetches.mayBeStale(generation)) return;
     const { topic, partition: number } = batch;
     const partition = generation.partition(topic, number) ?? (await this.#begin(generation, payload));
@@ -175,19 +177,22 @@ export class KafkaSession {
       for (const received of batch.messages) {
         if (generation.over || this.#options.dispatcher.stopping || payload.isStale()) return;
         taken = received.offset;
+        this.#lastActiveAt = this.#options.clock.monotonic();
         const message = new KafkaMessage(topic, number, received, generation);
         const room = this.#intake.take(message, partition, generation);
+        this.#isFull = room !== undefined;
         if (room !== undefined) await this.#waitFor(room, payload);
       }
     } finally {
+      this.#isFull = false;
       // What was not taken is fetched again.
       if (taken !== undefined && !generation.over) payload.resolveOffset(taken);
     }
   }
 
   #nextGeneration(): Generation {
-    const { kafka, group, topics, life, suspectsMax } = this.#options;
-    return new Generation({ life, suspectsMax, readRecords: () => readCommittedRecords(kafka, group, topics) });
+    const { kafka, group, topics, life, suspectsMax, clock } = this.#options;
+    return new Generation({ clock, life, suspectsMax, readRecords: () => readCommittedRecords(kafka, group, topics) });
   }
 
   /** Once for each partition that this member gets: whoever comes next must see that it had begun. */
@@ -216,7 +221,7 @@ export class KafkaSession {
   }
 
   #stalled(): Promise<never> {
-    const { kafka, group, clock, log, dispatcher, stallAfterMs } = this.#options;
+    const { kafka, group, clock, log, stallAfterMs } = this.#options;
     return awaitStall({
       kafka,
       group,
@@ -225,7 +230,8 @@ export class KafkaSession {
       stallAfterMs,
       over: this.#over.signal,
       assignment: () => this.#assignment,
-      quietMs: () => (dispatcher.inFlight > 0 ? 0 : clock.monotonic() - this.#lastActiveAt),
+      received: (topic, partition) => this.#generation.received(topic, partition),
+      quietMs: () => (this.#isFull ? 0 : clock.monotonic() - this.#lastActiveAt),
     });
   }
 

@@ -14,6 +14,18 @@ export async function atMost(clock: Clock, timeoutMs: number, work: Promise<unkn
   }
 }
 
+/** What something resolves with. @throws when that takes longer than so many ms: it then goes on unheard */
+export async function within<T>(clock: Clock, timeoutMs: number, what: string, work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const fail = (): void => late.reject(new Error(`it took longer than ${timeoutMs / 1000} s ${what}`));
+  const cancel = clock.setTimer(timeoutMs, fail);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    cancel();
+  }
+}
+
 /** What something resolves with. @throws the signal's reason when that aborts first; the work then goes on unheard */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();

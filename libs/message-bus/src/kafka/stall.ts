@@ -17,6 +17,8 @@ export interface StallOptions {
   readonly over: AbortSignal;
   /** The partitions that are this member's. */
   readonly assignment: () => Readonly<Record<string, readonly number[]>>;
+  /** The offset behind the last message that was received of a partition; undefined while there was none. */
+  readonly received: (topic: string, partition: number) => string | undefined;
   /** For how long nothing was received although there was room. */
   readonly quietMs: () => number;
 }
@@ -41,8 +43,8 @@ export async function awaitStall(options: StallOptions): Promise<never> {
   }
 }
 
-/** How many messages of this member's partitions wait behind what the group has committed. */
-async function lagOf({ kafka, group, assignment }: StallOptions): Promise<bigint> {
+/** How many messages of this member's partitions wait behind what it has received, or else the group has committed. */
+async function lagOf({ kafka, group, assignment, received }: StallOptions): Promise<bigint> {
   const assigned = assignment();
   return withAdmin(kafka, async (admin) => {
     const committed = await admin.fetchOffsets({ groupId: group, topics: Object.keys(assigned) });
@@ -51,11 +53,16 @@ async function lagOf({ kafka, group, assignment }: StallOptions): Promise<bigint
       for (const { partition, high, low } of await admin.fetchTopicOffsets(topic)) {
         if (!partitions.includes(partition)) continue;
         const ofTopic = committed.find((each) => each.topic === topic)?.partitions;
-        const offset = BigInt(ofTopic?.find((each) => each.partition === partition)?.offset ?? -1);
-        const next = offset > BigInt(low) ? offset : BigInt(low);
-        if (BigInt(high) > next) lag += BigInt(high) - next;
+        const before = ofTopic?.find((each) => each.partition === partition)?.offset ?? -1;
+        lag += waiting(received(topic, partition) ?? before, { low, high });
       }
     }
     return lag;
   });
+}
+
+/** How many messages of a partition wait from an offset on; what is no longer kept waits for nobody. */
+function waiting(offset: string | number, { low, high }: { readonly low: string; readonly high: string }): bigint {
+  const next = BigInt(offset) > BigInt(low) ? BigInt(offset) : BigInt(low);
+  return BigInt(high) > next ? BigInt(high) - next : 0n;
 }
