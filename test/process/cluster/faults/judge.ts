@@ -15,7 +15,7 @@ import type { Installation } from './installation.js';
 import { readStoreLog } from './store-log.js';
 import type { Supervised } from './supervised.js';
 import { eventsTopicComplaints, producedComplaints } from './topic-audit.js';
-import { lagOf, readTopic } from './topic-reader.js';
+import { groupAccount, lagOf, readTopic } from './topic-reader.js';
 
 /** What the judge says after a storm, and what it looked at. */
 export interface Verdict {
@@ -23,7 +23,8 @@ export interface Verdict {
   readonly entries: readonly Entry[];
 }
 
-const caughtUpWithinMs = 120_000;
+/** A Kafka consumer that stands still is noticed after three minutes, and its process is started again. */
+const caughtUpWithinMs = 270_000;
 
 /**
  * After the faults are over: everything gets ready again, every call is brought to its end, and then what is recorded is
@@ -87,15 +88,22 @@ async function readOnceTold({ of, cards, store }: Installation): Promise<readonl
   }
 }
 
-/** Every acknowledged request was looked at. */
-export async function untilLedgersCaughtUp({ requests, topics }: Installation): Promise<void> {
+/** Every acknowledged request was looked at. @throws when one is not, with what every process says of itself */
+export async function untilLedgersCaughtUp(installation: Installation): Promise<void> {
+  const { requests, topics } = installation;
   const group = `${topics.requests.split('.')[0] ?? ''}-ledger`;
   await eventually(
     'the ledgers to have handled every request',
     caughtUpWithinMs,
     async () => ((await lagOf(requests.kafka, group, topics.requests)) === 0 ? true : undefined),
     200,
-  );
+  ).catch(async (error: unknown) => {
+    const accounts = [
+      await groupAccount(requests.kafka, group, topics.requests),
+      ...(await accountsOf(installation, 1)),
+    ];
+    throw new Error([String(error), ...accounts].join('\n'));
+  });
 }
 
 /** Until a relay has caught up; when none ever does, what is missing on the topic is a complaint. */

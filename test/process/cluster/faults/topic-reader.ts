@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { AssignerProtocol } from 'kafkajs';
 import type { Kafka } from 'kafkajs';
 
 /** A message as it stands on a topic. */
@@ -52,6 +53,27 @@ export async function lagOf(kafka: Kafka, groupId: string, topic: string): Promi
       const offset = committed?.partitions.find((each) => each.partition === partition)?.offset ?? '-1';
       return lag + Number(high) - Math.max(0, Number(offset));
     }, 0);
+  });
+}
+
+/** Who is in a group, and how far it is with each partition of a topic, in words. */
+export async function groupAccount(kafka: Kafka, groupId: string, topic: string): Promise<string> {
+  return withAdmin(kafka, async (admin) => {
+    const { groups } = await admin.describeGroups([groupId]);
+    const [committed] = await admin.fetchOffsets({ groupId, topics: [topic] });
+    const members = groups.flatMap(({ state, members: all }) => [
+      state,
+      ...all.map(({ memberId, memberAssignment }) => {
+        const assigned = AssignerProtocol.MemberAssignment.decode(memberAssignment)?.assignment ?? {};
+        return `${memberId} has ${JSON.stringify(assigned)}`;
+      }),
+    ]);
+    const ends = await admin.fetchTopicOffsets(topic);
+    const places = ends.map(({ partition, high }) => {
+      const at = committed?.partitions.find((each) => each.partition === partition);
+      return `${String(partition)}: ${at?.offset ?? 'nothing'} of ${high} (${at?.metadata ?? ''})`;
+    });
+    return [`group ${groupId}`, ...members, ...places].join('\n');
   });
 }
 
