@@ -3,10 +3,8 @@ import { ConsumerStalledError } from '@countersign/message-bus/kafka';
 import type { Message } from '@countersign/message-bus';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
 import { eventually } from '@countersign/message-bus/testing';
-import { Kafka, logLevel } from 'kafkajs';
 import { createCollectingLog } from '@countersign/runtime/testing';
-import { startKafkaBroker } from '../kafka-broker/broker.ts';
-import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
+import { committedBy, freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
 import { idOf, inTurns } from './traffic.ts';
 
@@ -14,15 +12,6 @@ import { idOf, inTurns } from './traffic.ts';
 jest.setTimeout(120_000);
 
 const withinMs = 40_000;
-
-/** How far a group is with the one partition of a topic. */
-async function committedBy(groupId: string, topic: string): Promise<string | undefined> {
-  const { brokers } = await startKafkaBroker();
-  const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
-  await admin.connect();
-  const [of] = await admin.fetchOffsets({ groupId, topics: [topic] }).finally(() => admin.disconnect());
-  return of?.partitions[0]?.offset;
-}
 
 describe('what a process must be started anew for', () => {
   const opened: KafkaBus[] = [];
@@ -41,31 +30,35 @@ describe('what a process must be started anew for', () => {
   it.each([
     { hands: 'with nothing in hand', isHeld: false },
     { hands: 'with a message in hand', isHeld: true },
-  ])('is a consumer that stands still while messages wait, $hands', async ({ isHeld }) => {
-    const held = Promise.withResolvers<undefined>();
-    const { socketFactory, lose, find } = severable();
-    const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
-    const topic = kafka.topics.names.events;
-    const ids: string[] = [];
-    const onMessage = async (message: Message): Promise<void> => {
-      ids.push(idOf(message));
-      if (isHeld) await held.promise;
-    };
-    kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage });
-    await kafka.publisher.publish(topic, inTurns(1, 1));
-    await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
-    lose('fetches');
-    // The fetch that is under way may still bring the first of these.
-    let next = 2;
-    await eventually(async () => {
-      await kafka.publisher.publish(topic, inTurns(1, 1, next++));
-      expect(fatal[0]).toBeInstanceOf(ConsumerStalledError);
-    }, withinMs);
-    expect(fatal[0]?.message).toMatch(/^group "stalling" received nothing for \d+ s while \d+ messages wait$/);
-    expect(kafka.status().state).toBe('interrupted');
-    held.resolve(undefined);
-    find('fetches');
-  }, 180_000);
+  ])(
+    'is a consumer that stands still while messages wait, $hands',
+    async ({ isHeld }) => {
+      const held = Promise.withResolvers<undefined>();
+      const { socketFactory, lose, find } = severable();
+      const kafka = await open({ socketFactory, stallAfterMs: 1_000 });
+      const topic = kafka.topics.names.events;
+      const ids: string[] = [];
+      const onMessage = async (message: Message): Promise<void> => {
+        ids.push(idOf(message));
+        if (isHeld) await held.promise;
+      };
+      kafka.bus.subscribe({ group: 'stalling', topics: [topic], onMessage });
+      await kafka.publisher.publish(topic, inTurns(1, 1));
+      await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
+      lose('fetches');
+      // The fetch that is under way may still bring the first of these.
+      let next = 2;
+      await eventually(async () => {
+        await kafka.publisher.publish(topic, inTurns(1, 1, next++));
+        expect(fatal[0]).toBeInstanceOf(ConsumerStalledError);
+      }, withinMs);
+      expect(fatal[0]?.message).toMatch(/^group "stalling" received nothing for \d+ s while \d+ messages wait$/);
+      expect(kafka.status().state).toBe('interrupted');
+      held.resolve(undefined);
+      find('fetches');
+    },
+    180_000,
+  );
 
   it('is not one that has nothing to receive, nor one whose handlers are slow', async () => {
     const kafka = await open({ stallAfterMs: 2_500 });

@@ -6,7 +6,7 @@ import { eventually } from '@countersign/message-bus/testing';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { startMember } from './member.ts';
-import { freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
+import { committedBy, freshPrefix, openedKafka, openedWithTopics } from './opened.ts';
 import { severable } from './severable.ts';
 import { expectedByKey, firstsByKey, idOf, inTurns } from './traffic.ts';
 
@@ -69,6 +69,34 @@ describe('the members of a group', () => {
     expect(log.entries.filter(({ message }) => message.startsWith('interrupted'))).toEqual([]);
     expect(log.entries.some(({ message }) => message.includes('the connection breaks'))).toBe(true);
   }, 120_000);
+
+  it.each([
+    { what: 'its coordinator has moved', code: 16 },
+    { what: 'it is not known', code: 25 },
+  ])(
+    'begin anew when one hears that $what, and the next coordinator is still loading',
+    async ({ code }) => {
+      const topicPrefix = freshPrefix();
+      const publisher = await openFirst(topicPrefix, 1);
+      const topic = publisher.topics.names.events;
+      const { socketFactory, refuse } = severable();
+      const kafka = await openedKafka({ topicPrefix, socketFactory });
+      opened.push(kafka);
+      const ids: string[] = [];
+      kafka.bus.subscribe({ group, topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
+      await publisher.publisher.publish(topic, inTurns(1, 1));
+      await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
+      const coordinatorIsLoading = 14;
+      refuse('joins', coordinatorIsLoading);
+      refuse('heartbeats', code);
+      // Longer than the session of a member that is not heard of.
+      await setTimeout(8_000);
+      await publisher.publisher.publish(topic, inTurns(1, 1, 2));
+      await eventually(() => expect(new Set(ids)).toEqual(new Set(['k0.1', 'k0.2'])), withinMs);
+      await eventually(async () => expect(await committedBy(group, topic)).toBe('2'), withinMs);
+    },
+    120_000,
+  );
 
   it('come and go under load: nothing is lost, and every key keeps its order', async () => {
     const topicPrefix = freshPrefix();

@@ -3,6 +3,7 @@ import { openKafka } from '@countersign/message-bus/kafka';
 import type { KafkaBus, KafkaOptions } from '@countersign/message-bus/kafka';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
+import { Kafka, logLevel } from 'kafkajs';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 
 /** A prefix of its own for the topics and groups of one test. */
@@ -30,4 +31,13 @@ export async function openedWithTopics(
   const kafka = await openedKafka(options);
   await kafka.topics.create({ partitions, replication });
   return kafka;
+}
+
+/** How far a group is with the one partition of a topic. */
+export async function committedBy(groupId: string, topic: string): Promise<string | undefined> {
+  const { brokers } = await startKafkaBroker();
+  const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();
+  await admin.connect();
+  const [of] = await admin.fetchOffsets({ groupId, topics: [topic] }).finally(() => admin.disconnect());
+  return of?.partitions[0]?.offset;
 }

@@ -14,6 +14,8 @@ export interface Connections {
   readonly thaw: () => void;
   /** From now on no request of this kind leaves, as if the client had forgotten to ask; everything else works. */
   readonly lose: (kind: keyof typeof kinds) => void;
+  /** The next request of this kind does not leave: it is answered with this error code of the protocol. */
+  readonly refuse: (kind: keyof typeof refusals, code: number) => void;
   /** The connection breaks when the so-manieth request of this kind from now is to leave over it. */
   readonly breakAt: (kind: keyof typeof kinds, count: number) => void;
   /** From now on every commit of offsets seems to be answered: it took too long, try again. Answers how many there were. */
@@ -29,6 +31,7 @@ export function severable(): Connections {
   const lost = new Set<number>();
   let delayed: number | undefined;
   const breaks = new Map<number, number>();
+  const refused = new Map<number, Buffer>();
   const still = (socket: Socket): void => {
     socket.cork();
     socket.pause();
@@ -57,6 +60,12 @@ export function severable(): Connections {
           return true;
         }
         const kind = kindOf(request);
+        const refusal = refused.get(kind);
+        if (refusal !== undefined) {
+          refused.delete(kind);
+          setImmediate(() => socket.emit('data', answerTo(request, refusal)));
+          return true;
+        }
         const left = (breaks.get(kind) ?? 0) - 1;
         breaks.set(kind, left);
         if (left === 0) {
@@ -78,6 +87,7 @@ export function severable(): Connections {
       for (const socket of open) still(socket);
     },
     lose: (kind) => void lost.add(kinds[kind]),
+    refuse: (kind, code) => void refused.set(kinds[kind], refusals[kind](code)),
     breakAt: (kind, count) => void breaks.set(kinds[kind], count),
     delayCommits: () => {
       delayed = 0;
@@ -97,7 +107,7 @@ export function severable(): Connections {
   };
 }
 
-const kinds = { fetches: 1, commits: 8, offsets: 9, leaves: 13 } as const;
+const kinds = { fetches: 1, commits: 8, offsets: 9, joins: 11, heartbeats: 12, leaves: 13 } as const;
 
 /** A request begins with its length in 4 bytes and the number of its kind in 2. */
 function kindOf(request: Uint8Array | string): number {
@@ -106,11 +116,21 @@ function kindOf(request: Uint8Array | string): number {
 
 /** The broker's answer to a commit for partition 0 of a topic (versions 3 to 5): REQUEST_TIMED_OUT. */
 function timedOut(request: Uint8Array | string): Buffer {
-  const correlationId = Buffer.from(request as Uint8Array).subarray(8, 12);
   const [throttled, topic, error] = [int32(0), Buffer.from('\0\u0001t'), Buffer.from([0, 7])];
   const [topics, partitions, partition] = [int32(1), int32(1), int32(0)];
-  const answer = Buffer.concat([correlationId, throttled, topics, topic, partitions, partition, error]);
-  return Buffer.concat([int32(answer.length), answer]);
+  return answerTo(request, Buffer.concat([throttled, topics, topic, partitions, partition, error]));
+}
+
+/** The broker's refusals: of a heartbeat (versions 1 to 3), and of a request to join a group (version 5). */
+const refusals = {
+  heartbeats: (code: number) => Buffer.concat([int32(0), Buffer.from([0, code])]),
+  // No generation, no protocol, no leader, no member id, no members.
+  joins: (code: number) => Buffer.concat([int32(0), Buffer.from([0, code]), int32(-1), Buffer.alloc(6), int32(0)]),
+};
+
+function answerTo(request: Uint8Array | string, body: Buffer): Buffer {
+  const correlationId = Buffer.from(request as Uint8Array).subarray(8, 12);
+  return Buffer.concat([int32(4 + body.length), correlationId, body]);
 }
 
 function int32(number: number): Buffer {

@@ -7,6 +7,7 @@ import { Generation, readCommittedRecords } from './generation.js';
 import type { Partition } from './generation.js';
 import { Intake } from './intake.js';
 import { KafkaMessage } from './kafka-message.js';
+import { Membership } from './membership.js';
 import { atMost, farewellMsMax } from './patience.js';
 import { awaitStall } from './stall.js';
 
@@ -43,6 +44,7 @@ export class KafkaSession {
   readonly #fetches: Fetches<Generation>;
   readonly #commits: Commits;
   readonly #intake: Intake;
+  readonly #membership: Membership;
   #generation: Generation;
   #joined: Promise<void> = Promise.resolve();
   #assignment: Readonly<Record<string, readonly number[]>> = {};
@@ -58,6 +60,7 @@ export class KafkaSession {
     this.#options = options;
     this.#generation = this.#nextGeneration();
     this.#fetches = new Fetches(clock);
+    this.#membership = new Membership(clock, sessionTimeoutMs);
     this.#commits = new Commits({ clock, log, generation: () => this.#generation });
     const onSettled = (): void => {
       this.#lastActiveAt = clock.monotonic();
@@ -89,7 +92,7 @@ export class KafkaSession {
       // The client waits for brokers for minutes, whoever tells it to leave.
       this.#joined = this.#join();
       await Promise.race([this.#joined, ended]);
-      await Promise.race([crashed, this.#stalled(), ended]);
+      await Promise.race([crashed, this.#membership.lost, this.#stalled(), ended]);
     } finally {
       this.#over.abort();
     }
@@ -136,6 +139,7 @@ export class KafkaSession {
     this.#consumer.on(events.REBALANCING, () => {
       // Nothing is being fetched now. The commit goes out before the request to join again.
       this.#fetches.clear();
+      this.#membership.joining();
       void this.#commits.now({ leaving: true });
       this.#generation.end();
     });
@@ -143,6 +147,7 @@ export class KafkaSession {
       this.#generation.end();
       this.#generation = this.#nextGeneration();
       this.#assignment = payload.memberAssignment;
+      this.#membership.joined();
       this.#lastBatchAt = this.#lastActiveAt = this.#lastAnswerAt = clock.monotonic();
       onJoined();
     });
@@ -151,7 +156,9 @@ export class KafkaSession {
         this.#lastAnswerAt = clock.monotonic();
       });
     }
+    this.#consumer.on(events.HEARTBEAT, () => this.#membership.heard());
     this.#consumer.on(events.FETCH_START, ({ payload }) => {
+      this.#membership.reading();
       this.#fetches.begin(String(payload.nodeId), this.#generation);
     });
     const crashed = new Promise<never>((_, reject) => {
