@@ -63,8 +63,8 @@ function argumentsOf(suites) {
   if (suites.includes('timing')) return ['--runInBand'];
   if (suites.includes('unit')) {
     const coverage = process.env.CI && options.length === 0 ? ['--coverage'] : [];
-    // By default jest leaves one core idle.
-    return ['--maxWorkers=100%', ...coverage];
+    // Some of these specs wait most of the time: for servers that hang, for retries.
+    return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...coverage];
   }
   const without = withoutKafka ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'] : [];
   // These specs wait for other processes most of the time.

@@ -1,7 +1,10 @@
+import { once } from 'node:events';
 import { existsSync, readdirSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
-import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
+import { cleanUpAfterEach, onCleanup, temporaryFolder } from './harness/cleanup.js';
 import { freePort } from '../ports.js';
 import { startReadyServer, startServer } from './harness/server.js';
 import { within } from './harness/wait.js';
@@ -28,6 +31,14 @@ async function refusalOf(
   return { code: exit?.code, output: server.output(), created };
 }
 
+/** A port of this machine that is listened on until the test ends. */
+async function takenPort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1');
+  onCleanup(() => void server.close());
+  await once(server, 'listening');
+  return (server.address() as AddressInfo).port;
+}
+
 describe('a configuration that cannot be used ends the start: every problem is named, nothing is created', () => {
   test('variables', async () => {
     const env = { COUNTERSIGN_PORT: 'abc', COUNTERSIGN_LOG_LEVEL: 'loud' };
@@ -42,6 +53,15 @@ describe('a configuration that cannot be used ends the start: every problem is n
     const { code, output } = await refusalOf({ COUNTERSIGN_PORT: '70000' });
     expect(code).toBe(1);
     expect(output).toContain('COUNTERSIGN_PORT');
+  }, 60_000);
+
+  test('a port that another process has, in one line', async () => {
+    const { code, output } = await refusalOf({ COUNTERSIGN_PORT: String(await takenPort()) });
+    expect(code).toBe(1);
+    expect(output).toMatch(
+      /cannot start: listen EADDRINUSE: .*Another process has the port: stop it, or set COUNTERSIGN_PORT\./,
+    );
+    expect(output).not.toContain('"level":"error"');
   }, 60_000);
 
   test('a policy file that is not there', async () => {
@@ -97,6 +117,16 @@ describe('a configuration that cannot be used ends the start: every problem is n
     // What is wrong with a secret is said without it.
     expect(twice.output).not.toContain(entry.token);
   }, 120_000);
+});
+
+describe('a start', () => {
+  test('names the policy file that it uses', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'policy.yaml');
+    writeFileSync(file, 'version: 1\n');
+    const server = await startReadyServer({ folder, port: await freePort(), env: { COUNTERSIGN_POLICY: file } });
+    expect(server.output()).toContain(`  policy  ${file}\n`);
+  }, 60_000);
 });
 
 describe('an address that other machines reach', () => {

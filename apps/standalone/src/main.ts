@@ -52,6 +52,7 @@ function greeting(config: StandaloneConfig, { url, tokensFile, isFirstStart }: S
   return [
     `Countersign is ready at ${url} (${String(Math.round(tookMs))} ms)`,
     `  data    ${config.dataFolder}`,
+    ...(config.policyFile === null ? [] : [`  policy  ${config.policyFile}`]),
     `  tokens  ${tokensFile}${isFirstStart ? ' (made just now: agent, me, worker)' : ''}`,
     ...(token === undefined ? [] : [`  sign in as "me" with ${token}`]),
     '  decide  npx countersign inbox',

@@ -26,6 +26,7 @@ import {
   submit,
   succeeded,
 } from './testing/fixtures.js';
+import { toolCallDecider } from './tool-call.decider.js';
 import { callState } from './tool-call.state.js';
 
 const idempotent = { idempotent: true };
@@ -262,6 +263,11 @@ describe('ReportExecution', () => {
     ['on what the client has executed', history(requestAllowed(clientExecuted), submit()), report(succeeded, 0)],
   ])('is refused %s', (_, events, command) => {
     given(events).when(command).thenRefused('stale-claim');
+  });
+
+  it('is refused for what it is when the attempt never was', () => {
+    const decision = toolCallDecider.decide(report(succeeded, 2), stateAfter(history(requestAllowed(), claim())));
+    expect(decision).toMatchObject({ refusal: { detail: 'No claim has been given with the attempt 2.' } });
   });
 });
 

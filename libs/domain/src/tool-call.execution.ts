@@ -103,7 +103,7 @@ function digestToRun({ permission, action }: ToolCall): string {
 /** Moves the end of the lease; never back, so that an old renewal arriving late does no harm. */
 export function renewClaim(command: RenewClaim, state: ToolCallState): Decision<ToolCallEvent> {
   const execution = executionOf(state);
-  if (execution.status !== 'claimed' || execution.attempt !== command.attempt) return stale(execution);
+  if (execution.status !== 'claimed' || execution.attempt !== command.attempt) return stale(execution, command.attempt);
   const leaseUntil = toStored(command.at + command.leaseMs);
   if (leaseUntil <= execution.leaseUntil) return accepted();
   return accepted({
@@ -119,7 +119,7 @@ export function renewClaim(command: RenewClaim, state: ToolCallState): Decision<
 export function reportExecution(command: ReportExecution, state: ToolCallState): Decision<ToolCallEvent> {
   const execution = executionOf(state);
   const { attempt, outcome, reportedBy, at } = command;
-  if (latestAttempt(execution) !== attempt || !isHeldBy(execution, reportedBy)) return stale(execution);
+  if (latestAttempt(execution) !== attempt || !isHeldBy(execution, reportedBy)) return stale(execution, attempt);
   const report = { attempt, executedBy: 'resolver', reportedBy, at } as const;
   switch (execution.status) {
     case 'claimed':
@@ -130,12 +130,12 @@ export function reportExecution(command: ReportExecution, state: ToolCallState):
       // An idempotent tool did finish after its lease: known now, no second run is needed.
       return execution.cause === 'lapsed' && permits(state)
         ? accepted(settled(outcome, report, 'lease-over'))
-        : stale(execution);
+        : stale(execution, attempt);
     case 'succeeded':
     case 'failed':
-      return execution.by === 'resolver' && isSameOutcome(execution, outcome) ? accepted() : stale(execution);
+      return execution.by === 'resolver' && isSameOutcome(execution, outcome) ? accepted() : stale(execution, attempt);
     case 'none':
-      return stale(execution);
+      return stale(execution, attempt);
   }
 }
 
@@ -210,9 +210,11 @@ function executionOf(state: ToolCallState): Execution {
   return state.status === 'recorded' ? state.execution : { status: 'none' };
 }
 
-function stale(execution: Execution): Decision<never> {
-  return refused('stale-claim', 'This claim is no longer the one that counts.', {
-    status: execution.status,
-    attempt: latestAttempt(execution),
-  });
+function stale(execution: Execution, attempt: number): Decision<never> {
+  const latest = latestAttempt(execution);
+  const detail =
+    attempt > latest
+      ? `No claim has been given with the attempt ${String(attempt)}.`
+      : 'This claim is no longer the one that counts.';
+  return refused('stale-claim', detail, { status: execution.status, attempt: latest });
 }

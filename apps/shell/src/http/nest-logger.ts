@@ -12,6 +12,8 @@ export function createNestLogger(log: Log): LoggerService {
       log.warn({}, textOf(message));
     },
     error: (message: unknown, ...more: unknown[]) => {
+      // The start fails with it, and says it with the remedy.
+      if (/^(Error: )?listen /.test(textOf(message))) return;
       log.error({ error: message instanceof Error ? message : undefined, more }, textOf(message));
     },
     fatal: (message: unknown) => {
