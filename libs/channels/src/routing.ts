@@ -1,6 +1,6 @@
+import { matchesGlob } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Route } from './config/channels-file.js';
-import { matchesPattern } from './config/glob.js';
 
 /** What routes look at. */
 export interface Routed {
@@ -55,8 +55,8 @@ function matching(
   return routes.filter(
     (route) =>
       (route.events as readonly string[]).includes(kind) &&
-      route.tools.some((pattern) => matchesPattern(pattern, toolName)) &&
-      route.agents.some((pattern) => matchesPattern(pattern, agentId)) &&
+      route.tools.some((pattern) => matchesGlob(pattern, toolName)) &&
+      route.agents.some((pattern) => matchesGlob(pattern, agentId)) &&
       concerns(route.groups, groups),
   );
 }

@@ -1,6 +1,6 @@
+import { matchesGlob } from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
 import type { Reach } from '@countersign/domain';
-import { matchesGlob } from '@countersign/policy';
 
 export const roles = ['agent', 'approver', 'resolver', 'auditor', 'admin'] as const;
 

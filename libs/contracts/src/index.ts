@@ -5,6 +5,8 @@ export type { ErrorCode, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
 export { actionDigest, jcsDigest } from './digest.js';
+export { parseDurationMs } from './duration.js';
+export { globProblem, matchesGlob } from './glob.js';
 export type { DigestInput } from './digest.js';
 export { toEventView, toMaskedEventView } from './event-view.js';
 export { weigh } from './event-weight.js';

@@ -1,8 +1,6 @@
-import { decisionTypes, jcsDigest } from '@countersign/contracts';
+import { decisionTypes, globProblem, jcsDigest, parseDurationMs } from '@countersign/contracts';
 import type { DurationMs, JsonObject } from '@countersign/contracts';
 import { z } from 'zod';
-import { parseDurationMs } from './duration.js';
-import { globProblem } from './glob.js';
 
 const durationOrNeverSchema = z.string().transform((text, context): DurationMs => {
   const durationMs = text === 'never' ? text : parseDurationMs(text);

@@ -1,6 +1,5 @@
-import { decisionTypes } from '@countersign/contracts';
+import { decisionTypes, matchesGlob } from '@countersign/contracts';
 import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
-import { matchesGlob } from './glob.js';
 import { builtInPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 

@@ -1,4 +1,4 @@
-import { globProblem } from '@countersign/policy';
+import { globProblem } from '@countersign/contracts';
 import { z } from 'zod';
 
 /**

@@ -1,6 +1,11 @@
-import { externalIdSchema, notificationKinds, principalSchema } from '@countersign/contracts';
+import {
+  externalIdSchema,
+  globProblem,
+  notificationKinds,
+  parseDurationMs,
+  principalSchema,
+} from '@countersign/contracts';
 import { z } from 'zod';
-import { durationMsOf } from './duration.js';
 
 const secretRefSchema = z.union(
   [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
@@ -26,7 +31,7 @@ const channelIdSchema = z
   .refine((id) => !builtIn.includes(id.toLowerCase()), { error: 'is the name of a built-in channel' });
 
 const durationSchema = z.string().transform((text, context): number => {
-  const durationMs = durationMsOf(text);
+  const durationMs = parseDurationMs(text);
   if (durationMs !== undefined) return durationMs;
   context.addIssue({ code: 'custom', message: `"${text}" is not a duration: write 30s, 10m, 2h or 3d` });
   return z.NEVER;
@@ -121,16 +126,15 @@ export const personSchema = z.strictObject({
 /** Somebody whom channels know, and who they are there. */
 export type Person = z.output<typeof personSchema>;
 
-const patternSchema = z
-  .string()
-  .min(1)
-  .max(256)
-  .regex(/^[^\s\p{Cc}?[\]{}\\]+$/u, 'may use * and no other wildcard');
+const globSchema = z.string().superRefine((glob, context) => {
+  const problem = globProblem(glob);
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: problem });
+});
 
 export const routeSchema = z
   .strictObject({
-    tools: z.array(patternSchema).min(1).default(['*']),
-    agents: z.array(patternSchema).min(1).default(['*']),
+    tools: z.array(globSchema).min(1).default(['*']),
+    agents: z.array(globSchema).min(1).default(['*']),
     groups: z.array(externalIdSchema).min(1).optional(),
     events: z
       .array(z.enum(notificationKinds).exclude(['reminder']))

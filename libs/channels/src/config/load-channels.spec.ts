@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ChannelsFileError, loadChannels } from './load-channels.js';
-import { matchesPattern } from './glob.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-channels-'));
 afterAll(() => rmSync(folder, { recursive: true }));
@@ -110,16 +109,4 @@ it('takes a Slack app without an address by its app token, one app a channel', (
   expect(problemsOf(text(slack('a', token), slack('b', token)))).toEqual([
     'channels[1].appToken: is that of channels[0] too: each needs an app of its own',
   ]);
-});
-
-it.each([
-  ['*', 'anything', true],
-  ['delete_*', 'delete_file', true],
-  ['delete_*', 'undelete_file', false],
-  ['*_file', 'delete_file', true],
-  ['a*b*c', 'a-b-b-c', true],
-  ['a*a', 'a', false],
-  ['exact', 'exact', true],
-])('%s and %s: %s', (pattern, name, expected) => {
-  expect(matchesPattern(pattern, name)).toBe(expected);
 });
