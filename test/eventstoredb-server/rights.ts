@@ -32,8 +32,11 @@ const builtIn = {
   $systemStreamAcl: { $r: admins, $w: admins, $d: admins, $mr: admins, $mw: admins },
 } as const;
 
-/** @param adminPassword the password of `admin`; undefined: the server has no users. */
-export function createRights(log: ServerLog, adminPassword: string | undefined): Rights {
+/**
+ * @param adminPassword the password of `admin`; undefined: the server has no users.
+ * @param takeMs after so long new rights hold.
+ */
+export function createRights(log: ServerLog, adminPassword: string | undefined, takeMs = 0): Rights {
   const users = new Map<string, User>();
   if (adminPassword !== undefined) users.set('admin', { password: adminPassword, groups: [admins] });
   const isOpen = adminPassword === undefined;
@@ -62,7 +65,7 @@ export function createRights(log: ServerLog, adminPassword: string | undefined):
       const stream = isMetadata ? named.slice(2) : named;
       const right = isMetadata && wanted !== '$d' ? (wanted === '$r' ? '$mr' : '$mw') : wanted;
       return judge(caller, (names) => {
-        const allowed = [allowedIn(log, stream, right)].flat();
+        const allowed = [allowedIn(log, stream, right, Date.now() - takeMs)].flat();
         return names.length > 0 && allowed.some((name) => name === everybody || names.includes(name));
       });
     },
@@ -81,14 +84,15 @@ export function createRights(log: ServerLog, adminPassword: string | undefined):
 }
 
 /** The stream's own ACL, then the default of `$settings`, then the one that is built in. */
-function allowedIn(log: ServerLog, stream: string, right: Right): string | readonly string[] {
+function allowedIn(log: ServerLog, stream: string, right: Right, until: number): string | readonly string[] {
   const kind = stream.startsWith('$') ? '$systemStreamAcl' : '$userStreamAcl';
-  const own = lastOf(log, `$$${stream}`)?.['$acl'] as Acl | undefined;
-  const byDefault = lastOf(log, '$settings')?.[kind] as Acl | undefined;
+  const own = lastOf(log, `$$${stream}`, until)?.['$acl'] as Acl | undefined;
+  const byDefault = lastOf(log, '$settings', until)?.[kind] as Acl | undefined;
   return own?.[right] ?? byDefault?.[right] ?? builtIn[kind][right];
 }
 
-function lastOf(log: ServerLog, stream: string): Readonly<Record<string, unknown>> | undefined {
-  const [last] = log.readStream(stream, Number.MAX_SAFE_INTEGER, 'backwards', 1);
+function lastOf(log: ServerLog, stream: string, until: number): Readonly<Record<string, unknown>> | undefined {
+  const written = log.readStream(stream, Number.MAX_SAFE_INTEGER, 'backwards', 10);
+  const last = written.find(({ createdMs }) => createdMs <= until);
   return last === undefined ? undefined : (JSON.parse(Buffer.from(last.data).toString()) as Record<string, unknown>);
 }

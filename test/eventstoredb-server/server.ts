@@ -30,6 +30,8 @@ export interface TestServerOptions {
   readonly log?: ServerLog;
   /** The password of its user `admin`; default: it has no users, and everybody may do everything. */
   readonly adminPassword?: string;
+  /** New rights hold after so long; default: at once. */
+  readonly rightsTakeMs?: number;
   /** Its certificate; default: it speaks without TLS. Clients send a user by TLS only. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly caFile: string };
   /** What it knows of its cluster; default: it is alone. */
@@ -65,7 +67,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     port: () => port,
     membership: (options.membership ?? alone)(() => port),
     onTheirWay: new Set<string>(),
-    rights: createRights(log, options.adminPassword),
+    rights: createRights(log, options.adminPassword, options.rightsTakeMs),
   };
   let isStopped = false;
   const server = new Server({ 'grpc.max_receive_message_length': 17 * 1024 * 1024 });

@@ -2,7 +2,7 @@ import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
-import { sleep } from '@countersign/runtime';
+import { orAborted, sleep } from '@countersign/runtime';
 import { createStoreCheck } from '@countersign/shell';
 import type { OutsideWorld, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
@@ -48,7 +48,8 @@ export async function untilDone<T>(
   for (;;) {
     stopping.throwIfAborted();
     try {
-      const value = await orStopping(work(), stopping);
+      // A client may wait for its server much longer than the end of a process may take; nobody hears it then.
+      const value = await orAborted(work(), stopping);
       problem = undefined;
       return value;
     } catch (error) {
@@ -58,18 +59,6 @@ export async function untilDone<T>(
       problem = why;
     }
     await sleep(clock, retryMs, stopping);
-  }
-}
-
-/** A client may wait for its server much longer than the end of a process may take; nobody hears it then. */
-async function orStopping<T>(work: Promise<T>, stopping: AbortSignal): Promise<T> {
-  const stopped = Promise.withResolvers<never>();
-  const stop = (): void => stopped.reject(stopping.reason as Error);
-  stopping.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([work, stopped.promise]);
-  } finally {
-    stopping.removeEventListener('abort', stop);
   }
 }
 

@@ -1,10 +1,10 @@
 import { stateShown } from '@countersign/channels';
 import type { Channel, Notice, Person, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
+import { keyText } from '@countersign/domain';
+import type { Deliveries, Delivery, MessageKey } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { uuidV5 } from '@countersign/runtime';
-import { keyText } from './deliveries.js';
-import type { Deliveries, Delivery, MessageKey } from './deliveries.js';
 import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './look.js';

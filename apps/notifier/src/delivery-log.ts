@@ -1,12 +1,13 @@
 import { channelRecordOf } from '@countersign/channels';
-import { channelStream, deliveryStream } from '@countersign/contracts';
+import { createCommandHandler } from '@countersign/commands';
+import { backoffMs, channelStream, deliveryStream } from '@countersign/contracts';
 import type { DeliveryEvent } from '@countersign/contracts';
-import { createCommandHandler, isStoreOutage } from '@countersign/event-store';
+import { deliveryDecider } from '@countersign/domain';
+import type { Deliveries, DeliveryCommand, MessageKey } from '@countersign/domain';
+import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import { deliveryDecider } from './deliveries.js';
-import type { Deliveries, DeliveryCommand, MessageKey } from './deliveries.js';
 
 /** What a message is about. */
 export interface Subject {
@@ -43,6 +44,7 @@ export interface DeliveryLogOptions {
   readonly notifierId: string | undefined;
 }
 
+const recordBackoff = { firstMs: 200, maxMs: 5_000 };
 /** How long a claim keeps the others away. */
 export const leaseMs = 60_000;
 const cacheSize = 256;
@@ -81,7 +83,7 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
         } catch (error) {
           if (!isStoreOutage(error) || signal.aborted) throw error;
           log.warn({ error }, 'what was sent cannot be recorded now; it is tried again');
-          await sleep(clock, Math.min(5_000, 100 * 2 ** failures), signal);
+          await sleep(clock, backoffMs(failures, recordBackoff), signal);
         }
       }
     },

@@ -1,6 +1,8 @@
 import { stateShown } from '@countersign/channels';
 import type { Channel, ChannelsConfig } from '@countersign/channels';
 import type { EventView } from '@countersign/contracts';
+import { keyText } from '@countersign/domain';
+import type { MessageKey } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { SubscribeOptions } from '@countersign/message-bus';
@@ -13,8 +15,6 @@ import { Backlog } from './backlog.js';
 import { ChannelLane, NotifierStoppedError } from './channel-lane.js';
 import type { ChannelStatus } from './channel-lane.js';
 import type { Job } from './action.js';
-import { keyText } from './deliveries.js';
-import type { MessageKey } from './deliveries.js';
 import { createDeliveryLog } from './delivery-log.js';
 import type { DeliveryLog } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './look.js';

@@ -1,10 +1,10 @@
 import type { Channel, ChannelsConfig } from '@countersign/channels';
+import { keyText } from '@countersign/domain';
 import type { ApprovalOfCall, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Job } from './action.js';
 import type { Retry } from './recover.js';
-import { keyText } from './deliveries.js';
 import { questionMessages } from './wanted.js';
 
 export interface SweepOptions {

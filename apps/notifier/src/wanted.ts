@@ -1,8 +1,8 @@
 import { channelsToTell } from '@countersign/channels';
 import type { Channel, ChannelsConfig, Routed, Told } from '@countersign/channels';
 import type { EventType, EventView, NotificationKind } from '@countersign/contracts';
+import type { MessageKey } from '@countersign/domain';
 import type { ApprovalRow, CallRow } from '@countersign/read-model';
-import type { MessageKey } from './deliveries.js';
 import { recipientsOf, routedOf } from './look.js';
 
 /** The events after which something may have to be told. */

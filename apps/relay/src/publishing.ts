@@ -1,3 +1,4 @@
+import { backoffMs } from '@countersign/contracts';
 import { MessageTooLargeError } from '@countersign/message-bus';
 import type { MessagePublisher, OutgoingMessage } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
@@ -15,8 +16,7 @@ export interface PublishingOptions {
   readonly onInterruption: (why: string | undefined) => void;
 }
 
-const retryMsMin = 100;
-const retryMsMax = 5_000;
+const backoff = { firstMs: 100, maxMs: 5_000 };
 
 /**
  * Publishes messages in order, and again until they are: a broker that is down delays events, and never skips one.
@@ -41,7 +41,7 @@ export async function publishAll(
       metrics?.publishFailed();
       onInterruption(error instanceof Error ? error.message : String(error));
       log.warn({ error, events: messages.length }, 'events cannot be published, it is tried again');
-      await sleep(clock, Math.min(retryMsMax, retryMsMin * 2 ** Math.min(failures - 1, 20)), over);
+      await sleep(clock, backoffMs(failures, backoff), over);
     }
   }
   return false;

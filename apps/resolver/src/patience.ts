@@ -1,11 +1,7 @@
+import { backoffMs } from '@countersign/contracts';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { ExecutionsUnavailableError } from './executions.js';
-
-/** A growing pause: after the first failure one second, at most `mostMs`. */
-export function pauseMs(failures: number, mostMs: number): number {
-  return Math.min(mostMs, 1_000 * 2 ** Math.min(failures - 1, 20));
-}
 
 export interface Patience {
   readonly clock: Clock;
@@ -16,6 +12,7 @@ export interface Patience {
 
 /** How often something is asked again that fails in a way that time alone may not mend. */
 const unexpectedMax = 5;
+const askBackoff = { firstMs: 1_000, maxMs: 5_000 };
 
 /** Asks until there is an answer. While the ledger is down it waits as long as it takes: nothing is lost, nothing parked. */
 export async function askPatiently<T>(ask: () => Promise<T>, { clock, log, signal }: Patience): Promise<T> {
@@ -27,7 +24,7 @@ export async function askPatiently<T>(ask: () => Promise<T>, { clock, log, signa
       if (!(error instanceof ExecutionsUnavailableError)) unexpected += 1;
       if (signal.aborted || unexpected >= unexpectedMax) throw error;
       log.warn({ error }, 'the ledger does not answer, it is asked again');
-      await sleep(clock, pauseMs(failures, 5_000), signal);
+      await sleep(clock, backoffMs(failures, askBackoff), signal);
     }
   }
 }

@@ -1,8 +1,10 @@
+import { backoffMs } from '@countersign/contracts';
 import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import type { ReportedOutcome } from './executions.js';
-import { pauseMs } from './patience.js';
 import type { Tool, ToolOutcome, ToolRun } from './tools/tool.js';
+
+const toolBackoff = { firstMs: 1_000, maxMs: 8_000 };
 
 /** What is known of an execution after all its tries. */
 export type FinalOutcome = ReportedOutcome | { readonly status: 'unknown'; readonly reason: string };
@@ -30,7 +32,7 @@ export async function runTool(options: RunOptions): Promise<FinalOutcome> {
   let mayHaveRun = run.attempt > 1;
   let last: Unsettled = { status: 'not-sent', code: 'not-run', message: 'the claim was over before the tool was run' };
   for (let tries = 1; tries <= triesMax; tries += 1) {
-    if (tries > 1) await sleep(clock, pauseMs(tries - 1, 8_000), run.signal);
+    if (tries > 1) await sleep(clock, backoffMs(tries - 1, toolBackoff), run.signal);
     if (!mayTry()) break;
     const outcome = await tool.run(run);
     if (outcome.status === 'succeeded' || outcome.status === 'failed') return outcome;

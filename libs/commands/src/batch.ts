@@ -18,7 +18,7 @@ import type {
   ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
-import type { CommandResult } from '@countersign/event-store';
+import type { CommandResult } from './handle-command.js';
 import { callOf, onCall, toRejection } from './on-call.js';
 import type { Built } from './on-call.js';
 import { rejected } from './outcome.js';

@@ -6,7 +6,7 @@ import { actionDigest, approvalIdOf, maskOf, toolCallStream } from '@countersign
 import type { JsonObject, RequestedCall } from '@countersign/contracts';
 import { batchDecider, callState, toolCallDecider } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
-import { createCommandHandler, openEmbeddedEventStore } from '@countersign/event-store';
+import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EmbeddedEventStore } from '@countersign/event-store';
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import type { Policies, Policy } from '@countersign/policy';
@@ -15,6 +15,7 @@ import { createSilentLog, createVirtualClock } from '@countersign/runtime/testin
 import type { Actor, Role } from './actor.js';
 import { createArgumentSchemas } from './argument-schema.js';
 import { createCommands } from './commands.js';
+import { createCommandHandler } from './handle-command.js';
 import type { Commands } from './commands.js';
 import { serviceResolver } from './execution.js';
 import type { Outcome } from './outcome.js';

@@ -5,6 +5,8 @@ export type { ArgumentSchemas, SchemaCheck, SchemaEngine } from './argument-sche
 export { createCommands } from './commands.js';
 export type { Commands } from './commands.js';
 export { serviceResolver } from './execution.js';
+export { createCommandHandler } from './handle-command.js';
+export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './handle-command.js';
 export { noSuchCall, rejected } from './outcome.js';
 export type { FieldError, Outcome, Rejection } from './outcome.js';
 export type { BatchHandler, CommandPorts, ServiceTool, ServiceTools, ToolCallHandler } from './ports.js';

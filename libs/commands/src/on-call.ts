@@ -1,7 +1,7 @@
 import { isCallId, toolCallStream } from '@countersign/contracts';
 import type { Refusal } from '@countersign/contracts';
 import type { ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
-import type { CommandOrRefusal } from '@countersign/event-store';
+import type { CommandOrRefusal } from './handle-command.js';
 import { noSuchCall } from './outcome.js';
 import type { FieldError, Outcome, Rejection } from './outcome.js';
 import type { CommandPorts } from './ports.js';

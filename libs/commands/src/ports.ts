@@ -1,9 +1,9 @@
 import type { JsonObject } from '@countersign/contracts';
 import type { BatchCommand, BatchState, ToolCallCommand, ToolCallState } from '@countersign/domain';
-import type { CommandHandler } from '@countersign/event-store';
 import type { Policies } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './argument-schema.js';
+import type { CommandHandler } from './handle-command.js';
 
 /** A tool that the service itself executes: its facts come from the operator's file, not from the agent. */
 export interface ServiceTool {

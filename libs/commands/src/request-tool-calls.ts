@@ -9,7 +9,6 @@ import type {
   ToolCallProposal,
   ToolCallState,
 } from '@countersign/domain';
-import type { CommandMeta } from '@countersign/event-store';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from './actor.js';
@@ -18,6 +17,7 @@ import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CheckedCall } from './check-calls.js';
+import type { CommandMeta } from './handle-command.js';
 import { toRejection } from './on-call.js';
 import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';

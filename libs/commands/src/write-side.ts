@@ -1,5 +1,4 @@
 import { batchDecider, toolCallDecider } from '@countersign/domain';
-import { createCommandHandler } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
 import type { PolicyContent } from '@countersign/policy';
@@ -7,6 +6,7 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './argument-schema.js';
 import { createCommands } from './commands.js';
 import type { Commands } from './commands.js';
+import { createCommandHandler } from './handle-command.js';
 import type { ServiceTools } from './ports.js';
 
 /** What a process that writes to the ledger brings. */

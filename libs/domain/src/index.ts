@@ -2,6 +2,8 @@ export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
 export type { Decider, Decision } from './decider.js';
+export { deliveryDecider, keyText } from './delivery.decider.js';
+export type { Deliveries, Delivery, DeliveryCommand, MessageKey } from './delivery.decider.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
 export type { Ending } from './tool-call.batch.js';
 export type {

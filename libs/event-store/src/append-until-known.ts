@@ -1,3 +1,4 @@
+import { backoffMs } from '@countersign/contracts';
 import type { NewEvent } from '@countersign/contracts';
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep } from '@countersign/runtime';
@@ -18,13 +19,11 @@ export function isStoreOutage(error: unknown): error is EventStoreUnavailableErr
 }
 
 const triesMax = 6;
-const firstBackoffMs = 5;
-const backoffMsMax = 500;
+const backoff = { firstMs: 10, maxMs: 500 };
 
-/** How long to wait before try `n` (1 is the first repeat): exponential, with full jitter. */
-export function backoffMs(ids: Ids, attempt: number): number {
-  const [byte = 0] = ids.randomBytes(1);
-  return (byte / 256) * Math.min(backoffMsMax, firstBackoffMs * 2 ** attempt);
+/** How long to wait before repeat `n` of a request to the store, from 1 on. */
+export function storeBackoffMs(ids: Pick<Ids, 'randomBytes'>, repeat: number): number {
+  return backoffMs(repeat, backoff, () => (ids.randomBytes(1)[0] ?? 0) / 256);
 }
 
 interface AppendPorts {
@@ -64,7 +63,7 @@ export async function repeatUntilKnown(
   const { store, clock, ids } = ports;
   let latest = cause;
   for (let attempt = 1; attempt < triesMax; attempt += 1) {
-    await sleep(clock, backoffMs(ids, attempt));
+    await sleep(clock, storeBackoffMs(ids, attempt));
     try {
       const result = await store.append(stream, expectedRevision, events);
       if (result.status !== 'unknown') return result;

@@ -1,5 +1,10 @@
-export { appendUntilKnown, isStoreOutage, OutcomeUnknownError } from './append-until-known.js';
-export type { Decider, Decision } from './decider.js';
+export {
+  appendUntilKnown,
+  isStoreOutage,
+  OutcomeUnknownError,
+  repeatUntilKnown,
+  storeBackoffMs,
+} from './append-until-known.js';
 export { openEmbeddedEventStore } from './embedded/embedded-event-store.js';
 export type { EmbeddedEventStore, EmbeddedEventStoreOptions, EmbeddedStats } from './embedded/embedded-event-store.js';
 export type { CommitMeasure, CommitMetrics, CommitStats } from './embedded/commit.js';
@@ -12,13 +17,3 @@ export {
   noStream,
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
-export type { FoldedStream } from './folded-stream.js';
-export { createCommandHandler } from './handle-command.js';
-export type {
-  CommandHandler,
-  CommandHandlerOptions,
-  CommandMeta,
-  CommandOrRefusal,
-  CommandResult,
-  ToCommand,
-} from './handle-command.js';

@@ -1,3 +1,4 @@
+import { backoffMs } from '@countersign/contracts';
 import { PoisonMessageError } from './message-bus.js';
 import type { SubscribeOptions } from './message-bus.js';
 
@@ -32,7 +33,7 @@ export function describeError(error: unknown): string {
 /** The pause before the next try after so many failures. */
 export function retryDelayMs(failures: number, options: RetryOptions): number {
   const { retryDelayMsMin = 100, retryDelayMsMax = 5_000 } = options;
-  return Math.min(retryDelayMsMax, retryDelayMsMin * 2 ** Math.min(failures - 1, 30));
+  return backoffMs(failures, { firstMs: retryDelayMsMin, maxMs: retryDelayMsMax });
 }
 
 /** Tries again after what may pass, parks what will not. `before` are the failures before this one. */

@@ -1,3 +1,4 @@
+export { atMost, orAborted, within } from './bounded-wait.js';
 export { createSystemClock, sleep } from './clock.js';
 export type { Clock } from './clock.js';
 export { ConfigError, readConfig, Secret } from './config.js';
@@ -11,6 +12,8 @@ export type { ResolveName } from './network/public-lookup.js';
 export { createLimitedLog } from './limited-log.js';
 export { createLog, logLevels } from './log.js';
 export type { Log, LogFields, LogLevel, LogOptions } from './log.js';
+export { createLruMap } from './lru-map.js';
+export type { LruMap } from './lru-map.js';
 export { createRateLimit } from './rate-limit.js';
 export type { Rate } from './rate-limit.js';
 export { keepPrivate } from './private-file.js';

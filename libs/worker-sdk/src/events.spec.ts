@@ -1,6 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
 import { readEvents, type EventsOptions } from './events.js';
-import { createSseParser } from './sse.js';
 import { createTransport } from './transport.js';
 
 const urlOf = (input: Parameters<typeof fetch>[0]): string => (input instanceof Request ? input.url : input.toString());
@@ -86,6 +85,12 @@ describe('the events', () => {
     await expect(take(read([new Response('<html>')]).events, 1)).rejects.toMatchObject({ code: 'unreadable-response' });
   });
 
+  it('go on from the place that the server named, also when the connection broke before any event', async () => {
+    const { events, seen } = read([streamOf('id: 7\n\n'), streamOf(event(8))]);
+    expect(await take(events, 1)).toEqual([8]);
+    expect(seen.map(({ lastEventId }) => lastEventId)).toEqual([null, '7']);
+  });
+
   it('end without an error when the signal aborts', async () => {
     const controller = new AbortController();
     const { events } = read([streamOf(event(1))], { signal: controller.signal });
@@ -95,27 +100,5 @@ describe('the events', () => {
       controller.abort();
     }
     expect(positions).toEqual([1]);
-  });
-});
-
-describe('the parser of an event stream', () => {
-  const text =
-    ': hello\nretry: 10\n\nid: 1\r\nevent: X\r\ndata: {"a":\r\ndata:1}\r\n\r\nid: 2\ndata: two\n\ndata\n\nid: 3\n';
-
-  it('takes the text in pieces of any size', () => {
-    const expected = [
-      { id: '1', data: '{"a":\n1}' },
-      { id: '2', data: 'two' },
-      { id: '2', data: '' },
-    ];
-    for (let size = 1; size <= text.length; size += 1) {
-      const parser = createSseParser();
-      const pieces = text.match(new RegExp(`[^]{1,${String(size)}}`, 'g')) ?? [];
-      expect(pieces.flatMap((piece) => parser.push(piece))).toEqual(expected);
-    }
-  });
-
-  it('does not take over an id that could not be sent back', () => {
-    expect(createSseParser().push('id: a\0b\ndata: x\n\n')).toEqual([{ id: undefined, data: 'x' }]);
   });
 });

@@ -1,7 +1,7 @@
-import type { EventView } from '@countersign/contracts';
-import { backoffMs, retryAfterMs } from './backoff.js';
+import { backoffMs, type EventView } from '@countersign/contracts';
 import { linkedController, reasonOf, sleep, type WorkerClock } from './clock.js';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
+import { retryAfterMs } from './retry-after.js';
 import { createSseParser, type SseMessage } from './sse.js';
 import { unreadable, type Transport } from './transport.js';
 
@@ -49,15 +49,16 @@ export async function* readEvents(
           signal: done.signal,
           server,
         })) {
+          // The server names its place first: should the connection break before any event, none is missed.
           lastEventId = message.id ?? lastEventId;
-          yield JSON.parse(message.data) as EventView;
+          yield* eventsOf(message);
         }
       } catch (error) {
         if (isFinal(error)) throw error;
       }
       // One that held for a while was a good connection; one that breaks at once is a server in trouble.
       failures = transport.clock.monotonic() - startedAt > reconnectBackoff.maxMs ? 1 : failures + 1;
-      const delayMs = Math.max(server.waitMs, backoffMs(failures, transport.random, reconnectBackoff));
+      const delayMs = Math.max(server.waitMs, backoffMs(failures, reconnectBackoff, transport.random));
       await sleep(transport.clock, delayMs, done.signal);
     }
   } catch (error) {
@@ -66,6 +67,10 @@ export async function* readEvents(
     done.abort(new Error('no longer read'));
     done.release();
   }
+}
+
+function eventsOf({ data }: SseMessage): readonly EventView[] {
+  return data === undefined ? [] : [JSON.parse(data) as EventView];
 }
 
 /** One connection to open. */
@@ -92,11 +97,11 @@ async function* readConnection(
     server.waitMs = retryAfterMs(response.headers.get('retry-after'), Date.now(), retryAfterMsMax) ?? 0;
     const body = await bodyOf(response);
     options.onOpen?.();
-    const parser = createSseParser();
+    const parse = createSseParser();
     const decoder = new TextDecoder();
     for await (const chunk of body) {
       watchdog.feed();
-      yield* parser.push(decoder.decode(chunk, { stream: true }));
+      yield* parse(decoder.decode(chunk, { stream: true }));
     }
   } finally {
     watchdog.stop();

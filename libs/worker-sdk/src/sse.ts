@@ -1,25 +1,27 @@
 /** One message of an event stream. */
 export interface SseMessage {
+  /** The place to come back to; undefined as long as the stream has named none. */
   readonly id: string | undefined;
-  readonly data: string;
+  /** Undefined: nothing but a new place to come back to. */
+  readonly data: string | undefined;
 }
 
-/** Turns the text of an event stream, in pieces of any size, into its messages. */
-export interface SseParser {
-  readonly push: (text: string) => readonly SseMessage[];
-}
-
-/** A parser of `text/event-stream` (WHATWG HTML, section 9.2): `id` and `data`; comments and other fields are skipped. */
-export function createSseParser(): SseParser {
+/**
+ * A parser of `text/event-stream` (WHATWG HTML, section 9.2): takes the text in pieces that are cut anywhere, and returns
+ * the messages that are complete. It reads `id` and `data`; comments, which keep a connection alive, are no messages.
+ */
+export function createSseParser(): (text: string) => readonly SseMessage[] {
   let rest = '';
   let id: string | undefined;
+  let toldId: string | undefined;
   let data: string[] = [];
 
   const take = (line: string): SseMessage | undefined => {
     if (line === '') {
-      const message = data.length > 0 ? { id, data: data.join('\n') } : undefined;
-      data = [];
-      return message;
+      const message = { id, data: data.length > 0 ? data.join('\n') : undefined };
+      const isNews = message.data !== undefined || id !== toldId;
+      [toldId, data] = [id, []];
+      return isNews ? message : undefined;
     }
     const colon = line.indexOf(':');
     const field = colon === -1 ? line : line.slice(0, colon);
@@ -29,11 +31,9 @@ export function createSseParser(): SseParser {
     else if (field === 'id' && !value.includes('\0')) id = value;
     return undefined;
   };
-  return {
-    push: (text) => {
-      const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
-      rest = lines.pop() ?? '';
-      return lines.map(take).filter((message) => message !== undefined);
-    },
+  return (text) => {
+    const lines = (rest + text).split(/\r\n|\n|\r(?!$)/);
+    rest = lines.pop() ?? '';
+    return lines.map(take).filter((message) => message !== undefined);
   };
 }

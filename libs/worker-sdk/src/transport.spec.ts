@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import { backoffMs, retryAfterMs } from './backoff.js';
 import { createClient } from './client.js';
 import type { WorkerClock } from './clock.js';
 import { CountersignError, errorOfAnswer, isRefusal, messageOf } from './errors.js';
+import { retryAfterMs } from './retry-after.js';
 import { createTransport } from './transport.js';
 
 const urlOf = (input: Parameters<typeof fetch>[0]): string => (input instanceof Request ? input.url : input.toString());
@@ -168,14 +168,8 @@ describe('the client', () => {
   });
 });
 
-describe('backoff', () => {
-  it('doubles up to its maximum, at least half of it', () => {
-    const options = { firstMs: 100, maxMs: 1000 };
-    expect([1, 2, 3, 4, 5, 100].map((n) => backoffMs(n, () => 1, options))).toEqual([100, 200, 400, 800, 1000, 1000]);
-    expect([1, 5].map((n) => backoffMs(n, () => 0, options))).toEqual([50, 500]);
-  });
-
-  it('reads Retry-After as seconds or as a date', () => {
+describe('Retry-After', () => {
+  it('is read as seconds or as a date', () => {
     const now = Date.parse('2030-01-01T00:00:00Z');
     expect(retryAfterMs('3', now, 60_000)).toBe(3000);
     expect(retryAfterMs('Tue, 01 Jan 2030 00:00:05 GMT', now, 60_000)).toBe(5000);

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import { backoffMs, retryAfterMs } from './backoff.js';
+import { backoffMs } from '@countersign/contracts';
 import { linkedController, reasonOf, sleep, systemClock, type WorkerClock } from './clock.js';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
+import { retryAfterMs } from './retry-after.js';
 
 /** What requests go out with. */
 export interface TransportOptions {
@@ -128,7 +129,7 @@ export function createTransport(options: TransportOptions): Transport {
       if (outcome.kind === 'refused' || attempt >= attempts) throw outcome.error;
       // Attack: a forged event names a position that no log will ever reach, and every read would wait for it.
       if (outcome.error.status === 503) heard = null;
-      await sleep(clock, outcome.delayMs ?? backoffMs(attempt, random, requestBackoff), request.signal);
+      await sleep(clock, outcome.delayMs ?? backoffMs(attempt, requestBackoff, random), request.signal);
     }
   };
   return {

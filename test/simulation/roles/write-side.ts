@@ -1,6 +1,5 @@
-import { createArgumentSchemas, createCommands } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler, createCommands } from '@countersign/commands';
 import type { Commands, WriteSidePorts } from '@countersign/commands';
-import { createCommandHandler } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { decoratedBatchDecider, decoratedDecider, withoutDedupe, withoutRevision } from '../defences.ts';
 import type { Site } from '../world/cluster.ts';

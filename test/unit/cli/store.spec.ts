@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -41,6 +42,15 @@ describe('countersign store', () => {
     url = as('countersign', password);
     run = createCliRun(environment());
   });
+  const say = (stream: string, type: string, data: object): void => {
+    const event = { id: randomUUID(), type, contentType: 'application/json', metadata: new Uint8Array() };
+    const proposed = [{ ...event, data: Buffer.from(JSON.stringify(data)) }];
+    server.log.append(stream, 'any', proposed, { createdMs: Date.now(), recognisesRepeats: true });
+  };
+  const saidLast = (stream: string): unknown => {
+    const [last] = server.log.readStream(stream, Number.MAX_SAFE_INTEGER, 'backwards', 1);
+    return last === undefined ? undefined : JSON.parse(Buffer.from(last.data).toString());
+  };
   /** Makes the user with the rights that the server gives by default. */
   const withDefaultRights = (): void => void server.log.rewind(0);
 
@@ -90,6 +100,25 @@ describe('countersign store', () => {
     const { code } = await createCliRun(environment())('store', 'secure');
     expect(code).toBe(0);
     expect(server.log.readAll(0, 'forwards', 10)).toHaveLength(before);
+  });
+
+  it('keeps what an operator has set and granted, and takes what everybody may do', async () => {
+    say('$$$all', '$metadata', { $maxAge: 7, $acl: { $r: ['$all', 'auditor'], $mw: 'keeper' } });
+    say('$settings', 'update-default-acl', { $userStreamAcl: { $r: ['reader', '$all'], $w: '$all' } });
+    expect((await run('store', 'secure')).code).toBe(0);
+    expect(saidLast('$$$all')).toEqual({
+      $maxAge: 7,
+      $acl: { $r: ['auditor', '$admins', 'countersign'], $mw: 'keeper' },
+    });
+    expect(saidLast('$settings')).toMatchObject({
+      $userStreamAcl: { $r: ['reader', '$admins', 'countersign'], $w: ['$admins', 'countersign'], $d: '$admins' },
+    });
+  });
+
+  it('waits until the server has taken over the rights', async () => {
+    server = await startServer({ adminPassword, tls, rightsTakeMs: 700 });
+    url = as('countersign', password);
+    expect((await createCliRun(environment())('store', 'secure')).code).toBe(0);
   });
 
   it('keeps the rights of a second user', async () => {

@@ -1,7 +1,7 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import { createLruMap } from '@countersign/runtime';
 import type { AppendResult } from '../event-store.js';
 import { noStream } from '../event-store.js';
-import { createLruMap } from '../lru-map.js';
 import type { Head, LogFile, StreamEnd } from './log-file.js';
 import type { LogReader } from './log-reader.js';
 import { chainOf } from './stored-event.js';

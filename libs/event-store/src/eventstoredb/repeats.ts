@@ -1,5 +1,5 @@
 import type { NewEvent } from '@countersign/contracts';
-import { createLruMap } from '../lru-map.js';
+import { createLruMap } from '@countersign/runtime';
 
 /** What this process knows of its own appends. */
 export interface Repeats<Result> {

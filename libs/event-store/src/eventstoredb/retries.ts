@@ -1,6 +1,6 @@
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep } from '@countersign/runtime';
-import { backoffMs } from '../append-until-known.js';
+import { storeBackoffMs } from '../append-until-known.js';
 import { verdictOf } from './errors.js';
 import type { Verdict } from './errors.js';
 
@@ -25,7 +25,7 @@ export async function withRetries<T>(
       return await work();
     } catch (error) {
       if (attempt === triesMax || !isTransient(verdictOf(error))) throw error;
-      await sleep(clock, backoffMs(ids, attempt + backoffStep));
+      await sleep(clock, storeBackoffMs(ids, attempt + backoffStep));
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { RecordedEvent } from '@countersign/contracts';
 import type { Clock, Log } from '@countersign/runtime';
 import { sleep } from '@countersign/runtime';
-import { backoffMs } from '../append-until-known.js';
+import { storeBackoffMs } from '../append-until-known.js';
 import { EventStoreUnavailableError } from '../event-store.js';
 import type { Subscription, SubscriptionHandler } from '../event-store.js';
 import type { ClientItem, ClientPosition, ClientSubscription } from './client.js';
@@ -40,7 +40,7 @@ export function createSubscription(ports: SubscribePorts, after: number, handler
       if (ended.aborted) return;
       if (follower.position() !== position) attempt = 1;
       log[attempt === 1 ? 'warn' : 'debug']({ cause, position: follower.position() }, 'the subscription is resumed');
-      await sleep(clock, backoffMs(ids, attempt) * Math.min(backoffFactorMax, attempt), ended);
+      await sleep(clock, storeBackoffMs(ids, attempt) * Math.min(backoffFactorMax, attempt), ended);
     }
   };
   const running = run().catch((error: unknown) => {

@@ -1,10 +1,11 @@
 import type { Consumer, Kafka } from 'kafkajs';
+import { atMost } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { FencedError } from '../exclusive-progress.js';
 import type { Turn } from '../exclusive-progress.js';
 import { refusalOf, toBusError } from './bus-errors.js';
 import { withAdmin } from './kafka-client.js';
-import { atMost, farewellMsMax } from './patience.js';
+import { farewellMsMax } from './farewell.js';
 import { oneOwnerAssigner } from './one-owner-assigner.js';
 
 export interface ExclusiveMemberOptions {

@@ -1,10 +1,10 @@
 import type { EachBatchPayload, Kafka, Offsets } from 'kafkajs';
+import { within } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { Probation } from '../probation.js';
 import { createWatermark } from '../watermark.js';
 import type { Watermark } from '../watermark.js';
 import { withAdmin } from './kafka-client.js';
-import { within } from './patience.js';
 
 /** One partition as this member has it: what is done of it. */
 export interface Partition {

@@ -1,3 +1,4 @@
+import { atMost, orAborted } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
 import type { Commits } from './commits.js';
@@ -6,7 +7,7 @@ import { after } from './generation.js';
 import type { Generation, Partition } from './generation.js';
 import { headerOf } from './kafka-message.js';
 import type { KafkaMessage } from './kafka-message.js';
-import { atMost, farewellMsMax, orAborted } from './patience.js';
+import { farewellMsMax } from './farewell.js';
 
 export interface IntakeOptions {
   readonly group: string;

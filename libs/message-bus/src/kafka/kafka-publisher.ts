@@ -1,11 +1,12 @@
 import { Partitioners } from 'kafkajs';
 import type { Kafka, Message as Outgoing, Producer } from 'kafkajs';
+import { atMost } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { MessageTooLargeError } from '../message-bus.js';
 import type { MessagePublisher } from '../message-bus.js';
 import { refusalOf, toBusError, TopicsMissingError } from './bus-errors.js';
 import type { KafkaTopics } from './kafka-topics.js';
-import { atMost, farewellMsMax } from './patience.js';
+import { farewellMsMax } from './farewell.js';
 
 /** Sends messages as the client takes them, bytes of dead letters included. */
 export interface KafkaSender {

@@ -1,4 +1,5 @@
 import type { Consumer, EachBatchPayload, Kafka } from 'kafkajs';
+import { atMost } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
 import { Commits } from './commits.js';
@@ -8,7 +9,7 @@ import type { Partition } from './generation.js';
 import { Intake } from './intake.js';
 import { KafkaMessage } from './kafka-message.js';
 import { Membership } from './membership.js';
-import { atMost, farewellMsMax } from './patience.js';
+import { farewellMsMax } from './farewell.js';
 import { awaitStall } from './stall.js';
 
 export interface KafkaSessionOptions {
@@ -48,7 +49,6 @@ export class KafkaSession {
   #generation: Generation;
   #joined: Promise<void> = Promise.resolve();
   #assignment: Readonly<Record<string, readonly number[]>> = {};
-  #lastBatchAt = 0;
   /** When something was last received or handled. A consumer that was busy until now has had no time to receive more. */
   #lastActiveAt = 0;
   /** Nothing more is received until something that was received is handled. */
@@ -119,8 +119,12 @@ export class KafkaSession {
 
   /** Fetches nothing more; what was fetched is still committed. */
   pause(): void {
-    // It throws as long as it has not begun to run, and then there is nothing to pause.
-    if (this.#lastBatchAt > 0) this.#consumer.pause(this.#options.topics.map((topic) => ({ topic })));
+    try {
+      this.#consumer.pause(this.#options.topics.map((topic) => ({ topic })));
+    } catch (error) {
+      // It has not begun to run, or has just ended by itself: then there is nothing to pause.
+      this.#options.log.debug({ error }, 'the consumer was not paused');
+    }
   }
 
   /** Commits what is done and leaves the group; brokers that do not answer take the member for dead later. */
@@ -148,7 +152,7 @@ export class KafkaSession {
       this.#generation = this.#nextGeneration();
       this.#assignment = payload.memberAssignment;
       this.#membership.joined();
-      this.#lastBatchAt = this.#lastActiveAt = this.#lastAnswerAt = clock.monotonic();
+      this.#lastActiveAt = this.#lastAnswerAt = clock.monotonic();
       onJoined();
     });
     for (const answered of [events.FETCH, events.HEARTBEAT]) {
@@ -175,7 +179,6 @@ export class KafkaSession {
   async #take(payload: EachBatchPayload): Promise<void> {
     const { batch } = payload;
     const generation = this.#generation;
-    this.#lastBatchAt = this.#options.clock.monotonic();
     if (this.#fetches.mayBeStale(generation)) return;
     const { topic, partition: number } = batch;
     const partition = generation.partition(topic, number) ?? (await this.#begin(generation, payload));

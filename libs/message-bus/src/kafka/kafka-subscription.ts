@@ -1,5 +1,5 @@
 import type { Kafka } from 'kafkajs';
-import { sleep } from '@countersign/runtime';
+import { orAborted, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { Dispatcher, inFlightMaxDefault } from '../dispatcher.js';
 import { PoisonMessageError } from '../message-bus.js';
@@ -18,7 +18,7 @@ import { KafkaMessage } from './kafka-message.js';
 import type { KafkaSender } from './kafka-publisher.js';
 import { KafkaSession } from './kafka-session.js';
 import type { KafkaTopics } from './kafka-topics.js';
-import { farewellMsMax, orAborted } from './patience.js';
+import { farewellMsMax } from './farewell.js';
 
 export interface KafkaSubscriptionOptions {
   readonly consumer: SubscribeOptions;

@@ -1,7 +1,7 @@
 // The only file that loads kafkajs: imported when a worker was given `kafka`, and not before.
 import { randomUUID } from 'node:crypto';
+import { backoffMs } from '@countersign/contracts';
 import { Kafka, logLevel, Partitioners, type Consumer, type IHeaders, type KafkaMessage, type LogEntry } from 'kafkajs';
-import { backoffMs } from '../backoff.js';
 import { sleep, type WorkerClock } from '../clock.js';
 import { CountersignError, messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
@@ -177,7 +177,7 @@ function createListener(
     while (!isStopped()) {
       try {
         failures += 1;
-        await sleep(clock, backoffMs(failures, random, againBackoff), stopped.signal);
+        await sleep(clock, backoffMs(failures, againBackoff, random), stopped.signal);
         await begin();
         if (isStopped()) await end();
         return;

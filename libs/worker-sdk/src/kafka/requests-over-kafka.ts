@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { isSettled, type ToolCallView } from '@countersign/contracts';
-import { backoffMs } from '../backoff.js';
+import { backoffMs, isSettled, type ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changes } from '../changes.js';
 import { linkedController, reasonOf, sleep, type WorkerClock } from '../clock.js';
 import type { Client } from '../client.js';
@@ -150,7 +149,7 @@ async function lookUntilFound<T>(
   signal: AbortSignal,
 ): Promise<T> {
   for (let looks = 1; ; looks += 1) {
-    const cancel = clock.setTimer(backoffMs(looks, random, lookBackoff), changes.addAnything);
+    const cancel = clock.setTimer(backoffMs(looks, lookBackoff, random), changes.addAnything);
     await changes.next(signal).finally(cancel);
     const found = await look(signal);
     if (found !== undefined) return found;
@@ -177,7 +176,7 @@ async function publish<T>(
       const final = finalError(error);
       if (final !== undefined) throw final;
       hinder(describeHindrance(error));
-      await sleep(ports.clock, backoffMs(failures, ports.random, publishBackoff), signal);
+      await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
     }
   }
 }
@@ -198,7 +197,7 @@ async function connectedWithin(
         const final = finalError(error);
         if (final !== undefined) throw final;
         hinder(describeHindrance(error));
-        await sleep(ports.clock, backoffMs(failures, ports.random, publishBackoff), signal);
+        await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
       }
     }
   } finally {

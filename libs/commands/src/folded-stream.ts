@@ -1,9 +1,9 @@
 import type { LedgerEvent, RecordedEvent } from '@countersign/contracts';
 import { upcast, weigh } from '@countersign/contracts';
-import type { Decider } from './decider.js';
-import type { EventStore } from './event-store.js';
-import { noStream } from './event-store.js';
-import { createLruMap } from './lru-map.js';
+import type { Decider } from '@countersign/domain';
+import { noStream } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { createLruMap } from '@countersign/runtime';
 
 /** A stream folded into its state. Never changed: a later one replaces it. */
 export interface FoldedStream<State> {
@@ -57,7 +57,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
     const current = kept.get(stream);
     // A look that took long does not replace what was learned meanwhile.
     if (current !== undefined && current.revision > folded.revision) return folded;
-    if (decider.isTerminal?.(folded.state) === true) kept.delete(stream);
+    if (decider.isTerminal(folded.state)) kept.delete(stream);
     else kept.set(stream, folded);
     return folded;
   };

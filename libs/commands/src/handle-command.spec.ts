@@ -1,15 +1,13 @@
 import type { RecordedEvent, Refusal, ToolCallEvent } from '@countersign/contracts';
+import type { Decider } from '@countersign/domain';
+import { EventStoreUnavailableError, noStream, OutcomeUnknownError } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { createSimulatedEventStore, createSimulatedLog, sampleEvent } from '@countersign/event-store/testing';
+import type { AppendFault, SimulatedLog } from '@countersign/event-store/testing';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createRandom, createSeededIds } from '@countersign/runtime/testing';
-import { OutcomeUnknownError } from './append-until-known.js';
-import type { Decider } from './decider.js';
-import type { EventStore } from './event-store.js';
-import { EventStoreUnavailableError, noStream } from './event-store.js';
 import { createCommandHandler } from './handle-command.js';
 import type { CommandHandler, CommandMeta } from './handle-command.js';
-import { sampleEvent } from './sample-events.js';
-import { createSimulatedEventStore, createSimulatedLog } from './simulated-event-store.js';
-import type { AppendFault, SimulatedLog } from './simulated-event-store.js';
 
 /** A counter that goes up to three: enough of a rule to be refused by. */
 interface Count {
@@ -34,6 +32,7 @@ const counter: Decider<Count, Add, ToolCallEvent> = {
     value: value + 1,
     reasons: [...reasons, (event.data as { reason: string }).reason],
   }),
+  isTerminal: () => false,
 };
 
 interface Bench {

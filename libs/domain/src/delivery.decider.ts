@@ -1,5 +1,6 @@
-import type { DeliveryEvent, NotificationKind, Refusal } from '@countersign/contracts';
-import type { Decider } from '@countersign/event-store';
+import type { DeliveryEvent, NotificationKind } from '@countersign/contracts';
+import { accepted, refused } from './decider.js';
+import type { Decider } from './decider.js';
 
 /** Which message. The same values are the same message. */
 export interface MessageKey {
@@ -42,24 +43,20 @@ export type DeliveryCommand =
 export const deliveryDecider: Decider<Deliveries, DeliveryCommand, DeliveryEvent> = {
   initialState: () => new Map(),
   decide: (command, state) => {
-    if (command.type === 'Record') return { status: 'accepted', events: [command.event] };
+    if (command.type === 'Record') return accepted(command.event);
     const { data } = command.event;
     const claim = state.get(keyText(data))?.claim ?? null;
     const isTaken = claim !== null && claim.notifierId !== data.notifierId && claim.leaseUntil > command.at;
-    return isTaken
-      ? { status: 'refused', refusal: taken(claim.notifierId) }
-      : { status: 'accepted', events: [command.event] };
+    return isTaken ? refused('already-claimed', `${claim.notifierId} is sending it`) : accepted(command.event);
   },
   evolve: (state, event) => {
     if (event.type === 'ChannelActivated' || event.type === 'ChannelSwitchedOff') return state;
     const key = keyText(event.data);
     return new Map(state).set(key, after(state.get(key), event));
   },
+  // A copy may have to be changed as long as the approval is known.
+  isTerminal: () => false,
 };
-
-function taken(notifierId: string): Refusal {
-  return { code: 'already-claimed', detail: `${notifierId} is sending it` };
-}
 
 type MessageEvent = Exclude<DeliveryEvent, { type: 'ChannelActivated' | 'ChannelSwitchedOff' }>;
 

@@ -1,8 +1,5 @@
-import { sleep } from '@countersign/runtime';
-import type { Clock } from '@countersign/runtime';
-
-/** How long brokers that do not answer may hold up one step of the end of a process. */
-export const farewellMsMax = 3_000;
+import { sleep } from './clock.js';
+import type { Clock } from './clock.js';
 
 /** Waits for something, but no longer than so many ms; it then goes on unheard. @throws what it throws by then */
 export async function atMost(clock: Clock, timeoutMs: number, work: Promise<unknown>): Promise<void> {

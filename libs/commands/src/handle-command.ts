@@ -1,11 +1,10 @@
 import type { EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
+import type { Decider } from '@countersign/domain';
+import { EventStoreUnavailableError, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep, uuidV5 } from '@countersign/runtime';
-import { repeatUntilKnown, backoffMs } from './append-until-known.js';
-import type { Decider } from './decider.js';
-import type { EventStore } from './event-store.js';
-import { EventStoreUnavailableError } from './event-store.js';
 import { createFoldedStreams } from './folded-stream.js';
 import type { FoldedStream } from './folded-stream.js';
 import { createKeyedQueue } from './keyed-queue.js';
@@ -99,7 +98,7 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
       if (answer.status === 'append') {
         const written = await append(stream, folded, toEvents(stream, folded, answer.events, meta));
         if (written !== undefined) return written;
-        if (conflicts > 0) await sleep(clock, backoffMs(ids, conflicts));
+        if (conflicts > 0) await sleep(clock, storeBackoffMs(ids, conflicts));
         conflicts += 1;
         folded = await reload(stream, folded);
       } else {
