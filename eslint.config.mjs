@@ -13,7 +13,7 @@ export default tseslint.config(
       'coverage/',
       '.cache/',
       'data/',
-      'test/architecture/planted/',
+      'test/architecture/house/',
     ],
   },
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },

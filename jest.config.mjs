@@ -26,7 +26,7 @@ const project = (displayName, testMatch, moduleNameMapper = {}) => ({
   moduleNameMapper: { '^(\\.{1,2}/.*)\\.js$': '$1', ...moduleNameMapper },
   // `.js` first: a relative import inside a dependency must find what that dependency published.
   moduleFileExtensions: ['js', 'mjs', 'cjs', 'ts', 'json', 'node'],
-  modulePathIgnorePatterns: ['<rootDir>/(libs|apps)/[^/]+/dist/', '<rootDir>/test/architecture/planted/'],
+  modulePathIgnorePatterns: ['<rootDir>/(libs|apps)/[^/]+/dist/', '<rootDir>/.cache/'],
   restoreMocks: true,
 });
 

@@ -5,6 +5,6 @@ export default {
   options: {
     ...cruiseOptions,
     tsConfig: { fileName: 'tsconfig.check.json' },
-    exclude: { path: ['^(libs|apps)/[^/]+/(bundle|dist|node_modules)/', '^test/architecture/planted/'] },
+    exclude: { path: ['^(libs|apps)/[^/]+/(bundle|dist|node_modules)/', '^test/architecture/house/'] },
   },
 };

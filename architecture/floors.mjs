@@ -62,7 +62,6 @@ export const floors = [
     // A failure of the pattern engine is thrown on: it is no answer about the pattern.
     edge: 'patterns.ts',
   },
-  { unit: 'libs/audit', floor: 1, ours: ['types:contracts'], npm: [], node: ['crypto'] },
   {
     unit: 'libs/event-store',
     floor: 2,

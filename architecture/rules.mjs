@@ -123,7 +123,7 @@ const generalRules = [
   {
     name: 'no-unresolvable',
     comment: 'It does not exist, or is not installed.',
-    from: { pathNot: '^test/architecture/planted/' },
+    from: {},
     to: { couldNotResolve: true },
   },
   {

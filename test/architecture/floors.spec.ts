@@ -1,12 +1,13 @@
 import { execFile } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from '@jest/globals';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { floorsLint } from '../../architecture/lint.mjs';
 import { forbidden } from '../../architecture/rules.mjs';
+import { everyPlanted } from './planted.ts';
 
 const root = join(import.meta.dirname, '..', '..');
-const planted = join(import.meta.dirname, 'planted');
+const cache = join(root, '.cache');
 
 interface Cruise {
   summary: { totalCruised: number; violations: { from: string; to: string; rule: { name: string } }[] };
@@ -34,15 +35,16 @@ const cruise = (folder: string, config: string): Promise<Cruise> => {
 const lint = (folder: string): Promise<Lint> =>
   reportOf(folder, 'eslint/bin/eslint.js', ['--config', 'eslint.config.mjs', '--format', 'json', '.']);
 
-/** What each planted file says of itself in its first line: `// breaks: rule, rule`. */
-function announced(): Map<string, string[]> {
-  const files = readdirSync(planted, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.ts'));
-  return new Map(
-    files.flatMap((file) => {
-      const rules = /^\/\/ breaks: (.*)$/m.exec(readFileSync(join(planted, file), 'utf8'))?.[1];
-      return rules === undefined ? [] : [[file, rules === 'nothing' ? [] : rules.split(', ')] as const];
-    }),
-  );
+/** Writes the house into a folder of this repository, where the tools find what it names. */
+function build(): string {
+  mkdirSync(cache, { recursive: true });
+  const house = mkdtempSync(join(cache, 'house-'));
+  cpSync(join(import.meta.dirname, 'house'), house, { recursive: true });
+  for (const { file, text } of everyPlanted) {
+    mkdirSync(dirname(join(house, file)), { recursive: true });
+    writeFileSync(join(house, file), text);
+  }
+  return house;
 }
 
 describe('the floors', () => {
@@ -51,25 +53,31 @@ describe('the floors', () => {
     found.set(file, (found.get(file) ?? new Set()).add(rule));
   };
 
+  const house = build();
+  afterAll(() => {
+    rmSync(house, { recursive: true, force: true });
+  });
+
   beforeAll(async () => {
-    const [cruised, linted] = await Promise.all([cruise(planted, 'dependency-cruiser.mjs'), lint(planted)]);
+    const [cruised, linted] = await Promise.all([cruise(house, 'dependency-cruiser.mjs'), lint(house)]);
     for (const { from, rule } of cruised.summary.violations) note(from, rule.name);
     for (const { filePath, messages } of linted) {
-      for (const { ruleId, message } of messages) note(filePath.slice(planted.length + 1), ruleId ?? message);
+      for (const { ruleId, message } of messages) note(filePath.slice(house.length + 1), ruleId ?? message);
     }
   }, 120_000);
 
-  it.each([...announced()])('%s breaks %j', (file, rules) => {
-    expect([...(found.get(file) ?? [])].sort()).toEqual([...rules].sort());
+  it.each(everyPlanted)('$file breaks $breaks', ({ file, breaks }) => {
+    expect([...(found.get(file) ?? [])].sort()).toEqual([...breaks].sort());
   });
 
   it('are broken by nothing but what was planted', () => {
-    expect([...found.keys()].filter((file) => !announced().has(file))).toEqual([]);
+    const files = new Set(everyPlanted.map(({ file }) => file));
+    expect([...found.keys()].filter((file) => !files.has(file))).toEqual([]);
   });
 
   it('have a planted violation for every rule', () => {
     const rules = [...forbidden.map(({ name }) => name), ...floorsLint.flatMap((block) => Object.keys(block.rules))];
-    const broken = new Set([...announced().values()].flat());
+    const broken = new Set(everyPlanted.flatMap(({ breaks }) => breaks));
     expect(rules.filter((rule) => !broken.has(rule))).toEqual([]);
   });
 });

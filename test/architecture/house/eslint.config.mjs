@@ -1,5 +1,5 @@
 import tseslint from 'typescript-eslint';
-import { floorsLint } from '../../../architecture/lint.mjs';
+import { floorsLint } from '../../architecture/lint.mjs';
 
 export default [
   {

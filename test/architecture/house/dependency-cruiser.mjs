@@ -1,4 +1,4 @@
-import { cruiseOptions, forbidden } from '../../../architecture/rules.mjs';
+import { cruiseOptions, forbidden } from '../../architecture/rules.mjs';
 
 export default {
   forbidden,

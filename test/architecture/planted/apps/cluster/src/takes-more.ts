@@ -1,3 +1,0 @@
-// breaks: @typescript-eslint/no-restricted-imports
-import { start } from '@countersign/gateway';
-export const used = start;

@@ -1,3 +1,0 @@
-// breaks: no-development-package
-import * as it from 'prettier';
-export const used = it;

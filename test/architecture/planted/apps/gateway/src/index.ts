@@ -1,2 +1,0 @@
-export const start = 'gateway';
-export const createGateway = () => start;

@@ -1,3 +1,0 @@
-// breaks: entrance-only
-import * as it from '../../../libs/event-store/src/inner.js';
-export const used = it;

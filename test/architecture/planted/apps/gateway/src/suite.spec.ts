@@ -1,3 +1,0 @@
-// breaks: nothing
-import { suite } from '@countersign/event-store/testing';
-export const used = suite;

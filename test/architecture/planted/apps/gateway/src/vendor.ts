@@ -1,3 +1,0 @@
-// breaks: vendor-sqlite
-import * as it from 'node:sqlite';
-export const used = it;

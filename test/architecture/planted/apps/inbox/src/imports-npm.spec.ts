@@ -1,3 +1,0 @@
-// breaks: inbox-specs-import-npm
-import * as it from 'commander';
-export const used = it;

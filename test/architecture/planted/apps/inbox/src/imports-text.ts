@@ -1,3 +1,0 @@
-// breaks: nothing
-import * as it from '@countersign/text';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: vendor-google-protobuf, no-undeclared-package
-import * as it from 'google-protobuf';
-export const used = it;

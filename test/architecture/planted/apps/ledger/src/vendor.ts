@@ -1,3 +1,0 @@
-// breaks: vendor-kafkajs
-import * as it from 'kafkajs';
-export const used = it;

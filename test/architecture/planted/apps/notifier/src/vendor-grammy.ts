@@ -1,3 +1,0 @@
-// breaks: vendor-grammy, no-undeclared-package
-import * as it from 'grammy';
-export const used = it;

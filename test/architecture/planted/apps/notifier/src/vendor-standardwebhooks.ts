@@ -1,3 +1,0 @@
-// breaks: vendor-standardwebhooks, no-undeclared-package
-import * as it from 'standardwebhooks';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: vendor-nodemailer
-import * as it from 'nodemailer';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: projector-imports-ours
-import * as it from '@countersign/gateway';
-export const used = it;

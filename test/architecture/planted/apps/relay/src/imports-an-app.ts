@@ -1,3 +1,0 @@
-// breaks: relay-imports-ours
-import * as it from '@countersign/gateway';
-export const used = it;

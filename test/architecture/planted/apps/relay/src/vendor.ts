@@ -1,3 +1,0 @@
-// breaks: vendor-eventstore-db-client
-import * as it from '@eventstore/db-client';
-export const used = it;

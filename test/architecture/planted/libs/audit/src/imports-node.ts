@@ -1,3 +1,0 @@
-// breaks: audit-imports-node
-import * as it from 'node:http';
-export const used = it;

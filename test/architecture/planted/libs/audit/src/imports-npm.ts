@@ -1,3 +1,0 @@
-// breaks: audit-imports-npm
-import * as it from 'zod';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: audit-imports-ours
-import * as it from '@countersign/runtime';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: audit-imports-types-only
-import * as it from '@countersign/contracts';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: channels-imports-node
-import * as it from 'node:child_process';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: channels-imports-npm
-import * as it from 'commander';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: channels-imports-ours
-import * as it from '@countersign/domain';
-export const used = it;

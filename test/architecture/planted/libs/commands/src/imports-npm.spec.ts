@@ -1,3 +1,0 @@
-// breaks: commands-specs-import-npm
-import * as it from 'commander';
-export const used = it;

@@ -1,2 +1,0 @@
-// breaks: nothing
-export const format = (ms: number): string => new Date(ms).toISOString();

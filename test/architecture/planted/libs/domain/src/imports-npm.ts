@@ -1,3 +1,0 @@
-// breaks: domain-imports-npm
-import * as it from 'zod';
-export const used = it;

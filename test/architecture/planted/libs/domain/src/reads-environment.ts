@@ -1,2 +1,0 @@
-// breaks: no-restricted-globals
-export const home = process.env.HOME;

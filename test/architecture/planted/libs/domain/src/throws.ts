@@ -1,4 +1,0 @@
-// breaks: no-restricted-syntax
-export const no = (): never => {
-  throw new Error('no');
-};

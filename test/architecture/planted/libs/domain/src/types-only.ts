@@ -1,3 +1,0 @@
-// breaks: nothing
-import type * as shapes from '@countersign/contracts';
-export type Shapes = typeof shapes;

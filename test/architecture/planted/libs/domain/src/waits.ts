@@ -1,2 +1,0 @@
-// breaks: no-restricted-syntax
-export const wait = async (): Promise<void> => Promise.resolve();

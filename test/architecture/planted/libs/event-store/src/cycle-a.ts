@@ -1,3 +1,0 @@
-// breaks: no-cycles
-import { b } from './cycle-b.js';
-export const a = (): unknown => b;

@@ -1,3 +1,0 @@
-// breaks: nothing
-import { a } from './cycle-a.js';
-export const b = (): unknown => a;

@@ -1,3 +1,0 @@
-// breaks: nothing
-import * as it from 'node:sqlite';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: nothing
-import * as it from '@eventstore/db-client';
-export const client = it;

@@ -1,3 +1,0 @@
-// breaks: event-store-imports-node
-import * as it from 'node:http';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: no-own-index
-import * as it from './index.js';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: json-schema-imports-npm
-import * as it from 'zod';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: json-schema-imports-ours
-import * as it from '@countersign/runtime';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: nothing
-import * as it from 'kafkajs';
-export const client = it;

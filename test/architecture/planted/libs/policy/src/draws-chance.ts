@@ -1,2 +1,0 @@
-// breaks: no-restricted-syntax
-export const draw = (): number => Math.random();

@@ -1,2 +1,0 @@
-// breaks: no-restricted-syntax
-export class Thing {}

@@ -1,3 +1,0 @@
-// breaks: policy-imports-npm
-import * as it from 'commander';
-export const used = it;

@@ -1,2 +1,0 @@
-// breaks: no-restricted-syntax
-export const at = (): number => Date.now();

@@ -1,3 +1,0 @@
-// breaks: read-model-imports-node
-import * as it from 'node:http';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: read-model-imports-ours
-import * as it from '@countersign/event-store';
-export const used = it;

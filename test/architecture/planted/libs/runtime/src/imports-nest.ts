@@ -1,3 +1,0 @@
-// breaks: nest-in-apps-only, runtime-imports-npm
-import * as it from '@nestjs/common';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: runtime-imports-ours
-import * as it from '@countersign/contracts';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: nothing
-import * as it from 'ipaddr.js';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: vendor-ipaddr.js
-import * as it from 'ipaddr.js';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: text-imports-node
-import * as it from 'node:crypto';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: worker-sdk-imports-ours
-import * as it from '@countersign/runtime';
-export const used = it;

@@ -1,3 +1,0 @@
-// breaks: entrance-only-from-outside
-import * as it from '../libs/event-store/src/inner.js';
-export const used = it;
