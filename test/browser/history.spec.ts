@@ -75,7 +75,7 @@ describe('the history', () => {
       body: { resolverId: 'worker-1' },
     });
     expect(claimed.status).toBe(200);
-    await timeline.filter({ hasText: 'worker-1 executes it (attempt 1)' }).waitFor();
+    await timeline.filter({ hasText: 'worker-1 runs it (attempt 1)' }).waitFor();
     await world.http.send({
       method: 'POST',
       path: `/v1/tool-calls/${calls[1]?.callId ?? ''}/outcome`,

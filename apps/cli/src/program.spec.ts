@@ -378,7 +378,7 @@ describe('looking', () => {
     expect(await ended).toBe(130);
     expect(terminal.out()).not.toContain('ToolCallRequested');
     expect(terminal.out()).toContain(
-      '09:58:00.000Z  ApprovalExpired  #4\n  nobody answered in time: counts as no\n  run run-42, tc_aaa',
+      '09:58:00.000Z  ApprovalExpired  #4\n  expired without an answer\n  run run-42, tc_aaa',
     );
   });
 

@@ -13,4 +13,4 @@ export { refusalWords } from './refusal-words.js';
 export { requirementWords } from './requirement-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';
 export type { TextBlock } from './text-blocks.js';
-export { ageWords, agoWords, deadlineWords, durationWords } from './time-words.js';
+export { ageWords, agoWords, deadlineWords, durationWords, ordinal } from './time-words.js';

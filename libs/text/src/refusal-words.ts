@@ -31,7 +31,7 @@ export function refusalWords(refusal: Refusal, nowMs: number, { channel, sentenc
   const { code, detail } = refusal;
   if (code === 'already-resolved') return resolvedWords(refusal, nowMs, channel);
   if (code === 'expired') {
-    return `The deadline was over${ago(refusal['expiredAt'], nowMs)}: no answer in time counts as no.`;
+    return `The approval expired${ago(refusal['expiredAt'], nowMs)}.`;
   }
   const known = { ...common, ...sentences };
   const sentence = Object.hasOwn(known, code) ? known[code] : undefined;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { ageWords, agoWords, deadlineWords, durationWords } from './time-words.js';
+import { ageWords, agoWords, deadlineWords, durationWords, ordinal } from './time-words.js';
 
 const nowMs = Date.parse('2026-11-22T10:00:00.000Z');
 
@@ -32,4 +32,10 @@ describe('time in words', () => {
     expect(ageWords('', nowMs)).toBe('?');
     expect(deadlineWords('soon', nowMs)).toBe('?');
   });
+});
+
+it('numbers have their endings', () => {
+  expect([1, 2, 3, 4, 11, 12, 13, 21, 22, 103].map(ordinal)).toEqual([
+    ...['1st', '2nd', '3rd', '4th', '11th', '12th', '13th', '21st', '22nd', '103rd'],
+  ]);
 });

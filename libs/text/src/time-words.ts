@@ -37,3 +37,11 @@ export function deadlineWords(expiresAt: string | null, nowMs: number): string {
   if (Number.isNaN(ms)) return '?';
   return ms <= 0 ? 'over' : durationWords(ms);
 }
+
+const ordinals = new Intl.PluralRules('en', { type: 'ordinal' });
+const suffixes: Readonly<Record<string, string>> = { one: 'st', two: 'nd', few: 'rd' };
+
+/** `1st`, `2nd`, `3rd`, `4th`. */
+export function ordinal(n: number): string {
+  return `${String(n)}${suffixes[ordinals.select(n)] ?? 'th'}`;
+}

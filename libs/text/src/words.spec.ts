@@ -35,9 +35,7 @@ describe('a refusal', () => {
     expect(told({ code: 'locked' })).toBe('Unlock it first.');
     expect(told({ code: 'own-request' })).toBe('Not your own.');
     expect(told({ code: 'digest-mismatch' })).toContain('Nothing was recorded.');
-    expect(told({ code: 'expired', expiredAt: '2026-11-22T09:58:00.000Z' })).toBe(
-      'The deadline was over 2 min ago: no answer in time counts as no.',
-    );
+    expect(told({ code: 'expired', expiredAt: '2026-11-22T09:58:00.000Z' })).toBe('The approval expired 2 min ago.');
     expect(told({ code: 'other' })).toBe('the detail⟦U+202E⟧');
     expect(told({ code: 'constructor' })).toBe('the detail⟦U+202E⟧');
   });
@@ -81,16 +79,16 @@ describe('an event', () => {
       { describedBy: 'agent', reason: null, description: 'to free space' },
       'agent adds: to free space',
     ],
-    ['ResponseWithdrawn', { withdrawnBy: 'bob' }, 'bob took the answer back'],
-    ['ApprovalExpired', {}, 'nobody answered in time: counts as no'],
+    ['ResponseWithdrawn', { withdrawnBy: 'bob' }, 'bob withdrew the response'],
+    ['ApprovalExpired', {}, 'expired without an answer'],
     ['ApprovalEscalated', { to: ['boss'], level: 2 }, 'escalated to ["boss"] (level 2)'],
-    ['ApproversReminded', { nth: 3 }, 'approvers reminded (3.)'],
-    ['ApprovalLapsed', {}, 'approved, but not executed in time: may no longer run'],
+    ['ApproversReminded', { nth: 3 }, 'reminder 3 sent'],
+    ['ApprovalLapsed', {}, 'the approval expired before the tool ran'],
     ['ToolCallCancelled', { cancelledBy: 'bob', reason: 'no' }, 'cancelled by bob: no'],
-    ['ExecutionClaimed', { resolverId: 'r1', attempt: 1 }, 'r1 executes it (attempt 1)'],
-    ['ExecutionClaimRenewed', { attempt: 1 }, 'attempt 1 goes on'],
-    ['ExecutionLapsed', { attempt: 1 }, 'attempt 1 reported nothing: may be tried again'],
-    ['ExecutionOutcomeUnknown', { reason: 'lost' }, 'nobody knows whether it ran; a person reconciles: lost'],
+    ['ExecutionClaimed', { resolverId: 'r1', attempt: 1 }, 'r1 runs it (attempt 1)'],
+    ['ExecutionClaimRenewed', { attempt: 1 }, 'attempt 1 is still running'],
+    ['ExecutionLapsed', { attempt: 1 }, 'attempt 1 reported nothing; it may be retried'],
+    ['ExecutionOutcomeUnknown', { reason: 'lost' }, 'the outcome is unknown; a person must reconcile it: lost'],
     ['ExecutionReconciled', { reconciledBy: 'bob', status: 'succeeded', note: 'seen' }, 'bob says: succeeded: seen'],
   ])('%s %j is told in common words', (type, data, words) => {
     expect(eventWordsOf({ type, data }, {}, show)).toBe(words);

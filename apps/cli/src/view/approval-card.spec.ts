@@ -68,9 +68,7 @@ describe('the card of an approval', () => {
     expect(responseWords(response, nowMs)).toBe('bob denied 3 s ago via slack: "too⟦U+001B⟧ risky"');
     const ended = approvalOf({ state: 'denied', responses: [response], resolvedAt: response.respondedAt });
     expect(goneWords(ended, nowMs)).toBe('bob denied this 3 s ago via slack. Nothing of yours was sent.');
-    expect(goneWords(approvalOf({ state: 'expired' }), nowMs)).toBe(
-      'Its deadline is over: no answer in time counts as no.',
-    );
+    expect(goneWords(approvalOf({ state: 'expired' }), nowMs)).toBe('It expired.');
     expect(goneWords(approvalOf({ state: 'cancelled' }), nowMs)).toBe('The call was cancelled.');
     expect(responseSentWords('deny', ended)).toBe('Denied: delete_file. The approval is denied.');
     expect(responseSentWords('approve', approvalOf({ responses: [response] }))).toContain('more people must answer');

@@ -6,6 +6,7 @@ import {
   hiddenWords,
   labelWords,
   moreCharacters,
+  ordinal,
   printable,
   requirementWords,
 } from '@countersign/text';
@@ -51,7 +52,7 @@ export function approvalCard(approval: ApprovalView, options: CardOptions): Line
 
 /** Few lines: on a small terminal the arguments should be seen without scrolling. */
 function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Line[] {
-  const round = approval.round > 1 ? `, for the ${approval.round}. time` : '';
+  const round = approval.round > 1 ? `, for the ${ordinal(approval.round)} time` : '';
   const facts: [string, string][] = [
     ['agent', `${printable(approval.agentId)} in run ${printable(approval.runId)}`],
     ['asked by', printable(approval.requestedBy)],

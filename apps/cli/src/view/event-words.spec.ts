@@ -38,7 +38,7 @@ describe('an event in words', () => {
     [
       'ExecutionOutcomeUnknown',
       { reason: 'the lease is over' },
-      'nobody knows whether it ran; a person reconciles: the lease is over',
+      'the outcome is unknown; a person must reconcile it: the lease is over',
     ],
     [
       'RequestRefused',

@@ -18,9 +18,7 @@ describe('a refusal in words', () => {
       'agent cancelled this call 3 s ago. Nothing is left to answer.',
     );
     expect(about('already-resolved')).toBe('the detail');
-    expect(about('expired', { expiredAt: '2026-11-22T09:58:00.000Z' })).toBe(
-      'The deadline was over 2 min ago: no answer in time counts as no.',
-    );
+    expect(about('expired', { expiredAt: '2026-11-22T09:58:00.000Z' })).toBe('The approval expired 2 min ago.');
   });
 
   it.each(['own-request', 'already-voted', 'digest-mismatch'])('has words of its own for %s', (code) => {

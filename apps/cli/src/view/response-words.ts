@@ -20,7 +20,7 @@ export function goneWords(approval: ApprovalView, nowMs: number): string {
       return `${printable(last.respondedBy)} ${approval.state} this${when} via ${printable(last.via)}. Nothing of yours was sent.`;
     }
     case 'expired':
-      return `Its deadline is over${when}: no answer in time counts as no.`;
+      return `It expired${when}.`;
     case 'cancelled':
       return `The call was cancelled${when}.`;
     case 'pending':

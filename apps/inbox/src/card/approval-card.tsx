@@ -1,7 +1,7 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
-import { labelWords, requirementWords } from '@countersign/text';
+import { labelWords, ordinal, requirementWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
 import { hrefs } from '../routes.js';
 import { responseWords } from '../text/words.js';
@@ -83,7 +83,7 @@ function Facts({ approval, verdict }: { approval: ApprovalView; verdict: Verdict
         </Fact>
         <Fact name="Asked">
           <Ago time={requestedAt} />
-          {round > 1 && `, for the ${round}. time`}
+          {round > 1 && `, for the ${ordinal(round)} time`}
         </Fact>
         <Fact name="Rule">
           {verdict === undefined ? (

@@ -41,7 +41,7 @@ export function endedWords(approval: ApprovalView, nowMs: number): string {
     case 'denied':
       return last === undefined ? `This was ${approval.state}${when}.` : `${responseWords(last, nowMs)}.`;
     case 'expired':
-      return `Its deadline was over${when}: no answer in time counts as no.`;
+      return `It expired${when}.`;
     case 'cancelled':
       return `The call was cancelled${when}.`;
     case 'pending':

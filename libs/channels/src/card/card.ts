@@ -65,7 +65,7 @@ function headlineOf({ call, approval, kind, nth }: Notice): string {
     const again = kind === 'reminder' ? ` (reminder ${String(nth)})` : '';
     return approval?.state === 'pending' ? `May ${tool} run?${again}` : `${tool}: ${approval?.state ?? call.state}`;
   }
-  return `${tool}: ${kind === 'unknown' ? 'nobody knows whether it ran' : kind}`;
+  return `${tool}: ${kind === 'unknown' ? 'outcome unknown' : kind}`;
 }
 
 function statusOf({ call, approval }: Notice): string[] {
