@@ -5,7 +5,7 @@ import { createRandom, seedOfRun } from './harness/random.js';
 import { killRound } from './traffic/kill-round.js';
 import type { Round } from './traffic/kill-round.js';
 
-const killsWanted = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? '') || 100;
+const killsWanted = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? '') || 200;
 /** So many kills of one log, then its audit: what went wrong is not far from where it is found. */
 const killsPerLog = 50;
 /** Most of a kill is the next start, which keeps one core busy: several logs at once use the others. */
