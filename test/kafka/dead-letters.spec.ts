@@ -164,8 +164,9 @@ describe('dead letters on Kafka', () => {
     // Limited from its beginning: a changed setting takes the broker some time.
     await admin.createTopics({
       topics: [{ topic: deadLetters, numPartitions: 1, configEntries: limit(1_000) }],
-      waitForLeaders: true,
+      waitForLeaders: false,
     });
+    await eventually(async () => void (await admin.fetchTopicMetadata({ topics: [deadLetters] })), withinMs);
     await kafka.close();
     kafka = await openedWithTopics({ topicPrefix }, { partitions: 2 });
     topic = kafka.topics.names.events;

@@ -1,7 +1,9 @@
+import { sleep } from '@countersign/runtime';
+import type { Clock } from '@countersign/runtime';
 import kafkajs from 'kafkajs';
-import type { Kafka } from 'kafkajs';
+import type { Admin, ITopicConfig, Kafka } from 'kafkajs';
 import type { TopicNames } from '../topics.js';
-import { toBusError } from './bus-errors.js';
+import { refusalOf, toBusError } from './bus-errors.js';
 import { withAdmin } from './kafka-client.js';
 
 export interface CreateTopicsOptions {
@@ -39,7 +41,12 @@ const messageBytesMax = 8 * 1024 * 1024;
 /** A dead letter is the message, and says besides why, whence and for whom it was put aside. */
 const letterBytesMax = messageBytesMax + 1024 * 1024;
 
-export function createKafkaTopics(kafka: Kafka, names: TopicNames): KafkaTopics {
+/** How long a new topic may take until each partition has a leader. */
+const leadersWithinMs = 30_000;
+/** What brokers say of a topic that is being made. */
+const earlyAnswers = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
+
+export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock): KafkaTopics {
   const all = [names.requests, names.events, names.deadLetters];
   const missing = async (topics: readonly string[] = all): Promise<readonly string[]> => {
     try {
@@ -69,7 +76,7 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames): KafkaTopics 
         ],
       }));
       try {
-        if (topics.length > 0) await withAdmin(kafka, (admin) => admin.createTopics({ topics, waitForLeaders: true }));
+        if (topics.length > 0) await withAdmin(kafka, (admin) => createWithLeaders(admin, topics, clock));
       } catch (error) {
         throw toBusError(error, 'the topics cannot be created');
       }
@@ -87,6 +94,25 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames): KafkaTopics 
       );
     },
   };
+}
+
+/**
+ * Makes topics, and waits until every partition has a leader. The client's own wait (`waitForLeaders`) fails
+ * when the broker that it asks has not heard of a topic yet.
+ */
+async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Clock): Promise<void> {
+  await admin.createTopics({ topics, waitForLeaders: false });
+  const names = topics.map(({ topic }) => topic);
+  const giveUpAtMs = clock.monotonic() + leadersWithinMs;
+  for (;;) {
+    try {
+      await admin.fetchTopicMetadata({ topics: names });
+      return;
+    } catch (error) {
+      if (!earlyAnswers.has(refusalOf(error) ?? '') || clock.monotonic() >= giveUpAtMs) throw error;
+    }
+    await sleep(clock, 100);
+  }
 }
 
 async function describe(kafka: Kafka, topics: string[]): Promise<readonly TopicDescription[]> {

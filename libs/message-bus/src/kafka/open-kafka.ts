@@ -88,7 +88,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
   const closed = new AbortController();
   const kafka = createKafkaClient(options, { log, closed: closed.signal });
   const consuming = createKafkaClient(options, { log, closed: closed.signal, retries: patient(patienceMs) });
-  const topics = createKafkaTopics(kafka, topicNames(topicPrefix));
+  const topics = createKafkaTopics(kafka, topicNames(topicPrefix), clock);
   const sender = createKafkaSender(kafka, topics, clock);
   const served = new Map<string, KafkaSubscription>();
   const exclusive: (readonly [group: string, progress: KafkaExclusiveProgress])[] = [];
