@@ -1,0 +1,40 @@
+import { createVirtualClock } from '@countersign/runtime/testing';
+import type { Admin, Kafka } from 'kafkajs';
+import { topicNames } from '../topics.js';
+import { createKafkaTopics } from './kafka-topics.js';
+
+/** A broker's answer of failure, as the client throws it. */
+const answer = (type: string): Error => Object.assign(new Error(type), { type });
+
+/** Topics made through a broker that answers the look at them with these failures, one after the other. */
+function madeWith(failures: Error[]) {
+  const clock = createVirtualClock();
+  const admin: Partial<Admin> = {
+    connect: () => Promise.resolve(),
+    disconnect: () => Promise.resolve(),
+    listTopics: () => Promise.resolve([]),
+    createTopics: ({ waitForLeaders }) =>
+      waitForLeaders === true ? Promise.reject(failures[0] ?? new Error('none')) : Promise.resolve(true),
+    fetchTopicMetadata: () => {
+      setImmediate(() => clock.advance(1_000));
+      const failure = failures.shift();
+      return failure === undefined ? Promise.resolve({ topics: [] }) : Promise.reject(failure);
+    },
+  };
+  const kafka: Partial<Kafka> = { admin: () => admin as Admin };
+  return createKafkaTopics(kafka as Kafka, topicNames('t'), clock).create({ partitions: 1, replication: 1 });
+}
+
+describe('topics that are made', () => {
+  it('are waited for while a broker has not heard of them, or has no leader for them', async () => {
+    const made = await madeWith([answer('UNKNOWN_TOPIC_OR_PARTITION'), answer('LEADER_NOT_AVAILABLE')]);
+    expect(made).toHaveLength(3);
+  });
+
+  it('are given up after half a minute, and at once for any other reason', async () => {
+    const never = Array.from({ length: 100 }, () => answer('LEADER_NOT_AVAILABLE'));
+    await expect(madeWith(never)).rejects.toThrow('LEADER_NOT_AVAILABLE');
+    expect(never.length).toBeLessThan(100 - 25);
+    await expect(madeWith([answer('TOPIC_AUTHORIZATION_FAILED')])).rejects.toThrow('TOPIC_AUTHORIZATION_FAILED');
+  });
+});
