@@ -86,7 +86,8 @@ export const floors = [
   {
     unit: 'libs/read-model',
     floor: 2,
-    ours: ['contracts', 'runtime'],
+    // Its rows are the domain's state, folded by the domain (ADR 33).
+    ours: ['contracts', 'domain', 'runtime'],
     npm: [],
     node: [...harmless, ...files],
     adapters: { sqlite: ['node:sqlite'] },

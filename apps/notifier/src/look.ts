@@ -1,9 +1,10 @@
 import { toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
+import type { Approval } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
-import type { ApprovalRow, CallRow } from '@countersign/read-model';
+import type { CallRow } from '@countersign/read-model';
 import type { Subject } from './delivery-log.js';
 
 /**
@@ -22,7 +23,7 @@ export async function readCall(
 }
 
 /** The approval of a call by its id; null for a call that nobody was asked about. */
-export function approvalOf(call: CallRow, approvalId: string | null): ApprovalRow | null {
+export function approvalOf(call: CallRow, approvalId: string | null): Approval | null {
   return call.approvals.find((approval) => approval.approvalId === approvalId) ?? null;
 }
 
@@ -33,13 +34,13 @@ export function subjectOf(call: CallRow, approvalId: string | null): Subject {
 }
 
 /** What routes look at. Escalation adds the groups that it went to. */
-export function routedOf(call: CallRow, approval: ApprovalRow | null): Routed {
+export function routedOf(call: CallRow, approval: Approval | null): Routed {
   const { toolName, agentId } = call.request;
   return { toolName, agentId, groups: approval === null ? undefined : groupsOf(approval) };
 }
 
 /** The groups that may answer; null: anybody may. */
-function groupsOf({ requirement, escalations }: ApprovalRow): readonly string[] | null {
+function groupsOf({ requirement, escalations }: Approval): readonly string[] | null {
   const groups: string[] = escalations.flatMap(({ to }) => to);
   for (const stage of requirement.stages) {
     if (stage.groups === null) return null;
@@ -65,7 +66,7 @@ export function recipientsOf(
 /** What a message says: masked, whoever reads it. */
 export function noticeOf(
   call: CallRow,
-  approval: ApprovalRow | null,
+  approval: Approval | null,
   what: {
     readonly messageId: string;
     readonly kind: NotificationKind;
@@ -79,9 +80,9 @@ export function noticeOf(
 }
 
 /** When what a message tells happened: the same for every try of it. */
-function timeOfKind(call: CallRow, approval: ApprovalRow | null, kind: NotificationKind): string {
+function timeOfKind(call: CallRow, approval: Approval | null, kind: NotificationKind): string {
   const { requestedAt } = approval ?? call.request;
-  const resolvedAt = approval?.resolution?.at;
+  const resolvedAt = approval === null || approval.resolution.status === 'pending' ? undefined : approval.resolution.at;
   switch (kind) {
     case 'requested':
     case 'reminder':

@@ -2,11 +2,11 @@ import { stateShown } from '@countersign/channels';
 import type { Channel, ChannelsConfig } from '@countersign/channels';
 import type { EventView } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
-import type { MessageKey } from '@countersign/domain';
+import type { Approval, MessageKey } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { SubscribeOptions } from '@countersign/message-bus';
-import type { ApprovalRow, CallRow, ReadModel } from '@countersign/read-model';
+import type { CallRow, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import { Agenda } from './agenda.js';
@@ -168,7 +168,7 @@ class ChannelNotifier implements Notifier {
   async #keysAfter(
     event: EventView,
     call: CallRow,
-    approval: ApprovalRow | null,
+    approval: Approval | null,
     channel: Channel,
   ): Promise<readonly MessageKey[]> {
     const keys = [
@@ -179,14 +179,9 @@ class ChannelNotifier implements Notifier {
     return [...new Map(keys.map((key) => [keyText(key), key])).values()];
   }
 
-  #questionKeys(
-    event: EventView,
-    call: CallRow,
-    approval: ApprovalRow | null,
-    channel: Channel,
-  ): readonly MessageKey[] {
+  #questionKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {
     if (event.type !== 'ApprovalRequested' && event.type !== 'ApprovalEscalated') return [];
-    if (approval === null || approval.resolution !== null) return [];
+    if (approval?.resolution.status !== 'pending') return [];
     const now = this.#options.clock.now();
     const { callId } = call.request;
     const { approvalId } = approval;
@@ -201,7 +196,7 @@ class ChannelNotifier implements Notifier {
   async #copyKeys(
     event: EventView,
     call: CallRow,
-    approval: ApprovalRow | null,
+    approval: Approval | null,
     channel: Channel,
   ): Promise<readonly MessageKey[]> {
     if (approval === null || channel.update === undefined) return [];

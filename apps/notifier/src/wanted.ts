@@ -2,7 +2,8 @@ import { channelsToTell } from '@countersign/channels';
 import type { Channel, ChannelsConfig, Routed, Told } from '@countersign/channels';
 import type { EventType, EventView, NotificationKind } from '@countersign/contracts';
 import type { MessageKey } from '@countersign/domain';
-import type { ApprovalRow, CallRow } from '@countersign/read-model';
+import type { Approval } from '@countersign/domain';
+import type { CallRow } from '@countersign/read-model';
 import { recipientsOf, routedOf } from './look.js';
 
 /** The events after which something may have to be told. */
@@ -73,7 +74,7 @@ function respondedOutcomes(data: EventView['data']): readonly NotificationKind[]
 /** Everything that a channel is to be told of a question: that it is asked, and each reminder. */
 export function questionMessages(
   call: CallRow,
-  approval: ApprovalRow,
+  approval: Approval,
   channel: Channel,
   config: Config,
 ): readonly Wanted[] {
@@ -95,7 +96,7 @@ export function questionMessages(
 export function immediateMessages(
   event: EventView,
   call: CallRow,
-  approval: ApprovalRow | null,
+  approval: Approval | null,
   channel: Channel,
   config: Config,
 ): readonly MessageKey[] {

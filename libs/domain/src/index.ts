@@ -47,6 +47,7 @@ export {
   nextRound,
   recordedSalt,
 } from './tool-call.state.js';
+export { groupsAsked } from './voting.js';
 export type {
   Action,
   Approval,

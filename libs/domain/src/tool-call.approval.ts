@@ -36,14 +36,15 @@ function no(code: Refusal['code'], detail: string, extra?: Refusal['extra']): Re
 function alreadyEnded(resolution: Exclude<Resolution, { status: 'pending' }>): Refusal {
   switch (resolution.status) {
     case 'expired':
-      return no('expired', 'The approval has expired.', { resolution: 'expired', expiredAt: resolution.expiredAt });
+      return no('expired', 'The approval has expired.', { resolution: 'expired', expiredAt: resolution.at });
     case 'cancelled': {
-      const { status, ...cancellation } = resolution;
-      return no('already-resolved', 'The tool call was cancelled.', { resolution: status, ...cancellation });
+      const { status, at: cancelledAt, cancelledBy, reason } = resolution;
+      const detail = 'The tool call was cancelled.';
+      return no('already-resolved', detail, { resolution: status, cancelledBy, cancelledAt, reason });
     }
     case 'approved':
     case 'denied': {
-      const { status, respondedBy, respondedAt, via } = resolution;
+      const { status, at: respondedAt, respondedBy, via } = resolution;
       const detail = `Already ${status} by ${respondedBy} through ${via}.`;
       return no('already-resolved', detail, { resolution: status, respondedBy, respondedAt, via });
     }

@@ -81,7 +81,8 @@ describe('the fold of a call', () => {
 
   it('keeps the note of a person as the error of an execution that failed', () => {
     const events = history(requestAllowed(), claim(), lapseClaim(), reconcile('failed'));
-    expect(stateAfter(events)).toMatchObject({ execution: { by: 'reconciliation', error: 'looked it up' } });
+    const error = { code: 'reconciled', message: 'looked it up' };
+    expect(stateAfter(events)).toMatchObject({ execution: { by: 'reconciliation', error } });
   });
 
   it('keeps the verdict that judged the call last', () => {

@@ -1,5 +1,5 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
-import type { Approval, Execution, Permission, ToolCall, ToolCallState } from './tool-call.state.js';
+import type { Action, Approval, Execution, Permission, ToolCall, ToolCallState } from './tool-call.state.js';
 import { castVote, currentStage, withdrawVote } from './voting.js';
 
 /**
@@ -74,9 +74,7 @@ function evolveApproval(call: ToolCall, event: ApprovalEvent): ToolCall {
     case 'ApprovalResponded':
       return responded(call, event.data);
     case 'ResponseWithdrawn':
-      return onPending(call, event.data.approvalId, (approval) =>
-        withdrawVote(approval, event.data.withdrawnBy, call.action.actionDigest),
-      );
+      return onPending(call, event.data.approvalId, (approval) => withdrawVote(approval, event.data.withdrawnBy));
     case 'ApprovalExpired':
       return expired(call, event.data);
     case 'ApprovalEscalated':
@@ -156,6 +154,7 @@ function asked(call: ToolCall, data: EventData<'ApprovalRequested'>): ToolCall {
     ...data,
     escalations: [],
     remindersSent: 0,
+    action: call.action,
     proposal: { kind: 'run', actionDigest: data.actionDigest },
     votes: [],
     resolution: { status: 'pending' },
@@ -175,18 +174,24 @@ function responded(before: ToolCall, data: EventData<'ApprovalResponded'>): Tool
   );
   if (pending === undefined) return before;
   const voted = castVote(pending, data);
-  const { respondedBy, respondedAt, via, reason, resolution: status } = data;
+  const { respondedBy, respondedAt: at, via, reason, resolution: status } = data;
   const resolution: Approval['resolution'] =
-    status === 'pending' ? { status } : { status, respondedBy, respondedAt, via, reason };
-  const call = onPending(edited(before, data), data.approvalId, () => ({ ...voted, resolution }));
-  return resolved({ ...call, instruction: data.instruction ?? call.instruction }, voted, data);
+    status === 'pending' ? { status } : { status, at, respondedBy, via, reason };
+  // An edit sets what will run, and what the votes after it are about.
+  const action = editedAction(data);
+  const approval: Approval = { ...voted, action: action ?? voted.action, resolution };
+  const call: ToolCall = {
+    ...onPending(before, data.approvalId, () => approval),
+    action: action ?? before.action,
+    instruction: data.instruction ?? before.instruction,
+  };
+  return resolved(call, approval, data);
 }
 
-/** An edit sets what will run, and what the votes after it are about. */
-function edited(call: ToolCall, { decision, actionDigest }: EventData<'ApprovalResponded'>): ToolCall {
-  if (decision.type !== 'edit') return call;
+function editedAction({ decision, actionDigest }: EventData<'ApprovalResponded'>): Action | undefined {
+  if (decision.type !== 'edit') return undefined;
   const { arguments: args, sensitive, salt } = decision;
-  return { ...call, action: { arguments: args, sensitive, salt, actionDigest } };
+  return { arguments: args, sensitive, salt, actionDigest };
 }
 
 /** An approved run may be claimed. An approved answer is the call's result: there is nothing to claim any more. */
@@ -213,7 +218,7 @@ function resolved(call: ToolCall, { proposal }: Approval, data: EventData<'Appro
 function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalExpired'>): ToolCall {
   const after = onPending(call, approvalId, (approval) => ({
     ...approval,
-    resolution: { status: 'expired', expiredAt },
+    resolution: { status: 'expired', at: expiredAt },
   }));
   return ended(after, { status: 'expired', cause: 'unanswered' }, expiredAt);
 }
@@ -225,7 +230,7 @@ function escalated(approval: Approval, { to, expiresAt }: EventData<'ApprovalEsc
 
 function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCall {
   const { reason, cancelledBy, cancelledAt } = data;
-  const resolution: Approval['resolution'] = { status: 'cancelled', cancelledBy, cancelledAt, reason };
+  const resolution: Approval['resolution'] = { status: 'cancelled', at: cancelledAt, cancelledBy, reason };
   const after = onPending(call, data.approvalId ?? '', (approval) => ({ ...approval, resolution }));
   return ended(after, { status: 'cancelled', reason, cancelledBy }, cancelledAt);
 }
@@ -241,8 +246,8 @@ function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolC
   const reason = 'the batch of the call had begun before people were asked';
   const resolution: Approval['resolution'] = {
     status: 'cancelled',
+    at: committedAt,
     cancelledBy: 'countersign',
-    cancelledAt: committedAt,
     reason,
   };
   const { arguments: args, sensitive, salt, actionDigest } = request;
@@ -262,7 +267,11 @@ function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'E
       // The person knows that it ran, not what came out.
       return executing(call, { status, attempt, by: 'reconciliation', claimedBy, output: null }, reconciledAt);
     case 'failed':
-      return executing(call, { status, attempt, by: 'reconciliation', claimedBy, error: note }, reconciledAt);
+      return executing(
+        call,
+        { status, attempt, by: 'reconciliation', claimedBy, error: { code: 'reconciled', message: note } },
+        reconciledAt,
+      );
     case 'retry':
       return executing(call, { status: 'released', attempt, cause: 'retry', claimedBy });
   }

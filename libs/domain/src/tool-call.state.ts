@@ -1,9 +1,9 @@
 import type {
   Assurance,
-  DecisionType,
   EventData,
   JsonObject,
   JsonValue,
+  RecordedDecision,
   Requirement,
   ToolCallState as ToolCallStateName,
   Verdict,
@@ -28,7 +28,7 @@ export type Proposal =
 /** One recorded response. Only a `counted` one takes part in the vote. */
 export interface Vote {
   readonly status: 'counted' | 'void' | 'withdrawn';
-  readonly decision: DecisionType;
+  readonly decision: RecordedDecision;
   /** What an approving vote agrees to; what a denying one was asked. */
   readonly proposal: Proposal;
   /** The stage in which it counts, from 0. */
@@ -50,16 +50,16 @@ export type Resolution =
   | { readonly status: 'pending' }
   | {
       readonly status: 'approved' | 'denied';
+      readonly at: string;
       readonly respondedBy: string;
-      readonly respondedAt: string;
       readonly via: string;
       readonly reason: string | null;
     }
-  | { readonly status: 'expired'; readonly expiredAt: string }
+  | { readonly status: 'expired'; readonly at: string }
   | {
       readonly status: 'cancelled';
+      readonly at: string;
       readonly cancelledBy: string;
-      readonly cancelledAt: string;
       readonly reason: string;
     };
 
@@ -73,7 +73,7 @@ export interface Escalation {
 export interface Approval {
   readonly approvalId: string;
   readonly round: number;
-  /** The digest that the round started with; an edit moves `proposal`. */
+  /** The digest that the round started with; an edit changes `action` and `proposal`. */
   readonly actionDigest: string;
   readonly verdict: Verdict;
   /** In force now: an edit may have raised it. */
@@ -86,6 +86,8 @@ export interface Approval {
   readonly expiresAt: string | null;
   readonly escalations: readonly Escalation[];
   readonly remindersSent: number;
+  /** What runs if people agree to a run: the call's action when they were asked, or that of the last edit. */
+  readonly action: Action;
   readonly proposal: Proposal;
   readonly votes: readonly Vote[];
   readonly resolution: Resolution;

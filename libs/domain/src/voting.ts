@@ -10,7 +10,7 @@ function isCounted(vote: Vote): boolean {
 }
 
 function agrees(vote: Vote): boolean {
-  return vote.decision !== 'deny';
+  return vote.decision.type !== 'deny';
 }
 
 /** Whether two proposals are one: a vote for the one is a vote for the other. */
@@ -80,6 +80,13 @@ export function currentStage(approval: Approval): number {
   return open === -1 ? stages.length : open;
 }
 
+/** The groups that are asked now, or were asked last; null: anybody. */
+export function groupsAsked(approval: Approval): readonly string[] | null {
+  const last = approval.requirement.stages.length - 1;
+  // A single stage is the rule, and needs no look at the votes.
+  return approversOf(approval, last === 0 ? 0 : Math.min(currentStage(approval), last));
+}
+
 /** How the votes stand. A stage with enough denials denies, whatever the other stages say. */
 export function tally(approval: Approval): 'pending' | 'approved' | 'denied' {
   const { stages } = approval.requirement;
@@ -136,7 +143,7 @@ function afterVote(earlier: Vote, vote: Vote): Vote {
 function toVote(approval: Approval, response: EventData<'ApprovalResponded'>): Vote {
   return {
     status: 'counted',
-    decision: response.decision.type,
+    decision: response.decision,
     proposal: proposalOf(approval, response),
     stage: 0,
     actionDigest: response.actionDigest,
@@ -188,13 +195,15 @@ export function castVote(before: Approval, response: EventData<'ApprovalResponde
  * The approval without this person's vote. Edited arguments stay the question, for everybody sees them and their digest.
  * An answer that nobody stands behind any more is no longer proposed: the question is the run again.
  */
-export function withdrawVote(approval: Approval, principal: string, actionDigest: string): Approval {
+export function withdrawVote(approval: Approval, principal: string): Approval {
   const withdrawn = countedVoteBy(approval, principal);
   const votes = approval.votes.map((vote): Vote => (vote === withdrawn ? { ...vote, status: 'withdrawn' } : vote));
   const isBacked = votes.some(
     (vote) => isCounted(vote) && agrees(vote) && isSameProposal(vote.proposal, approval.proposal),
   );
   const proposal: Proposal =
-    approval.proposal.kind === 'run' || isBacked ? approval.proposal : { kind: 'run', actionDigest };
+    approval.proposal.kind === 'run' || isBacked
+      ? approval.proposal
+      : { kind: 'run', actionDigest: approval.action.actionDigest };
   return { ...approval, votes, proposal };
 }

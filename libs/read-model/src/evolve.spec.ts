@@ -152,7 +152,7 @@ describe('an edit', () => {
     expect(view.approval).toMatchObject({ state: 'pending', arguments: { amount: 50 }, actionDigest: digestOf('b') });
     // Bob agreed to other arguments: shown, but void.
     expect(view.approval?.responses).toHaveLength(2);
-    expect(row.approvals[0]?.responses.map(({ status }) => status)).toEqual(['void', 'counted']);
+    expect(row.approvals[0]?.votes.map(({ status }) => status)).toEqual(['void', 'counted']);
   });
 
   it('stays the question of a further round, and each round keeps its own', () => {
@@ -192,11 +192,14 @@ describe('events that nobody can have made', () => {
     const row = rowAfter(...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }], [
       type,
     ] as Step);
-    expect(row.approvals[0]?.resolution).toEqual({ state: 'denied', at: minute(5) });
+    expect(row.approvals[0]?.resolution).toMatchObject({ status: 'denied', at: minute(5) });
   });
 
   it('a renewal without a claim changes nothing', () => {
-    expect(rowAfter(...approved, ['ExecutionClaimRenewed'])).toMatchObject({ state: 'approved', claim: null });
+    expect(rowAfter(...approved, ['ExecutionClaimRenewed'])).toMatchObject({
+      state: 'approved',
+      execution: { status: 'none' },
+    });
   });
 
   it('a reader between request and verdict sees a call that may not run', () => {

@@ -1,13 +1,4 @@
-export type {
-  Action,
-  ActionRef,
-  ApprovalRow,
-  CallRequest,
-  CallRow,
-  ClaimRow,
-  ResolutionRow,
-  ResponseRow,
-} from './call-row.js';
+export type { CallRequest, CallRow } from './call-row.js';
 export { foldCall } from './evolve.js';
 export { LogRewoundError } from './read-model.js';
 export type {

@@ -1,10 +1,11 @@
 import type { ApprovalState, RecordedEvent } from '@countersign/contracts';
-import type { ApprovalRow, CallRow } from './call-row.js';
+import type { Approval } from '@countersign/domain';
+import type { CallRow } from './call-row.js';
 
 /** An approval together with the call that it is about. */
 export interface ApprovalOfCall {
   readonly call: CallRow;
-  readonly approval: ApprovalRow;
+  readonly approval: Approval;
 }
 
 /** What `listApprovals` may be asked. Filters are joined by "and". */

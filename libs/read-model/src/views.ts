@@ -8,8 +8,8 @@ import type {
   ToolCallView,
   Verdict,
 } from '@countersign/contracts';
-import { actionAt, currentApproval } from './call-row.js';
-import type { Action, ApprovalRow, CallRequest, CallRow, ResponseRow } from './call-row.js';
+import type { Action, Approval, Vote } from '@countersign/domain';
+import type { CallRequest, CallRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
 
 /** `masked`: without the values of sensitive fields; `whole` is for the requesting agent, the claim and auditors alone. */
@@ -24,7 +24,7 @@ function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
   return visibility === 'whole' ? value : maskByName(value);
 }
 
-function decisionView({ decision, actionDigest }: ResponseRow, visibility: Visibility): ResponseView['decision'] {
+function decisionView({ decision, actionDigest }: Vote, visibility: Visibility): ResponseView['decision'] {
   switch (decision.type) {
     case 'edit':
       return { type: 'edit', arguments: argumentsOf({ ...decision, actionDigest }, visibility) };
@@ -36,15 +36,15 @@ function decisionView({ decision, actionDigest }: ResponseRow, visibility: Visib
   }
 }
 
-function responseViews(responses: readonly ResponseRow[], visibility: Visibility): ResponseView[] {
-  return responses
+function responseViews(votes: readonly Vote[], visibility: Visibility): ResponseView[] {
+  return votes
     .filter(({ status }) => status !== 'withdrawn')
-    .map((response) => ({
-      respondedBy: response.respondedBy,
-      decision: decisionView(response, visibility),
-      reason: response.reason,
-      respondedAt: response.respondedAt,
-      via: response.via,
+    .map((vote) => ({
+      respondedBy: vote.respondedBy,
+      decision: decisionView(vote, visibility),
+      reason: vote.reason,
+      respondedAt: vote.respondedAt,
+      via: vote.via,
     }));
 }
 
@@ -55,7 +55,8 @@ function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): Appro
 /** An approval as answered over HTTP: its arguments and digest are what people are asked to agree to now. */
 export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: Visibility): ApprovalView {
   const { request } = call;
-  const action = actionAt(call, approval.action);
+  const { action, resolution } = approval;
+  const isPending = resolution.status === 'pending';
   return {
     approvalId: approval.approvalId,
     callId: request.callId,
@@ -67,7 +68,7 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     hiddenValues: visibility === 'whole' ? [] : [...hiddenValues(action.arguments, action.sensitive)],
     batch: batchOf(request),
     round: approval.round,
-    state: approval.resolution?.state ?? 'pending',
+    state: resolution.status,
     toolName: request.toolName,
     arguments: argumentsOf(action, visibility),
     actionDigest: action.actionDigest,
@@ -78,9 +79,9 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     risk: approval.requirement.risk,
     requirement: approval.requirement,
     allowedDecisions: approval.requirement.allowedDecisions,
-    responses: responseViews(approval.responses, visibility),
-    resolution: approval.resolution?.state ?? null,
-    resolvedAt: approval.resolution?.at ?? null,
+    responses: responseViews(approval.votes, visibility),
+    resolution: isPending ? null : resolution.status,
+    resolvedAt: isPending ? null : resolution.at,
   };
 }
 
@@ -93,31 +94,54 @@ const unjudged: Verdict = {
   why: ['not judged yet'],
 };
 
-/** Every call has a result that its model can be given, so whatever did not run says why. */
-function errorOf({ state, error, why }: CallRow, visibility: Visibility): JsonValue {
-  switch (state) {
+/** Every call has a result that its model can be given, so a call that did not run says why. */
+function errorOf(call: CallRow, visibility: Visibility): JsonValue {
+  switch (call.execution.status) {
     case 'failed':
-      return resultOf(error, visibility);
-    case 'blocked':
-    case 'denied':
-    case 'expired':
-    case 'cancelled':
+      return resultOf(call.execution.error, visibility);
     case 'unknown':
-      return { code: state, message: why ?? '' };
-    case 'allowed':
-    case 'awaiting_approval':
-    case 'approved':
-    case 'executing':
+      return { code: 'unknown', message: call.execution.reason };
+    case 'none':
+    case 'released':
+      return notRunError(call);
+    case 'claimed':
     case 'succeeded':
       return null;
   }
 }
 
+function notRunError({ permission, approvals }: CallRow): JsonValue {
+  const { status: code } = permission;
+  switch (code) {
+    case 'blocked':
+    case 'cancelled':
+      return { code, message: permission.reason };
+    case 'denied':
+      return { code, message: denialReason(approvals.at(-1)) ?? 'User denied' };
+    case 'expired':
+      return {
+        code,
+        message: permission.cause === 'lapsed' ? 'Approved, but not executed in time' : 'Nobody answered in time',
+      };
+    case 'allowed':
+    case 'awaiting_approval':
+    case 'approved':
+      return null;
+  }
+}
+
+function denialReason(approval: Approval | undefined): string | null {
+  return approval?.resolution.status === 'denied' ? approval.resolution.reason : null;
+}
+
+function isEdited({ action, request }: CallRow): boolean {
+  return action.arguments !== request.arguments;
+}
+
 /** A tool call as answered over HTTP. */
 export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallView {
-  const { request } = call;
-  const action = actionAt(call, call.action);
-  const approval = currentApproval(call);
+  const { request, action, execution } = call;
+  const approval = call.approvals.at(-1);
   return {
     callId: request.callId,
     runId: request.runId,
@@ -126,12 +150,12 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     toolCallId: request.toolCallId,
     toolName: request.toolName,
     arguments: argumentsOf(action, visibility),
-    ...(call.action === null ? {} : { originalArguments: argumentsOf(request, visibility) }),
+    ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility) } : {}),
     actionDigest: action.actionDigest,
     state: call.state,
     verdict: call.verdict ?? unjudged,
     approval: approval === undefined ? null : toApprovalView({ call, approval }, visibility),
-    output: resultOf(call.output, visibility),
+    output: resultOf(execution.status === 'succeeded' ? execution.output : null, visibility),
     error: errorOf(call, visibility),
     instruction: call.instruction,
     requestedAt: request.requestedAt,
@@ -140,8 +164,8 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
   };
 }
 
-function pendingOf(call: CallRow): readonly ApprovalRow[] {
-  return call.approvals.filter(({ resolution }) => resolution === null);
+function pendingOf(call: CallRow): readonly Approval[] {
+  return call.approvals.filter(({ resolution }) => resolution.status === 'pending');
 }
 
 /** A run as answered over HTTP. Each call may be shown differently: its requester sees it whole. */

@@ -68,7 +68,7 @@ interface Opened {
 
 async function open(): Promise<Opened> {
   const server = await startServer();
-  const { store } = await openReadyStore(server.url);
+  const { store } = await openReadyStore(server.url, { timeouts: { appendMs: 20_000, readMs: 20_000 } });
   const ports = { clock: createSystemClock(), ids: createSystemIds() };
   const commands = createWriteSide({
     store,

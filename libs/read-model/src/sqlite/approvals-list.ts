@@ -2,7 +2,7 @@ import type { StatementSync } from 'node:sqlite';
 import type { ApprovalState } from '@countersign/contracts';
 import { fromCursor, toCursor } from '../cursor.js';
 import type { ApprovalOfCall, ApprovalsPage, ApprovalsQuery } from '../read-model.js';
-import { rowBytes, rowColumns, toAsked, toCallRow } from './stored-row.js';
+import { approvalAt, rowBytes, rowColumns, toAsked, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 
 const defaultLimit = 100;
@@ -34,7 +34,7 @@ function indexFor(state: ApprovalState): string {
 
 function toApprovalOfCall(columns: Columns): ApprovalOfCall | undefined {
   const call = toCallRow(columns);
-  const approval = call.approvals.find(({ seq }) => seq === columns['approval_seq']);
+  const approval = approvalAt(call, Number(columns['approval_seq']));
   return approval === undefined ? undefined : { call, approval };
 }
 

@@ -7,7 +7,7 @@ import { listApprovals } from './approvals-list.js';
 import { createStatements, isDiskFull } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { bytesOfRun, callsOfRun, openCallsOfRun } from './runs.js';
-import { rowColumns, toCallRow } from './stored-row.js';
+import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 import { createWorkingSet } from './working-set.js';
 import type { Bounds, Checkpoint } from './working-set.js';
@@ -141,5 +141,5 @@ function requestedAtOf(prepare: Prepare, approval: Columns): string | null {
     Number(approval['call_seq']),
   );
   if (call === undefined) return null;
-  return toCallRow(call).approvals.find(({ seq }) => seq === approval['seq'])?.requestedAt ?? null;
+  return approvalAt(toCallRow(call), Number(approval['seq']))?.requestedAt ?? null;
 }

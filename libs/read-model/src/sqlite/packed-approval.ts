@@ -1,10 +1,48 @@
-import type { Requirement, Stage } from '@countersign/contracts';
-import type { ApprovalRow, ResponseRow } from '../call-row.js';
+import { isDeepStrictEqual } from 'node:util';
+import type { Requirement, Stage, Verdict } from '@countersign/contracts';
+import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
+import type { CallRow } from '../call-row.js';
 
 /*
  * Records as arrays of their values: names are half of a row's JSON, and a row is written several times in its life. The
- * compiler checks that nothing is left out; a change of the order is a new `schemaVersion`.
+ * compiler checks that nothing is left out; a change of the order is a new `schemaVersion`. Arguments and outputs can be
+ * large, so each is written once, in the response that gave it, and everything else refers to it.
  */
+
+/** The edit that an action comes from, by the places of its approval and its vote; null: as requested. */
+export type EditRef = readonly [approval: number, vote: number] | null;
+
+/** A run by its digest; an answer by the place of the vote that gave it. */
+type ProposalRef = string | number;
+
+/** Where an action is written. */
+export function toEditRef(action: Action, { request, approvals }: CallRow): EditRef {
+  if (action.arguments === request.arguments) return null;
+  for (const [at, { votes }] of approvals.entries()) {
+    const vote = votes.findIndex(({ decision: one }) => one.type === 'edit' && one.arguments === action.arguments);
+    if (vote !== -1) return [at, vote];
+  }
+  return null;
+}
+
+/** The action that is written there. */
+export function toAction(ref: EditRef, approvals: readonly Pick<Approval, 'votes'>[], requested: Action): Action {
+  const vote = ref === null ? undefined : approvals[ref[0]]?.votes[ref[1]];
+  if (vote?.decision.type !== 'edit') return requested;
+  const { arguments: args, sensitive, salt } = vote.decision;
+  return { arguments: args, sensitive, salt, actionDigest: vote.actionDigest };
+}
+
+function toProposalRef(proposal: Proposal, votes: readonly Vote[]): ProposalRef {
+  if (proposal.kind === 'run') return proposal.actionDigest;
+  return votes.findIndex(({ decision }) => decision.type === 'answer' && decision.output === proposal.output);
+}
+
+function toProposal(ref: ProposalRef, decisions: readonly Vote['decision'][]): Proposal {
+  if (typeof ref === 'string') return { kind: 'run', actionDigest: ref };
+  const decision = decisions[ref];
+  return { kind: 'answer', output: decision?.type === 'answer' ? decision.output : null };
+}
 
 function packStage(stage: Stage) {
   return [stage.mode, stage.approve, stage.deny, stage.groups] as const;
@@ -58,45 +96,74 @@ function unpackRequirement([
   };
 }
 
-function packResponseRow(response: ResponseRow) {
+function packVote(vote: Vote, votes: readonly Vote[]) {
   return [
-    response.status,
-    response.stage,
-    response.answer,
-    response.decision,
-    response.actionDigest,
-    response.respondedBy,
-    response.onBehalfOf,
-    response.groups,
-    response.reason,
-    response.via,
-    response.respondedAt,
+    vote.status,
+    vote.stage,
+    toProposalRef(vote.proposal, votes),
+    vote.decision,
+    vote.actionDigest,
+    vote.reason,
+    vote.instruction,
+    vote.respondedBy,
+    vote.onBehalfOf,
+    vote.groups,
+    vote.via,
+    vote.assurance,
+    vote.automatic,
+    vote.respondedAt,
   ] as const;
 }
 
-function unpackResponseRow([
-  status,
-  stage,
-  answer,
-  decision,
-  actionDigest,
-  respondedBy,
-  onBehalfOf,
-  groups,
-  reason,
-  via,
-  respondedAt,
-]: ReturnType<typeof packResponseRow>): ResponseRow {
-  return { status, stage, answer, decision, actionDigest, respondedBy, onBehalfOf, groups, reason, via, respondedAt };
+function unpackVote(
+  [
+    status,
+    stage,
+    proposal,
+    decision,
+    actionDigest,
+    reason,
+    instruction,
+    respondedBy,
+    onBehalfOf,
+    groups,
+    via,
+    assurance,
+    automatic,
+    respondedAt,
+  ]: ReturnType<typeof packVote>,
+  decisions: readonly Vote['decision'][],
+): Vote {
+  return {
+    status,
+    stage,
+    proposal: toProposal(proposal, decisions),
+    decision,
+    actionDigest,
+    reason,
+    instruction,
+    respondedBy,
+    onBehalfOf,
+    groups,
+    via,
+    assurance,
+    automatic,
+    respondedAt,
+  };
 }
 
-function packApprovalRow(approval: ApprovalRow) {
+/** Equal by value: a row that was read from the file is to be written as one that never left the memory. */
+function isSameVerdict(one: Verdict, other: Verdict | null): boolean {
+  return one === other || isDeepStrictEqual(one, other);
+}
+
+function packApproval(approval: Approval, row: CallRow) {
   return [
-    approval.seq,
     approval.approvalId,
     approval.round,
-    approval.action,
-    approval.answer,
+    approval.actionDigest,
+    // Null: the latest verdict of the call, as nearly always.
+    isSameVerdict(approval.verdict, row.verdict) ? null : approval.verdict,
     packRequirement(approval.requirement),
     approval.reason,
     approval.description,
@@ -105,34 +172,42 @@ function packApprovalRow(approval: ApprovalRow) {
     approval.expiresAt,
     approval.escalations,
     approval.remindersSent,
-    approval.responses.map(packResponseRow),
+    toEditRef(approval.action, row),
+    toProposalRef(approval.proposal, approval.votes),
+    approval.votes.map((vote) => packVote(vote, approval.votes)),
     approval.resolution,
   ] as const;
 }
 
-function unpackApprovalRow([
-  seq,
-  approvalId,
-  round,
-  action,
-  answer,
-  requirement,
-  reason,
-  description,
-  requestedBy,
-  requestedAt,
-  expiresAt,
-  escalations,
-  remindersSent,
-  responses,
-  resolution,
-]: ReturnType<typeof packApprovalRow>): ApprovalRow {
-  return {
-    seq,
+type PackedApproval = ReturnType<typeof packApproval>;
+
+function unpackApproval(
+  [
     approvalId,
     round,
-    action,
-    answer,
+    actionDigest,
+    verdict,
+    requirement,
+    reason,
+    description,
+    requestedBy,
+    requestedAt,
+    expiresAt,
+    escalations,
+    remindersSent,
+    ,
+    proposal,
+    packedVotes,
+    resolution,
+  ]: PackedApproval,
+  latest: Verdict,
+): Omit<Approval, 'action'> {
+  const decisions = packedVotes.map(([, , , decision]) => decision);
+  return {
+    approvalId,
+    round,
+    actionDigest,
+    verdict: verdict ?? latest,
     requirement: unpackRequirement(requirement),
     reason,
     description,
@@ -141,10 +216,27 @@ function unpackApprovalRow([
     expiresAt,
     escalations,
     remindersSent,
-    responses: responses.map(unpackResponseRow),
+    proposal: toProposal(proposal, decisions),
+    votes: packedVotes.map((vote) => unpackVote(vote, decisions)),
     resolution,
   };
 }
 
-/** An approval as it is stored, and back. */
-export const approvalPacking = { pack: packApprovalRow, unpack: unpackApprovalRow } as const;
+/** The approvals of a call as they are stored, together with the call's request and its latest verdict. */
+export function packApprovals(row: CallRow): readonly PackedApproval[] {
+  return row.approvals.map((approval) => packApproval(approval, row));
+}
+
+/** And back. */
+export function unpackApprovals(
+  packed: readonly PackedApproval[],
+  verdict: Verdict | null,
+  requested: Action,
+): readonly Approval[] {
+  // Nobody is asked about a call without a verdict, so there is one wherever there is an approval.
+  const approvals = verdict === null ? [] : packed.map((one) => unpackApproval(one, verdict));
+  return approvals.map((approval, at) => ({
+    ...approval,
+    action: toAction(packed[at]?.[12] ?? null, approvals, requested),
+  }));
+}

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import type { RecordedEvent } from '@countersign/contracts';
 import { approvalStates, isSettled } from '@countersign/contracts';
+import { groupsAsked } from '@countersign/domain';
 import { createSilentLog } from '@countersign/runtime/testing';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
@@ -11,7 +12,6 @@ import type { ApprovalOfCall, ApprovalsQuery, ReadModel } from '../read-model.js
 import { arbitraryLog, groupSizes, inGroups } from '../testing/arbitrary-log.js';
 import { opened, tight } from '../testing/opened.js';
 import { createTestLog, minuteMs } from '../testing/test-log.js';
-import { groupsAsked } from '../voting.js';
 import { verifyReadModel } from './verify.js';
 
 async function inScratch(work: (file: string) => Promise<void>): Promise<void> {
@@ -39,6 +39,11 @@ function asStored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
 
+/** The position at which an approval was requested. */
+function seqOf({ call, approval }: ApprovalOfCall): number {
+  return call.approvalSeqs[call.approvals.indexOf(approval)] ?? 0;
+}
+
 function approvalsOf(rows: readonly CallRow[], tenant: string, query: ApprovalsQuery): ApprovalOfCall[] {
   const { state = 'pending', toolName, runId, agentId, group } = query;
   return rows
@@ -47,14 +52,14 @@ function approvalsOf(rows: readonly CallRow[], tenant: string, query: ApprovalsQ
       const asked = groupsAsked(approval);
       return (
         request.tenant === tenant &&
-        (approval.resolution?.state ?? 'pending') === state &&
+        approval.resolution.status === state &&
         request.toolName === (toolName ?? request.toolName) &&
         request.runId === (runId ?? request.runId) &&
         request.agentId === (agentId ?? request.agentId) &&
         (group === undefined || asked === null || asked.includes(group))
       );
     })
-    .sort((one, other) => one.approval.seq - other.approval.seq);
+    .sort((one, other) => seqOf(one) - seqOf(other));
 }
 
 function allPages(model: ReadModel, tenant: string, query: ApprovalsQuery): ApprovalOfCall[] {
@@ -93,13 +98,15 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
   }
   const dueSoon = dueAts.filter((dueAt) => dueAt <= minuteMs(20)).sort((one, other) => one - other);
   expect(model.due(minuteMs(20), 100).map(({ dueAt }) => dueAt)).toEqual(dueSoon);
-  const pending = rows.flatMap(({ approvals }) => approvals.filter(({ resolution }) => resolution === null));
+  const pending = rows
+    .flatMap((call) => call.approvals.map((approval) => ({ call, approval })))
+    .filter(({ approval }) => approval.resolution.status === 'pending')
+    .sort((one, other) => seqOf(one) - seqOf(other));
   expect(model.stats()).toMatchObject({
     calls: rows.length,
     approvals: rows.flatMap(({ approvals }) => approvals).length,
     pendingApprovals: pending.length,
-    oldestPendingAt:
-      pending.length === 0 ? null : pending.reduce((one, other) => (other.seq < one.seq ? other : one)).requestedAt,
+    oldestPendingAt: pending[0]?.approval.requestedAt ?? null,
   });
 }
 

@@ -1,10 +1,10 @@
-import type { ApprovalRow, CallRow } from '../call-row.js';
+import type { CallRow } from '../call-row.js';
 
 /** A row in memory, with what the file has of it. */
 export interface Entry {
   row: CallRow;
   /** The approvals as they are in the file; null when the call itself is not there yet. */
-  stored: readonly ApprovalRow[] | null;
+  stored: CallRow['approvals'] | null;
   /** The length of the request and of the rest, as JSON. */
   requestBytes: number;
   progressBytes: number;

@@ -30,7 +30,7 @@ describe('apply', () => {
     applyAll(model, log);
     call.record('ApprovalResponded');
     applyAll(model, log);
-    expect(model.toolCall('default', call.callId)).toMatchObject({ revision: 2, approvals: [{ responses: [{}] }] });
+    expect(model.toolCall('default', call.callId)).toMatchObject({ revision: 2, approvals: [{ votes: [{}] }] });
     model.close();
   });
 

@@ -1,58 +1,62 @@
-import type { CallProgress, CallRequest, CallRow } from '../call-row.js';
-import { approvalPacking } from './packed-approval.js';
+import type { Action, Approval } from '@countersign/domain';
+import type { CallRequest, CallRow } from '../call-row.js';
+import { packApprovals, toAction, toEditRef, unpackApprovals } from './packed-approval.js';
 
-function packCallProgress(call: CallProgress) {
+function packCallProgress(row: CallRow) {
   return [
-    call.revision,
-    call.state,
-    call.permission,
-    call.execution,
-    call.verdict,
-    call.action,
-    call.approvals.map(approvalPacking.pack),
-    call.executeBy,
-    call.claim,
-    call.output,
-    call.error,
-    call.why,
-    call.instruction,
-    call.settledAt,
-    call.dueAt,
+    row.revision,
+    row.state,
+    row.permission,
+    row.execution,
+    row.verdict,
+    toEditRef(row.action, row),
+    packApprovals(row),
+    row.approvalSeqs,
+    row.committed,
+    row.instruction,
+    row.settledAt,
+    row.dueAt,
   ] as const;
 }
 
-function unpackCallProgress([
-  revision,
-  state,
-  permission,
-  execution,
-  verdict,
-  action,
-  approvals,
-  executeBy,
-  claim,
-  output,
-  error,
-  why,
-  instruction,
-  settledAt,
-  dueAt,
-]: ReturnType<typeof packCallProgress>): CallProgress {
-  return {
+type PackedProgress = ReturnType<typeof packCallProgress>;
+
+function unpackCallRow(
+  seq: number,
+  request: CallRequest,
+  [
     revision,
     state,
     permission,
     execution,
     verdict,
     action,
-    approvals: approvals.map(approvalPacking.unpack),
-    executeBy,
-    claim,
-    output,
-    error,
-    why,
+    packedApprovals,
+    approvalSeqs,
+    committed,
     instruction,
     settledAt,
+    dueAt,
+  ]: PackedProgress,
+): CallRow {
+  const { arguments: args, sensitive, salt, actionDigest } = request;
+  const requested: Action = { arguments: args, sensitive, salt, actionDigest };
+  const approvals = unpackApprovals(packedApprovals, verdict, requested);
+  return {
+    status: 'recorded',
+    request,
+    action: toAction(action, approvals, requested),
+    verdict,
+    permission,
+    approvals,
+    execution,
+    committed,
+    instruction,
+    settledAt,
+    seq,
+    approvalSeqs,
+    revision,
+    state,
     dueAt,
   };
 }
@@ -146,11 +150,14 @@ export type Columns = Readonly<Record<string, unknown>>;
 
 /** A call's row out of the columns `rowColumns`. */
 export function toCallRow(columns: Columns): CallRow {
-  return {
-    ...unpackCallProgress(JSON.parse(String(columns['progress'])) as ReturnType<typeof packCallProgress>),
-    seq: Number(columns['seq']),
-    request: unpackCallRequest(JSON.parse(String(columns['request'])) as ReturnType<typeof packCallRequest>),
-  };
+  const request = JSON.parse(String(columns['request'])) as ReturnType<typeof packCallRequest>;
+  const progress = JSON.parse(String(columns['progress'])) as PackedProgress;
+  return unpackCallRow(Number(columns['seq']), unpackCallRequest(request), progress);
+}
+
+/** The approval that was requested at a position of the log. */
+export function approvalAt({ approvals, approvalSeqs }: CallRow, seq: number): Approval | undefined {
+  return approvals[approvalSeqs.indexOf(seq)];
 }
 
 /** Groups in the form in which a filter finds one: `|ops|security|`, each escaped; null for anybody. */

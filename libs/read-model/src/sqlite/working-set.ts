@@ -1,9 +1,9 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isSettled, toolCallEventTypes, weigh } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
+import { groupsAsked } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
-import { groupsAsked } from '../voting.js';
 import { inTransaction } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
@@ -220,16 +220,17 @@ function writeApprovals(
   row.approvals.forEach((approval, index) => {
     const before = stored[index];
     if (before === approval) return;
-    const state = approval.resolution?.state ?? 'pending';
+    const state = approval.resolution.status;
+    const seq = row.approvalSeqs[index] ?? 0;
     const asked = toAsked(groupsAsked(approval));
-    pending += (state === 'pending' ? 1 : 0) - (before?.resolution === null ? 1 : 0);
+    pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
     if (before === undefined) {
       const { tenant, toolName, runId, agentId } = row.request;
       prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
-        ...[approval.seq, row.seq, tenant, state, toolName, runId, agentId, asked],
+        ...[seq, row.seq, tenant, state, toolName, runId, agentId, asked],
       );
     } else {
-      prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, approval.seq);
+      prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, seq);
     }
   });
   return { added: row.approvals.length - stored.length, pending };

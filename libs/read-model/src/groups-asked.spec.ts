@@ -1,7 +1,7 @@
+import { groupsAsked } from '@countersign/domain';
 import { requirement, stage } from './testing/test-log.js';
 import { asked, requested, rowAfter } from './testing/row-after.js';
 import type { Step } from './testing/row-after.js';
-import { groupsAsked } from './voting.js';
 
 describe('who is asked', () => {
   const twoStages = {
@@ -63,7 +63,7 @@ describe('who is asked', () => {
         { respondedBy: 'alice', onBehalfOf: 'Bob', groups: ['ops'], resolution: 'pending', executeBy: null },
       ],
     );
-    expect(row.approvals[0]?.responses.map(({ status }) => status)).toEqual(['void', 'counted']);
+    expect(row.approvals[0]?.votes.map(({ status }) => status)).toEqual(['void', 'counted']);
   });
 
   it('includes whom the current stage was escalated to, who may stand in for any of its groups', () => {
