@@ -1,3 +1,4 @@
+import { claim, reportExecution, requestToolCalls, respond } from '@countersign/commands';
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -49,7 +50,7 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
     await readModel.reached(outcome.position ?? 0);
   };
   const cycle: Cycle = async (_, n) => {
-    const asked = await commands.requestToolCalls(agent, requested(String(n)), ids.uuid());
+    const asked = await requestToolCalls(commands, agent, requested(String(n)), ids.uuid());
     if (asked.status !== 'done') throw new Error(JSON.stringify(asked));
     await readModel.reached(asked.position);
     const callId = asked.value.callIds[0] ?? '';
@@ -58,11 +59,11 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
       throw new Error('not pending');
     const approvalId = `apr_${callId.slice(3)}_1`;
     await done(
-      await commands.respond(me, approvalId, { decision: { type: 'approve' }, reason: 'seen with ops' }, ids.uuid()),
+      await respond(commands, me, approvalId, { decision: { type: 'approve' }, reason: 'seen with ops' }, ids.uuid()),
     );
-    await done(await commands.claim(worker, callId, { resolverId: 'bench' }, ids.uuid()));
+    await done(await claim(commands, worker, callId, { resolverId: 'bench' }, ids.uuid()));
     const outcome = { attempt: 1, status: 'succeeded', output: { deleted: true } } as const;
-    await done(await commands.reportExecution(worker, callId, outcome, ids.uuid()));
+    await done(await reportExecution(commands, worker, callId, outcome, ids.uuid()));
   };
   return { cycle, close: () => parts.close() };
 }

@@ -56,7 +56,9 @@ printTable(suites);
 for (const failure of runs.flatMap((run) => run.failures)) console.log(`FAILED ${failure}`);
 if (withoutKafka) console.log(`Skipped ${skippedWithoutKafka()}: ${withoutKafka}`);
 console.log(`${sum('passed')} passed, ${sum('failed')} failed`);
-process.exitCode = statuses.some((status) => status !== 0) || sum('failed') > 0 ? 1 : 0;
+const isEmpty = sum('passed') + sum('failed') === 0;
+if (isEmpty) console.log(`No test matches ${options.join(' ')} in ${wanted.join(', ')}. Suites: ${known.join(', ')}.`);
+process.exitCode = isEmpty || statuses.some((status) => status !== 0) || sum('failed') > 0 ? 1 : 0;
 
 /** How jest runs these suites. */
 function argumentsOf(suites) {

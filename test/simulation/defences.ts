@@ -1,6 +1,6 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
-import { batchDecider, toolCallDecider } from '@countersign/domain';
-import type { ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import { batchDecider } from '@countersign/domain';
+import type { Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { Execution } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import type { MessagePublisher } from '@countersign/message-bus';
@@ -34,9 +34,11 @@ export function isDefence(name: string): name is Defence {
   return name in defences;
 }
 
-/** The decider without a defence. */
-export function decoratedDecider(without: Defence | null): typeof toolCallDecider {
-  const { decide } = toolCallDecider;
+/** A rule of a tool call without a defence. */
+export function ruleWithout<Command extends ToolCallCommand>(
+  without: Defence | null,
+  rule: Rule<Command>,
+): Rule<Command> {
   const change = (command: ToolCallCommand, state: ToolCall): [ToolCallCommand, ToolCallState] => {
     const { permission, execution, action, request } = state;
     switch (without) {
@@ -66,37 +68,32 @@ export function decoratedDecider(without: Defence | null): typeof toolCallDecide
         return [command, state];
     }
   };
-  return {
-    ...toolCallDecider,
-    decide: (command, state) =>
-      state.status === 'unrequested' ? decide(command, state) : decide(...change(command, state)),
+  return (command, state) => {
+    if (state.status === 'unrequested') return rule(command, state);
+    const [changed, on] = change(command, state);
+    // A change keeps the type of the command.
+    return rule(changed as Command, on);
   };
 }
 
-/** The decider of batches without a defence. */
-export function decoratedBatchDecider(without: Defence | null): typeof batchDecider {
+/** The rule of batches without a defence. */
+export function batchRuleWithout(without: Defence | null): typeof batchDecider.decide {
   const { decide } = batchDecider;
   switch (without) {
     case 'batch-check':
-      return {
-        ...batchDecider,
-        decide: (command, state) => {
-          const members = command.callIds.map((callId) => ({ callId, standing: 'permitted' as const }));
-          return decide(command.type === 'BeginBatch' ? { ...command, members } : command, state);
-        },
+      return (command, state) => {
+        const members = command.callIds.map((callId) => ({ callId, standing: 'permitted' as const }));
+        return decide(command.type === 'BeginBatch' ? { ...command, members } : command, state);
       };
     // Both words stand, each for the process that says it.
     case 'batch-word':
-      return {
-        ...batchDecider,
-        decide: (command, state) => {
-          const decision = decide(command, state);
-          const stands = state.status === 'open' || decision.status === 'accepted';
-          return stands ? decision : { status: 'accepted', events: [] };
-        },
+      return (command, state) => {
+        const decision = decide(command, state);
+        const stands = state.status === 'open' || decision.status === 'accepted';
+        return stands ? decision : { status: 'accepted', events: [] };
       };
     default:
-      return batchDecider;
+      return decide;
   }
 }
 

@@ -1,5 +1,5 @@
 import { createWriteSide, recordPolicy } from '@countersign/commands';
-import type { Commands, ServiceTools, WriteSidePorts } from '@countersign/commands';
+import type { CommandPorts, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { PolicyContent } from '@countersign/policy';
 import { isStoreAway, untilDone } from './role-process.js';
@@ -12,7 +12,7 @@ export async function openJudgingWriteSide(
   policy: PolicyContent | null,
   tools: ServiceTools,
   options: Pick<WriteSidePorts, 'looksFirst'> = {},
-): Promise<Commands> {
+): Promise<CommandPorts> {
   const { clock, ids, log } = process;
   const activatedAt = new Date(clock.now()).toISOString();
   await untilDone(process, 'policy', isStoreAway, () => recordPolicy(store, policy, activatedAt));
@@ -22,7 +22,7 @@ export async function openJudgingWriteSide(
 const noTools: ServiceTools = { find: () => undefined };
 
 /** The commands of a process that judges nothing; `tools` are those that it claims and reports for. */
-export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStore, tools = noTools): Commands {
+export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStore, tools = noTools): CommandPorts {
   return createWriteSide({ store, policy: null, tools, clock, ids, log });
 }
 
@@ -31,6 +31,6 @@ export function openAnsweringWriteSide(
   { clock, ids, log }: RoleProcess,
   store: EventStore,
   policy: PolicyContent,
-): Commands {
+): CommandPorts {
   return createWriteSide({ store, policy, tools: noTools, clock, ids, log });
 }

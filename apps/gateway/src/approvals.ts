@@ -1,4 +1,5 @@
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
+import { respond, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
 import { toApprovalView } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
@@ -38,20 +39,20 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return ok(toApprovalView(row, approvalVisibilityFor(actor, row.call)));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
-      const outcome = await commands.respond(actor, approvalId, body, commandId);
+      const outcome = await respond(commands, actor, approvalId, body, commandId);
       return conclude(ports, 'RespondToApproval', outcome, () => approvalView(ports, actor, approvalId));
     },
     respondInBulk: async ({ actor, commandId }, body) => {
-      const outcome = await commands.respondInBulk(actor, body, commandId);
+      const outcome = await respondInBulk(commands, actor, body, commandId);
       return conclude(ports, 'RespondInBulk', outcome, (results) => ({ results: toResults(ports, actor, results) }));
     },
     reveal: async ({ actor }, approvalId) => {
       // An id of its own: a retry is another look, at what is asked then. It must be allowed and recorded again.
-      const outcome = await commands.reveal(actor, approvalId, ports.ids.uuid());
+      const outcome = await reveal(commands, actor, approvalId, ports.ids.uuid());
       return conclude(ports, 'RevealValues', outcome, (revealed) => revealed);
     },
     withdraw: async ({ actor, commandId }, approvalId) => {
-      const outcome = await commands.withdraw(actor, approvalId, commandId);
+      const outcome = await withdraw(commands, actor, approvalId, commandId);
       return conclude(ports, 'WithdrawResponse', outcome, () => approvalView(ports, actor, approvalId));
     },
   };

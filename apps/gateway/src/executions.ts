@@ -1,14 +1,14 @@
 import type { ClientOutputBody, OutcomeBody } from '@countersign/contracts';
-import type { Commands } from '@countersign/commands';
+import { claim, reconcile, renewClaim, reportExecution, submitClientOutput } from '@countersign/commands';
 import type { Answer } from './answer.js';
 import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
 import { callView } from './tool-calls.js';
 
-type ClaimBody = Parameters<Commands['claim']>[2];
-type RenewBody = Parameters<Commands['renewClaim']>[2];
-type ReconcileBody = Parameters<Commands['reconcile']>[2];
+type ClaimBody = Parameters<typeof claim>[3];
+type RenewBody = Parameters<typeof renewClaim>[3];
+type ReconcileBody = Parameters<typeof reconcile>[3];
 
 /** The execution of calls by workers and clients. */
 export interface Executions {
@@ -24,19 +24,19 @@ export function createExecutions(ports: GatewayPorts): Executions {
   const { commands } = ports;
   return {
     claim: async ({ actor, commandId }, callId, body) =>
-      conclude(ports, 'ClaimExecution', await commands.claim(actor, callId, body, commandId), (claim) => claim),
+      conclude(ports, 'ClaimExecution', await claim(commands, actor, callId, body, commandId), (claim) => claim),
     renew: async ({ actor, commandId }, callId, body) =>
-      conclude(ports, 'RenewClaim', await commands.renewClaim(actor, callId, body, commandId), (renewed) => renewed),
+      conclude(ports, 'RenewClaim', await renewClaim(commands, actor, callId, body, commandId), (renewed) => renewed),
     report: async ({ actor, commandId }, callId, body) => {
-      const outcome = await commands.reportExecution(actor, callId, body, commandId);
+      const outcome = await reportExecution(commands, actor, callId, body, commandId);
       return conclude(ports, 'ReportExecution', outcome, () => callView(ports, actor, callId));
     },
     submitOutput: async ({ actor, commandId }, callId, body) => {
-      const outcome = await commands.submitClientOutput(actor, callId, body, commandId);
+      const outcome = await submitClientOutput(commands, actor, callId, body, commandId);
       return conclude(ports, 'SubmitClientOutput', outcome, () => callView(ports, actor, callId));
     },
     reconcile: async ({ actor, commandId }, callId, body) => {
-      const outcome = await commands.reconcile(actor, callId, body, commandId);
+      const outcome = await reconcile(commands, actor, callId, body, commandId);
       return conclude(ports, 'ReconcileExecution', outcome, () => callView(ports, actor, callId));
     },
   };

@@ -1,5 +1,5 @@
 import type { ChannelsConfig } from '@countersign/channels';
-import type { Commands } from '@countersign/commands';
+import type { CommandPorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
@@ -12,7 +12,7 @@ import type { Tokens } from './tokens.js';
 
 /** What the gateway stands on. It writes through `commands` alone. */
 export interface GatewayPorts {
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly readModel: ReadModel;
   readonly store: EventStore;
   readonly tokens: Tokens;

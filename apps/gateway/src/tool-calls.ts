@@ -1,6 +1,6 @@
 import { isDecided, isSettled, limits } from '@countersign/contracts';
 import type { RequestApprovalBody, RequestToolCalls, ToolCallView } from '@countersign/contracts';
-import { noSuchCall } from '@countersign/commands';
+import { cancelToolCall, noSuchCall, requestApproval, requestToolCalls } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { toApprovalView, toRunView, toToolCallView } from '@countersign/read-model';
 import type { CallRow } from '@countersign/read-model';
@@ -40,7 +40,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
   const { commands, readModel } = ports;
   return {
     request: async ({ actor, commandId }, body) => {
-      const outcome = await commands.requestToolCalls(actor, body, commandId);
+      const outcome = await requestToolCalls(commands, actor, body, commandId);
       return conclude(
         ports,
         'RequestToolCall',
@@ -57,7 +57,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       return wait(ports, waiters, actor, callId, waiting, onClose);
     },
     requestApproval: async ({ actor, commandId }, callId, body) => {
-      const outcome = await commands.requestApproval(actor, callId, body, commandId);
+      const outcome = await requestApproval(commands, actor, callId, body, commandId);
       return conclude(
         ports,
         'RequestApproval',
@@ -67,7 +67,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       );
     },
     cancel: async ({ actor, commandId }, callId, reason) => {
-      const outcome = await commands.cancelToolCall(actor, callId, reason, commandId);
+      const outcome = await cancelToolCall(commands, actor, callId, reason, commandId);
       return conclude(ports, 'CancelToolCall', outcome, () => callView(ports, actor, callId));
     },
     getRun: (actor, runId) => {
@@ -139,7 +139,7 @@ async function cancelRun(
   if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
   const callIds = readModel.openCallIds(actor.tenant, runId);
   const outcomes = await sideBySide(callIds, atOnce, (callId) =>
-    commands.cancelToolCall(actor, callId, reason, commandId),
+    cancelToolCall(commands, actor, callId, reason, commandId),
   );
   const position = Math.max(0, ...outcomes.map((outcome) => (outcome.status === 'done' ? outcome.position : 0)));
   return conclude(ports, 'CancelRun', { status: 'done', value: undefined, position }, () => {

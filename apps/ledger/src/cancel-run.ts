@@ -1,4 +1,5 @@
-import type { Actor, Commands, Rejection } from '@countersign/commands';
+import { cancelToolCall } from '@countersign/commands';
+import type { Actor, CommandPorts, Rejection } from '@countersign/commands';
 import { currentSchemaVersion, runCancellationStream } from '@countersign/contracts';
 import type { NewEvent, RunEvent } from '@countersign/contracts';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
@@ -8,7 +9,7 @@ import type { Clock, Ids } from '@countersign/runtime';
 import type { OpenCalls } from './open-calls.js';
 
 export interface CancelRunPorts {
-  readonly commands: Pick<Commands, 'cancelToolCall'>;
+  readonly commands: CommandPorts;
   readonly store: Pick<EventStore, 'append' | 'readStream'>;
   readonly openCalls: OpenCalls;
   readonly clock: Clock;
@@ -40,7 +41,7 @@ export async function cancelRun(
   const callIds = await openOnce(ports, actor, { runId, reason }, commandId);
   const outcomes = await sideBySide(callIds, atOnce, async (callId) => ({
     callId,
-    outcome: await ports.commands.cancelToolCall(actor, callId, reason, commandId),
+    outcome: await cancelToolCall(ports.commands, actor, callId, reason, commandId),
   }));
   return outcomes.flatMap(({ callId, outcome }) => {
     // It ended while it was being looked at, perhaps with a sibling of its batch.

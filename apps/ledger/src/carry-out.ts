@@ -1,14 +1,18 @@
-import type { Actor, Commands, Outcome, Rejection } from '@countersign/commands';
+import {
+  cancelToolCall,
+  describeApproval,
+  requestApproval,
+  requestToolCalls,
+  submitClientOutput,
+} from '@countersign/commands';
+import type { Actor, CommandPorts, Outcome, Rejection } from '@countersign/commands';
 import { deriveCallId } from '@countersign/contracts';
 import { cancelRun } from './cancel-run.js';
 import type { CancelRunPorts } from './cancel-run.js';
 import type { Request } from './parse-request.js';
 
 export interface CarryOutPorts extends CancelRunPorts {
-  readonly commands: Pick<
-    Commands,
-    'requestToolCalls' | 'requestApproval' | 'describeApproval' | 'cancelToolCall' | 'submitClientOutput'
-  >;
+  readonly commands: CommandPorts;
 }
 
 /** Does what a request asks; the answer is why not, or nothing. */
@@ -21,25 +25,25 @@ export async function carryOut(
   const { commands } = ports;
   switch (request.type) {
     case 'ToolCallRequested':
-      return rejectionOf(await commands.requestToolCalls(actor, request.body, commandId));
+      return rejectionOf(await requestToolCalls(commands, actor, request.body, commandId));
     case 'ApprovalRequested': {
       const { runId, toolCallId, ...body } = request.body;
       const callId = deriveCallId(actor.tenant, runId, toolCallId);
-      const rejection = rejectionOf(await commands.requestApproval(actor, callId, body, commandId));
+      const rejection = rejectionOf(await requestApproval(commands, actor, callId, body, commandId));
       // People are asked already: the message only adds what they did not know.
       if (rejection?.code !== 'already-pending') return rejection;
-      return rejectionOf(await commands.describeApproval(actor, callId, body, commandId));
+      return rejectionOf(await describeApproval(commands, actor, callId, body, commandId));
     }
     case 'ToolCallCancelled': {
       const { runId, toolCallId, reason } = request.body;
       if (toolCallId === undefined) return cancelWholeRun(ports, actor, { runId, reason }, commandId);
       const callId = deriveCallId(actor.tenant, runId, toolCallId);
-      return rejectionOf(await commands.cancelToolCall(actor, callId, reason, commandId));
+      return rejectionOf(await cancelToolCall(commands, actor, callId, reason, commandId));
     }
     case 'ToolOutputSubmitted': {
       const { runId, toolCallId, ...body } = request.body;
       const callId = deriveCallId(actor.tenant, runId, toolCallId);
-      return rejectionOf(await commands.submitClientOutput(actor, callId, body, commandId));
+      return rejectionOf(await submitClientOutput(commands, actor, callId, body, commandId));
     }
   }
 }

@@ -1,3 +1,4 @@
+import { claim, requestToolCalls, respond } from '@countersign/commands';
 import { approvalIdOf, deriveCallId } from '@countersign/contracts';
 import { EventTooLargeError } from '@countersign/event-store';
 import type { RecordedEvent } from '@countersign/contracts';
@@ -18,8 +19,9 @@ describe('the ledger', () => {
   const send = (type: string, data: unknown, headers = {}) => world.deliver(requestMessage(type, data, headers));
   const refusalEvents = async (): Promise<RecordedEvent[]> =>
     (await world.events()).filter(({ type }) => type === 'RequestRefused');
-  const respond = (toolCallId: string, type: 'approve' | 'deny') =>
-    world.commands.respond(
+  const answer = (toolCallId: string, type: 'approve' | 'deny') =>
+    respond(
+      world.commands,
       approver,
       approvalIdOf(deriveCallId('default', 'run-1', toolCallId), 1),
       { decision: { type } },
@@ -141,7 +143,7 @@ describe('the ledger', () => {
     it('comes too late for a call that somebody has claimed', async () => {
       await send('ToolCallRequested', step(callOf('a', { needsApproval: false })));
       const resolver = { ...approver, principal: 'worker', roles: new Set(['resolver'] as const) };
-      await world.commands.claim(resolver, deriveCallId('default', 'run-1', 'a'), { resolverId: 'w' }, 'claim-1');
+      await claim(world.commands, resolver, deriveCallId('default', 'run-1', 'a'), { resolverId: 'w' }, 'claim-1');
       await send('ApprovalRequested', { runId: 'run-1', toolCallId: 'a' });
       expect(await world.refusals()).toMatchObject([{ code: 'already-resolved', toolCallIds: ['a'] }]);
     });
@@ -174,7 +176,7 @@ describe('the ledger', () => {
 
     it('cancels all open calls of a run, and when it comes again not those requested since', async () => {
       await send('ToolCallRequested', step(callOf('a'), callOf('b'), callOf('c')));
-      await respond('c', 'deny');
+      await answer('c', 'deny');
       const cancel = requestMessage('ToolCallCancelled', { runId: 'run-1', reason: 'the user left' });
       expect(await world.deliver(cancel)).toEqual(handled);
       await send('ToolCallRequested', step(callOf('d')));
@@ -207,7 +209,7 @@ describe('the ledger', () => {
       await send('ToolCallRequested', step(callOf('a', { needsApproval: false }), callOf('b')));
       const resolver = { ...approver, principal: 'worker', roles: new Set(['resolver'] as const) };
       const callId = deriveCallId('default', 'run-1', 'a');
-      await world.commands.claim(resolver, callId, { resolverId: 'w' }, 'claim-1');
+      await claim(world.commands, resolver, callId, { resolverId: 'w' }, 'claim-1');
       await send('ToolCallCancelled', { runId: 'run-1', reason: 'x' });
       expect([await world.state('a'), await world.state('b')]).toEqual(['executing', 'cancelled']);
       const [refusal] = await world.refusals();
@@ -222,7 +224,7 @@ describe('the ledger', () => {
       const output = { runId: 'run-1', toolCallId: 'a', status: 'succeeded', output: { ok: true } };
       await send('ToolOutputSubmitted', output);
       expect(await world.refusals()).toMatchObject([{ code: 'not-approved' }]);
-      await respond('a', 'approve');
+      await answer('a', 'approve');
       expect(await send('ToolOutputSubmitted', output)).toEqual(handled);
       expect(await world.state('a')).toBe('succeeded');
     });
@@ -242,7 +244,7 @@ describe('the ledger', () => {
       for (const needsApproval of [true, false]) {
         const runId = `run-${needsApproval ? '1' : '2'}`;
         const call = { toolCallId: 'a', toolName: 'browse', arguments: {}, needsApproval, clientExecuted: true };
-        await world.commands.requestToolCalls(agent, { runId, calls: [call] }, `request-${runId}`);
+        await requestToolCalls(world.commands, agent, { runId, calls: [call] }, `request-${runId}`);
         const before = await world.state('a', runId);
         expect(await send(type, { ...data, runId })).toEqual(handled);
         expect(await world.state('a', runId)).toBe(before);
@@ -258,7 +260,7 @@ describe('the ledger', () => {
       const wanted = { toolCallId: 'a', toolName: 'delete_file', arguments: { path: '/a' }, needsApproval: true };
       const body = { runId: 'run-1', agentId: 'kafka', calls: [wanted] };
       const owner = { ...agent, agentIds: ['*'] };
-      expect(await world.commands.requestToolCalls(owner, body, 'request-1')).toMatchObject({
+      expect(await requestToolCalls(world.commands, owner, body, 'request-1')).toMatchObject({
         rejection: { code: 'tool-call-mismatch' },
       });
     });
@@ -336,7 +338,7 @@ describe('the ledger', () => {
     const ask = (ce_source: string) =>
       send('ApprovalRequested', { runId: 'run-1', toolCallId: 'a' }, { ce_id: 'same', ce_source });
     await ask('/one');
-    await respond('a', 'deny');
+    await answer('a', 'deny');
     await ask('/one');
     expect(await world.refusals()).toEqual([]);
     await ask('/other');

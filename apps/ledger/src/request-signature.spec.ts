@@ -1,3 +1,4 @@
+import { findCall } from '@countersign/commands';
 import { generateKeyPairSync, sign } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import { deriveCallId } from '@countersign/contracts';
@@ -39,7 +40,7 @@ describe('a signed request', () => {
   const claims = { ce_id: 'r-1', ce_type: type, iat: now / 1000, aud: 'acme/requests' };
   const send = (signature: string | undefined, given: string = value, headers = {}) =>
     world.deliver(requestMessage(type, given, { ce_id: 'r-1', 'countersign-signature': signature, ...headers }));
-  const recorded = async () => world.commands.find('acme', deriveCallId('acme', 'run-1', 'a'));
+  const recorded = async () => findCall(world.commands, 'acme', deriveCallId('acme', 'run-1', 'a'));
   const unverified = async (): Promise<unknown> => {
     expect(await world.types()).toEqual(['RequestRefused']);
     const [event] = await world.events();
@@ -76,7 +77,7 @@ describe('a signed request', () => {
     await send(await signRequest(later, { ...claims, ce_id: 'r-2' }, billing), later, { ce_id: 'r-2' });
     // Attack: what was signed for the calls of then, sent once more as if it were new.
     await send(signature, cancel, { ce_type, ce_source: '/elsewhere' });
-    const call = await world.commands.find('acme', deriveCallId('acme', 'run-1', 'later'));
+    const call = await findCall(world.commands, 'acme', deriveCallId('acme', 'run-1', 'later'));
     expect([call?.permission.status, (await recorded())?.permission.status]).toEqual([
       'awaiting_approval',
       'cancelled',

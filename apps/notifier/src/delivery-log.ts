@@ -52,10 +52,10 @@ const cacheSize = 256;
 /** The streams `delivery-…` over an event store. */
 export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
   const { store, clock, ids, log, notifierId } = options;
-  const handler = createCommandHandler({ store, decider: deliveryDecider, clock, ids, cacheSize });
+  const handler = createCommandHandler({ store, fold: deliveryDecider, clock, ids, cacheSize });
   const handle = (subject: Subject, command: DeliveryCommand, commandId: string) => {
     const { tenant, callId, runId } = subject;
-    return handler.handleCommand(deliveryStream(subject), () => ({ status: 'command', command }), {
+    return handler.handleCommand(deliveryStream(subject), (state) => deliveryDecider.decide(command, state), {
       commandId,
       tenant,
       callId,
@@ -93,7 +93,7 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
       if (first !== undefined) return first.position;
       const event = { type: 'ChannelActivated', data: { channelId, activatedAt: timeOf(clock.now()) } } as const;
       const meta = { commandId: `activate:${channelId}`, tenant, callId: null, runId: null };
-      await handler.handleCommand(stream, () => ({ status: 'command', command: { type: 'Record', event } }), meta);
+      await handler.handleCommand(stream, (state) => deliveryDecider.decide({ type: 'Record', event }, state), meta);
       const [recorded] = await store.readStream(stream);
       return recorded?.position ?? 0;
     },
@@ -105,8 +105,8 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
     switchOff: async ({ tenant, ...off }) => {
       const event = { type: 'ChannelSwitchedOff', data: { ...off, switchedOffAt: timeOf(clock.now()) } } as const;
       const meta = { commandId: `off:${off.channelId}:${off.endpoint}`, tenant, callId: null, runId: null };
-      const command = { type: 'Record', event } as const;
-      await handler.handleCommand(channelStream(off.channelId), () => ({ status: 'command', command }), meta);
+      const stream = channelStream(off.channelId);
+      await handler.handleCommand(stream, (state) => deliveryDecider.decide({ type: 'Record', event }, state), meta);
     },
   };
 }

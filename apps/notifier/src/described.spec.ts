@@ -1,3 +1,4 @@
+import { describeApproval } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { parseApprovalId } from '@countersign/contracts';
 import { eventually } from '@countersign/message-bus/testing';
@@ -33,10 +34,10 @@ describe('what is added to a question', () => {
     const callId = parseApprovalId(await world.ask('call-1'))?.callId ?? '';
     await eventually(() => expect(channel.sent).toHaveLength(1));
     expect(channel.sent[0]?.[0]?.approval).toMatchObject({ reason: null, description: null });
-    await world.commands.describeApproval(agent, callId, { reason: 'the disk is full' }, 'describe-1');
+    await describeApproval(world.commands, agent, callId, { reason: 'the disk is full' }, 'describe-1');
     await eventually(() => expect(channel.updated).toHaveLength(1));
     expect(channel.updated[0]?.notice.approval).toMatchObject({ reason: 'the disk is full', description: null });
-    await world.commands.describeApproval(agent, callId, { description: 'frees 3 GB' }, 'describe-2');
+    await describeApproval(world.commands, agent, callId, { description: 'frees 3 GB' }, 'describe-2');
     await eventually(() => expect(channel.updated).toHaveLength(2));
     expect(channel.updated[1]?.notice.approval).toMatchObject({ description: 'frees 3 GB' });
   });

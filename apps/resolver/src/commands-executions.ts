@@ -1,7 +1,7 @@
 import { refusalCodes } from '@countersign/contracts';
 import type { Refusal, RefusalCode } from '@countersign/contracts';
-import { serviceResolver } from '@countersign/commands';
-import type { Actor, Commands, Outcome, Rejection } from '@countersign/commands';
+import { abandonClaim, claim, findCall, renewClaim, reportExecution, serviceResolver } from '@countersign/commands';
+import type { Actor, CommandPorts, Outcome, Rejection } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
@@ -10,24 +10,24 @@ import { ExecutionsUnavailableError } from './executions.js';
 import type { ExecutableCall, ExecutionAnswer, Executions } from './executions.js';
 
 /** What the resolver may ask of the ledger, over the commands of this very process. */
-export function createExecutions(commands: Commands, ids: Ids): Executions {
+export function createExecutions(commands: CommandPorts, ids: Ids): Executions {
   return {
     find: async (tenant, callId) => {
-      const call = await answered(commands.find(tenant, callId));
+      const call = await answered(findCall(commands, tenant, callId));
       return call === undefined ? undefined : toExecutableCall(call);
     },
     claim: async (tenant, callId, { commandId, ...body }) => {
-      const outcome = await answered(commands.claim(resolverOf(tenant), callId, body, commandId));
+      const outcome = await answered(claim(commands, resolverOf(tenant), callId, body, commandId));
       return outcome.status === 'done' ? { status: 'claimed', claim: outcome.value } : refused(outcome.rejection);
     },
     renew: async (tenant, callId, body) => {
-      return toAnswer(await answered(commands.renewClaim(resolverOf(tenant), callId, body, ids.uuid())));
+      return toAnswer(await answered(renewClaim(commands, resolverOf(tenant), callId, body, ids.uuid())));
     },
     report: async (tenant, callId, body) => {
-      return toAnswer(await answered(commands.reportExecution(resolverOf(tenant), callId, body, ids.uuid())));
+      return toAnswer(await answered(reportExecution(commands, resolverOf(tenant), callId, body, ids.uuid())));
     },
     abandon: async (tenant, callId, body) => {
-      return toAnswer(await answered(commands.abandonClaim(resolverOf(tenant), callId, body, ids.uuid())));
+      return toAnswer(await answered(abandonClaim(commands, resolverOf(tenant), callId, body, ids.uuid())));
     },
   };
 }

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWriteSide, recordPolicy } from '@countersign/commands';
-import type { Commands } from '@countersign/commands';
+import type { CommandPorts } from '@countersign/commands';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
@@ -23,7 +23,7 @@ export interface Parts {
   readonly store: EmbeddedEventStore;
   readonly readModel: ReadModel;
   readonly projector: Projector;
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly tools: ToolSet;
   readonly bus: MessageBus;
   /** Flushes what is only in memory and gives the data folder back. */

@@ -1,3 +1,4 @@
+import { closeBatch, fireDue } from '@countersign/commands';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -87,11 +88,16 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   stops.push(close);
   const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
 
-  const fireDue = commands.fireDue.bind(commands);
-  const deadlines = createDeadlines({ readModel, fireDue, clock, log, onFired: metrics.deadlineFired });
+  const deadlines = createDeadlines({
+    readModel,
+    fireDue: (...due) => fireDue(commands, ...due),
+    clock,
+    log,
+    onFired: metrics.deadlineFired,
+  });
   deadlines.start();
   stops.push(deadlines.stop);
-  createBatchCloser({ bus, topic: topicNames().events, closeBatch: commands.closeBatch.bind(commands) });
+  createBatchCloser({ bus, topic: topicNames().events, closeBatch: (...batch) => closeBatch(commands, ...batch) });
   stops.push(await startResolver(parts, world));
 
   const gateway = await createGatewayApp(

@@ -1,6 +1,6 @@
 import { approvalIdOf } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
-import { isBatchMember, nextRound } from '@countersign/domain';
+import { isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { reachOf } from './actor.js';
@@ -20,25 +20,30 @@ export async function requestApproval(
   body: RequestApprovalBody,
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    const round = nextRound(call);
-    const command = {
-      type: 'RequestApproval',
-      at,
-      round,
-      approvalId: approvalIdOf(callId, round),
-      ...judgeRecorded(ports, call, {
-        needsApproval: true,
-        expiresInMs: body.expiresInMs ?? null,
-        allowedDecisions: body.allowedDecisions ?? null,
-      }),
-      reason: body.reason ?? null,
-      description: body.description ?? null,
-      requestedBy: actor.principal,
-      reach: reachOf(actor),
-    } as const;
-    return inBatch(ports, call, command, commandId);
-  });
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.requestApproval,
+    (call, at) => {
+      const round = nextRound(call);
+      const command = {
+        type: 'RequestApproval',
+        at,
+        round,
+        approvalId: approvalIdOf(callId, round),
+        ...judgeRecorded(ports, call, {
+          needsApproval: true,
+          expiresInMs: body.expiresInMs ?? null,
+          allowedDecisions: body.allowedDecisions ?? null,
+        }),
+        reason: body.reason ?? null,
+        description: body.description ?? null,
+        requestedBy: actor.principal,
+        reach: reachOf(actor),
+      } as const;
+      return inBatch(ports, call, command, commandId);
+    },
+  );
   if (outcome.status === 'rejected') return outcome;
   const { permission } = outcome.value;
   if (permission.status === 'blocked') {
@@ -67,14 +72,19 @@ export async function describeApproval(
   body: Pick<RequestApprovalBody, 'reason' | 'description'>,
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (_, at) => ({
-    type: 'DescribeApproval',
-    at,
-    reason: body.reason ?? null,
-    description: body.description ?? null,
-    describedBy: actor.principal,
-    reach: reachOf(actor),
-  }));
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.describeApproval,
+    (_, at) => ({
+      type: 'DescribeApproval',
+      at,
+      reason: body.reason ?? null,
+      description: body.description ?? null,
+      describedBy: actor.principal,
+      reach: reachOf(actor),
+    }),
+  );
   return withoutValue(outcome);
 }
 
@@ -87,11 +97,16 @@ export async function cancelToolCall(
   commandId: string,
 ): Promise<Outcome> {
   let found: ToolCall | undefined;
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    found = call;
-    const by = { cancelledBy: actor.principal, reach: reachOf(actor) };
-    return inBatch(ports, call, { type: 'CancelToolCall', at, reason, ...by }, commandId);
-  });
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.cancelToolCall,
+    (call, at) => {
+      found = call;
+      const by = { cancelledBy: actor.principal, reach: reachOf(actor) };
+      return inBatch(ports, call, { type: 'CancelToolCall', at, reason, ...by }, commandId);
+    },
+  );
   if (outcome.status === 'rejected') return (await cancelledByBatch(ports, found, outcome, commandId)) ?? outcome;
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };

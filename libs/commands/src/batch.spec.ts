@@ -10,7 +10,8 @@ import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { Actor, Role } from './actor.js';
-import type { Commands } from './commands.js';
+import * as api from './commands.js';
+import type { CommandPorts } from './ports.js';
 import type { Outcome } from './outcome.js';
 import { createWriteSide } from './write-side.js';
 
@@ -32,13 +33,13 @@ const hourMs = 60 * 60 * 1000;
 let folder: string;
 let store: EmbeddedEventStore;
 let clock: ReturnType<typeof createVirtualClock>;
-let commands: Commands;
+let commands: CommandPorts;
 let last = 0;
 
 const id = (): string => `command-${String(++last)}`;
 
 /** A process of its own over the store, or over what a test makes of it. */
-const processOver = (over: EventStore): Commands =>
+const processOver = (over: EventStore): CommandPorts =>
   createWriteSide({
     store: over,
     policy: null,
@@ -61,7 +62,7 @@ function before(type: NewEvent['type'], act: () => Promise<unknown>): EventStore
 }
 
 /** A process that crashes just before it appends events of a type. */
-const crashingBefore = (type: NewEvent['type']): Commands =>
+const crashingBefore = (type: NewEvent['type']): CommandPorts =>
   processOver(before(type, () => Promise.reject(new EventStoreUnavailableError('the process has crashed'))));
 
 beforeEach(async () => {
@@ -97,19 +98,19 @@ async function pair(first: Partial<RequestedCall> = {}, second: Partial<Requeste
     { toolCallId: 'a', ...first },
     { toolCallId: 'b', ...second },
   ];
-  const { callIds } = done(await commands.requestToolCalls(agent, bodyOf(calls, runId), id()));
+  const { callIds } = done(await api.requestToolCalls(commands, agent, bodyOf(calls, runId), id()));
   const [a = '', b = ''] = callIds;
   return { a, b };
 }
 
-const claim = (callId: string, by = commands) => by.claim(worker, callId, { resolverId: 'w' }, id());
-const cancel = (callId: string, by = commands) => by.cancelToolCall(agent, callId, 'not needed', id());
-const ask = (callId: string, by = commands) => by.requestApproval(agent, callId, { reason: 'unsure' }, id());
+const claim = (callId: string, by = commands) => api.claim(by, worker, callId, { resolverId: 'w' }, id());
+const cancel = (callId: string, by = commands) => api.cancelToolCall(by, agent, callId, 'not needed', id());
+const ask = (callId: string, by = commands) => api.requestApproval(by, agent, callId, { reason: 'unsure' }, id());
 const answer = (callId: string, type: 'approve' | 'deny', by = commands) =>
-  by.respond(alice, approvalIdOf(callId, 1), { decision: { type } }, id());
+  api.respond(by, alice, approvalIdOf(callId, 1), { decision: { type } }, id());
 
 async function stateOf(callId: string) {
-  const call = await commands.find('default', callId);
+  const call = await api.findCall(commands, 'default', callId);
   return call === undefined ? 'missing' : callState(call);
 }
 
@@ -129,7 +130,7 @@ describe('a batch that has begun', () => {
 
   it('has begun with the output of a client, which a batch that is incomplete does not take', async () => {
     const { a, b } = await pair({ clientExecuted: true }, { needsApproval: true });
-    const submit = () => commands.submitClientOutput(agent, a, { status: 'succeeded', output: 1 }, id());
+    const submit = () => api.submitClientOutput(commands, agent, a, { status: 'succeeded', output: 1 }, id());
     expect(codeOf(await submit())).toBe('batch-incomplete');
     done(await answer(b, 'approve'));
     expect(codeOf(await submit())).toBe('done');
@@ -141,9 +142,9 @@ describe('a batch that has begun', () => {
     done(await answer(b, 'approve'));
     done(await claim(a));
     await clock.advanceAsync(2 * hourMs);
-    expect(await commands.fireDue('default', b)).toBeGreaterThan(0);
+    expect(await api.fireDue(commands, 'default', b)).toBeGreaterThan(0);
     expect(await stateOf(b)).toBe('approved');
-    expect(await commands.fireDue('default', b)).toBeNull();
+    expect(await api.fireDue(commands, 'default', b)).toBeNull();
     expect(codeOf(await claim(b))).toBe('done');
   });
 
@@ -177,14 +178,14 @@ describe('a batch that is broken', () => {
     const { a, b } = await pair();
     const commandId = id();
     const crashing = crashingBefore('ToolCallCancelled');
-    await expect(crashing.cancelToolCall(agent, b, 'not needed', commandId)).rejects.toThrow('crashed');
+    await expect(api.cancelToolCall(crashing, agent, b, 'not needed', commandId)).rejects.toThrow('crashed');
     expect([await stateOf(a), await stateOf(b)]).toEqual(['allowed', 'allowed']);
-    expect(await commands.closeBatch('default', b)).toBeGreaterThan(0);
+    expect(await api.closeBatch(commands, 'default', b)).toBeGreaterThan(0);
     expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'cancelled']);
-    expect(await commands.find('default', b)).toMatchObject({
+    expect(await api.findCall(commands, 'default', b)).toMatchObject({
       permission: { reason: 'not needed', cancelledBy: 'agent' },
     });
-    expect(codeOf(await commands.cancelToolCall(agent, b, 'not needed', commandId))).toBe('done');
+    expect(codeOf(await api.cancelToolCall(commands, agent, b, 'not needed', commandId))).toBe('done');
   });
 
   it('is closed by the next claim after a crash behind its word', async () => {
@@ -198,7 +199,7 @@ describe('a batch that is broken', () => {
     const { a, b } = await pair({}, { needsApproval: true });
     await expect(answer(b, 'deny', crashingBefore('BatchBroken'))).rejects.toThrow('crashed');
     expect([await stateOf(b), codeOf(await claim(a))]).toEqual(['denied', 'batch-incomplete']);
-    expect(await commands.closeBatch('default', b)).toBeGreaterThan(0);
+    expect(await api.closeBatch(commands, 'default', b)).toBeGreaterThan(0);
     expect([await stateOf(a), await typesOf('batch-')]).toEqual(['cancelled', ['BatchBroken']]);
   });
 
@@ -206,8 +207,8 @@ describe('a batch that is broken', () => {
     const { a, b } = await pair({}, { needsApproval: true });
     done(await answer(b, 'approve'));
     await clock.advanceAsync(2 * hourMs);
-    await expect(crashingBefore('ApprovalLapsed').fireDue('default', b)).rejects.toThrow('crashed');
-    await commands.closeBatch('default', b);
+    await expect(api.fireDue(crashingBefore('ApprovalLapsed'), 'default', b)).rejects.toThrow('crashed');
+    await api.closeBatch(commands, 'default', b);
     expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'expired']);
     expect(codeOf(await ask(b))).toBe('batch-incomplete');
   });
@@ -223,10 +224,10 @@ describe('a batch that is broken', () => {
         throw new EventStoreUnavailableError('the process has crashed');
       },
     });
-    await expect(halfway.requestToolCalls(agent, bodyOf(calls), id())).rejects.toThrow('crashed');
+    await expect(api.requestToolCalls(halfway, agent, bodyOf(calls), id())).rejects.toThrow('crashed');
     const recorded = (await store.readAll(0, 10))[0]?.metadata.callId ?? '';
     done(await cancel(recorded));
-    const { callIds } = done(await commands.requestToolCalls(agent, bodyOf(calls), id()));
+    const { callIds } = done(await api.requestToolCalls(commands, agent, bodyOf(calls), id()));
     expect(await Promise.all(callIds.map(stateOf))).toEqual(['cancelled', 'cancelled']);
   });
 });
@@ -317,10 +318,10 @@ describe('the calls of another principal', () => {
 
   it('cannot be put into a batch, so they can neither be cancelled nor held up by one', async () => {
     const body = { ...bodyOf([{ toolCallId: 'theirs', needsApproval: true }]), batchMode: 'independent' as const };
-    const [theirs = ''] = done(await commands.requestToolCalls(agent, body, id())).callIds;
+    const [theirs = ''] = done(await api.requestToolCalls(commands, agent, body, id())).callIds;
     const attack = bodyOf([{ toolCallId: 'own' }, { toolCallId: 'theirs', needsApproval: true }]);
     const head = await store.head();
-    const outcome = await commands.requestToolCalls(mallory, { ...attack, agentId: 'agent' }, id());
+    const outcome = await api.requestToolCalls(commands, mallory, { ...attack, agentId: 'agent' }, id());
     expect(codeOf(outcome)).toBe('tool-call-mismatch');
     expect([await store.head(), await stateOf(theirs)]).toEqual([head, 'awaiting_approval']);
   });
@@ -328,32 +329,32 @@ describe('the calls of another principal', () => {
   it('are no members either when both request at the same moment', async () => {
     const alone = { ...bodyOf([{ toolCallId: 'theirs' }]), agentId: 'agent', batchMode: 'independent' as const };
     const attack = { ...bodyOf([{ toolCallId: 'own' }, { toolCallId: 'theirs' }]), agentId: 'agent' };
-    const racing = processOver(before('ToolCallRequested', () => commands.requestToolCalls(agent, alone, id())));
-    expect(codeOf(await racing.requestToolCalls(mallory, attack, id()))).toBe('tool-call-mismatch');
+    const racing = processOver(before('ToolCallRequested', () => api.requestToolCalls(commands, agent, alone, id())));
+    expect(codeOf(await api.requestToolCalls(racing, mallory, attack, id()))).toBe('tool-call-mismatch');
     const requested = (await store.readAll(0, 100)).filter(({ type }) => type === 'ToolCallRequested');
     const idOf = (name: string) =>
       requested.find(({ data }) => (data as { toolCallId?: string }).toolCallId === name)?.metadata.callId ?? '';
-    expect(codeOf(await commands.claim(worker, idOf('own'), { resolverId: 'w' }, id()))).toBe('batch-incomplete');
-    done(await commands.cancelToolCall(mallory, idOf('own'), 'gotcha', id()));
+    expect(codeOf(await api.claim(commands, worker, idOf('own'), { resolverId: 'w' }, id()))).toBe('batch-incomplete');
+    done(await api.cancelToolCall(commands, mallory, idOf('own'), 'gotcha', id()));
     expect(await stateOf(idOf('theirs'))).toBe('allowed');
   });
 
   it('are not a batch with the same calls in another list', async () => {
     await pair();
     const three = bodyOf([{ toolCallId: 'a' }, { toolCallId: 'b' }, { toolCallId: 'c' }]);
-    expect(codeOf(await commands.requestToolCalls(agent, three, id()))).toBe('tool-call-mismatch');
+    expect(codeOf(await api.requestToolCalls(commands, agent, three, id()))).toBe('tool-call-mismatch');
     const reversed = bodyOf([{ toolCallId: 'b' }, { toolCallId: 'a' }]);
-    expect(done(await commands.requestToolCalls(agent, reversed, id())).isNew).toBe(false);
+    expect(done(await api.requestToolCalls(commands, agent, reversed, id())).isNew).toBe(false);
   });
 });
 
 describe('what a batch costs', () => {
   it('is limited: members carry the list of all of them', async () => {
     const calls = (count: number) => Array.from({ length: count }, (_, n) => ({ toolCallId: `c${String(n)}` }));
-    expect(codeOf(await commands.requestToolCalls(agent, bodyOf(calls(65)), id()))).toBe('invalid-request');
-    expect(codeOf(await commands.requestToolCalls(agent, bodyOf(calls(64)), id()))).toBe('done');
+    expect(codeOf(await api.requestToolCalls(commands, agent, bodyOf(calls(65)), id()))).toBe('invalid-request');
+    expect(codeOf(await api.requestToolCalls(commands, agent, bodyOf(calls(64)), id()))).toBe('done');
     const independent = { ...bodyOf(calls(256), 'run-2'), batchMode: 'independent' as const };
-    done(await commands.requestToolCalls(agent, independent, id()));
+    done(await api.requestToolCalls(commands, agent, independent, id()));
     const bytes = (await store.readAll(0, 1000)).reduce((sum, event) => sum + JSON.stringify(event.data).length, 0);
     expect(bytes).toBeLessThan(700_000);
   });
@@ -372,11 +373,11 @@ describe('what a batch costs', () => {
       },
     });
     const body = { ...bodyOf([{ toolCallId: 'a', needsApproval: true }, { toolCallId: 'b' }]) };
-    const { callIds } = done(await counting.requestToolCalls(agent, { ...body, batchMode: 'independent' }, id()));
+    const { callIds } = done(await api.requestToolCalls(counting, agent, { ...body, batchMode: 'independent' }, id()));
     const [a = '', b = ''] = callIds;
     done(await answer(a, 'approve', counting));
     done(await claim(a, counting));
-    done(await counting.reportExecution(worker, a, { attempt: 1, status: 'succeeded', output: 1 }, id()));
+    done(await api.reportExecution(counting, worker, a, { attempt: 1, status: 'succeeded', output: 1 }, id()));
     done(await cancel(b, counting));
     const stream = toolCallStream(a);
     expect(seen.filter((one) => one.endsWith(stream))).toEqual([

@@ -6,7 +6,9 @@ import {
   isBatchMember,
   isLateQuestion,
   standingOf,
+  batchDecider,
   toolCallDecider,
+  toolCallRules,
 } from '@countersign/domain';
 import type {
   BatchCommand,
@@ -20,7 +22,7 @@ import type {
 } from '@countersign/domain';
 import type { CommandResult } from './handle-command.js';
 import { callOf, onCall, toRejection } from './on-call.js';
-import type { Built } from './on-call.js';
+import type { Rejected } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { CommandPorts } from './ports.js';
 
@@ -32,16 +34,21 @@ type BatchBound = Extract<ToolCallCommand, { readonly batch?: BatchFate }>;
  * member that was permitted ends only in one that is broken. The word is recorded before the member's own event. Costs
  * nothing for a call of no all-or-nothing batch.
  */
-export function inBatch(
+export function inBatch<Command extends BatchBound>(
   ports: CommandPorts,
   call: ToolCall,
-  command: BatchBound,
+  command: Command,
   commandId: string,
-): Built | Promise<Built> {
+): Command | Promise<Command | Rejected> {
   return isBatchMember(call) && !call.committed ? askBatch(ports, call, command, commandId) : command;
 }
 
-async function askBatch(ports: CommandPorts, call: ToolCall, command: BatchBound, commandId: string): Promise<Built> {
+async function askBatch<Command extends BatchBound>(
+  ports: CommandPorts,
+  call: ToolCall,
+  command: Command,
+  commandId: string,
+): Promise<Command | Rejected> {
   const decision = toolCallDecider.decide(command, call);
   const code = decision.status === 'refused' ? decision.refusal.code : undefined;
   if (code === 'batch-incomplete') {
@@ -101,9 +108,10 @@ function speak(ports: CommandPorts, call: ToolCall, commandId: string, word: Wor
   const { tenant, runId } = call.request;
   return ports.batches.handleCommand(
     batchStream(call.request),
-    async ({ status }) => {
-      const members = status === 'open' ? await membersOf(ports, call) : [];
-      return { status: 'command', command: { ...word, at: ports.clock.now(), members } };
+    async (state) => {
+      const members = state.status === 'open' ? await membersOf(ports, call) : [];
+      const { decideBatch = batchDecider.decide } = ports;
+      return decideBatch({ ...word, at: ports.clock.now(), members }, state);
     },
     { tenant, runId, callId: null, commandId },
   );
@@ -190,7 +198,11 @@ export async function commitToBatch(
   { tenant, callId }: { readonly tenant: string; readonly callId: string },
 ): Promise<number> {
   const target = { tenant, callId, commandId: `commit:${callId}` };
-  const outcome = await onCall(ports, target, (_, at) => ({ type: 'CommitToBatch', at, batch: 'begun' }));
+  const outcome = await onCall(ports, target, toolCallRules.commitToBatch, (_, at) => ({
+    type: 'CommitToBatch',
+    at,
+    batch: 'begun',
+  }));
   return outcome.status === 'done' ? outcome.position : 0;
 }
 
@@ -206,7 +218,7 @@ async function closeMembers(ports: CommandPorts, call: ToolCall, fate: Broken): 
 async function closeMember(ports: CommandPorts, call: ToolCall, fate: Broken, callId: string): Promise<number> {
   const { tenant } = call.request;
   const target = { tenant, callId, commandId: `batch:${fate.callId}` };
-  const outcome = await onCall(ports, target, (member, at) =>
+  const outcome = await onCall(ports, target, toolCallDecider.decide, (member, at) =>
     isMemberOf(member, call) ? closing(member, fate, at) : rejected('forbidden', 'the call belongs to another batch'),
   );
   return outcome.status === 'done' ? outcome.position : 0;

@@ -14,9 +14,8 @@ import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { Actor, Role } from './actor.js';
 import { createArgumentSchemas } from './argument-schema.js';
-import { createCommands } from './commands.js';
+import * as api from './commands.js';
 import { createCommandHandler } from './handle-command.js';
-import type { Commands } from './commands.js';
 import { serviceResolver } from './execution.js';
 import type { Outcome } from './outcome.js';
 import type { CommandPorts, ServiceTool, ToolCallHandler } from './ports.js';
@@ -45,7 +44,7 @@ const worker = actor('worker', 'resolver');
 let folder: string;
 let store: EmbeddedEventStore;
 let handler: ToolCallHandler;
-let commands: Commands;
+let commands: CommandPorts;
 let policies: Policies;
 let ports: CommandPorts;
 let clock: ReturnType<typeof createVirtualClock>;
@@ -61,11 +60,11 @@ beforeEach(async () => {
   const ids = createSystemIds();
   tools = new Map();
   store = await openEmbeddedEventStore({ folder, clock, log });
-  handler = createCommandHandler({ store, decider: toolCallDecider, ids, clock, cacheSize: 100 });
+  handler = createCommandHandler({ store, fold: toolCallDecider, ids, clock, cacheSize: 100 });
   policies = createPolicies([loadPolicy('policy.yaml', policyText)]);
   ports = {
     handler,
-    batches: createCommandHandler({ store, decider: batchDecider, ids, clock, cacheSize: 100 }),
+    batches: createCommandHandler({ store, fold: batchDecider, ids, clock, cacheSize: 100 }),
     policies: { of: (tenant) => policies.of(tenant) },
     tools: { find: (tenant, name) => (tenant === 'default' ? tools.get(name) : undefined) },
     schemas: createArgumentSchemas(),
@@ -73,7 +72,7 @@ beforeEach(async () => {
     ids,
     log,
   };
-  commands = createCommands(ports);
+  commands = ports;
 });
 
 afterEach(async () => {
@@ -99,7 +98,7 @@ async function request(
     ...more,
     calls: calls.map((call) => ({ toolName: 'delete_file', arguments: {}, ...call })),
   };
-  return done(await commands.requestToolCalls(agent, body, commandId())).callIds;
+  return done(await api.requestToolCalls(commands, agent, body, commandId())).callIds;
 }
 
 async function one(call: Partial<RequestedCall> = {}): Promise<string> {
@@ -115,7 +114,7 @@ async function callOf(callId: string): Promise<ToolCall> {
 
 const stateOf = async (callId: string) => callState(await callOf(callId));
 const approve = (callId: string, by = alice) =>
-  commands.respond(by, approvalIdOf(callId, 1), { decision: { type: 'approve' } }, commandId());
+  api.respond(commands, by, approvalIdOf(callId, 1), { decision: { type: 'approve' } }, commandId());
 
 describe('requesting tool calls', () => {
   it('records a verdict for each call of a step, as the policy and the worker say', async () => {
@@ -133,7 +132,8 @@ describe('requesting tool calls', () => {
   it('adds nothing when a request is repeated, by whatever command', async () => {
     const callId = await one({ arguments: { path: '/a' } });
     const head = await store.head();
-    const again = await commands.requestToolCalls(
+    const again = await api.requestToolCalls(
+      commands,
       agent,
       { runId: 'run-1', calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/a' } }] },
       commandId(),
@@ -145,8 +145,8 @@ describe('requesting tool calls', () => {
   it('tells a repeat where the log stood, so that a view that is behind is waited for', async () => {
     const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'delete_file', arguments: {} }));
     const body = { runId: 'run-1', calls };
-    await commands.requestToolCalls(agent, body, commandId());
-    const repeated = await commands.requestToolCalls(agent, body, commandId());
+    await api.requestToolCalls(commands, agent, body, commandId());
+    const repeated = await api.requestToolCalls(commands, agent, body, commandId());
     expect(repeated).toMatchObject({ status: 'done', value: { isNew: false }, position: await store.head() });
   });
 
@@ -156,7 +156,7 @@ describe('requesting tool calls', () => {
       calls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: '/a' } }],
     };
     const outcomes = await Promise.all(
-      Array.from({ length: 10 }, () => commands.requestToolCalls(agent, body, commandId())),
+      Array.from({ length: 10 }, () => api.requestToolCalls(commands, agent, body, commandId())),
     );
     expect(outcomes.filter((outcome) => done(outcome).isNew)).toHaveLength(1);
     expect(await store.readAll(0, 100)).toHaveLength(2);
@@ -165,7 +165,8 @@ describe('requesting tool calls', () => {
   it('records nothing at all when one of several calls is known with other arguments', async () => {
     await one({ arguments: { path: '/a' } });
     const head = await store.head();
-    const outcome = await commands.requestToolCalls(
+    const outcome = await api.requestToolCalls(
+      commands,
       agent,
       {
         runId: 'run-1',
@@ -188,10 +189,10 @@ describe('requesting tool calls', () => {
     const limited = actor('agent', 'agent', { agentIds });
     for (const [agentId, code] of Object.entries(expected)) {
       const body = { runId: agentId, agentId, calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
-      expect(codeOf(await commands.requestToolCalls(limited, body, commandId()))).toBe(code);
+      expect(codeOf(await api.requestToolCalls(commands, limited, body, commandId()))).toBe(code);
     }
     const own = { runId: 'own', calls: [{ toolCallId: 'c', toolName: 'get_file', arguments: {} }] };
-    const [callId = ''] = done(await commands.requestToolCalls(limited, own, commandId())).callIds;
+    const [callId = ''] = done(await api.requestToolCalls(commands, limited, own, commandId())).callIds;
     expect((await callOf(callId)).request.agentId).toBe('agent');
   });
 
@@ -203,12 +204,12 @@ describe('requesting tool calls', () => {
       additionalProperties: false,
     };
     const call = { toolCallId: 'c', toolName: 'refund', arguments: { amount: 11, to: 'x', extra: 1 }, toolSchema };
-    const outcome = await commands.requestToolCalls(agent, { runId: 'r', calls: [call] }, commandId());
+    const outcome = await api.requestToolCalls(commands, agent, { runId: 'r', calls: [call] }, commandId());
     expect(outcome).toMatchObject({ status: 'rejected', rejection: { code: 'invalid-arguments' } });
     const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
     expect(paths?.sort()).toEqual(['calls.0.arguments', 'calls.0.arguments.amount', 'calls.0.arguments.to']);
     const bad = { ...call, toolSchema: { type: 'nonsense' } };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [bad] }, commandId()))).toBe(
+    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'r', calls: [bad] }, commandId()))).toBe(
       'invalid-request',
     );
     expect(await store.head()).toBe(0);
@@ -217,7 +218,7 @@ describe('requesting tool calls', () => {
   it('names what is wrong with every call, not only with the first', async () => {
     const toolSchema: JsonObject = { type: 'object', required: ['path'] };
     const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'get_x', arguments: {}, toolSchema }));
-    const outcome = await commands.requestToolCalls(agent, { runId: 'r', calls }, commandId());
+    const outcome = await api.requestToolCalls(commands, agent, { runId: 'r', calls }, commandId());
     const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
     expect(paths).toEqual(['calls.0.arguments', 'calls.1.arguments']);
   });
@@ -225,7 +226,7 @@ describe('requesting tool calls', () => {
   it('does not hang on a pattern that makes backtracking engines hang', async () => {
     const toolSchema = { type: 'object', properties: { a: { type: 'string', pattern: '^(a+)+$' } } };
     const call = { toolCallId: 'c', toolName: 'get_x', arguments: { a: `${'a'.repeat(50_000)}!` }, toolSchema };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [call] }, commandId()))).toBe(
+    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'r', calls: [call] }, commandId()))).toBe(
       'invalid-arguments',
     );
   });
@@ -237,20 +238,20 @@ describe('requesting tool calls', () => {
       inputSchema: { type: 'object', required: ['id'] },
     });
     const invalid = { toolCallId: 'a', toolName: 'get_report', arguments: {}, toolSchema: {} };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [invalid] }, commandId()))).toBe(
+    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'r', calls: [invalid] }, commandId()))).toBe(
       'invalid-arguments',
     );
     const byClient = { toolCallId: 'a', toolName: 'get_report', arguments: { id: 1 }, clientExecuted: true };
-    expect(codeOf(await commands.requestToolCalls(agent, { runId: 'r', calls: [byClient] }, commandId()))).toBe(
+    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'r', calls: [byClient] }, commandId()))).toBe(
       'invalid-request',
     );
     const callId = await one({ toolName: 'get_report', arguments: { id: 1 }, needsApproval: false, idempotent: false });
     expect(await stateOf(callId)).toBe('awaiting_approval');
     expect((await callOf(callId)).request.idempotent).toBe(true);
     done(await approve(callId));
-    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()))).toBe('forbidden');
+    expect(codeOf(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()))).toBe('forbidden');
     const service = actor(serviceResolver, 'resolver');
-    expect(done(await commands.claim(service, callId, { resolverId: 's' }, commandId())).attempt).toBe(1);
+    expect(done(await api.claim(commands, service, callId, { resolverId: 's' }, commandId())).attempt).toBe(1);
   });
 });
 
@@ -276,11 +277,17 @@ describe('answering', () => {
     const { request: recorded } = await callOf(callId);
     const mask = maskOf('hunter2', recorded.salt);
     const edit = (args: JsonObject) =>
-      commands.respond(alice, approvalIdOf(callId, 1), { decision: { type: 'edit', arguments: args } }, commandId());
+      api.respond(
+        commands,
+        alice,
+        approvalIdOf(callId, 1),
+        { decision: { type: 'edit', arguments: args } },
+        commandId(),
+      );
     expect(codeOf(await edit({ path: 7, password: mask }))).toBe('invalid-arguments');
     expect(codeOf(await edit({ path: mask }))).toBe('invalid-arguments');
     done(await edit({ path: '/b', password: mask }));
-    const claimed = done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()));
+    const claimed = done(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()));
     expect(claimed.arguments).toEqual({ path: '/b', password: 'hunter2' });
     expect(claimed.actionDigest).toBe(actionDigest(claimed.digestInput, claimed.arguments));
     expect(claimed.actionDigest).not.toBe(recorded.actionDigest);
@@ -289,14 +296,17 @@ describe('answering', () => {
   it('does not know ids that are malformed, unknown, or of another tenant', async () => {
     const callId = await one();
     const stranger = actor('eve', 'approver', { tenant: 'other' });
-    const respond = (by: Actor, id: string) => commands.respond(by, id, { decision: { type: 'approve' } }, commandId());
+    const respond = (by: Actor, id: string) =>
+      api.respond(commands, by, id, { decision: { type: 'approve' } }, commandId());
     expect(codeOf(await respond(stranger, approvalIdOf(callId, 1)))).toBe('unknown-approval');
     expect(codeOf(await respond(alice, approvalIdOf(callId, 2)))).toBe('unknown-approval');
     expect(codeOf(await respond(alice, 'apr_nonsense'))).toBe('unknown-approval');
-    expect(codeOf(await commands.withdraw(alice, 'apr_nonsense', commandId()))).toBe('unknown-approval');
-    expect(codeOf(await commands.withdraw(stranger, approvalIdOf(callId, 1), commandId()))).toBe('unknown-approval');
+    expect(codeOf(await api.withdraw(commands, alice, 'apr_nonsense', commandId()))).toBe('unknown-approval');
+    expect(codeOf(await api.withdraw(commands, stranger, approvalIdOf(callId, 1), commandId()))).toBe(
+      'unknown-approval',
+    );
     for (const id of [callId, 'tc_nonsense']) {
-      expect(codeOf(await commands.cancelToolCall(stranger, id, 'x', commandId()))).toBe('not-found');
+      expect(codeOf(await api.cancelToolCall(commands, stranger, id, 'x', commandId()))).toBe('not-found');
     }
   });
 
@@ -304,16 +314,17 @@ describe('answering', () => {
     const callId = await one();
     const body = { decision: { type: 'approve' } } as const;
     const id = commandId();
-    const first = await commands.respond(alice, approvalIdOf(callId, 1), body, id);
-    expect(await commands.respond(alice, approvalIdOf(callId, 1), body, id)).toEqual(first);
+    const first = await api.respond(commands, alice, approvalIdOf(callId, 1), body, id);
+    expect(await api.respond(commands, alice, approvalIdOf(callId, 1), body, id)).toEqual(first);
     const stranger = actor('eve', 'approver', { tenant: 'other' });
-    expect(codeOf(await commands.respond(stranger, approvalIdOf(callId, 1), body, id))).toBe('unknown-approval');
+    expect(codeOf(await api.respond(commands, stranger, approvalIdOf(callId, 1), body, id))).toBe('unknown-approval');
   });
 });
 
 describe('answering many at once', () => {
   const bulk = (approvalIds: readonly string[], mode?: 'independent' | 'all-or-nothing') =>
-    commands.respondInBulk(
+    api.respondInBulk(
+      commands,
       alice,
       { approvalIds: [...approvalIds], decision: { type: 'approve' }, ...(mode === undefined ? {} : { mode }) },
       commandId(),
@@ -322,7 +333,7 @@ describe('answering many at once', () => {
   it('answers each by itself, and says what became of it', async () => {
     const callIds = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }]);
     const ids = callIds.map((callId) => approvalIdOf(callId, 1));
-    done(await commands.respond(alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
+    done(await api.respond(commands, alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
     expect(done(await bulk([...ids, 'apr_nonsense', ids[1] ?? '']))).toEqual([
       { approvalId: ids[0], status: 'rejected', rejection: expect.objectContaining({ code: 'already-resolved' }) },
       { approvalId: ids[1], status: 'done' },
@@ -337,7 +348,7 @@ describe('answering many at once', () => {
   it('answers none when one of all-or-nothing cannot be answered', async () => {
     const callIds = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }]);
     const ids = callIds.map((callId) => approvalIdOf(callId, 1));
-    done(await commands.respond(alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
+    done(await api.respond(commands, alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
     const head = await store.head();
     const results = done(await bulk(ids, 'all-or-nothing'));
     expect(results.map((result) => result.status)).toEqual(['rejected', 'skipped']);
@@ -355,12 +366,12 @@ describe('answering many at once', () => {
     const id = commandId();
     const decision = { type: 'approve' } as const;
     // What is left of a first try that died after one of its answers.
-    done(await commands.respond(alice, approvalIds[0] ?? '', { decision }, id));
+    done(await api.respond(commands, alice, approvalIds[0] ?? '', { decision }, id));
     const body = { approvalIds, decision, mode: 'all-or-nothing' } as const;
     const results = approvalIds.map((approvalId) => ({ approvalId, status: 'done' }));
-    expect(done(await commands.respondInBulk(alice, body, id))).toEqual(results);
+    expect(done(await api.respondInBulk(commands, alice, body, id))).toEqual(results);
     const head = await store.head();
-    expect(done(await commands.respondInBulk(alice, body, id))).toEqual(results);
+    expect(done(await api.respondInBulk(commands, alice, body, id))).toEqual(results);
     expect(await store.head()).toBe(head);
   });
 });
@@ -369,11 +380,11 @@ describe('an all-or-nothing batch', () => {
   it('runs only when every member may', async () => {
     const [a = '', b = ''] = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }], { batchMode: 'all-or-nothing' });
     done(await approve(a));
-    expect(codeOf(await commands.claim(worker, a, { resolverId: 'w' }, commandId()))).toBe('batch-incomplete');
+    expect(codeOf(await api.claim(commands, worker, a, { resolverId: 'w' }, commandId()))).toBe('batch-incomplete');
     done(await approve(b));
-    done(await commands.claim(worker, a, { resolverId: 'w' }, commandId()));
-    done(await commands.reportExecution(worker, a, { attempt: 1, status: 'failed', error: 'x' }, commandId()));
-    expect(codeOf(await commands.claim(worker, b, { resolverId: 'w' }, commandId()))).toBe('done');
+    done(await api.claim(commands, worker, a, { resolverId: 'w' }, commandId()));
+    done(await api.reportExecution(commands, worker, a, { attempt: 1, status: 'failed', error: 'x' }, commandId()));
+    expect(codeOf(await api.claim(commands, worker, b, { resolverId: 'w' }, commandId()))).toBe('done');
   });
 
   it.each(['deny', 'cancel', 'expire'] as const)('is cancelled as a whole by one %s', async (how) => {
@@ -381,15 +392,15 @@ describe('an all-or-nothing batch', () => {
       batchMode: 'all-or-nothing',
     });
     if (how === 'deny')
-      done(await commands.respond(alice, approvalIdOf(a, 1), { decision: { type: 'deny' } }, commandId()));
-    if (how === 'cancel') done(await commands.cancelToolCall(agent, a, 'not needed', commandId()));
+      done(await api.respond(commands, alice, approvalIdOf(a, 1), { decision: { type: 'deny' } }, commandId()));
+    if (how === 'cancel') done(await api.cancelToolCall(commands, agent, a, 'not needed', commandId()));
     if (how === 'expire') {
       await clock.advanceAsync(1000);
-      expect(await commands.fireDue('default', a)).toBeGreaterThan(0);
+      expect(await api.fireDue(commands, 'default', a)).toBeGreaterThan(0);
     }
     expect(await stateOf(b)).toBe('cancelled');
     const head = await store.head();
-    await commands.closeBatch('default', a);
+    await api.closeBatch(commands, 'default', a);
     expect(await store.head()).toBe(head);
   });
 
@@ -403,14 +414,14 @@ describe('an all-or-nothing batch', () => {
       cancelledBy: 'agent',
       reach: 'own',
     } as const;
-    await handler.handleCommand(stream, () => ({ status: 'command', command: denial }), {
+    await handler.handleCommand(stream, (state) => toolCallDecider.decide(denial, state), {
       tenant: 'default',
       callId: a,
       commandId: commandId(),
     });
     expect(await stateOf(b)).toBe('awaiting_approval');
-    expect(await commands.closeBatch('other', a)).toBe(0);
-    expect(await commands.closeBatch('default', a)).toBeGreaterThan(0);
+    expect(await api.closeBatch(commands, 'other', a)).toBe(0);
+    expect(await api.closeBatch(commands, 'default', a)).toBeGreaterThan(0);
     expect(await stateOf(b)).toBe('cancelled');
   });
 });
@@ -419,48 +430,48 @@ describe('executing', () => {
   it('gives the claim once, the same again for a repeat, and takes the outcome of its holder alone', async () => {
     const callId = await one({ toolName: 'get_file' });
     const id = commandId();
-    const claimed = done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id));
-    expect(done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toEqual(claimed);
-    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'x' }, commandId()))).toBe('already-claimed');
+    const claimed = done(await api.claim(commands, worker, callId, { resolverId: 'w', leaseMs: 1000 }, id));
+    expect(done(await api.claim(commands, worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toEqual(claimed);
+    expect(codeOf(await api.claim(commands, worker, callId, { resolverId: 'x' }, commandId()))).toBe('already-claimed');
     const other = actor('thief', 'resolver');
     const report = { attempt: 1, status: 'succeeded', output: 1 } as const;
-    expect(codeOf(await commands.reportExecution(other, callId, report, commandId()))).toBe('stale-claim');
-    expect(codeOf(await commands.renewClaim(other, callId, { attempt: 1 }, commandId()))).toBe('stale-claim');
-    const renewed = done(await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 5000 }, commandId()));
+    expect(codeOf(await api.reportExecution(commands, other, callId, report, commandId()))).toBe('stale-claim');
+    expect(codeOf(await api.renewClaim(commands, other, callId, { attempt: 1 }, commandId()))).toBe('stale-claim');
+    const renewed = done(await api.renewClaim(commands, worker, callId, { attempt: 1, leaseMs: 5000 }, commandId()));
     expect(renewed.leaseUntil > claimed.leaseUntil).toBe(true);
-    done(await commands.reportExecution(worker, callId, report, commandId()));
+    done(await api.reportExecution(commands, worker, callId, report, commandId()));
     expect(await stateOf(callId)).toBe('succeeded');
-    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toBe(
+    expect(codeOf(await api.claim(commands, worker, callId, { resolverId: 'w', leaseMs: 1000 }, id))).toBe(
       'already-settled',
     );
   });
 
   it('leaves a lapsed claim unknown until a person says what happened', async () => {
     const callId = await one({ toolName: 'get_file' });
-    done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
-    expect(await commands.fireDue('default', callId)).toBeNull();
+    done(await api.claim(commands, worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
+    expect(await api.fireDue(commands, 'default', callId)).toBeNull();
     await clock.advanceAsync(1000);
-    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    expect(await api.fireDue(commands, 'default', callId)).toBeGreaterThan(0);
     expect(await stateOf(callId)).toBe('unknown');
     const admin = actor('root', 'admin');
-    done(await commands.reconcile(admin, callId, { status: 'retry', note: 'seen nothing' }, commandId()));
+    done(await api.reconcile(commands, admin, callId, { status: 'retry', note: 'seen nothing' }, commandId()));
     expect(await stateOf(callId)).toBe('allowed');
-    expect(done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId())).attempt).toBe(2);
+    expect(done(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId())).attempt).toBe(2);
   });
 
   it('never hands the claim of one worker to another that repeats a request of its own', async () => {
     const callId = await one({ toolName: 'get_file' });
     const [claimId, renewalId] = [commandId(), commandId()];
-    done(await commands.claim(worker, callId, { resolverId: 'first', leaseMs: 1000 }, claimId));
-    done(await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId));
+    done(await api.claim(commands, worker, callId, { resolverId: 'first', leaseMs: 1000 }, claimId));
+    done(await api.renewClaim(commands, worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId));
     await clock.advanceAsync(2000);
-    await commands.fireDue('default', callId);
+    await api.fireDue(commands, 'default', callId);
     const note = { status: 'retry', note: 'seen nothing' } as const;
-    done(await commands.reconcile(actor('root', 'admin'), callId, note, commandId()));
-    done(await commands.claim(worker, callId, { resolverId: 'second' }, commandId()));
-    const repeated = await commands.claim(worker, callId, { resolverId: 'first', leaseMs: 1000 }, claimId);
+    done(await api.reconcile(commands, actor('root', 'admin'), callId, note, commandId()));
+    done(await api.claim(commands, worker, callId, { resolverId: 'second' }, commandId()));
+    const repeated = await api.claim(commands, worker, callId, { resolverId: 'first', leaseMs: 1000 }, claimId);
     expect(codeOf(repeated)).toBe('already-claimed');
-    const renewed = await commands.renewClaim(worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId);
+    const renewed = await api.renewClaim(commands, worker, callId, { attempt: 1, leaseMs: 2000 }, renewalId);
     expect(codeOf(renewed)).toBe('stale-claim');
   });
 
@@ -468,52 +479,52 @@ describe('executing', () => {
     const callId = await one({ toolName: 'get_file' });
     const [first, second] = [commandId(), commandId()];
     const body = { resolverId: 'w', leaseMs: 1000 };
-    done(await commands.claim(worker, callId, body, first));
+    done(await api.claim(commands, worker, callId, body, first));
     await clock.advanceAsync(1000);
-    await commands.fireDue('default', callId);
+    await api.fireDue(commands, 'default', callId);
     const note = { status: 'retry', note: 'seen nothing' } as const;
-    done(await commands.reconcile(actor('root', 'admin'), callId, note, commandId()));
-    const claimed = done(await commands.claim(worker, callId, body, second));
+    done(await api.reconcile(commands, actor('root', 'admin'), callId, note, commandId()));
+    const claimed = done(await api.claim(commands, worker, callId, body, second));
     expect(claimed.attempt).toBe(2);
-    expect(codeOf(await commands.claim(worker, callId, body, first))).toBe('already-claimed');
-    expect(done(await commands.claim(worker, callId, body, second))).toEqual(claimed);
+    expect(codeOf(await api.claim(commands, worker, callId, body, first))).toBe('already-claimed');
+    expect(done(await api.claim(commands, worker, callId, body, second))).toEqual(claimed);
   });
 
   it('refuses a second report that says something else, and any report of another principal', async () => {
     const callId = await one({ toolName: 'get_file' });
-    done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()));
+    done(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()));
     const report = { attempt: 1, status: 'succeeded', output: { id: 1 } } as const;
-    done(await commands.reportExecution(worker, callId, report, commandId()));
+    done(await api.reportExecution(commands, worker, callId, report, commandId()));
     const head = await store.head();
-    expect(codeOf(await commands.reportExecution(worker, callId, report, commandId()))).toBe('done');
+    expect(codeOf(await api.reportExecution(commands, worker, callId, report, commandId()))).toBe('done');
     const other = { ...report, output: { id: 2 } };
-    expect(codeOf(await commands.reportExecution(worker, callId, other, commandId()))).toBe('stale-claim');
+    expect(codeOf(await api.reportExecution(commands, worker, callId, other, commandId()))).toBe('stale-claim');
     const thief = actor('thief', 'resolver');
-    expect(codeOf(await commands.reportExecution(thief, callId, report, commandId()))).toBe('stale-claim');
+    expect(codeOf(await api.reportExecution(commands, thief, callId, report, commandId()))).toBe('stale-claim');
     expect(await store.head()).toBe(head);
   });
 
   it('hears after the lease from nobody but the principal that claimed', async () => {
     const callId = await one({ toolName: 'get_file' });
-    done(await commands.claim(worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
+    done(await api.claim(commands, worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
     await clock.advanceAsync(1000);
-    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    expect(await api.fireDue(commands, 'default', callId)).toBeGreaterThan(0);
     const report = { attempt: 1, status: 'succeeded', output: 1 } as const;
     const thief = actor('thief', 'resolver');
-    expect(codeOf(await commands.reportExecution(thief, callId, report, commandId()))).toBe('stale-claim');
+    expect(codeOf(await api.reportExecution(commands, thief, callId, report, commandId()))).toBe('stale-claim');
     expect(await stateOf(callId)).toBe('unknown');
-    done(await commands.reportExecution(worker, callId, report, commandId()));
+    done(await api.reportExecution(commands, worker, callId, report, commandId()));
     expect(await stateOf(callId)).toBe('succeeded');
   });
 
   it('takes the output of a client-executed call from its requester alone', async () => {
     const callId = await one({ toolName: 'get_form', clientExecuted: true });
     const output = { status: 'succeeded', output: { name: 'x' } } as const;
-    expect(codeOf(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()))).toBe('not-approved');
-    expect(codeOf(await commands.submitClientOutput(actor('eve', 'agent'), callId, output, commandId()))).toBe(
+    expect(codeOf(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()))).toBe('not-approved');
+    expect(codeOf(await api.submitClientOutput(commands, actor('eve', 'agent'), callId, output, commandId()))).toBe(
       'forbidden',
     );
-    done(await commands.submitClientOutput(agent, callId, output, commandId()));
+    done(await api.submitClientOutput(commands, agent, callId, output, commandId()));
     expect(await stateOf(callId)).toBe('succeeded');
   });
 });
@@ -521,12 +532,12 @@ describe('executing', () => {
 describe('asking and cancelling', () => {
   it('asks about an allowed call, and again after nobody answered', async () => {
     const callId = await one({ toolName: 'get_file' });
-    done(await commands.requestApproval(agent, callId, { reason: 'odd path', expiresInMs: 1000 }, commandId()));
-    expect(codeOf(await commands.requestApproval(agent, callId, {}, commandId()))).toBe('already-pending');
+    done(await api.requestApproval(commands, agent, callId, { reason: 'odd path', expiresInMs: 1000 }, commandId()));
+    expect(codeOf(await api.requestApproval(commands, agent, callId, {}, commandId()))).toBe('already-pending');
     await clock.advanceAsync(1000);
-    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    expect(await api.fireDue(commands, 'default', callId)).toBeGreaterThan(0);
     expect(await stateOf(callId)).toBe('expired');
-    done(await commands.requestApproval(agent, callId, {}, commandId()));
+    done(await api.requestApproval(commands, agent, callId, {}, commandId()));
     expect((await callOf(callId)).approvals.map((approval) => approval.round)).toEqual([1, 2]);
   });
 });
@@ -545,50 +556,50 @@ describe('ownership', () => {
     const head = await store.head();
     const output = { status: 'succeeded', output: 1 } as const;
     expect([
-      codeOf(await commands.requestApproval(eve, allowed, more, commandId())),
-      codeOf(await commands.requestApproval(eve, pending, more, commandId())),
-      codeOf(await commands.describeApproval(eve, pending, more, commandId())),
-      codeOf(await commands.cancelToolCall(eve, pending, 'x', commandId())),
-      codeOf(await commands.submitClientOutput(eve, client, output, commandId())),
+      codeOf(await api.requestApproval(commands, eve, allowed, more, commandId())),
+      codeOf(await api.requestApproval(commands, eve, pending, more, commandId())),
+      codeOf(await api.describeApproval(commands, eve, pending, more, commandId())),
+      codeOf(await api.cancelToolCall(commands, eve, pending, 'x', commandId())),
+      codeOf(await api.submitClientOutput(commands, eve, client, output, commandId())),
     ]).toEqual(Array.from({ length: 5 }, () => 'forbidden'));
     expect(await store.head()).toBe(head);
-    done(await commands.requestApproval(admin, allowed, more, commandId()));
-    done(await commands.describeApproval(admin, pending, more, commandId()));
-    done(await commands.cancelToolCall(admin, pending, 'x', commandId()));
-    done(await commands.submitClientOutput(admin, client, output, commandId()));
+    done(await api.requestApproval(commands, admin, allowed, more, commandId()));
+    done(await api.describeApproval(commands, admin, pending, more, commandId()));
+    done(await api.cancelToolCall(commands, admin, pending, 'x', commandId()));
+    done(await api.submitClientOutput(commands, admin, client, output, commandId()));
   });
 
   it('lets nobody but the owner ask again after expiry', async () => {
     const callId = await one({ expiresInMs: 1000 });
     await clock.advanceAsync(1000);
-    expect(await commands.fireDue('default', callId)).toBeGreaterThan(0);
+    expect(await api.fireDue(commands, 'default', callId)).toBeGreaterThan(0);
     const again = { ...more, expiresInMs: 'never', allowedDecisions: ['approve'] } as const;
     const body = { ...again, allowedDecisions: [...again.allowedDecisions] };
-    expect(codeOf(await commands.requestApproval(eve, callId, body, commandId()))).toBe('forbidden');
-    done(await commands.requestApproval(agent, callId, {}, commandId()));
+    expect(codeOf(await api.requestApproval(commands, eve, callId, body, commandId()))).toBe('forbidden');
+    done(await api.requestApproval(commands, agent, callId, {}, commandId()));
   });
 
   it.each([true, false])(
     'refuses the request of a call that another principal has recorded, laxer or equal (looks first: %s)',
     async (looksFirst) => {
-      const here = createCommands({ ...ports, looksFirst });
+      const here = { ...ports, looksFirst };
       const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: { path: '/etc/hosts' } };
       const body = { runId: 'run-1', agentId: 'agent', calls: [{ ...call, needsApproval: false }] };
-      done(await here.requestToolCalls(eve, body, commandId()));
+      done(await api.requestToolCalls(here, eve, body, commandId()));
       const wanted = { ...body, calls: [{ ...call, needsApproval: true }] };
-      expect(codeOf(await here.requestToolCalls(agent, wanted, commandId()))).toBe('tool-call-mismatch');
-      expect(codeOf(await here.requestToolCalls(agent, body, commandId()))).toBe('tool-call-mismatch');
-      expect(codeOf(await here.requestToolCalls(admin, body, commandId()))).toBe('forbidden');
+      expect(codeOf(await api.requestToolCalls(here, agent, wanted, commandId()))).toBe('tool-call-mismatch');
+      expect(codeOf(await api.requestToolCalls(here, agent, body, commandId()))).toBe('tool-call-mismatch');
+      expect(codeOf(await api.requestToolCalls(here, admin, body, commandId()))).toBe('forbidden');
     },
   );
 
   it.each([true, false])(
     'opens the approval when the owner repeats a request with needsApproval (looks first: %s)',
     async (looksFirst) => {
-      const here = createCommands({ ...ports, looksFirst });
+      const here = { ...ports, looksFirst };
       const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {} };
       const send = (needsApproval: boolean, id = commandId()) =>
-        here.requestToolCalls(agent, { runId: 'run-1', calls: [{ ...call, needsApproval }] }, id);
+        api.requestToolCalls(here, agent, { runId: 'run-1', calls: [{ ...call, needsApproval }] }, id);
       // Under one id too: what another content makes of it is another command.
       const [callId = ''] = done(await send(false, 'same')).callIds;
       expect(await stateOf(callId)).toBe('allowed');
@@ -603,9 +614,9 @@ describe('ownership', () => {
 
   it('refuses a repeat with needsApproval after the claim', async () => {
     const callId = await one({ toolName: 'get_file' });
-    done(await commands.claim(worker, callId, { resolverId: 'w' }, commandId()));
+    done(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()));
     const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {}, needsApproval: true };
-    const outcome = await commands.requestToolCalls(agent, { runId: 'run-1', calls: [call] }, commandId());
+    const outcome = await api.requestToolCalls(commands, agent, { runId: 'run-1', calls: [call] }, commandId());
     expect(codeOf(outcome)).toBe('tool-call-mismatch');
   });
 
@@ -626,8 +637,8 @@ describe('ownership', () => {
       before.judge(calls).map((one) => ({ ...one, verdict: { ...one.verdict, outcome: 'block', why: ['never'] } }));
     policies = { of: () => ({ ...before, judge }) };
     const id = commandId();
-    expect(codeOf(await commands.requestApproval(agent, callId, {}, id))).toBe('blocked-by-policy');
-    expect(codeOf(await commands.requestApproval(agent, callId, {}, id))).toBe('blocked-by-policy');
+    expect(codeOf(await api.requestApproval(commands, agent, callId, {}, id))).toBe('blocked-by-policy');
+    expect(codeOf(await api.requestApproval(commands, agent, callId, {}, id))).toBe('blocked-by-policy');
     expect(await stateOf(callId)).toBe('blocked');
     expect((await callOf(callId)).approvals).toEqual([]);
   });

@@ -1,5 +1,6 @@
 import { actionDigest, limits } from '@countersign/contracts';
 import type { ClaimView, ClientOutputBody, DigestInput, OutcomeBody } from '@countersign/contracts';
+import { toolCallRules } from '@countersign/domain';
 import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain';
 import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
@@ -22,7 +23,7 @@ export async function claim(
   commandId: string,
 ): Promise<Outcome<ClaimView>> {
   const { tenant } = actor;
-  const outcome = await onCall(ports, { tenant, callId, commandId }, (call, at) => {
+  const outcome = await onCall(ports, { tenant, callId, commandId }, toolCallRules.claimExecution, (call, at) => {
     const ours = ports.tools.find(tenant, call.request.toolName) !== undefined;
     if (ours && actor.principal !== serviceResolver) {
       return rejected('forbidden', `the service itself executes "${call.request.toolName}"`);
@@ -109,6 +110,7 @@ export async function renewClaim(
   const outcome = await onCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
+    toolCallRules.renewClaim,
     (call, at) =>
       heldByAnother(actor, call) ?? {
         type: 'RenewClaim',
@@ -140,6 +142,7 @@ export async function reportExecution(
   const outcome = await onCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
+    toolCallRules.reportExecution,
     (call, at) =>
       heldByAnother(actor, call) ?? {
         type: 'ReportExecution',
@@ -173,6 +176,7 @@ export async function abandonClaim(
   const outcome = await onCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
+    toolCallRules.lapseClaim,
     (call, at) =>
       heldByAnother(actor, call) ?? { type: 'LapseClaim', at, attempt: body.attempt, abandoned: body.reason },
   );
@@ -189,10 +193,15 @@ export async function submitClientOutput(
 ): Promise<Outcome> {
   const oversize = oversizeResult(body);
   if (oversize !== undefined) return oversize;
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) => {
-    const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
-    return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);
-  });
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.submitClientOutput,
+    (call, at) => {
+      const command = { type: 'SubmitClientOutput', at, outcome: toExecutionOutcome(body) } as const;
+      return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);
+    },
+  );
   if (outcome.status === 'rejected') return closedIfBroken(ports, actor.tenant, callId, outcome);
   return withoutValue(outcome);
 }
@@ -205,13 +214,18 @@ export async function reconcile(
   body: { readonly status: 'succeeded' | 'failed' | 'retry'; readonly note: string },
   commandId: string,
 ): Promise<Outcome> {
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (_, at) => ({
-    type: 'ReconcileExecution',
-    at,
-    status: body.status,
-    note: body.note,
-    reconciledBy: actor.principal,
-  }));
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.reconcileExecution,
+    (_, at) => ({
+      type: 'ReconcileExecution',
+      at,
+      status: body.status,
+      note: body.note,
+      reconciledBy: actor.principal,
+    }),
+  );
   return withoutValue(outcome);
 }
 

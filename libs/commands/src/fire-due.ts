@@ -1,4 +1,4 @@
-import { dueCommand } from '@countersign/domain';
+import { dueCommand, toolCallDecider } from '@countersign/domain';
 import { inBatch, settleBatch } from './batch.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
@@ -10,7 +10,7 @@ import type { CommandPorts } from './ports.js';
  */
 export async function fireDue(ports: CommandPorts, tenant: string, callId: string): Promise<number | null> {
   const commandId = ports.ids.uuid();
-  const outcome = await onCall(ports, { tenant, callId, commandId }, (call, at) => {
+  const outcome = await onCall(ports, { tenant, callId, commandId }, toolCallDecider.decide, (call, at) => {
     const due = dueCommand(call, at);
     if (due === null) return rejected('not-due', 'nothing is due');
     const mayEnd = due.type === 'ExpireApproval' || due.type === 'LapseApproval';

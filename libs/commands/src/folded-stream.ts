@@ -1,6 +1,6 @@
 import type { LedgerEvent, RecordedEvent } from '@countersign/contracts';
 import { upcast, weigh } from '@countersign/contracts';
-import type { Decider } from '@countersign/domain';
+import type { Fold } from '@countersign/domain';
 import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createLruMap } from '@countersign/runtime';
@@ -45,10 +45,10 @@ export interface FoldedStreams<State> {
 /** Attack: thousands of calls with large arguments. Beyond about so many bytes of events the streams used least are forgotten. */
 const weightMax = 32 * 1024 * 1024;
 
-/** Folds with a decider, keeping about `size` streams. */
-export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
+/** Folds streams, keeping about `size` of them. */
+export function createFoldedStreams<State, Event extends LedgerEvent>(
   store: Pick<EventStore, 'readStream'>,
-  decider: Pick<Decider<State, Command, Event>, 'initialState' | 'evolve' | 'isTerminal'>,
+  { initialState, evolve, isTerminal }: Fold<State, Event>,
   size: number,
 ): FoldedStreams<State> {
   const kept = createLruMap<FoldedStream<State>>(size, { of: ({ weight }) => weight, max: weightMax });
@@ -57,7 +57,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
     const current = kept.get(stream);
     // A look that took long does not replace what was learned meanwhile.
     if (current !== undefined && current.revision > folded.revision) return folded;
-    if (decider.isTerminal(folded.state)) kept.delete(stream);
+    if (isTerminal(folded.state)) kept.delete(stream);
     else kept.set(stream, folded);
     return folded;
   };
@@ -66,7 +66,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
     const { commandId, runId } = event.metadata;
     return {
       // Stored events were validated when they were written, and lifted to today's version here.
-      state: decider.evolve(known.state, { type, data } as Event),
+      state: evolve(known.state, { type, data } as Event),
       revision: event.revision,
       position: event.position,
       runId: known.revision === noStream ? runId : known.runId,
@@ -77,7 +77,7 @@ export function createFoldedStreams<State, Command, Event extends LedgerEvent>(
   const extend = (stream: string, known: FoldedStream<State>, events: readonly RecordedEvent[]): FoldedStream<State> =>
     keep(stream, events.reduce(fold, known));
   const nothing = (): FoldedStream<State> => ({
-    state: decider.initialState(),
+    state: initialState(),
     revision: noStream,
     position: 0,
     runId: null,

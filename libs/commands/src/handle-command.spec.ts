@@ -36,7 +36,7 @@ const counter: Decider<Count, Add, ToolCallEvent> = {
 };
 
 interface Bench {
-  readonly handler: CommandHandler<Count, Add>;
+  readonly handler: CommandHandler<Count, ToolCallEvent>;
   readonly store: EventStore;
   /** Faults of the next appends. */
   readonly faults: AppendFault[];
@@ -55,7 +55,7 @@ function bench(log: SimulatedLog = createSimulatedLog(), cacheSize = 10): Bench 
       return store.readStream(stream, fromRevision);
     },
   };
-  const handler = createCommandHandler({ store: counted, decider: counter, cacheSize, clock, ids: createSystemIds() });
+  const handler = createCommandHandler({ store: counted, fold: counter, cacheSize, clock, ids: createSystemIds() });
   return { handler, store, faults, reads };
 }
 
@@ -68,8 +68,13 @@ const meta = (commandId = `command-${(commands += 1)}`): CommandMeta => ({
 });
 const add =
   (by: number, reason = `reason-${(commands += 1)}`) =>
+  (state: Count) =>
+    counter.decide({ by, reason }, state);
+/** The same, whatever is there already. */
+const addAlways =
+  (reason = `reason-${(commands += 1)}`) =>
   () =>
-    ({ status: 'command', command: { by, reason } }) as const;
+    counter.decide({ by: 1, reason }, counter.initialState());
 
 describe('a command that starts its stream', () => {
   const starts = (commandId?: string): CommandMeta => ({ ...meta(commandId), startsStream: true });
@@ -138,7 +143,7 @@ describe('handling a command', () => {
         return result.status === 'committed' ? { ...result, position: 0, events: [] } : result;
       },
     };
-    const ports = { store: blind, decider: counter, cacheSize: 10, clock: createSystemClock(), ids: createSystemIds() };
+    const ports = { store: blind, fold: counter, cacheSize: 10, clock: createSystemClock(), ids: createSystemIds() };
     const handler = createCommandHandler(ports);
     // Another process recorded the same command in other words; the store takes ours for its repeat.
     await handler.load('a');
@@ -169,7 +174,7 @@ describe('handling a command', () => {
     expect(new Set([...ids, ...(await idsOf('b', 'c1')), ...(await idsOf('a', 'c2'))]).size).toBe(6);
   });
 
-  it('answers a refusal of the decider, or of whoever builds the command, and records nothing', async () => {
+  it('returns a refusal, decided at once or later, and records nothing', async () => {
     const { handler, store } = bench();
     expect(await handler.handleCommand('a', add(4), meta())).toEqual({
       status: 'refused',
@@ -226,12 +231,12 @@ describe('commands on one stream', () => {
     let appends = 0;
     const handlerOver = createCommandHandler({
       store: { ...store, append: (...args) => ((appends += 1), store.append(...args)) },
-      decider: { ...counter, decide: ({ reason }: Add) => counter.decide({ by: 1, reason }, counter.initialState()) },
+      fold: counter,
       cacheSize: 10,
       clock: createSystemClock(),
       ids: createSystemIds(),
     });
-    await Promise.all(Array.from({ length: 50 }, () => handlerOver.handleCommand('a', add(1), meta())));
+    await Promise.all(Array.from({ length: 50 }, () => handlerOver.handleCommand('a', addAlways(), meta())));
     expect(appends).toBe(50);
     expect(await handler.load('a')).toMatchObject({ revision: 49 });
   });
@@ -250,7 +255,11 @@ describe('commands on one stream', () => {
     await one.handler.handleCommand('a', add(1), meta());
     await two.handler.handleCommand('a', add(1), meta());
     const states: number[] = [];
-    const result = await one.handler.handleCommand('a', async (state) => (states.push(state.value), add(1)()), meta());
+    const result = await one.handler.handleCommand(
+      'a',
+      async (state) => (states.push(state.value), add(1)(state)),
+      meta(),
+    );
     expect(states).toEqual([1, 2]);
     expect(result).toMatchObject({ status: 'accepted', state: { value: 3 }, revision: 2 });
     // Refused on the newest state, although what is kept says that there is room.
@@ -266,7 +275,7 @@ describe('commands on one stream', () => {
     await one.handler.handleCommand('a', add(1), meta());
     await two.handler.handleCommand('a', add(1), meta());
     const onlyAfterTwo = (state: Count) =>
-      state.value < 2 ? ({ status: 'refused', refusal: tooMany } as const) : add(1, 'third')();
+      state.value < 2 ? ({ status: 'refused', refusal: tooMany } as const) : add(1, 'third')(state);
     expect(await one.handler.handleCommand('a', onlyAfterTwo, meta())).toMatchObject({
       status: 'accepted',
       revision: 2,
@@ -278,14 +287,16 @@ describe('commands on one stream', () => {
     const handlers = [1, 2, 3].map((seed) => {
       const clock = createSystemClock();
       const store = createSimulatedEventStore({ clock, log, latencyMs: () => 1 });
-      const decider = {
-        ...counter,
-        decide: ({ reason }: Add) => counter.decide({ by: 1, reason }, counter.initialState()),
-      };
-      return createCommandHandler({ store, decider, cacheSize: 10, clock, ids: createSeededIds(createRandom(seed)) });
+      return createCommandHandler({
+        store,
+        fold: counter,
+        cacheSize: 10,
+        clock,
+        ids: createSeededIds(createRandom(seed)),
+      });
     });
     const results = await Promise.all(
-      handlers.flatMap(({ handleCommand }) => [1, 2, 3].map(() => handleCommand('a', add(1), meta()))),
+      handlers.flatMap(({ handleCommand }) => [1, 2, 3].map(() => handleCommand('a', addAlways(), meta()))),
     );
     expect(results.every(({ status }) => status === 'accepted')).toBe(true);
     expect(log.events).toHaveLength(9);
@@ -296,7 +307,7 @@ describe('commands on one stream', () => {
     const { store } = bench();
     const contended = { ...store, append: async () => ({ status: 'conflict', actualRevision: 7 }) as const };
     const options = {
-      decider: counter,
+      fold: counter,
       cacheSize: 10,
       clock: createSystemClock(),
       ids: { ...createSystemIds(), randomBytes: () => new Uint8Array(1) },
@@ -340,7 +351,7 @@ describe('an append of unknown outcome', () => {
     };
     const { handleCommand } = createCommandHandler({
       store,
-      decider: counter,
+      fold: counter,
       cacheSize: 10,
       clock: createSystemClock(),
       ids: createSystemIds(),
@@ -379,7 +390,7 @@ describe('folded streams', () => {
         return store.readStream(...given);
       },
     };
-    const ports = { store: counted, decider: ending, cacheSize: 10, clock, ids: createSystemIds() };
+    const ports = { store: counted, fold: ending, cacheSize: 10, clock, ids: createSystemIds() };
     const handler = createCommandHandler(ports);
     for (let times = 0; times < 3; times += 1) await handler.handleCommand('a', add(1), meta());
     expect(reads).toEqual(['a']);

@@ -1,6 +1,6 @@
 import type { EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
-import type { Decider } from '@countersign/domain';
+import type { Decision, Fold } from '@countersign/domain';
 import { EventStoreUnavailableError, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock, Ids } from '@countersign/runtime';
@@ -9,14 +9,8 @@ import { createFoldedStreams } from './folded-stream.js';
 import type { FoldedStream } from './folded-stream.js';
 import { createKeyedQueue } from './keyed-queue.js';
 
-/** A command made from the state, or a "no" that needs no decider. */
-export type CommandOrRefusal<Command> =
-  { readonly status: 'command'; readonly command: Command } | { readonly status: 'refused'; readonly refusal: Refusal };
-
-/** Builds the command from the state that it will be decided on; called again when the state has changed meanwhile. */
-export type ToCommand<State, Command> = (
-  state: State,
-) => CommandOrRefusal<Command> | Promise<CommandOrRefusal<Command>>;
+/** Decides on a state; called again when the state has changed meanwhile. */
+export type Decide<State, Event> = (state: State) => Decision<Event> | Promise<Decision<Event>>;
 
 /** What is stored beside the events of a command. */
 export interface CommandMeta {
@@ -50,9 +44,9 @@ export type CommandResult<State> =
   | { readonly status: 'refused'; readonly refusal: Refusal; readonly state: State; readonly revision: number };
 
 /** What handling commands needs. */
-export interface CommandHandlerOptions<State, Command, Event extends LedgerEvent> {
+export interface CommandHandlerOptions<State, Event extends LedgerEvent> {
   readonly store: Pick<EventStore, 'append' | 'readStream'>;
-  readonly decider: Decider<State, Command, Event>;
+  readonly fold: Fold<State, Event>;
   /** How many folded streams are kept. */
   readonly cacheSize: number;
   readonly clock: Clock;
@@ -60,20 +54,20 @@ export interface CommandHandlerOptions<State, Command, Event extends LedgerEvent
 }
 
 /** Handles the commands of one kind of stream. */
-export interface CommandHandler<State, Command> {
+export interface CommandHandler<State, Event> {
   /**
    * Load, decide, append at the expected revision; again from the load when somebody else was first.
    * @throws EventStoreUnavailableError when nothing was written, OutcomeUnknownError when that is not known. Repeating
    * the command with the same id is safe after either.
    * @example
-   * const result = await handleCommand(toolCallStream(callId), () => ({ status: 'command', command }), { commandId, tenant, callId });
+   * const result = await handleCommand(toolCallStream(callId), (state) => claimExecution(command, state), { commandId, tenant, callId });
    */
   readonly handleCommand: (
     stream: string,
-    toCommand: ToCommand<State, Command>,
+    decide: Decide<State, Event>,
     meta: CommandMeta,
   ) => Promise<CommandResult<State>>;
-  /** A stream as the store has it now. It does not wait for commands in progress, so `toCommand` may call it. */
+  /** A stream as the store has it now. It does not wait for commands in progress, so `decide` may call it. */
   readonly load: (stream: string) => Promise<FoldedStream<State>>;
 }
 
@@ -81,19 +75,19 @@ const conflictsMax = 12;
 /** The namespace of event ids. */
 const eventIds = 'b6b05a4e-6f0d-5c53-8a5e-5d1f3c0c1f6a';
 
-/** A handler for one decider over one store. Commands on one stream wait for each other instead of colliding. */
-export function createCommandHandler<State, Command, Event extends LedgerEvent>(
-  options: CommandHandlerOptions<State, Command, Event>,
-): CommandHandler<State, Command> {
-  const { store, decider, clock, ids, cacheSize } = options;
-  const streams = createFoldedStreams(store, decider, cacheSize);
+/** A handler for one kind of stream in one store. Commands on one stream wait for each other instead of colliding. */
+export function createCommandHandler<State, Event extends LedgerEvent>(
+  options: CommandHandlerOptions<State, Event>,
+): CommandHandler<State, Event> {
+  const { store, fold, clock, ids, cacheSize } = options;
+  const streams = createFoldedStreams(store, fold, cacheSize);
   const inTurn = createKeyedQueue();
 
-  const handleCommand: CommandHandler<State, Command>['handleCommand'] = async (stream, toCommand, meta) => {
+  const handleCommand: CommandHandler<State, Event>['handleCommand'] = async (stream, decide, meta) => {
     const looked = meta.startsStream === true ? streams.unread() : streams.get(stream);
     let { folded, isFresh } = looked instanceof Promise ? await looked : looked;
     for (let conflicts = 0; conflicts <= conflictsMax;) {
-      const decided = decide(decider, toCommand, folded, meta);
+      const decided = decideOn(folded, decide, meta);
       const answer = decided instanceof Promise ? await decided : decided;
       if (answer.status === 'append') {
         const written = await append(stream, folded, toEvents(stream, folded, answer.events, meta));
@@ -118,8 +112,8 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
     streams.drop(stream);
     return streams.refresh(stream);
   };
-  const fold = (state: State, events: readonly NewEvent[]): State =>
-    events.reduce((before, { type, data }) => decider.evolve(before, { type, data } as Event), state);
+  const stateAfter = (state: State, events: readonly NewEvent[]): State =>
+    events.reduce((before, { type, data }) => fold.evolve(before, { type, data } as Event), state);
   const append = async (
     stream: string,
     folded: FoldedStream<State>,
@@ -139,7 +133,7 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
         streams.drop(stream);
         return {
           status: 'accepted',
-          state: fold(folded.state, events),
+          state: stateAfter(folded.state, events),
           revision,
           position,
           events: [],
@@ -154,7 +148,7 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
     }
   };
   return {
-    handleCommand: (stream, toCommand, meta) => inTurn(stream, () => handleCommand(stream, toCommand, meta)),
+    handleCommand: (stream, decide, meta) => inTurn(stream, () => handleCommand(stream, decide, meta)),
     load: async (stream) => {
       const { folded, isFresh } = await streams.get(stream);
       return isFresh ? folded : streams.refresh(stream, folded);
@@ -164,27 +158,21 @@ export function createCommandHandler<State, Command, Event extends LedgerEvent>(
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
 
-/** A promise only when `toCommand` needs one: most commands are decided within one turn. */
-function decide<State, Command, Event extends LedgerEvent>(
-  decider: Decider<State, Command, Event>,
-  toCommand: ToCommand<State, Command>,
-  folded: FoldedStream<State>,
+/** A promise only when `decide` needs one: most commands are decided within one turn. */
+function decideOn<State, Event extends LedgerEvent>(
+  { state, revision, position, commandIds }: FoldedStream<State>,
+  decide: Decide<State, Event>,
   meta: CommandMeta,
 ): Answer<State, Event> | Promise<Answer<State, Event>> {
-  const { state, revision, position } = folded;
-  if (folded.commandIds.includes(meta.commandId)) {
-    return { status: 'accepted', state, revision, position, events: [], repeated: true };
-  }
-  const answer = (built: CommandOrRefusal<Command>): Answer<State, Event> => {
-    if (built.status === 'refused') return { ...built, state, revision };
-    const decision = decider.decide(built.command, state);
+  const nothing = { status: 'accepted', state, revision, position, events: [] } as const;
+  if (commandIds.includes(meta.commandId)) return { ...nothing, repeated: true };
+  const answer = (decision: Decision<Event>): Answer<State, Event> => {
     if (decision.status === 'refused') return { ...decision, state, revision };
-    return decision.events.length === 0
-      ? { status: 'accepted', state, revision, position, events: [], repeated: false }
-      : { status: 'append', events: decision.events };
+    const { events } = decision;
+    return events.length === 0 ? { ...nothing, repeated: false } : { status: 'append', events };
   };
-  const built = toCommand(state);
-  return built instanceof Promise ? built.then(answer) : answer(built);
+  const decided = decide(state);
+  return decided instanceof Promise ? decided.then(answer) : answer(decided);
 }
 
 function toEvents<State>(

@@ -1,5 +1,5 @@
-import type { JsonObject } from '@countersign/contracts';
-import type { BatchCommand, BatchState, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { BatchEvent, JsonObject, ToolCallEvent } from '@countersign/contracts';
+import type { BatchState, Decider, Rule, BatchCommand, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { Policies } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './argument-schema.js';
@@ -17,11 +17,15 @@ export interface ServiceTools {
   readonly find: (tenant: string, toolName: string) => ServiceTool | undefined;
 }
 
-export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallCommand>;
+export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;
 
-export type BatchHandler = CommandHandler<BatchState, BatchCommand>;
+export type BatchHandler = CommandHandler<BatchState, BatchEvent>;
 
-/** What the write side stands on. */
+/**
+ * What every command needs. A command loads its stream, applies the domain's rule, and appends at the revision that it
+ * decided on; roles are checked by the edge, ownership by the rule. A command whose id is in the stream already adds
+ * nothing. @throws EventStoreUnavailableError when the store cannot be written; repeating the command is safe.
+ */
 export interface CommandPorts {
   readonly handler: ToolCallHandler;
   /** Of the streams of all-or-nothing batches. */
@@ -34,6 +38,9 @@ export interface CommandPorts {
    * instead of two, and whoever asked is not told whether a repeat was recorded before.
    */
   readonly looksFirst?: boolean;
+  /** Only the simulation sets these two: it takes a defence out of a rule, and must then notice. */
+  readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
+  readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -1,6 +1,6 @@
 import { actionDigest, approvalIdOf, deriveCallId, jcsDigest, limits, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
-import { compareRepeat, isLateQuestion, recordedSalt } from '@countersign/domain';
+import { compareRepeat, isLateQuestion, recordedSalt, toolCallRules } from '@countersign/domain';
 import type {
   Judgement as DomainJudgement,
   Repeat,
@@ -18,7 +18,7 @@ import { inBatch, settleRequested } from './batch.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CheckedCall } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
-import { toRejection } from './on-call.js';
+import { applyRule, toRejection } from './on-call.js';
 import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
 import type { CommandPorts, ServiceTool } from './ports.js';
@@ -234,19 +234,24 @@ function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: 
         judgement: toDomainJudgement(judgement),
         approvalId: approvalIdOf(plan.callId, 1),
       };
-      return state.status === 'recorded'
-        ? repeated(ports, state, command, meta.commandId)
-        : { status: 'command', command };
+      const rule = toolCallRules.requestToolCall;
+      if (state.status === 'unrequested') return applyRule(ports, rule, command, state);
+      return repeated(ports, state, command, meta.commandId).then((built) => applyRule(ports, rule, built, state));
     },
     { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, ...meta },
   );
 }
 
 /** A stricter repeat is a question about a recorded call, which its batch may no longer take. */
-async function repeated(ports: CommandPorts, call: ToolCall, command: RequestToolCall, commandId: string) {
+async function repeated(
+  ports: CommandPorts,
+  call: ToolCall,
+  command: RequestToolCall,
+  commandId: string,
+): Promise<RequestToolCall> {
   const built = await inBatch(ports, call, command, commandId);
   if ('rejection' in built) throw new Error('a request must not begin a batch');
-  return { status: 'command', command: built } as const;
+  return built;
 }
 
 /**

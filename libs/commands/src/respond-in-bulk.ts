@@ -1,6 +1,6 @@
 import { parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { RespondInBulkBody } from '@countersign/contracts';
-import { toolCallDecider } from '@countersign/domain';
+import { toolCallRules } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from './actor.js';
 import { callOf, toRejection } from './on-call.js';
@@ -82,6 +82,6 @@ async function check(
     ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
     batch: 'broken',
   } as const;
-  const decision = toolCallDecider.decide(command, call);
+  const decision = toolCallRules.respondToApproval(command, call);
   return decision.status === 'refused' ? toRejection(decision.refusal) : undefined;
 }

@@ -1,5 +1,6 @@
 import { actionDigest, hiddenValues, parseApprovalId, unmask } from '@countersign/contracts';
 import type { Decision, JsonObject, RespondBody, RevealedView } from '@countersign/contracts';
+import { toolCallRules } from '@countersign/domain';
 import type {
   EditDecision,
   InvalidArgument,
@@ -41,8 +42,11 @@ export async function answer(
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, (call, at) =>
-    inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId),
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.respondToApproval,
+    (call, at) => inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId),
   );
   if (outcome.status === 'rejected') {
     if (outcome.rejection.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
@@ -61,12 +65,17 @@ export async function withdraw(
 ): Promise<Outcome> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId: target.callId, commandId }, (_, at) => ({
-    type: 'WithdrawResponse',
-    at,
-    approvalId,
-    withdrawnBy: actor.principal,
-  }));
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId: target.callId, commandId },
+    toolCallRules.withdrawResponse,
+    (_, at) => ({
+      type: 'WithdrawResponse',
+      at,
+      approvalId,
+      withdrawnBy: actor.principal,
+    }),
+  );
   if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
   return { status: 'done', value: undefined, position: outcome.position };
 }
@@ -81,13 +90,18 @@ export async function reveal(
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
-  const outcome = await onCall(ports, { tenant: actor.tenant, callId, commandId }, ({ action }, at) => ({
-    type: 'RevealValues',
-    at,
-    approvalId,
-    pointers: hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer),
-    responder: responderOf(actor),
-  }));
+  const outcome = await onCall(
+    ports,
+    { tenant: actor.tenant, callId, commandId },
+    toolCallRules.revealValues,
+    ({ action }, at) => ({
+      type: 'RevealValues',
+      at,
+      approvalId,
+      pointers: hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer),
+      responder: responderOf(actor),
+    }),
+  );
   if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
   return { ...outcome, value: { arguments: outcome.value.action.arguments } };
 }

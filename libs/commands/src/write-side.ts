@@ -4,10 +4,8 @@ import { createPolicies } from '@countersign/policy';
 import type { PolicyContent } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './argument-schema.js';
-import { createCommands } from './commands.js';
-import type { Commands } from './commands.js';
 import { createCommandHandler } from './handle-command.js';
-import type { ServiceTools } from './ports.js';
+import type { CommandPorts, ServiceTools } from './ports.js';
 
 /** What a process that writes to the ledger brings. */
 export interface WriteSidePorts {
@@ -27,12 +25,12 @@ const cacheSize = 1024;
 /** Only batches that nothing is recorded of are kept. */
 const batchCacheSize = 16;
 
-/** The commands over an event store: what every process that writes has inside, standalone or one role of many. */
-export function createWriteSide(ports: WriteSidePorts): Commands {
+/** What commands need, over an event store: every process that writes has it inside, standalone or one role of many. */
+export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policy, tools, looksFirst = true, clock, ids, log } = ports;
-  return createCommands({
-    handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize }),
-    batches: createCommandHandler({ store, decider: batchDecider, clock, ids, cacheSize: batchCacheSize }),
+  return {
+    handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
+    batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
     policies: createPolicies(policy === null ? [] : [policy]),
     tools,
     schemas: createArgumentSchemas(),
@@ -40,5 +38,5 @@ export function createWriteSide(ports: WriteSidePorts): Commands {
     clock,
     ids,
     log,
-  });
+  };
 }

@@ -6,13 +6,17 @@ export type Decision<Event> =
   | { readonly status: 'accepted'; readonly events: readonly Event[] }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
-/** The whole rule of an aggregate as three pure functions: same input, same answer, on every machine and at any time. */
-export interface Decider<State, Command, Event> {
+/** How the events of a stream become a state: pure, so that every machine comes to the same state at any time. */
+export interface Fold<State, Event> {
   readonly initialState: () => State;
-  readonly decide: (command: Command, state: State) => Decision<Event>;
   readonly evolve: (state: State, event: Event) => State;
-  /** Nothing more is expected to happen; a late word is decided all the same. */
+  /** No further event is expected; a late command is decided all the same. */
   readonly isTerminal: (state: State) => boolean;
+}
+
+/** A fold, and the rules for its commands as one pure function. */
+export interface Decider<State, Command, Event> extends Fold<State, Event> {
+  readonly decide: (command: Command, state: State) => Decision<Event>;
 }
 
 /** The state that a stream's events lead to. */

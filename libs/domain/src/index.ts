@@ -1,7 +1,7 @@
 export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
-export type { Decider, Decision } from './decider.js';
+export type { Decider, Decision, Fold } from './decider.js';
 export { deliveryDecider, keyText } from './delivery.decider.js';
 export type { Deliveries, Delivery, DeliveryCommand, MessageKey } from './delivery.decider.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
@@ -38,6 +38,9 @@ export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
 export { compareRepeat, hasSameMembers } from './tool-call.repeat.js';
 export type { Repeat } from './tool-call.repeat.js';
 export { toolCallDecider } from './tool-call.decider.js';
+/** The rules of a tool call by name, so that the code that handles a request names the rule that it applies. */
+export * as toolCallRules from './tool-call.rules.js';
+export type { Rule } from './tool-call.rules.js';
 export {
   callState,
   currentApproval,

@@ -1,18 +1,8 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import type { Decider, Decision } from './decider.js';
-import { respondToApproval, revealValues, withdrawResponse } from './tool-call.approval.js';
-import { commitToBatch } from './tool-call.batch.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
-import { expireApproval, lapseApproval, lapseClaim, remindApprovers } from './tool-call.deadlines.js';
 import { evolve } from './tool-call.evolve.js';
-import {
-  claimExecution,
-  reconcileExecution,
-  renewClaim,
-  reportExecution,
-  submitClientOutput,
-} from './tool-call.execution.js';
-import { cancelToolCall, describeApproval, requestApproval, requestToolCall } from './tool-call.request.js';
+import * as rules from './tool-call.rules.js';
 import { initialState, isSettled } from './tool-call.state.js';
 import type { ToolCallState } from './tool-call.state.js';
 
@@ -24,47 +14,47 @@ export function decide(command: ToolCallCommand, state: ToolCallState): Decision
   switch (command.type) {
     // What the agent asks.
     case 'RequestToolCall':
-      return requestToolCall(command, state);
+      return rules.requestToolCall(command, state);
     case 'RequestApproval':
-      return requestApproval(command, state);
+      return rules.requestApproval(command, state);
     case 'DescribeApproval':
-      return describeApproval(command, state);
+      return rules.describeApproval(command, state);
     case 'CancelToolCall':
-      return cancelToolCall(command, state);
+      return rules.cancelToolCall(command, state);
 
     // What its batch says.
     case 'CommitToBatch':
-      return commitToBatch(command, state);
+      return rules.commitToBatch(command, state);
 
     // What people say.
     case 'RespondToApproval':
-      return respondToApproval(command, state);
+      return rules.respondToApproval(command, state);
     case 'WithdrawResponse':
-      return withdrawResponse(command, state);
+      return rules.withdrawResponse(command, state);
     case 'RevealValues':
-      return revealValues(command, state);
+      return rules.revealValues(command, state);
 
     // What time does.
     case 'ExpireApproval':
-      return expireApproval(command, state);
+      return rules.expireApproval(command, state);
     case 'RemindApprovers':
-      return remindApprovers(command, state);
+      return rules.remindApprovers(command, state);
     case 'LapseApproval':
-      return lapseApproval(command, state);
+      return rules.lapseApproval(command, state);
     case 'LapseClaim':
-      return lapseClaim(command, state);
+      return rules.lapseClaim(command, state);
 
     // What happens to the execution.
     case 'ClaimExecution':
-      return claimExecution(command, state);
+      return rules.claimExecution(command, state);
     case 'RenewClaim':
-      return renewClaim(command, state);
+      return rules.renewClaim(command, state);
     case 'ReportExecution':
-      return reportExecution(command, state);
+      return rules.reportExecution(command, state);
     case 'ReconcileExecution':
-      return reconcileExecution(command, state);
+      return rules.reconcileExecution(command, state);
     case 'SubmitClientOutput':
-      return submitClientOutput(command, state);
+      return rules.submitClientOutput(command, state);
   }
 }
 

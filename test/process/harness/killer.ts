@@ -39,7 +39,8 @@ export function createKiller(options: ServerOptions, random: Random, crashPoints
   };
   const killAtRandom = async (): Promise<Moment> => {
     const server = startServer(options);
-    if (random.chance(0.12)) {
+    // The first one while it starts, so that no run leaves that out by chance.
+    if (counts['starting'] === undefined || random.chance(0.12)) {
       await sleep(random.int(0, Math.round(Math.max(200, ...startsMs.slice(-5)))));
       return kill(server, 'starting');
     }

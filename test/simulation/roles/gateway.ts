@@ -1,6 +1,6 @@
 import { createGateway } from '@countersign/gateway';
 import type { Gateway, GatewayMetrics, IdempotencyStore, StoredAnswer } from '@countersign/gateway';
-import type { Commands } from '@countersign/commands';
+import type { CommandPorts } from '@countersign/commands';
 import { Registry } from 'prom-client';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
@@ -11,7 +11,7 @@ import { createWriteSide } from './write-side.ts';
 /** A gateway process, behind its HTTP. */
 export interface RunningGateway extends Views {
   readonly gateway: Gateway;
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly machine: Machine;
 }
 

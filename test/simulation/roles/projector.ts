@@ -1,3 +1,4 @@
+import { closeBatch, fireDue } from '@countersign/commands';
 import { createBatchCloser, createDeadlines } from '@countersign/projector';
 import { topicNames } from '@countersign/message-bus';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
@@ -12,9 +13,13 @@ export async function bootProjector(site: Site, machine: Machine): Promise<Views
   const { store, commands } = createWriteSide(site, machine);
   const { clock, log } = machine;
   const views = await openViews(site, machine, store);
-  const fireDue = commands.fireDue.bind(commands);
-  createDeadlines({ readModel: views.readModel, fireDue, clock, log }).start();
+  createDeadlines({
+    readModel: views.readModel,
+    fireDue: (...due) => fireDue(commands, ...due),
+    clock,
+    log,
+  }).start();
   const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
-  createBatchCloser({ bus, topic: topicNames().events, closeBatch: commands.closeBatch.bind(commands) });
+  createBatchCloser({ bus, topic: topicNames().events, closeBatch: (...batch) => closeBatch(commands, ...batch) });
   return views;
 }

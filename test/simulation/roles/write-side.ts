@@ -1,7 +1,8 @@
-import { createArgumentSchemas, createCommandHandler, createCommands } from '@countersign/commands';
-import type { Commands, WriteSidePorts } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
+import type { CommandPorts, WriteSidePorts } from '@countersign/commands';
+import { batchDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
-import { decoratedBatchDecider, decoratedDecider, withoutDedupe, withoutRevision } from '../defences.ts';
+import { ruleWithout, batchRuleWithout, withoutDedupe, withoutRevision } from '../defences.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { createSimulatedPolicies } from '../world/policies.ts';
@@ -17,13 +18,13 @@ export function createWriteSide(
   site: Site,
   machine: Machine,
   options: Pick<WriteSidePorts, 'looksFirst'> = {},
-): { readonly store: EventStore; readonly commands: Commands } {
+): { readonly store: EventStore; readonly commands: CommandPorts } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);
   const { clock, ids, log } = machine;
   const handler = createCommandHandler({
     store: weakened(site, store),
-    decider: decoratedDecider(world.without),
+    fold: toolCallDecider,
     clock,
     ids,
     // Small: folded streams are forgotten and read again.
@@ -31,15 +32,18 @@ export function createWriteSide(
   });
   const batches = createCommandHandler({
     store: weakened(site, store),
-    decider: decoratedBatchDecider(world.without),
+    fold: batchDecider,
     clock,
     ids,
     cacheSize: 1 + world.random.below(20),
   });
   const policy = policies[world.without === 'four-eyes' ? 1 : 0];
   if (policy === undefined) throw new Error('there is a policy for either case');
-  const ports = { handler, batches, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options };
-  const commands = createCommands(ports);
+  const commands: CommandPorts = {
+    ...{ handler, batches, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
+    alterRule: (rule) => ruleWithout(world.without, rule),
+    decideBatch: batchRuleWithout(world.without),
+  };
   return { store, commands };
 }
 

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { requestToolCalls } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { PoisonMessageError, topicNames } from '@countersign/message-bus';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
@@ -41,7 +42,8 @@ async function withParts<T>(work: (parts: Parts) => Promise<T>): Promise<T> {
 }
 
 const request = (parts: Parts, runId: string) =>
-  parts.commands.requestToolCalls(
+  requestToolCalls(
+    parts.commands,
     actor,
     { runId, calls: [{ toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true }] },
     runId,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { createCliRun, type CliRun } from '@countersign/cli/testing';
-import { createWriteSide } from '@countersign/commands';
+import { createWriteSide, requestToolCalls } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
@@ -42,7 +42,7 @@ describe('countersign projector, in a cluster', () => {
   const request = async (runId: string): Promise<void> => {
     const commands = createWriteSide({ store, policy: null, tools: { find: () => undefined }, ...world });
     const call = { toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true };
-    expect(await commands.requestToolCalls(agent, { runId, calls: [call] }, runId)).toMatchObject({ status: 'done' });
+    expect(await requestToolCalls(commands, agent, { runId, calls: [call] }, runId)).toMatchObject({ status: 'done' });
   };
   /** The read model as the process leaves it that serves it. */
   const caughtUp = async (): Promise<ReadModel> => {

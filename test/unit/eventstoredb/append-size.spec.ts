@@ -1,6 +1,19 @@
 import { describe, expect, it } from '@jest/globals';
-import { createWriteSide } from '@countersign/commands';
-import type { Actor, Commands } from '@countersign/commands';
+import {
+  abandonClaim,
+  cancelToolCall,
+  claim,
+  createWriteSide,
+  describeApproval,
+  reconcile,
+  reportExecution,
+  requestApproval,
+  requestToolCalls,
+  respond,
+  reveal,
+  submitClientOutput,
+} from '@countersign/commands';
+import type { Actor, CommandPorts } from '@countersign/commands';
 import { approvalIdOf, deriveCallId, deliveryEventTypes, eventTypes, limits } from '@countersign/contracts';
 import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
@@ -58,7 +71,7 @@ function heaviestCall(toolCallId: string, more: Changes = {}): RequestedCall {
 
 interface Opened {
   readonly store: EventStore;
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly ports: {
     readonly clock: ReturnType<typeof createSystemClock>;
     readonly ids: ReturnType<typeof createSystemIds>;
@@ -102,7 +115,7 @@ async function requested(
     arguments: {},
   }));
   const body = { runId, agentId: id('agent'), batchId: id(name), calls: [call, ...others] };
-  const outcome = await commands.requestToolCalls(agent, body, `request ${name}`);
+  const outcome = await requestToolCalls(commands, agent, body, `request ${name}`);
   if (outcome.status === 'rejected') throw new Error(outcome.rejection.detail);
   const callId = deriveCallId('default', runId, call.toolCallId);
   return { callId, approvalId: approvalIdOf(callId, 1) };
@@ -116,41 +129,53 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
   ToolCallAllowed: (opened) => requested(opened, 'a', { needsApproval: false }),
   ApprovalRequested: async (opened) => {
     const { callId } = await requested(opened, 'a', { needsApproval: false });
-    return opened.commands.requestApproval(agent, callId, { reason: text, description: text }, 'ask');
+    return requestApproval(opened.commands, agent, callId, { reason: text, description: text }, 'ask');
   },
   ApprovalDescribed: async (opened) => {
     const { callId } = await requested(opened, 'a', { reason: undefined, description: undefined });
-    return opened.commands.describeApproval(agent, callId, { reason: text, description: text }, 'describe');
+    return describeApproval(opened.commands, agent, callId, { reason: text, description: text }, 'describe');
   },
-  ValuesRevealed: async (opened) => opened.commands.reveal(ann, (await requested(opened, 'a')).approvalId, 'reveal'),
+  ValuesRevealed: async (opened) => reveal(opened.commands, ann, (await requested(opened, 'a')).approvalId, 'reveal'),
   ApprovalResponded: async (opened) => {
     const { approvalId } = await requested(opened, 'a');
     const edited = { ...heaviestArguments(), more: 'y' };
     const words = { reason: text, instruction: text };
-    await opened.commands.respond(ann, approvalId, { decision: { type: 'edit', arguments: edited }, ...words }, 'edit');
+    await respond(
+      opened.commands,
+      ann,
+      approvalId,
+      { decision: { type: 'edit', arguments: edited }, ...words },
+      'edit',
+    );
     const other = await requested(opened, 'b');
-    return opened.commands.respond(ann, other.approvalId, { decision: { type: 'answer', output }, ...words }, 'answer');
+    return respond(
+      opened.commands,
+      ann,
+      other.approvalId,
+      { decision: { type: 'answer', output }, ...words },
+      'answer',
+    );
   },
   ToolCallCancelled: async (opened) =>
-    opened.commands.cancelToolCall(agent, (await requested(opened, 'a')).callId, text, 'cancel'),
+    cancelToolCall(opened.commands, agent, (await requested(opened, 'a')).callId, text, 'cancel'),
   ExecutionClaimed: async (opened) => {
     const { callId } = await requested(opened, 'a', { needsApproval: false });
-    return opened.commands.claim(worker, callId, { resolverId: id('r') }, 'claim');
+    return claim(opened.commands, worker, callId, { resolverId: id('r') }, 'claim');
   },
   ExecutionSucceeded: async (opened) => {
     const { callId } = await requested(opened, 'a', { needsApproval: false });
-    await opened.commands.claim(worker, callId, { resolverId: id('r') }, 'claim');
-    return opened.commands.reportExecution(worker, callId, { attempt: 1, status: 'succeeded', output }, 'report');
+    await claim(opened.commands, worker, callId, { resolverId: id('r') }, 'claim');
+    return reportExecution(opened.commands, worker, callId, { attempt: 1, status: 'succeeded', output }, 'report');
   },
   ExecutionFailed: async (opened) => {
     const { callId } = await requested(opened, 'a', { needsApproval: false, clientExecuted: true });
-    return opened.commands.submitClientOutput(agent, callId, { status: 'failed', error: output }, 'report');
+    return submitClientOutput(opened.commands, agent, callId, { status: 'failed', error: output }, 'report');
   },
   ExecutionReconciled: async (opened) => {
     const { callId } = await requested(opened, 'a', { needsApproval: false });
-    await opened.commands.claim(worker, callId, { resolverId: id('r') }, 'claim');
-    await opened.commands.abandonClaim(worker, callId, { attempt: 1, reason: 'lost' }, 'abandon');
-    return opened.commands.reconcile(admin, callId, { status: 'failed', note: text }, 'reconcile');
+    await claim(opened.commands, worker, callId, { resolverId: id('r') }, 'claim');
+    await abandonClaim(opened.commands, worker, callId, { attempt: 1, reason: 'lost' }, 'abandon');
+    return reconcile(opened.commands, admin, callId, { status: 'failed', note: text }, 'reconcile');
   },
   RequestRefused: async ({ store, ports }) => {
     const refusals = createRefusals({ store, ...ports });
@@ -161,11 +186,11 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
     });
     await Promise.all(Array.from({ length: 30 }, (_, n) => refusals.record(refused(n))));
   },
-  RunCancelled: async ({ store, ports }) => {
+  RunCancelled: async ({ store, ports, commands: real }) => {
     const open = Array.from({ length: 45_000 }, (_, n) => deriveCallId('default', 'run', String(n)));
-    const commands = {
-      cancelToolCall: async () => ({ status: 'done', value: undefined, position: 0 }) as const,
-    };
+    const settled = { status: 'refused', refusal: { code: 'already-settled', detail: 'it has ended' } } as const;
+    const handleCommand = async () => ({ ...settled, state: { status: 'unrequested' }, revision: 0 }) as const;
+    const commands = { ...real, handler: { ...real.handler, handleCommand } };
     const cancelRun = createRunCanceller({ store, commands, openCalls: { of: async () => open }, ...ports });
     for (let times = 0; times < 2; times += 1)
       expect(await cancelRun(agent, { runId: id('run'), reason: text }, 'cancel')).toEqual([]);

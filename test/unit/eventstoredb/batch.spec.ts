@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, it } from '@jest/globals';
 import { createWriteSide } from '@countersign/commands';
-import type { Actor, Commands } from '@countersign/commands';
+import { cancelToolCall, claim, findCall, requestToolCalls } from '@countersign/commands';
+import type { Actor, CommandPorts } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
@@ -20,7 +21,7 @@ const actor: Actor = {
 
 let server: Awaited<ReturnType<typeof startTestServer>>;
 let stores: ReturnType<typeof openEventStoreDb>[];
-let processes: Commands[];
+let processes: CommandPorts[];
 
 beforeAll(async () => {
   server = await startTestServer();
@@ -43,15 +44,17 @@ it('two processes on one EventStoreDB never claim one member of a batch and canc
   for (let n = 0; n < 40; n += 1) {
     const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'get_file', arguments: {} }));
     const body = { runId: `run-${String(n)}`, batchMode: 'all-or-nothing' as const, calls };
-    const requested = await one.requestToolCalls(actor, body, ids.uuid());
+    const requested = await requestToolCalls(one, actor, body, ids.uuid());
     if (requested.status !== 'done') throw new Error(requested.rejection.detail);
     const [a = '', b = ''] = requested.value.callIds;
     const [claimer, canceller] = n % 2 === 0 ? [one, two] : [two, one];
     const [claimed, cancelled] = await Promise.all([
-      claimer.claim(actor, a, { resolverId: 'w' }, ids.uuid()),
-      canceller.cancelToolCall(actor, b, 'not needed', ids.uuid()),
+      claim(claimer, actor, a, { resolverId: 'w' }, ids.uuid()),
+      cancelToolCall(canceller, actor, b, 'not needed', ids.uuid()),
     ]);
-    const states = await Promise.all([a, b].map(async (id) => callState((await one.find('default', id)) ?? never())));
+    const states = await Promise.all(
+      [a, b].map(async (id) => callState((await findCall(one, 'default', id)) ?? never())),
+    );
     const codes = [claimed, cancelled].map((outcome) => (outcome.status === 'done' ? 'done' : outcome.rejection.code));
     const told = [...codes, ...states].join(' ');
     expect(told).toMatch(

@@ -1,3 +1,4 @@
+import { closeBatch, fireDue } from '@countersign/commands';
 import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
@@ -17,14 +18,22 @@ export async function readProjector(): Promise<OpenRole> {
     const commands = openWriteSide(process, store);
     const readModel = await openViews(process, store);
     const metrics = createProjectorMetrics(registry, { readModel, clock });
-    const fireDue = commands.fireDue.bind(commands);
-    const deadlines = createDeadlines({ readModel, fireDue, clock, log, onFired: metrics.deadlineFired });
+    const deadlines = createDeadlines({
+      readModel,
+      fireDue: (...due) => fireDue(commands, ...due),
+      clock,
+      log,
+      onFired: metrics.deadlineFired,
+    });
     // Before Kafka is looked for: an approval must expire in time also while the brokers are away.
     deadlines.start();
     onStop(() => deadlines.stop());
     const { bus, names } = await openTopics(process, ({ events, deadLetters }) => [events, deadLetters]);
-    const closeBatch = commands.closeBatch.bind(commands);
-    const subscription = createBatchCloser({ bus, topic: names.events, closeBatch });
+    const subscription = createBatchCloser({
+      bus,
+      topic: names.events,
+      closeBatch: (...batch) => closeBatch(commands, ...batch),
+    });
     onStop(() => subscription.stop());
     check(subscriptionCheck('batch-closer', () => subscription.status()));
   };

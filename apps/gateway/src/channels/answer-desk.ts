@@ -1,5 +1,6 @@
 import type { AnswerDesk, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
-import type { Actor, Commands, Rejection } from '@countersign/commands';
+import { respond } from '@countersign/commands';
+import type { Actor, CommandPorts, Rejection } from '@countersign/commands';
 import { jsonObjectSchema, limits, parseApprovalId, toolCallStream } from '@countersign/contracts';
 import type { Decision } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
@@ -10,7 +11,7 @@ import type { IsApprover } from './approvers.js';
 
 /** What the desk stands on. */
 export interface DeskPorts {
-  readonly commands: Pick<Commands, 'respond'>;
+  readonly commands: CommandPorts;
   readonly store: Pick<EventStore, 'readStream'>;
   /** Asked at each answer: a role that was taken away counts at once. */
   readonly isApprover: IsApprover;
@@ -38,7 +39,7 @@ export function createAnswerDesk({ commands, store, isApprover, edits = 'judged'
       }
       const { approvalId, actionDigest, reason, commandId } = answer;
       const body = { decision, actionDigest, ...(reason === undefined ? {} : { reason }) };
-      const outcome = await commands.respond(actorOf(answer), approvalId, body, commandId);
+      const outcome = await respond(commands, actorOf(answer), approvalId, body, commandId);
       return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.rejection);
     },
   };

@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { EventStoreUnavailableError, EventTooLargeError, OutcomeUnknownError } from '@countersign/event-store';
 import type { StoreHealth } from '@countersign/event-store';
+import type { GatewayPorts } from '../ports.js';
 import { createApi } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
 import type { World, WorldOptions } from '../testing/world.js';
@@ -18,13 +19,20 @@ const open = async (options?: WorldOptions) => {
 };
 const body = { runId: 'r', calls: [{ toolCallId: 'c', toolName: 't', arguments: {} }] };
 
+type HandleCommand = GatewayPorts['commands']['handler']['handleCommand'];
+
+/** The ports, with commands that are handled in this way. */
+function handling<Ports extends Pick<GatewayPorts, 'commands'>>(ports: Ports, handleCommand: HandleCommand): Ports {
+  return { ...ports, commands: { ...ports.commands, handler: { ...ports.commands.handler, handleCommand } } };
+}
+
 describe('when something is wrong inside', () => {
   it.each<[string, Error]>([
     ['nothing was written', new EventStoreUnavailableError('disk full: /secret/path')],
     ['it is not known whether it was', new OutcomeUnknownError('timed out at /secret/path')],
   ])('%s: 503, to be repeated after a second', async (_what, error) => {
     const { world, api } = await open({
-      change: (ports) => ({ ...ports, commands: { ...ports.commands, requestToolCalls: () => Promise.reject(error) } }),
+      change: (ports) => handling(ports, () => Promise.reject(error)),
     });
     const reply = await api.send('POST', '/v1/tool-calls', { body, headers: { 'idempotency-key': 'k' } });
     expect(reply).toMatchObject({ status: 503, body: { code: 'unavailable' } });
@@ -45,7 +53,7 @@ describe('when something is wrong inside', () => {
   it('anything unforeseen is a 500 that tells nothing, and the log tells all', async () => {
     const error = new TypeError('x is not a function, at /secret/path');
     const { world, api } = await open({
-      change: (ports) => ({ ...ports, commands: { ...ports.commands, requestToolCalls: () => Promise.reject(error) } }),
+      change: (ports) => handling(ports, () => Promise.reject(error)),
     });
     const reply = await api.send('POST', '/v1/tool-calls?', { body });
     expect(reply).toMatchObject({ status: 500, body: { code: 'internal-error' } });
@@ -119,17 +127,12 @@ describe('when it stops', () => {
   it('a slow command is waited for', async () => {
     const [begun, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const { world, api } = await open({
-      change: (ports) => ({
-        ...ports,
-        commands: {
-          ...ports.commands,
-          requestToolCalls: async (...args) => {
-            begun.resolve(undefined);
-            await released.promise;
-            return ports.commands.requestToolCalls(...args);
-          },
-        },
-      }),
+      change: (ports) =>
+        handling(ports, async (...args) => {
+          begun.resolve(undefined);
+          await released.promise;
+          return ports.commands.handler.handleCommand(...args);
+        }),
     });
     const requesting = api.send('POST', '/v1/tool-calls', { body });
     await begun.promise;
@@ -145,17 +148,11 @@ describe('when it stops', () => {
     let release: () => void = () => undefined;
     const begun = Promise.withResolvers<undefined>();
     const { world } = await open({
-      change: (ports) => ({
-        ...ports,
-        commands: {
-          ...ports.commands,
-          cancelToolCall: () => new Promise(() => undefined),
-          requestToolCalls: () => {
-            begun.resolve(undefined);
-            return new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x'))));
-          },
-        },
-      }),
+      change: (ports) =>
+        handling(ports, () => {
+          begun.resolve(undefined);
+          return new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x'))));
+        }),
     });
     // Two requests on one connection: the second one is read while the process drains.
     const socket = connect(Number(new URL(world.url).port), '127.0.0.1');

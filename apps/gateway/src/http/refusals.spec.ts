@@ -1,3 +1,4 @@
+import { fireDue } from '@countersign/commands';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView } from '@countersign/contracts';
 import { createSystemClock } from '@countersign/runtime';
@@ -370,7 +371,7 @@ describe('a refusal', () => {
 it('a call may be asked about again after expiry: the next round', async () => {
   const { approvalId, callId } = await api.pending({ expiresInMs: 60_000 });
   aheadMs = 61_000;
-  await world.readModel.reached((await world.commands.fireDue('default', callId)) ?? 0);
+  await world.readModel.reached((await fireDue(world.commands, 'default', callId)) ?? 0);
   expect((await api.send('GET', `/v1/approvals/${approvalId}`, { as: 'ann' })).body).toMatchObject({
     state: 'expired',
   });

@@ -1,3 +1,4 @@
+import { fireDue } from '@countersign/commands';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, ClaimView, RunView, ToolCallView } from '@countersign/contracts';
 import { actionDigest } from '@countersign/contracts';
@@ -221,20 +222,20 @@ describe('cancelling', () => {
 });
 
 it('a call that somebody else cancels at the same moment counts as cancelled with its run', async () => {
+  let isRaced = false;
   const raced = await openWorld({
-    change: (ports) => ({
-      ...ports,
-      commands: {
-        ...ports.commands,
-        cancelToolCall: async (actor, callId, reason, commandId) => {
-          await ports.commands.cancelToolCall(actor, callId, reason, commandId);
-          return ports.commands.cancelToolCall(actor, callId, reason, `${commandId}-late`);
-        },
-      },
-    }),
+    change: (ports) => {
+      const { handler } = ports.commands;
+      const handleCommand: typeof handler.handleCommand = async (stream, decide, meta) => {
+        if (isRaced) await handler.handleCommand(stream, decide, { ...meta, commandId: `${meta.commandId}-first` });
+        return handler.handleCommand(stream, decide, meta);
+      };
+      return { ...ports, commands: { ...ports.commands, handler: { ...handler, handleCommand } } };
+    },
   });
   const other = createApi(raced);
   const { runId, callId } = await other.request();
+  isRaced = true;
   const { body } = await other.send('POST', `/v1/runs/${runId}/cancel`, { body: { reason: 'stop' } });
   expect(body).toEqual({ runId, cancelled: [callId], notCancelled: [] });
   await raced.close();
@@ -245,7 +246,7 @@ it('an unknown outcome is reconciled by an admin', async () => {
   const claimBody = { resolverId: 'w', leaseMs: 1 };
   await api.send('POST', `/v1/tool-calls/${callId}/claim`, { as: 'worker', body: claimBody });
   await new Promise((resolve) => setTimeout(resolve, 10));
-  await world.readModel.reached((await world.commands.fireDue('default', callId)) ?? 0);
+  await world.readModel.reached((await fireDue(world.commands, 'default', callId)) ?? 0);
   expect((await api.send('GET', `/v1/tool-calls/${callId}`)).body).toMatchObject({ state: 'unknown' });
   const body = { status: 'retry', note: 'the provider says it never came' };
   const reconciled = await api.send('POST', `/v1/tool-calls/${callId}/reconcile`, { as: 'admin', body });

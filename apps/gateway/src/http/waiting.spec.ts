@@ -1,3 +1,4 @@
+import { requestToolCalls } from '@countersign/commands';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ToolCallView } from '@countersign/contracts';
@@ -132,7 +133,7 @@ it('a run is cancelled whole, also what another gateway recorded a moment ago', 
   const agent = late.ports.tokens.actorOf('agent-token', 'api');
   if (agent === undefined) throw new Error('there is no agent');
   const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 't', arguments: {}, needsApproval: true }));
-  await late.commands.requestToolCalls(agent, { runId: 'r', calls }, randomUUID());
+  await requestToolCalls(late.commands, agent, { runId: 'r', calls }, randomUUID());
   const answer = await createApi(late).send('POST', '/v1/runs/r/cancel', { body: { reason: 'over' } });
   await late.close();
   expect(answer).toMatchObject({ status: 200, body: { cancelled: [expect.any(String), expect.any(String)] } });

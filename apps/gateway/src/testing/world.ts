@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { createArgumentSchemas, createCommandHandler, createCommands } from '@countersign/commands';
-import type { Actor, Commands, ServiceTools } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
+import type { Actor, CommandPorts, ServiceTools } from '@countersign/commands';
 import { batchDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -50,7 +50,7 @@ export interface World {
   readonly app: GatewayApp;
   readonly store: EventStore;
   readonly readModel: ReadModel;
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly log: CollectingLog;
   readonly ports: GatewayPorts;
   readonly folder: string;
@@ -86,16 +86,16 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
     },
     onError: (error) => log.error({ error }, 'the projection broke off'),
   });
-  const commands = createCommands({
-    handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
-    batches: createCommandHandler({ store, decider: batchDecider, clock, ids, cacheSize: 100 }),
+  const commands: CommandPorts = {
+    handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
+    batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
     policies: options.policies ?? createPolicies([]),
     tools: options.tools ?? { find: () => undefined },
     schemas: createArgumentSchemas(),
     clock,
     ids,
     log,
-  });
+  };
   const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
   const given = {
     commands,

@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createWriteSide } from '@countersign/commands';
-import type { Actor, Commands } from '@countersign/commands';
+import { createWriteSide, findCall } from '@countersign/commands';
+import type { Actor, CommandPorts } from '@countersign/commands';
 import { deriveCallId } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
@@ -20,7 +20,7 @@ import { createLedgerMetrics } from '../metrics.js';
 /** A ledger over the real store and write side in a folder of its own, and a topic that a test writes to by hand. */
 export interface LedgerWorld {
   readonly ledger: Ledger;
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly store: EventStore;
   readonly log: CollectingLog;
   /** The next so many appends fail as if the store were down. */
@@ -112,7 +112,7 @@ export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Pro
   const metrics = createLedgerMetrics();
   const events = (): Promise<readonly RecordedEvent[]> => store.readAll(0, 10_000);
   const stateOf = async (callId: string, tenant = 'default'): Promise<string | null> => {
-    const call = await commands.find(tenant, callId);
+    const call = await findCall(commands, tenant, callId);
     return call === undefined ? null : callState(call);
   };
   const ledger = createLedger({

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Channel, ChannelsConfig } from '@countersign/channels';
-import { createArgumentSchemas, createCommandHandler, createCommands } from '@countersign/commands';
-import type { Actor, Commands } from '@countersign/commands';
+import { createArgumentSchemas, createCommandHandler, requestToolCalls, respond } from '@countersign/commands';
+import type { Actor, CommandPorts } from '@countersign/commands';
 import { deliveryEventTypes } from '@countersign/contracts';
 import type { DeliveryEvent, JsonObject, RecordedEvent } from '@countersign/contracts';
 import { batchDecider, toolCallDecider } from '@countersign/domain';
@@ -28,7 +28,7 @@ export interface World {
   readonly store: EventStore;
   readonly readModel: ReadModel;
   readonly bus: MessageBus;
-  readonly commands: Commands;
+  readonly commands: CommandPorts;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: CollectingLog;
@@ -75,25 +75,25 @@ export async function openWorld(given?: string): Promise<World> {
     onError: (error) => log.error({ error }, 'the projection broke off'),
   });
   const bus = createEmbeddedMessageBus({ folder, topics: { [topicNames().events]: store }, clock, log });
-  const commands = createCommands({
-    handler: createCommandHandler({ store, decider: toolCallDecider, clock, ids, cacheSize: 100 }),
-    batches: createCommandHandler({ store, decider: batchDecider, clock, ids, cacheSize: 100 }),
+  const commands: CommandPorts = {
+    handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
+    batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
     policies: createPolicies([]),
     tools: { find: () => undefined },
     schemas: createArgumentSchemas(),
     clock,
     ids,
     log,
-  });
+  };
   const running = new Set<Running>();
   return {
     ...{ folder, store, readModel, bus, commands, clock, ids, log },
     ask: async (toolCallId, { runId = 'run-1', toolName = 'delete_file', ...change } = {}) => {
       const call = { toolCallId, toolName, arguments: { path: '/tmp/x' }, needsApproval: true, ...change };
       const body = { runId, batchMode: 'independent', calls: [call] } as unknown as Parameters<
-        Commands['requestToolCalls']
-      >[1];
-      const outcome = await commands.requestToolCalls(agent, body, ids.uuid());
+        typeof requestToolCalls
+      >[2];
+      const outcome = await requestToolCalls(commands, agent, body, ids.uuid());
       if (outcome.status !== 'done') throw new Error(outcome.rejection.detail);
       await readModel.reached(outcome.position);
       const [row] = readModel.run('default', runId).filter(({ request }) => request.toolCallId === toolCallId);
@@ -101,7 +101,7 @@ export async function openWorld(given?: string): Promise<World> {
     },
     respond: async (approvalId, type, via = 'inbox') => {
       const alice: Actor = { ...person, principal: 'alice', roles: new Set(['approver']), groups: ['ops'], via };
-      const outcome = await commands.respond(alice, approvalId, { decision: { type } }, ids.uuid());
+      const outcome = await respond(commands, alice, approvalId, { decision: { type } }, ids.uuid());
       if (outcome.status !== 'done') throw new Error(outcome.rejection.detail);
     },
     notify: async ({ group = 'notifier', ...options }) => {

@@ -1,10 +1,11 @@
 import type { EachBatchPayload, Kafka, KafkaMessage as Received } from 'kafkajs';
-import type { Ids } from '@countersign/runtime';
+import type { Clock, Ids } from '@countersign/runtime';
 import type { DeadLetter, DeadLetters } from '../message-bus.js';
 import { toBusError } from './bus-errors.js';
 import { markedBy, toDeadLetter, toMarkHeaders, toReplayHeaders } from './dead-letter-headers.js';
 import { withAdmin } from './kafka-client.js';
 import type { KafkaSender } from './kafka-publisher.js';
+import { onceLed } from './kafka-topics.js';
 import type { KafkaTopics } from './kafka-topics.js';
 
 export interface KafkaDeadLettersOptions {
@@ -12,6 +13,7 @@ export interface KafkaDeadLettersOptions {
   readonly topics: Pick<KafkaTopics, 'missing' | 'names'>;
   readonly sender: KafkaSender;
   readonly ids: Pick<Ids, 'uuid'>;
+  readonly clock: Clock;
 }
 
 /** A letter with the bytes it was parked with. */
@@ -76,10 +78,11 @@ async function readTopic({
   kafka,
   topics,
   ids,
+  clock,
 }: KafkaDeadLettersOptions): Promise<{ id: string; received: Received }[]> {
   const topic = topics.names.deadLetters;
   if ((await topics.missing([topic])).length > 0) return [];
-  const offsets = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(topic));
+  const offsets = await withAdmin(kafka, (admin) => onceLed(clock, () => admin.fetchTopicOffsets(topic)));
   const unread = new Map(
     offsets
       .filter(({ high, low }) => BigInt(high) > BigInt(low))

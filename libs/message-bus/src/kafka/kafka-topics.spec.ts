@@ -1,7 +1,7 @@
 import { createVirtualClock } from '@countersign/runtime/testing';
 import type { Admin, Kafka } from 'kafkajs';
 import { topicNames } from '../topics.js';
-import { createKafkaTopics } from './kafka-topics.js';
+import { createKafkaTopics, onceLed } from './kafka-topics.js';
 
 /** A broker's answer of failure, as the client throws it. */
 const answer = (type: string): Error => Object.assign(new Error(type), { type });
@@ -29,6 +29,17 @@ describe('topics that are made', () => {
   it('are waited for while a broker has not heard of them, or has no leader for them', async () => {
     const made = await madeWith([answer('UNKNOWN_TOPIC_OR_PARTITION'), answer('LEADER_NOT_AVAILABLE')]);
     expect(made).toHaveLength(3);
+  });
+
+  it('are asked again while the leader of a partition changes', async () => {
+    const clock = createVirtualClock();
+    const failures = [answer('NOT_LEADER_FOR_PARTITION')];
+    const ask = (): Promise<string> => {
+      setImmediate(() => clock.advance(1_000));
+      const failure = failures.shift();
+      return failure === undefined ? Promise.resolve('led') : Promise.reject(failure);
+    };
+    expect(await onceLed(clock, ask)).toBe('led');
   });
 
   it('are given up after half a minute, and at once for any other reason', async () => {

@@ -43,8 +43,8 @@ const letterBytesMax = messageBytesMax + 1024 * 1024;
 
 /** How long a new topic may take until each partition has a leader. */
 const leadersWithinMs = 30_000;
-/** What brokers say of a topic that is being made. */
-const earlyAnswers = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE']);
+/** What brokers say of a partition that has no leader yet, or whose leader changes. */
+const leaderlessAnswers = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
 
 export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock): KafkaTopics {
   const all = [names.requests, names.events, names.deadLetters];
@@ -103,13 +103,17 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock)
 async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Clock): Promise<void> {
   await admin.createTopics({ topics, waitForLeaders: false });
   const names = topics.map(({ topic }) => topic);
+  await onceLed(clock, () => admin.fetchTopicMetadata({ topics: names }));
+}
+
+/** Retries for up to 30 s while a topic is being made, or while the leader of a partition changes. */
+export async function onceLed<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
   const giveUpAtMs = clock.monotonic() + leadersWithinMs;
   for (;;) {
     try {
-      await admin.fetchTopicMetadata({ topics: names });
-      return;
+      return await ask();
     } catch (error) {
-      if (!earlyAnswers.has(refusalOf(error) ?? '') || clock.monotonic() >= giveUpAtMs) throw error;
+      if (!leaderlessAnswers.has(refusalOf(error) ?? '') || clock.monotonic() >= giveUpAtMs) throw error;
     }
     await sleep(clock, 100);
   }

@@ -118,7 +118,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
       served.set(group, subscription);
       return subscription;
     },
-    deadLetters: createKafkaDeadLetters({ kafka, topics, sender, ids }),
+    deadLetters: createKafkaDeadLetters({ kafka, topics, sender, ids, clock }),
     close: async () => {
       await Promise.all([...served.values()].map((subscription) => subscription.stop()));
     },

@@ -1,0 +1,19 @@
+import type { ToolCallEvent } from '@countersign/contracts';
+import type { Decision } from './decider.js';
+import type { ToolCallCommand } from './tool-call.commands.js';
+import type { ToolCallState } from './tool-call.state.js';
+
+/** The rule of one command: the events that it leads to in a state, or why it is refused. */
+export type Rule<Command extends ToolCallCommand> = (command: Command, state: ToolCallState) => Decision<ToolCallEvent>;
+
+export { respondToApproval, revealValues, withdrawResponse } from './tool-call.approval.js';
+export { commitToBatch } from './tool-call.batch.js';
+export { expireApproval, lapseApproval, lapseClaim, remindApprovers } from './tool-call.deadlines.js';
+export {
+  claimExecution,
+  reconcileExecution,
+  renewClaim,
+  reportExecution,
+  submitClientOutput,
+} from './tool-call.execution.js';
+export { cancelToolCall, describeApproval, requestApproval, requestToolCall } from './tool-call.request.js';
