@@ -6,17 +6,19 @@ export type JsonValue = string | number | boolean | null | readonly JsonValue[] 
 /** A JSON object, such as the arguments of a tool call. */
 export type JsonObject = { readonly [key: string]: JsonValue };
 
+const wholeNumbers = 'Whole numbers beyond ±9007199254740991 are refused: not every reader can tell them apart.';
+
 /**
  * A JSON value whose inside is not looked at: depth, duplicate keys and unsafe integers are refused by the edge,
  * before zod (a recursive zod schema overflows the stack at depth 2,000).
  */
 export const jsonValueSchema = z
   .custom<JsonValue>((value) => value !== undefined)
-  .meta({ description: 'Any JSON value', 'x-json': 'value' });
+  .meta({ description: `Any JSON value. ${wholeNumbers}`, 'x-json': 'value' });
 
 /** A JSON object whose inside is not looked at. */
 export const jsonObjectSchema = z
   .custom<JsonObject>((value) => typeof value === 'object' && value !== null && !Array.isArray(value), {
     error: 'must be a JSON object',
   })
-  .meta({ description: 'A JSON object', 'x-json': 'object' });
+  .meta({ description: `A JSON object. ${wholeNumbers}`, 'x-json': 'object' });

@@ -175,7 +175,7 @@ export const listApprovalsQuerySchema = z.strictObject({
   group: externalIdSchema.optional(),
   order: z.enum(['oldest', 'newest']).optional(),
   limit: intString(1, limits.pageSizeMax).optional(),
-  cursor: z.string().max(64).optional(),
+  cursor: z.string().min(1).max(64).optional(),
 });
 export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
 
