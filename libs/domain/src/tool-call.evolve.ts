@@ -1,4 +1,5 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
+import { evolveExecution, executing } from './tool-call.evolve-execution.js';
 import type { Action, Approval, Execution, Permission, ToolCall, ToolCallState } from './tool-call.state.js';
 import { castVote, currentStage, withdrawVote } from './voting.js';
 
@@ -84,57 +85,6 @@ function evolveApproval(call: ToolCall, event: ApprovalEvent): ToolCall {
     case 'ApprovalLapsed':
       return ended(call, { status: 'expired', cause: 'lapsed' }, event.data.lapsedAt);
   }
-}
-
-type ExecutionEvent = Extract<ToolCallEvent, { type: `Execution${string}` }>;
-
-function evolveExecution(call: ToolCall, event: ExecutionEvent): ToolCall {
-  switch (event.type) {
-    case 'ExecutionClaimed': {
-      const { actionDigest: _, ...claim } = event.data;
-      return executing(call, { status: 'claimed', ...claim });
-    }
-    case 'ExecutionClaimRenewed': {
-      const { execution } = call;
-      return execution.status === 'claimed'
-        ? executing(call, { ...execution, leaseUntil: event.data.leaseUntil })
-        : call;
-    }
-    case 'ExecutionSucceeded': {
-      const { attempt, executedBy, output, reportedAt } = event.data;
-      const claimedBy = claimantOf(call);
-      return executing(call, { status: 'succeeded', attempt, by: executedBy, claimedBy, output }, reportedAt);
-    }
-    case 'ExecutionFailed': {
-      const { attempt, executedBy, error, reportedAt } = event.data;
-      const claimedBy = claimantOf(call);
-      return executing(call, { status: 'failed', attempt, by: executedBy, claimedBy, error }, reportedAt);
-    }
-    case 'ExecutionLapsed':
-      return executing(call, {
-        status: 'released',
-        attempt: event.data.attempt,
-        cause: 'lapsed',
-        claimedBy: claimantOf(call),
-      });
-    case 'ExecutionOutcomeUnknown':
-      return executing(
-        call,
-        { status: 'unknown', ...event.data, claimedBy: claimantOf(call) },
-        event.data.unknownSince,
-      );
-    case 'ExecutionReconciled':
-      return reconciled(call, event.data);
-  }
-}
-
-/** Who holds the latest claim, also once its lease is over. */
-function claimantOf({ execution }: ToolCall): string | null {
-  return 'claimedBy' in execution ? execution.claimedBy : null;
-}
-
-function executing(call: ToolCall, execution: Execution, settledAt: string | null = null): ToolCall {
-  return { ...call, execution, settledAt };
 }
 
 function ended(call: ToolCall, permission: Permission, settledAt: string): ToolCall {
@@ -257,22 +207,4 @@ function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolC
     permission: { status: 'allowed' },
     action: { arguments: args, sensitive, salt, actionDigest },
   };
-}
-
-function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'ExecutionReconciled'>): ToolCall {
-  const attempt = call.execution.status === 'none' ? 0 : (call.execution.attempt ?? 0);
-  const claimedBy = claimantOf(call);
-  switch (status) {
-    case 'succeeded':
-      // The person knows that it ran, not what came out.
-      return executing(call, { status, attempt, by: 'reconciliation', claimedBy, output: null }, reconciledAt);
-    case 'failed':
-      return executing(
-        call,
-        { status, attempt, by: 'reconciliation', claimedBy, error: { code: 'reconciled', message: note } },
-        reconciledAt,
-      );
-    case 'retry':
-      return executing(call, { status: 'released', attempt, cause: 'retry', claimedBy });
-  }
 }
