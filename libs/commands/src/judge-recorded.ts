@@ -1,4 +1,4 @@
-import type { ToolCall } from '@countersign/domain';
+import type { Judgement as DomainJudgement, ToolCall } from '@countersign/domain';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import type { CommandPorts } from './ports.js';
 
@@ -14,4 +14,16 @@ export function judgeRecorded(
   const [judgement] = ports.policies.of(request.tenant).judge([call]);
   if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
   return judgement;
+}
+
+/** The policy's judgement as the decider takes it. */
+export function toDomainJudgement({ verdict, requirement }: Judgement): DomainJudgement {
+  switch (verdict.outcome) {
+    case 'allow':
+      return { outcome: 'allow', verdict };
+    case 'require':
+      return { outcome: 'require', verdict, requirement };
+    case 'block':
+      return { outcome: 'block', verdict, reason: verdict.why.join('; ') };
+  }
 }

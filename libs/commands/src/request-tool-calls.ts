@@ -1,43 +1,28 @@
-import { actionDigest, approvalIdOf, deriveCallId, jcsDigest, limits, toolCallStream } from '@countersign/contracts';
-import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
-import { compareRepeat, isLateQuestion, recordedSalt, toolCallRules } from '@countersign/domain';
-import type {
-  Judgement as DomainJudgement,
-  Repeat,
-  RequestToolCall,
-  ToolCall,
-  ToolCallProposal,
-  ToolCallState,
-} from '@countersign/domain';
-import type { Judgement, PolicyCall } from '@countersign/policy';
+import { actionDigest, approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
+import type { RequestToolCalls } from '@countersign/contracts';
+import { isLateQuestion, toolCallRules } from '@countersign/domain';
+import type { Repeat, RequestToolCall, ToolCall, ToolCallProposal } from '@countersign/domain';
+import type { Judgement } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
 import { checkCalls, together } from './check-calls.js';
-import type { CheckedCall } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
+import { toDomainJudgement } from './judge-recorded.js';
 import { applyRule, toRejection } from './on-call.js';
 import { mayNotSpeakFor, rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
-import type { CommandPorts, ServiceTool } from './ports.js';
+import { onRecorded, planCall, repeatOf } from './plan-call.js';
+import type { Plan } from './plan-call.js';
+import type { CommandPorts } from './ports.js';
 
 /** The calls of one request, in its order. */
 export interface RequestedToolCalls {
   readonly callIds: readonly string[];
   /** Whether any of them was recorded by this request. */
   readonly isNew: boolean;
-}
-
-interface Plan {
-  readonly callId: string;
-  /** As it was found before anything was recorded. */
-  readonly state: ToolCallState;
-  readonly proposal: ToolCallProposal;
-  /** Null for a tool that the service does not execute; else whether the agent itself asked for an approval. */
-  readonly serviceTool: { readonly asksForApproval: boolean } | null;
-  readonly policyCall: PolicyCall;
 }
 
 /**
@@ -96,87 +81,6 @@ const contentIds = '4d0c4f0e-8a53-5d0b-9d67-0a3f5f1c2b9e';
 function mismatchDetail(plan: Plan | undefined, repeat: Repeat | 'new' | undefined): string {
   const why = typeof repeat === 'object' && repeat.status === 'refused' ? repeat.refusal.detail : '';
   return `tool call "${plan?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
-}
-
-interface Step {
-  readonly body: RequestToolCalls;
-  readonly agentId: string;
-  readonly callIds: readonly string[];
-  readonly checked: readonly CheckedCall[];
-}
-
-function planCall(
-  ports: CommandPorts,
-  actor: Actor,
-  step: Step,
-  index: number,
-  call: RequestedCall,
-  states: readonly ToolCallState[],
-): Plan {
-  const { body, agentId, callIds } = step;
-  const tool = ports.tools.find(actor.tenant, call.toolName);
-  const facts = factsOf(call, tool);
-  const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
-  const state = states[index] ?? { status: 'unrequested' };
-  const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
-  const { toolCallId, toolName } = call;
-  const identity = { tenant: actor.tenant, runId: body.runId, agentId, toolCallId, toolName };
-  const proposal: ToolCallProposal = {
-    callId: callIds[index] ?? '',
-    ...identity,
-    ...batchOf(step),
-    ...facts,
-    arguments: call.arguments,
-    toolSchemaHash,
-    salt,
-    actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
-    sensitive: [...(step.checked[index]?.sensitive ?? [])],
-    requestedBy: actor.principal,
-  };
-  const policyCall: PolicyCall = {
-    agentId,
-    runId: body.runId,
-    toolName,
-    arguments: call.arguments,
-    labels: facts.labels,
-    needsApproval: facts.needsApproval,
-    expiresInMs: call.expiresInMs ?? null,
-    allowedDecisions: call.allowedDecisions ?? null,
-  };
-  const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
-  return { callId: proposal.callId, state, proposal, serviceTool, policyCall };
-}
-
-function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
-  return {
-    batchId: body.batchId ?? null,
-    batchMode: body.batchMode ?? 'independent',
-    batchCallIds: callIds.length > 1 && callIds.length <= limits.batchMembersMax ? [...callIds] : [],
-  };
-}
-
-/** What is recorded of a call beside its identity. Of the service's own tools the operator's file says it, not the agent. */
-function factsOf(call: RequestedCall, tool: ServiceTool | undefined) {
-  const { reason = null, description = null, clientExecuted = false, labels = {} } = call;
-  const { needsApproval = false, toolSchema = null, idempotent = false } = call;
-  const presented = { reason, description, clientExecuted, labels };
-  return { ...presented, ...withToolsFile({ needsApproval, toolSchema, idempotent }, tool) };
-}
-
-function withToolsFile(
-  said: Pick<ToolCallProposal, 'needsApproval' | 'toolSchema' | 'idempotent'>,
-  tool?: ServiceTool,
-) {
-  if (tool === undefined) return said;
-  return {
-    needsApproval: said.needsApproval || tool.needsApproval,
-    toolSchema: tool.inputSchema ?? said.toolSchema,
-    idempotent: tool.idempotent,
-  };
-}
-
-function repeatOf(plan: Plan, state: ToolCallState | undefined): Repeat | 'new' {
-  return state?.status === 'recorded' ? compareRepeat(onRecorded(plan, state), state) : 'new';
 }
 
 type RecordMeta = Pick<CommandMeta, 'commandId' | 'startsStream'>;
@@ -252,31 +156,4 @@ async function repeated(
   const built = await inBatch(ports, call, command, commandId);
   if ('rejection' in built) throw new Error('a request must not begin a batch');
   return built;
-}
-
-/**
- * The proposal as it compares with the recorded call, which another process may have recorded meanwhile: the digest under
- * the recorded salt, and what the operator's file says of the tool as it was then.
- */
-function onRecorded({ proposal, serviceTool }: Plan, { request }: ToolCall): ToolCallProposal {
-  const { salt, idempotent, needsApproval } = request;
-  const digest =
-    salt === proposal.salt
-      ? proposal.actionDigest
-      : actionDigest({ ...proposal, salt: salt ?? '' }, proposal.arguments);
-  const repeated = { ...proposal, salt, actionDigest: digest };
-  if (serviceTool === null) return repeated;
-  return { ...repeated, idempotent, needsApproval: serviceTool.asksForApproval || needsApproval };
-}
-
-/** The policy's judgement as the decider takes it. */
-export function toDomainJudgement({ verdict, requirement }: Judgement): DomainJudgement {
-  switch (verdict.outcome) {
-    case 'allow':
-      return { outcome: 'allow', verdict };
-    case 'require':
-      return { outcome: 'require', verdict, requirement };
-    case 'block':
-      return { outcome: 'block', verdict, reason: verdict.why.join('; ') };
-  }
 }

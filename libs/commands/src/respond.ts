@@ -12,13 +12,12 @@ import type {
 import type { Actor } from './actor.js';
 import type { SchemaCheck } from './argument-schema.js';
 import { commitToBatch, inBatch, settleBatch } from './batch.js';
-import { judgeRecorded } from './judge-recorded.js';
+import { judgeRecorded, toDomainJudgement } from './judge-recorded.js';
 import { onCall } from './on-call.js';
 import { rejected } from './outcome.js';
 import type { Outcome } from './outcome.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from './ports.js';
-import { toDomainJudgement } from './request-tool-calls.js';
 
 /** Answers an approval in the name of the actor. */
 export async function respond(

@@ -1,0 +1,118 @@
+import { actionDigest, jcsDigest, limits } from '@countersign/contracts';
+import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
+import { compareRepeat, recordedSalt } from '@countersign/domain';
+import type { Repeat, ToolCall, ToolCallProposal, ToolCallState } from '@countersign/domain';
+import type { PolicyCall } from '@countersign/policy';
+import type { Actor } from './actor.js';
+import type { CheckedCall } from './check-calls.js';
+import type { CommandPorts, ServiceTool } from './ports.js';
+
+/** One call of a request: what is to be recorded of it, and what the policy judges. */
+export interface Plan {
+  readonly callId: string;
+  /** As it was found before anything was recorded. */
+  readonly state: ToolCallState;
+  readonly proposal: ToolCallProposal;
+  /** Null for a tool that the service does not execute; else whether the agent itself asked for an approval. */
+  readonly serviceTool: { readonly asksForApproval: boolean } | null;
+  readonly policyCall: PolicyCall;
+}
+
+/** The calls of one request, in its order, as they were checked. */
+export interface Step {
+  readonly body: RequestToolCalls;
+  readonly agentId: string;
+  readonly callIds: readonly string[];
+  readonly checked: readonly CheckedCall[];
+}
+
+/** Plans one call of a request, given the states in which its calls were found. */
+export function planCall(
+  ports: CommandPorts,
+  actor: Actor,
+  step: Step,
+  index: number,
+  call: RequestedCall,
+  states: readonly ToolCallState[],
+): Plan {
+  const { body, agentId, callIds } = step;
+  const tool = ports.tools.find(actor.tenant, call.toolName);
+  const facts = factsOf(call, tool);
+  const toolSchemaHash = facts.toolSchema === null ? null : jcsDigest(facts.toolSchema);
+  const state = states[index] ?? { status: 'unrequested' };
+  const salt = recordedSalt(state) ?? Buffer.from(ports.ids.randomBytes(16)).toString('hex');
+  const { toolCallId, toolName } = call;
+  const identity = { tenant: actor.tenant, runId: body.runId, agentId, toolCallId, toolName };
+  const proposal: ToolCallProposal = {
+    callId: callIds[index] ?? '',
+    ...identity,
+    ...batchOf(step),
+    ...facts,
+    arguments: call.arguments,
+    toolSchemaHash,
+    salt,
+    actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
+    sensitive: [...(step.checked[index]?.sensitive ?? [])],
+    requestedBy: actor.principal,
+  };
+  const policyCall: PolicyCall = {
+    agentId,
+    runId: body.runId,
+    toolName,
+    arguments: call.arguments,
+    labels: facts.labels,
+    needsApproval: facts.needsApproval,
+    expiresInMs: call.expiresInMs ?? null,
+    allowedDecisions: call.allowedDecisions ?? null,
+  };
+  const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
+  return { callId: proposal.callId, state, proposal, serviceTool, policyCall };
+}
+
+function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {
+  return {
+    batchId: body.batchId ?? null,
+    batchMode: body.batchMode ?? 'independent',
+    batchCallIds: callIds.length > 1 && callIds.length <= limits.batchMembersMax ? [...callIds] : [],
+  };
+}
+
+/** What is recorded of a call beside its identity. Of the service's own tools the operator's file says it, not the agent. */
+function factsOf(call: RequestedCall, tool: ServiceTool | undefined) {
+  const { reason = null, description = null, clientExecuted = false, labels = {} } = call;
+  const { needsApproval = false, toolSchema = null, idempotent = false } = call;
+  const presented = { reason, description, clientExecuted, labels };
+  return { ...presented, ...withToolsFile({ needsApproval, toolSchema, idempotent }, tool) };
+}
+
+function withToolsFile(
+  said: Pick<ToolCallProposal, 'needsApproval' | 'toolSchema' | 'idempotent'>,
+  tool?: ServiceTool,
+) {
+  if (tool === undefined) return said;
+  return {
+    needsApproval: said.needsApproval || tool.needsApproval,
+    toolSchema: tool.inputSchema ?? said.toolSchema,
+    idempotent: tool.idempotent,
+  };
+}
+
+/** Whether a planned call repeats the recorded one, is stricter, or does not agree with it. */
+export function repeatOf(plan: Plan, state: ToolCallState | undefined): Repeat | 'new' {
+  return state?.status === 'recorded' ? compareRepeat(onRecorded(plan, state), state) : 'new';
+}
+
+/**
+ * The proposal as it compares with the recorded call, which another process may have recorded meanwhile: the digest under
+ * the recorded salt, and what the operator's file says of the tool as it was then.
+ */
+export function onRecorded({ proposal, serviceTool }: Plan, { request }: ToolCall): ToolCallProposal {
+  const { salt, idempotent, needsApproval } = request;
+  const digest =
+    salt === proposal.salt
+      ? proposal.actionDigest
+      : actionDigest({ ...proposal, salt: salt ?? '' }, proposal.arguments);
+  const repeated = { ...proposal, salt, actionDigest: digest };
+  if (serviceTool === null) return repeated;
+  return { ...repeated, idempotent, needsApproval: serviceTool.asksForApproval || needsApproval };
+}
