@@ -166,7 +166,7 @@ describe('dead letters on Kafka', () => {
       topics: [{ topic: deadLetters, numPartitions: 1, configEntries: limit(1_000) }],
       waitForLeaders: false,
     });
-    await eventually(async () => void (await admin.fetchTopicMetadata({ topics: [deadLetters] })), withinMs);
+    await eventually(async () => void (await admin.fetchTopicOffsets(deadLetters)), withinMs);
     await kafka.close();
     kafka = await openedWithTopics({ topicPrefix }, { partitions: 2 });
     topic = kafka.topics.names.events;

@@ -15,10 +15,10 @@ function madeWith(failures: Error[]) {
     listTopics: () => Promise.resolve([]),
     createTopics: ({ waitForLeaders }) =>
       waitForLeaders === true ? Promise.reject(failures[0] ?? new Error('none')) : Promise.resolve(true),
-    fetchTopicMetadata: () => {
+    fetchTopicOffsets: () => {
       setImmediate(() => clock.advance(1_000));
       const failure = failures.shift();
-      return failure === undefined ? Promise.resolve({ topics: [] }) : Promise.reject(failure);
+      return failure === undefined ? Promise.resolve([]) : Promise.reject(failure);
     },
   };
   const kafka: Partial<Kafka> = { admin: () => admin as Admin };
@@ -26,8 +26,9 @@ function madeWith(failures: Error[]) {
 }
 
 describe('topics that are made', () => {
-  it('are waited for while a broker has not heard of them, or has no leader for them', async () => {
-    const made = await madeWith([answer('UNKNOWN_TOPIC_OR_PARTITION'), answer('LEADER_NOT_AVAILABLE')]);
+  it('are waited for while a broker has not heard of them, has no leader for them, or does not lead them yet', async () => {
+    const types = ['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION'];
+    const made = await madeWith(types.map(answer));
     expect(made).toHaveLength(3);
   });
 

@@ -97,13 +97,14 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock)
 }
 
 /**
- * Makes topics, and waits until every partition has a leader. The client's own wait (`waitForLeaders`) fails
- * when the broker that it asks has not heard of a topic yet.
+ * Makes topics, and waits until the leader of every partition answers as its leader. The client's own wait
+ * (`waitForLeaders`) fails when the broker that it asks has not heard of a topic yet, and ends before a leader knows that
+ * it is one: a consumer that starts then loses its partition again, and handles messages twice.
  */
 async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Clock): Promise<void> {
   await admin.createTopics({ topics, waitForLeaders: false });
   const names = topics.map(({ topic }) => topic);
-  await onceLed(clock, () => admin.fetchTopicMetadata({ topics: names }));
+  for (const name of names) await onceLed(clock, () => admin.fetchTopicOffsets(name));
 }
 
 /** Retries for up to 30 s while a topic is being made, or while the leader of a partition changes. */
