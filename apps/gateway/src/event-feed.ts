@@ -136,5 +136,5 @@ function frameOf({ position, type }: RecordedEvent, view: unknown): string {
 function mayReadWhole({ readModel }: GatewayPorts, actor: Actor, { metadata }: RecordedEvent): boolean {
   if (actor.roles.has('auditor')) return true;
   if (!actor.roles.has('agent') || metadata.callId === null) return false;
-  return readModel.toolCall(actor.tenant, metadata.callId)?.request.requestedBy === actor.principal;
+  return readModel.requesterOf(actor.tenant, metadata.callId) === actor.principal;
 }

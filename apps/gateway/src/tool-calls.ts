@@ -74,7 +74,9 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
       const bytes = readModel.runBytes(actor.tenant, runId);
       if (bytes === 0) return noSuchRun(runId);
       if (bytes > runBytesMax) return runTooLarge(runId);
-      return ok(toRunView(runId, readModel.run(actor.tenant, runId), (call) => visibilityFor(actor, call)));
+      const calls = readModel.run(actor.tenant, runId);
+      if (calls.length === 0) return noSuchRun(runId);
+      return ok(toRunView(runId, calls, (call) => visibilityFor(actor, call)));
     },
     cancelRun: (context, runId, reason) => cancelRun(ports, context, runId, reason),
   };

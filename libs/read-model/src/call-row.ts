@@ -24,3 +24,11 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
   /** When something is next due on this call by itself, epoch milliseconds. */
   readonly dueAt: number | null;
 }
+
+/**
+ * Whether readers may see the call: not before what was decided with its request has come too. The event store hands out
+ * the events of one append one by one, and between two of them the call would wait for an answer that nobody is asked for.
+ */
+export function isShown({ state, approvals }: CallRow): boolean {
+  return state !== 'awaiting_approval' || approvals.length > 0;
+}

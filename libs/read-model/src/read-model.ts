@@ -81,9 +81,12 @@ export interface ReadModel {
   readonly reached: (position: number, signal?: AbortSignal) => Promise<void>;
   /** Calls the listener within each `apply`, after the events became visible. Answers how to stop it. */
   readonly onApplied: (listener: (applied: Applied) => void) => () => void;
+  /** Undefined also while only a part of the append that requested the call has been applied. */
   readonly toolCall: (tenant: string, callId: string) => CallRow | undefined;
+  /** The principal that requested a call, known with its first event. */
+  readonly requesterOf: (tenant: string, callId: string) => string | undefined;
   readonly approval: (tenant: string, approvalId: string) => ApprovalOfCall | undefined;
-  /** The calls of a run in the order of their requests; empty when there is no such run. */
+  /** The calls of a run that `toolCall` would answer with, in the order of their requests. */
   readonly run: (tenant: string, runId: string) => readonly CallRow[];
   /** About how many bytes `run` would read; 0 when there is no such run. Of a very long run only the first 65,536 calls are counted. */
   readonly runBytes: (tenant: string, runId: string) => number;

@@ -85,7 +85,7 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
   };
 }
 
-/** Only a reader between two pages of the log can meet a call without a verdict: for them it fails closed. */
+/** What a log has that lacks the judgement of a call: it fails closed. */
 const unjudged: Verdict = {
   outcome: 'require',
   ruleId: 'none',

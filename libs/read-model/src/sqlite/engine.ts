@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { parseApprovalId } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
+import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
 import { listApprovals } from './approvals-list.js';
@@ -16,6 +17,7 @@ import type { Bounds, Checkpoint } from './working-set.js';
 export interface Engine extends Pick<
   ReadModel,
   | 'toolCall'
+  | 'requesterOf'
   | 'approval'
   | 'run'
   | 'runBytes'
@@ -54,9 +56,13 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
     }
     return read();
   };
-  const toolCall = (tenant: string, callId: string): CallRow | undefined => {
+  const anyCall = (tenant: string, callId: string): CallRow | undefined => {
     const row = rows.find(callId);
     return row?.request.tenant === tenant ? row : undefined;
+  };
+  const toolCall = (tenant: string, callId: string): CallRow | undefined => {
+    const row = anyCall(tenant, callId);
+    return row !== undefined && isShown(row) ? row : undefined;
   };
 
   return {
@@ -75,8 +81,9 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
       if (failure !== undefined) throw failure.error;
     },
     toolCall,
+    requesterOf: (tenant, callId) => anyCall(tenant, callId)?.request.requestedBy,
     approval: (tenant, approvalId) => findApproval(toolCall, tenant, approvalId),
-    run: (tenant, runId) => fromFile(() => callsOfRun(prepare, tenant, runId)),
+    run: (tenant, runId) => fromFile(() => callsOfRun(prepare, tenant, runId)).filter(isShown),
     runBytes: (tenant, runId) => fromFile(() => bytesOfRun(prepare, tenant, runId)),
     openCallIds: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),

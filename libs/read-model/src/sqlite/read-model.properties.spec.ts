@@ -6,6 +6,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { approvalStates, isSettled } from '@countersign/contracts';
 import { groupsAsked } from '@countersign/domain';
 import { createSilentLog } from '@countersign/runtime/testing';
+import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
 import type { ApprovalOfCall, ApprovalsQuery, ReadModel } from '../read-model.js';
@@ -86,13 +87,16 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
   const rows = replay(events);
   const dueAts = rows.flatMap(({ dueAt }) => dueAt ?? []);
   expect(model.nextDueAt()).toBe(dueAts.length === 0 ? null : Math.min(...dueAts));
-  for (const row of rows)
-    expect(asStored(model.toolCall(row.request.tenant, row.request.callId))).toEqual(asStored(row));
+  for (const row of rows) {
+    const { tenant, callId, requestedBy } = row.request;
+    expect(asStored(model.toolCall(tenant, callId) ?? null)).toEqual(asStored(isShown(row) ? row : null));
+    expect(model.requesterOf(tenant, callId)).toBe(requestedBy);
+  }
   for (const tenant of ['default', 'other']) {
     for (const query of queries)
       expect(asStored(allPages(model, tenant, query))).toEqual(asStored(approvalsOf(rows, tenant, query)));
     const inRun = rows.filter(({ request }) => request.tenant === tenant && request.runId === 'run-0');
-    expect(asStored(model.run(tenant, 'run-0'))).toEqual(asStored(inRun));
+    expect(asStored(model.run(tenant, 'run-0'))).toEqual(asStored(inRun.filter(isShown)));
     const open = inRun.filter(({ state }) => !isSettled(state));
     expect(model.openCallIds(tenant, 'run-0')).toEqual(open.map(({ request }) => request.callId));
   }

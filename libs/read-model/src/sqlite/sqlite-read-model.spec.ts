@@ -5,6 +5,7 @@ import { createCollectingLog } from '@countersign/runtime/testing';
 import { applyAll, opened, recordPending } from '../testing/opened.js';
 import { scratchFolder } from '../testing/scratch-folder.js';
 import { createTestLog, minute } from '../testing/test-log.js';
+import type { TestCall } from '../testing/test-log.js';
 
 const path = scratchFolder();
 
@@ -19,6 +20,28 @@ describe('apply', () => {
     expect(model.approval('default', call.approvalId())?.approval.round).toBe(1);
     expect(model.run('default', 'run-1')).toHaveLength(1);
     expect(model.listApprovals('default', {})).toMatchObject({ rows: [{ approval: { round: 1 } }], position: 2 });
+    model.close();
+  });
+
+  it('shows a call once all of the append that requested it has come', async () => {
+    const log = createTestLog();
+    const model = await opened(path('m.db'), log);
+    const shown = (call: TestCall, runId: string): readonly unknown[] => [
+      model.toolCall('default', call.callId)?.state,
+      model.run('default', runId).length,
+      model.requesterOf('default', call.callId),
+    ];
+    const asked = log.call('call_1', { runId: 'run-1' });
+    const allowed = log.call('call_2', { runId: 'run-2' });
+    for (const call of [asked, allowed]) call.record('ToolCallRequested');
+    applyAll(model, log);
+    expect(shown(asked, 'run-1')).toEqual([undefined, 0, 'agent']);
+    expect(shown(allowed, 'run-2')).toEqual([undefined, 0, 'agent']);
+    asked.record('ApprovalRequested', { approvalId: asked.approvalId() });
+    allowed.record('ToolCallAllowed');
+    applyAll(model, log);
+    expect(shown(asked, 'run-1')).toEqual(['awaiting_approval', 1, 'agent']);
+    expect(shown(allowed, 'run-2')).toEqual(['allowed', 1, 'agent']);
     model.close();
   });
 

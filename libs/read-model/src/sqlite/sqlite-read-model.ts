@@ -90,6 +90,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     reached: feed.reached,
     onApplied: feed.onApplied,
     toolCall: (tenant, callId) => engine.toolCall(tenant, callId),
+    requesterOf: (tenant, callId) => engine.requesterOf(tenant, callId),
     approval: (tenant, approvalId) => engine.approval(tenant, approvalId),
     run: (tenant, runId) => engine.run(tenant, runId),
     runBytes: (tenant, runId) => engine.runBytes(tenant, runId),
