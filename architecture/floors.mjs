@@ -22,7 +22,8 @@ const files = ['fs', 'os', 'path', 'process'];
  * npm       packages of others, in production code
  * node      modules of Node, without `node:`; 'any' for no limit
  * adapters  folder in `src` → the vendor clients that may be imported there and nowhere else
- * entrances folders in `src` whose `index.ts` is an entrance of its own, so that only its users load the vendor's client
+ * entrances folders in `src` whose `index.ts` is an entrance of its own, so that only its users load what is behind it, or so
+ *           that they load nothing else
  * bundled   built into files that need no package when they run
  * pure      reads no clock, draws no chance, and says no by returning a value
  * edge      files of a pure unit that read what a person wrote, once, and may refuse it by throwing
@@ -30,7 +31,15 @@ const files = ['fs', 'os', 'path', 'process'];
 export const floors = [
   // Runs wherever texts are shown, browsers among them.
   { unit: 'libs/text', floor: 0, ours: [], npm: [], node: [], pure: true },
-  { unit: 'libs/contracts', floor: 0, ours: [], npm: ['zod', 'canonicalize'], node: ['crypto'] },
+  {
+    unit: 'libs/contracts',
+    floor: 0,
+    ours: [],
+    npm: ['zod', 'canonicalize'],
+    node: ['crypto'],
+    // Without zod, for the command line and the browser.
+    entrances: ['backoff'],
+  },
   {
     unit: 'libs/runtime',
     floor: 0,
@@ -40,6 +49,8 @@ export const floors = [
     // Which addresses are public: asked there alone, so that there is one guard.
     adapters: { network: ['ipaddr.js'], database: ['node:sqlite'] },
   },
+  // Runs in browsers too, and where a command must start at once.
+  { unit: 'libs/http-client', floor: 1, ours: ['contracts'], npm: [], node: [] },
   { unit: 'libs/domain', floor: 1, ours: ['types:contracts'], npm: [], node: [], pure: true },
   {
     unit: 'libs/policy',
@@ -115,7 +126,7 @@ export const floors = [
   {
     unit: 'libs/worker-sdk',
     floor: 3,
-    ours: ['contracts'],
+    ours: ['contracts', 'http-client'],
     npm: ['zod'],
     node: ['crypto'],
     // Loaded when a worker is given `kafka`: an optional peer of whoever installs the package.
@@ -125,7 +136,7 @@ export const floors = [
   {
     unit: 'apps/inbox',
     floor: 4,
-    ours: ['types:contracts', 'text'],
+    ours: ['types:contracts', 'http-client', 'text'],
     npm: [
       '@cfworker/json-schema',
       '@codemirror',

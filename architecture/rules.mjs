@@ -102,12 +102,15 @@ const entrances = [
 ];
 /** Who enters a package by its index must not load the clients behind its other entrances. */
 const apart = floors.flatMap(({ unit, adapters = {}, entrances: folders = [] }) =>
-  folders.map((folder) => ({
-    name: `${nameOf(unit)}-index-without-${folder}`,
-    comment: `${unit} gives ${folder} by an entrance of its own, so that its client is loaded by whoever uses it and nobody else.`,
-    from: { path: `^${unit}/src/index\\.ts$` },
-    to: { path: npmPath(adapters[folder]), reachable: true },
-  })),
+  // Of those folders that are adapters.
+  folders
+    .filter((folder) => folder in adapters)
+    .map((folder) => ({
+      name: `${nameOf(unit)}-index-without-${folder}`,
+      comment: `${unit} gives ${folder} by an entrance of its own, so that its client is loaded by whoever uses it and nobody else.`,
+      from: { path: `^${unit}/src/index\\.ts$` },
+      to: { path: npmPath(adapters[folder]), reachable: true },
+    })),
 );
 /** What is built into one file needs nothing installed when it runs. */
 const bundled = floors.filter((floor) => floor.bundled).map(({ unit }) => `^${unit}/`);

@@ -1,6 +1,6 @@
 export { createAsyncApiDocument } from './asyncapi.js';
-export { backoffMs } from './backoff.js';
-export type { Backoff } from './backoff.js';
+export { backoffMs } from './backoff/index.js';
+export type { Backoff } from './backoff/index.js';
 export type { BatchEvent } from './batch-events.js';
 export { edgeCodes, refusalCodes } from './codes.js';
 export type { ErrorCode, Refusal, RefusalCode } from './codes.js';

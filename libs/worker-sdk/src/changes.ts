@@ -1,4 +1,4 @@
-import { rejectOnAbort } from './events.js';
+import { rejectOnAbort } from './reject-on-abort.js';
 
 /** What has changed since the last look: some calls, or, after a gap in what was heard, perhaps any. */
 export type Changed = ReadonlySet<string> | 'anything';

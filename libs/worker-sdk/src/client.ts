@@ -10,6 +10,7 @@ import type {
   RunView,
   ToolCallView,
 } from '@countersign/contracts';
+import type { HttpRequest } from '@countersign/http-client';
 import {
   readApproval,
   readApprovalPage,
@@ -98,8 +99,8 @@ export function createClient(options: ClientOptions): Client {
 
 /** A client that shares its transport with others, for other tokens. */
 export function clientOver(transport: Transport, token: string): Client {
-  const get = (path: string, options: CallOptions = {}, timeoutMs = 30_000): Promise<unknown> =>
-    transport.send({ ...options, method: 'GET', path, token, timeoutMs });
+  const get = (path: string, options: CallOptions = {}, more: Pick<HttpRequest, 'query' | 'timeoutMs'> = {}) =>
+    transport.send({ ...options, ...more, method: 'GET', path, token });
   const post = (path: string, body: unknown, options: CallOptions = {}): Promise<unknown> =>
     transport.send({ ...options, method: 'POST', path, token, body });
   const call = (callId: string): string => `/v1/tool-calls/${encodeURIComponent(callId)}`;
@@ -110,12 +111,13 @@ export function clientOver(transport: Transport, token: string): Client {
     requestToolCalls: async (body, options) => readToolCalls(await post('/v1/tool-calls', body, options)).calls,
     getToolCall: async (callId, options = {}) => {
       const { waitMs, until, ...rest } = options;
-      return readToolCall(await get(withQuery(call(callId), { waitMs, until }), rest, (waitMs ?? 0) + 30_000));
+      const query = { waitMs, until };
+      return readToolCall(await get(call(callId), rest, { query, timeoutMs: (waitMs ?? 0) + 30_000 }));
     },
     getRun: async (runId, options) => readRun(await get(run(runId), options)),
     listApprovals: async (options = {}) => {
-      const { signal, attempts, idempotencyKey, ...filter } = options;
-      return readApprovalPage(await get(withQuery('/v1/approvals', filter), { signal, attempts, idempotencyKey }));
+      const { signal, attempts, idempotencyKey, ...query } = options;
+      return readApprovalPage(await get('/v1/approvals', { signal, attempts, idempotencyKey }, { query }));
     },
     getApproval: async (approvalId, options) => readApproval(await get(approval(approvalId), options)),
     respond: async (approvalId, body, options) =>
@@ -129,13 +131,4 @@ export function clientOver(transport: Transport, token: string): Client {
     submitOutput: (callId, body, options) => post(`${call(callId)}/output`, body, options),
     events: (options = {}) => readEvents(transport, token, options),
   };
-}
-
-function withQuery(path: string, members: Readonly<Record<string, string | number | undefined>>): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries(members)) {
-    if (value !== undefined) query.set(name, String(value));
-  }
-  const text = query.toString();
-  return text === '' ? path : `${path}?${text}`;
 }

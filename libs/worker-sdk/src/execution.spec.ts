@@ -2,7 +2,7 @@ import { describe, expect, it, jest } from '@jest/globals';
 import { actionDigest, type ClaimView, type JsonObject, type ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
 import type { Client } from './client.js';
-import { systemClock } from './clock.js';
+import { systemClock } from '@countersign/http-client';
 import { CountersignError } from './errors.js';
 import { executeCall, type ExecutionPorts } from './execution.js';
 import { gateTool, type ExecutionContext, type GateTool } from './gate-tool.js';

@@ -7,7 +7,7 @@ import {
   type OutcomeBody,
   type ToolCallView,
 } from '@countersign/contracts';
-import { linkedController, sleep, type LinkedController, type WorkerClock } from './clock.js';
+import { linkedController, sleep, type LinkedController, type Clock } from '@countersign/http-client';
 import type { Client } from './client.js';
 import { isRefusal, messageOf } from './errors.js';
 import type { ExecutionContext, GateTool } from './gate-tool.js';
@@ -19,7 +19,7 @@ import { problemOfClaim } from './verify-claim.js';
 export interface ExecutionPorts {
   readonly requester: Client;
   readonly resolver: Client;
-  readonly clock: WorkerClock;
+  readonly clock: Clock;
   readonly log: WorkerLog;
   readonly resolverId: string;
   readonly leaseMs: number;

@@ -8,7 +8,7 @@ export type {
   RenewRequest,
 } from './client.js';
 export type { ApprovalPage } from './answers.js';
-export type { WorkerClock } from './clock.js';
+export type { Clock as WorkerClock } from '@countersign/http-client';
 export { CountersignError } from './errors.js';
 export type { Problem } from './errors.js';
 export type { EventsOptions } from './events.js';

@@ -1,4 +1,4 @@
-import { linkedController, type WorkerClock } from './clock.js';
+import { linkedController, type Clock } from '@countersign/http-client';
 
 /** How long to wait at most. */
 export interface WaitOptions {
@@ -12,7 +12,7 @@ export interface WaitOptions {
 export type Within = (limits: WaitOptions, work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 
 /** `stopping` ends every wait. */
-export function createWithin(clock: WorkerClock, stopping: AbortSignal): Within {
+export function createWithin(clock: Clock, stopping: AbortSignal): Within {
   return async ({ signal, timeoutMs }, work) => {
     const timeIsOver = new Error('the time to wait is over');
     const limit = linkedController(signal, stopping);
@@ -32,7 +32,7 @@ export function createWithin(clock: WorkerClock, stopping: AbortSignal): Within 
 }
 
 /** The same limits, the later the shorter. */
-export function createCountdown(clock: WorkerClock, { signal, timeoutMs }: WaitOptions): () => WaitOptions {
+export function createCountdown(clock: Clock, { signal, timeoutMs }: WaitOptions): () => WaitOptions {
   const startedAt = clock.monotonic();
   return () => ({
     signal,

@@ -1,8 +1,8 @@
 import type { ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changed, type Changes } from './changes.js';
-import { linkedController } from './clock.js';
+import { linkedController } from '@countersign/http-client';
 import { CountersignError } from './errors.js';
-import { rejectOnAbort } from './events.js';
+import { rejectOnAbort } from './reject-on-abort.js';
 import type { ExecutionPorts } from './execution.js';
 import { createExecutions, createRuns, type Runs } from './executions.js';
 import type { GateTool } from './gate-tool.js';

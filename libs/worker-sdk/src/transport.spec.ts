@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import { createClient } from './client.js';
-import type { WorkerClock } from './clock.js';
+import type { Clock } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, isRefusal, messageOf } from './errors.js';
-import { retryAfterMs } from './retry-after.js';
+import { retryAfterMs } from '@countersign/http-client';
 import { createTransport } from './transport.js';
 
 const urlOf = (input: Parameters<typeof fetch>[0]): string => (input instanceof Request ? input.url : input.toString());
@@ -34,7 +34,7 @@ function fetchOf(...answers: readonly (Response | Error)[]): { readonly fetch: t
 }
 
 /** Timers fire at once; what they would have waited is noted. */
-function instantClock(): WorkerClock & { readonly waitedMs: number[] } {
+function instantClock(): Clock & { readonly waitedMs: number[] } {
   const waitedMs: number[] = [];
   return {
     waitedMs,

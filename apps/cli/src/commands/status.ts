@@ -43,26 +43,24 @@ export async function status(invocation: Invocation): Promise<ExitCode> {
 }
 
 async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready' | 'notReady'>> {
-  const response = await client.open('/readyz', { anyStatus: true });
-  const text = await response.text();
-  if (response.ok) return { ready: true, notReady: [] };
+  const answer = await client.look('/readyz');
+  if (answer.ok) return { ready: true, notReady: [] };
   // A 503 of a proxy in front of a dead server is not ready either; only what answers 404 is something else.
-  if (response.status !== 503) {
-    const detail = `What answers at ${client.url} is not a Countersign server (status ${String(response.status)} for /readyz).`;
+  if (answer.status !== 503) {
+    const detail = `What answers at ${client.url} is not a Countersign server (status ${String(answer.status)} for /readyz).`;
     throw localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
   }
-  return { ready: false, notReady: failingIn(text) };
+  return { ready: false, notReady: failingIn(answer.body) };
 }
 
 /** The checks that fail, with what they say. */
-function failingIn(text: string): string[] {
-  try {
-    const { checks } = JSON.parse(text) as { readonly checks?: Readonly<Record<string, Check>> };
-    const failing = Object.entries(checks ?? {}).filter(([, { status }]) => status !== 'ok');
-    return failing.map(([name, { why }]) => (typeof why === 'string' && why !== '' ? `${name} (${why})` : name));
-  } catch {
-    return [];
-  }
+function failingIn(body: unknown): string[] {
+  const { checks } = (body ?? {}) as { readonly checks?: Readonly<Record<string, Check | null>> };
+  const failing = Object.entries(checks ?? {}).filter(([, check]) => check?.status !== 'ok');
+  return failing.map(([name, check]) => {
+    const why = check?.why;
+    return typeof why === 'string' && why !== '' ? `${name} (${why})` : name;
+  });
 }
 
 interface Check {
@@ -85,9 +83,8 @@ const sendingState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|f
 
 /** A dead channel makes no server unready: it is told here. */
 async function readChannels(client: LedgerClient): Promise<Readonly<Record<string, string>>> {
-  const response = await client.open('/metrics', { anyStatus: true });
-  const text = await response.text();
-  if (!response.ok) return {};
+  const { ok, text } = await client.look('/metrics');
+  if (!ok) return {};
   const statesIn = (pattern: RegExp) =>
     Object.fromEntries([...text.matchAll(pattern)].map(([, channel = '', state = '']) => [channel, state]));
   // Whoever sends to a channel knows more of it than the log.

@@ -1,20 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
+import { createHttpClient, NoAnswerError } from '@countersign/http-client';
+import type { Answer, HttpRequest, Outcome, RequestHeaders } from '@countersign/http-client';
 import type { Problem } from '../cli-error.js';
-import { CliError, localError, refusedError } from '../cli-error.js';
+import { localError, refusedError } from '../cli-error.js';
+import type { CliError } from '../cli-error.js';
 import type { Connection } from './connection.js';
 import { unreachableError } from './unreachable.js';
 
 /** What a request says beyond its method and path. */
-export interface RequestOptions {
-  readonly query?: Readonly<Record<string, string | number | undefined>>;
-  /** A value, sent as JSON; or JSON text, sent as it is. */
-  readonly body?: object | string;
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly signal?: AbortSignal;
-  readonly timeoutMs?: number;
-  /** The answer is wanted whatever its status says. */
-  readonly anyStatus?: boolean;
+export interface RequestOptions extends Pick<HttpRequest, 'query' | 'body' | 'signal' | 'timeoutMs'> {
+  readonly headers?: RequestHeaders;
 }
 
 /** The API of a Countersign server over HTTP. Every failure is a `CliError`. */
@@ -25,13 +20,14 @@ export interface LedgerClient {
   /** Repeated under the same idempotency key when the connection broke, so that one answer is never given twice. */
   readonly post: <T extends object>(path: string, options?: RequestOptions) => Promise<T>;
   readonly delete: <T extends object>(path: string) => Promise<T>;
-  /** The answer itself, once it is known to be a success; for streams and for what is not JSON. */
+  /** The answer of a GET, whatever its status says and whatever its text is. */
+  readonly look: (path: string) => Promise<Answer>;
+  /** The beginning of a stream, once it is known to be a success. */
   readonly open: (path: string, options?: RequestOptions) => Promise<Response>;
   /** The server's wall time in ms, as far as its answers told it: a countdown should not depend on this machine's clock. */
   readonly serverNow: () => number;
 }
 
-const timeoutMsDefault = 30_000;
 const postAttemptsMax = 3;
 const refusedAttemptsMax = 10;
 /** A person waits no longer for a command. */
@@ -41,109 +37,73 @@ const skewMsMin = 2000;
 
 /** A client of the server at `connection`; `now` is this machine's wall time in ms. */
 export function createLedgerClient(connection: Connection, now: () => number): LedgerClient {
+  const http = createHttpClient({ base: connection.url });
   let skewMs = 0;
-  const send = async (method: string, path: string, options: RequestOptions): Promise<Response> => {
-    const response = await fetchInTurn(connection, method, path, options);
-    const date = Date.parse(response.headers.get('date') ?? '');
+  const noticeTime = (headers: Headers): void => {
+    const date = Date.parse(headers.get('date') ?? '');
     if (!Number.isNaN(date)) skewMs = Math.abs(date - now()) < skewMsMin ? 0 : date - now();
-    if (!response.ok && options.anyStatus !== true) throw await refusal(response, connection);
-    return response;
   };
+  /** One request by `how`, as this program makes all of them. */
+  const request = async <T extends Answer | Response>(
+    how: (request: HttpRequest) => Promise<T>,
+    method: 'GET' | 'POST' | 'DELETE',
+    path: string,
+    options: RequestOptions = {},
+  ): Promise<T> => {
+    const headers = { ...headersOf(connection), ...options.headers };
+    const again = (outcome: Outcome, attempt: number): number | undefined =>
+      waitMs(connection.url, method, outcome, attempt);
+    try {
+      const answer = await how({ ...options, method, path, headers, again });
+      noticeTime(answer.headers);
+      return answer;
+    } catch (error) {
+      throw error instanceof NoAnswerError ? unreachableError(connection.url, error.cause, method !== 'GET') : error;
+    }
+  };
+  const objectOf = async <T extends object>(answer: Promise<Answer>): Promise<T> =>
+    readObject(await answer, connection) as T;
   return {
     url: connection.url,
-    get: async <T extends object>(path: string, options: RequestOptions = {}) =>
-      readJson<T>(await send('GET', path, options), connection),
-    post: async <T extends object>(path: string, options: RequestOptions = {}) => {
-      const keyed = { ...options, headers: { 'idempotency-key': randomUUID(), ...options.headers } };
-      return readJson<T>(await repeated(() => send('POST', path, keyed)), connection);
+    get: (path, options) => objectOf(request(http.send, 'GET', path, options)),
+    post: (path, options = {}) => {
+      const headers = { 'idempotency-key': randomUUID(), ...options.headers };
+      return objectOf(request(http.send, 'POST', path, { ...options, headers }));
     },
-    delete: async <T extends object>(path: string) => readJson<T>(await send('DELETE', path, {}), connection),
-    open: (path, options = {}) => send('GET', path, options),
+    delete: (path) => objectOf(request(http.send, 'DELETE', path)),
+    look: (path) => request(http.send, 'GET', path),
+    open: async (path, options) => {
+      const response = await request(http.open, 'GET', path, options);
+      if (response.ok) return response;
+      throw refusal(response.status, await response.json().catch(() => undefined), connection);
+    },
     serverNow: () => now() + skewMs,
   };
 }
 
-async function repeated(attempt: () => Promise<Response>): Promise<Response> {
-  for (let nth = 1; ; nth += 1) {
-    try {
-      return await attempt();
-    } catch (error) {
-      if (nth >= postAttemptsMax || !(error instanceof CliError) || error.problem.code !== 'connection-lost')
-        throw error;
-    }
+/**
+ * How long to wait before a request is made again. As long as the server asks for when there were too many: it carried out
+ * none that it refused so. Not at all when the connection broke under a request that has an idempotency key.
+ */
+function waitMs(url: string, method: string, outcome: Outcome, attempt: number): number | undefined {
+  if (outcome instanceof NoAnswerError) {
+    const isLost = unreachableError(url, outcome.cause, true).problem.code === 'connection-lost';
+    return method === 'POST' && isLost && attempt < postAttemptsMax ? 0 : undefined;
   }
+  if (outcome.status !== 429 || attempt >= refusedAttemptsMax) return undefined;
+  const seconds = Number(outcome.headers.get('retry-after') ?? NaN);
+  return seconds >= 0 && seconds <= retryAfterSMax ? seconds * 1000 : undefined;
 }
-
-/** Waits as long as the server asks for when there were too many requests: it carried out none that it refused so. */
-async function fetchInTurn(
-  connection: Connection,
-  method: string,
-  path: string,
-  options: RequestOptions,
-): Promise<Response> {
-  for (let attempt = 1; ; attempt += 1) {
-    const response = await fetchFrom(connection, method, path, options);
-    if (response.status !== 429 || attempt >= refusedAttemptsMax) return response;
-    const seconds = Number(response.headers.get('retry-after') ?? NaN);
-    if (!(seconds >= 0 && seconds <= retryAfterSMax)) return response;
-    await response.arrayBuffer().catch(() => undefined);
-    await delay(seconds * 1000, undefined, options.signal === undefined ? {} : { signal: options.signal });
-  }
-}
-
-async function fetchFrom(
-  connection: Connection,
-  method: string,
-  path: string,
-  options: RequestOptions,
-): Promise<Response> {
-  const { body, signal, timeoutMs = timeoutMsDefault } = options;
-  const limits = [signal, Number.isFinite(timeoutMs) ? AbortSignal.timeout(timeoutMs) : undefined];
-  try {
-    return await fetch(`${connection.url}${path}${queryOf(options.query)}`, {
-      method,
-      headers: { ...headersOf(connection), ...(body === undefined ? {} : jsonContent), ...options.headers },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
-      // The token is for the server that the person named, not for wherever that one points.
-      redirect: 'manual',
-      signal: AbortSignal.any(limits.filter((limit) => limit !== undefined)),
-    });
-  } catch (error) {
-    if (signal?.aborted === true) throw error;
-    throw unreachableError(connection.url, error, method !== 'GET');
-  }
-}
-
-const jsonContent = { 'content-type': 'application/json' };
 
 function headersOf({ token }: Connection): Record<string, string> {
-  const headers = { 'countersign-client': 'cli', accept: 'application/json, application/problem+json' };
+  const headers = { 'countersign-client': 'cli' };
   return token === undefined ? headers : { ...headers, authorization: `Bearer ${token}` };
 }
 
-function queryOf(query: RequestOptions['query'] = {}): string {
-  const parameters = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined) parameters.set(name, String(value));
-  return parameters.size === 0 ? '' : `?${parameters.toString()}`;
-}
-
-async function readJson<T extends object>(response: Response, connection: Connection): Promise<T> {
-  const text = await textOf(response, connection);
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value === 'object' && value !== null) return value as T;
-  } catch {
-    // Said below: whatever it is, it is not what a Countersign server answers.
-  }
-  throw strangeError(connection.url, response.status);
-}
-
-async function textOf(response: Response, connection: Connection): Promise<string> {
-  try {
-    return await response.text();
-  } catch (error) {
-    throw unreachableError(connection.url, error, false);
-  }
+function readObject({ ok, status, body }: Answer, connection: Connection): object {
+  if (!ok) throw refusal(status, body, connection);
+  if (typeof body === 'object' && body !== null) return body;
+  throw strangeError(connection.url, status);
 }
 
 function strangeError(url: string, status: number): CliError {
@@ -151,22 +111,16 @@ function strangeError(url: string, status: number): CliError {
   return localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
 }
 
-async function refusal(response: Response, connection: Connection): Promise<CliError> {
-  const problem = asProblem(await textOf(response, connection), response.status);
-  if (problem === undefined) return strangeError(connection.url, response.status);
+function refusal(status: number, body: unknown, connection: Connection): CliError {
+  const problem = asProblem(body, status);
+  if (problem === undefined) return strangeError(connection.url, status);
   return refusedError(problem, remedyOf(problem, connection));
 }
 
-function asProblem(text: string, status: number): Problem | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('code' in value) || typeof value.code !== 'string')
-      return undefined;
-    const detail = 'detail' in value && typeof value.detail === 'string' ? value.detail : value.code;
-    return { type: 'about:blank', title: value.code, ...value, status, code: value.code, detail };
-  } catch {
-    return undefined;
-  }
+function asProblem(body: unknown, status: number): Problem | undefined {
+  if (typeof body !== 'object' || body === null || !('code' in body) || typeof body.code !== 'string') return undefined;
+  const detail = 'detail' in body && typeof body.detail === 'string' ? body.detail : body.code;
+  return { type: 'about:blank', title: body.code, ...body, status, code: body.code, detail };
 }
 
 function remedyOf(problem: Problem, { token, tokenSource }: Connection): string {

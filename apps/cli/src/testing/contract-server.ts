@@ -110,7 +110,10 @@ function route(
   if (pathname === '/readyz') return readiness(server);
   if (pathname === '/openapi.json') return { status: 200, body: { openapi: '3.1.0', info: { version: '1.2.3' } } };
   if (request.headers.authorization !== `Bearer ${knownToken}`) return problem(401, 'unauthenticated', 'who are you?');
-  if (pathname === '/v1/events') return stream(server, streams, searchParams, response);
+  if (pathname === '/v1/events') {
+    const lastEventId = request.headers['last-event-id'];
+    return stream(server, streams, searchParams, typeof lastEventId === 'string' ? lastEventId : undefined, response);
+  }
   const [, collection = '', id = '', action = ''] = /^\/v1\/([^/]+)(?:\/([^/]+))?(?:\/(.+))?$/.exec(pathname) ?? [];
   if (collection === 'approvals') return approvalRoute(server, request, decodeURIComponent(id), action, searchParams);
   const call = server.calls.get(decodeURIComponent(id));
@@ -178,9 +181,10 @@ function stream(
   server: ContractServer,
   streams: Map<ServerResponse, (event: EventView) => void>,
   query: URLSearchParams,
+  lastEventId: string | undefined,
   response: ServerResponse,
 ): 'streaming' {
-  const after = query.get('after') ?? '0';
+  const after = lastEventId ?? query.get('after') ?? '0';
   const types = query.get('types')?.split(',');
   const write = (event: EventView): void => {
     if (types !== undefined && !types.includes(event.type)) return;

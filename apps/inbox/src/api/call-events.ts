@@ -1,6 +1,7 @@
 import type { EventView, JsonObject } from '@countersign/contracts';
+import { createSseParser } from '@countersign/http-client';
 import { isObject } from '../text/json-tree.js';
-import { refusalOf } from './http.js';
+import { http, orUnreachable, ourHeaders, refusalOf } from './http.js';
 import { UnreachableError } from './problem.js';
 
 /** What is recorded about messages to people. */
@@ -44,14 +45,11 @@ export async function readCallEvents(
   signal: AbortSignal,
 ): Promise<readonly EventView[]> {
   const enough = new AbortController();
-  const query = new URLSearchParams({ callId, types: types.join(',') });
-  const path = `/v1/events?${query.toString()}`;
+  const path = '/v1/events';
+  const query = { callId, types: types.join(',') };
   try {
-    const response = await fetch(path, {
-      credentials: 'same-origin',
-      headers: { 'countersign-client': 'inbox' },
-      signal: AbortSignal.any([signal, enough.signal, AbortSignal.timeout(timeoutMs)]),
-    });
+    const over = AbortSignal.any([signal, enough.signal, AbortSignal.timeout(timeoutMs)]);
+    const response = await http.open({ path, query, headers: ourHeaders, signal: over }).catch(orUnreachable);
     if (!response.ok || response.body === null) {
       throw refusalOf(response.status, await response.json().catch(() => undefined), path);
     }
@@ -68,18 +66,14 @@ export async function readCallEvents(
 
 async function recordedIn(reader: ReadableStreamDefaultReader<string>): Promise<readonly EventView[]> {
   const events: EventView[] = [];
-  let rest = '';
-  for (;;) {
+  const comments: string[] = [];
+  const parse = createSseParser((comment) => comments.push(comment));
+  while (!comments.includes('caught up')) {
     const { value, done } = await reader.read();
     if (done) throw new UnreachableError('the stream broke off');
-    const blocks = (rest + value).split('\n\n');
-    rest = blocks.pop() ?? '';
-    for (const block of blocks) {
-      if (block === ': caught up') return events;
-      const data = /^data: (.*)$/m.exec(block)?.[1];
-      if (data !== undefined) events.push(JSON.parse(data) as EventView);
-    }
+    for (const { data } of parse(value)) if (data !== undefined) events.push(JSON.parse(data) as EventView);
   }
+  return events;
 }
 
 /** The schema that the agent gave with the call; null when it gave none. */

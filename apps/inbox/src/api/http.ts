@@ -1,3 +1,4 @@
+import { createHttpClient, NoAnswerError } from '@countersign/http-client';
 import type { Problem } from './problem.js';
 import { ProblemError, UnreachableError } from './problem.js';
 
@@ -13,6 +14,12 @@ export interface Sent {
 
 const timeoutMs = 20_000;
 
+/** Requests to our own origin, with the session's cookie. */
+export const http = createHttpClient({ base: '' });
+
+// No page of another site can set it: the server takes it as proof that ours sent this.
+export const ourHeaders = { 'countersign-client': 'inbox' } as const;
+
 /** Called when the server says that nobody is signed in any more. */
 let onSignedOut = (): void => undefined;
 
@@ -22,29 +29,23 @@ export function whenSignedOut(listener: () => void): void {
 }
 
 /**
- * One request to our own origin, with the session's cookie.
+ * One request.
  * @throws ProblemError when the server says no; UnreachableError when it says nothing.
  */
 export async function send<T>(method: Method, path: string, { body, signal, position }: Sent = {}): Promise<T> {
-  const timeout = AbortSignal.timeout(timeoutMs);
-  const response = await fetch(path, {
-    method,
-    headers: {
-      // No page of another site can set it: the server takes it as proof that ours sent this.
-      'countersign-client': 'inbox',
-      ...(body !== undefined && { 'content-type': 'application/json' }),
-      ...(position !== undefined && { 'countersign-position': String(position) }),
-    },
-    body: body === undefined ? null : JSON.stringify(body),
-    credentials: 'same-origin',
-    signal: signal === undefined ? timeout : AbortSignal.any([signal, timeout]),
-  }).catch((error: unknown) => {
-    throw new UnreachableError('no answer', { cause: error });
-  });
-  if (response.status === 204) return undefined as T;
-  const answer: unknown = await response.json().catch(() => undefined);
-  if (response.ok && answer !== undefined) return answer as T;
-  throw refusalOf(response.status, answer, path);
+  const headers = {
+    ...ourHeaders,
+    ...(position !== undefined && { 'countersign-position': String(position) }),
+  };
+  const answer = await http.send({ method, path, headers, body, signal, timeoutMs }).catch(orUnreachable);
+  if (answer.status === 204) return undefined as T;
+  if (answer.ok && answer.body !== undefined) return answer.body as T;
+  throw refusalOf(answer.status, answer.body, path);
+}
+
+/** @throws UnreachableError for a request that was not answered. */
+export function orUnreachable(error: unknown): never {
+  throw error instanceof NoAnswerError ? new UnreachableError('no answer', { cause: error.cause }) : error;
 }
 
 /** Why a request was refused; whoever waits for the end of the session is told of it. */

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs } from '@countersign/contracts';
 import { Kafka, logLevel, Partitioners, type Consumer, type IHeaders, type KafkaMessage, type LogEntry } from 'kafkajs';
-import { sleep, type WorkerClock } from '../clock.js';
+import { sleep, type Clock } from '@countersign/http-client';
 import { CountersignError, messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import { requestsTopicOf } from './options.js';
@@ -27,7 +27,7 @@ export interface KafkaConnection {
 export interface ConnectOptions {
   readonly kafka: KafkaOptions;
   readonly feed: Pick<RequestFeed, 'hear' | 'gap'>;
-  readonly clock: WorkerClock;
+  readonly clock: Clock;
   readonly random: () => number;
   readonly log: WorkerLog;
 }

@@ -1,5 +1,5 @@
 import type { Client } from '../client.js';
-import { linkedController } from '../clock.js';
+import { linkedController } from '@countersign/http-client';
 import { messageOf } from '../errors.js';
 import type { WorkerLog } from '../log.js';
 import type { Requests } from '../requests.js';

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs, isSettled, type ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changes } from '../changes.js';
-import { linkedController, reasonOf, sleep, type WorkerClock } from '../clock.js';
+import { linkedController, reasonOf, sleep, type Clock } from '@countersign/http-client';
 import type { Client } from '../client.js';
 import { CountersignError, isRefusal, messageOf } from '../errors.js';
-import { rejectOnAbort } from '../events.js';
+import { rejectOnAbort } from '../reject-on-abort.js';
 import type { RequestOptions, Requests } from '../requests.js';
 import { describeHindrance, finalError } from './broker-errors.js';
 import type { KafkaConnection } from './connection.js';
@@ -22,7 +22,7 @@ export interface KafkaRequestsPorts {
   readonly feed: RequestFeed;
   readonly signer: RequestSigner | undefined;
   readonly source: string;
-  readonly clock: WorkerClock;
+  readonly clock: Clock;
   readonly random: () => number;
   /** The time of day, ms since the epoch. */
   readonly now: () => number;

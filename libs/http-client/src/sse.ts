@@ -10,7 +10,9 @@ export interface SseMessage {
  * A parser of `text/event-stream` (WHATWG HTML, section 9.2): takes the text in pieces that are cut anywhere, and returns
  * the messages that are complete. It reads `id` and `data`; comments, which keep a connection alive, are no messages.
  */
-export function createSseParser(): (text: string) => readonly SseMessage[] {
+export function createSseParser(
+  onComment: (comment: string) => void = () => undefined,
+): (text: string) => readonly SseMessage[] {
   let rest = '';
   let id: string | undefined;
   let toldId: string | undefined;
@@ -23,12 +25,11 @@ export function createSseParser(): (text: string) => readonly SseMessage[] {
       [toldId, data] = [id, []];
       return isNews ? message : undefined;
     }
-    const colon = line.indexOf(':');
-    const field = colon === -1 ? line : line.slice(0, colon);
-    const value = colon === -1 ? '' : line.slice(colon + 1).replace(/^ /, '');
+    const { field, value } = fieldOf(line);
     if (field === 'data') data.push(value);
     // An id with a NUL is to be ignored: it could not be sent back in a header.
     else if (field === 'id' && !value.includes('\0')) id = value;
+    else if (field === '') onComment(value);
     return undefined;
   };
   return (text) => {
@@ -36,4 +37,11 @@ export function createSseParser(): (text: string) => readonly SseMessage[] {
     rest = lines.pop() ?? '';
     return lines.map(take).filter((message) => message !== undefined);
   };
+}
+
+/** A line that begins with a colon is a comment: a field without a name. */
+function fieldOf(line: string): { readonly field: string; readonly value: string } {
+  const colon = line.indexOf(':');
+  if (colon === -1) return { field: line, value: '' };
+  return { field: line.slice(0, colon), value: line.slice(colon + 1).replace(/^ /, '') };
 }

@@ -1,5 +1,5 @@
-/** Time as an input: what the SDK measures waits with. Nothing in it reads the time of day. */
-export interface WorkerClock {
+/** Time as an input: what waits are measured with. Nothing in it reads the time of day. */
+export interface Clock {
   /** Ms since some fixed moment; never goes back. */
   readonly monotonic: () => number;
   /** Calls `fn` once after at least `delayMs`. The answer cancels it, and does nothing afterwards. */
@@ -7,7 +7,7 @@ export interface WorkerClock {
 }
 
 /** The real clock. A pending timer keeps the process alive: whoever sets one cancels it. */
-export const systemClock: WorkerClock = {
+export const systemClock: Clock = {
   monotonic: () => performance.now(),
   setTimer: (delayMs, fn) => {
     const timer = setTimeout(fn, delayMs);
@@ -18,7 +18,7 @@ export const systemClock: WorkerClock = {
 };
 
 /** Resolves after `delayMs`; rejects with the signal's reason as soon as it aborts. */
-export function sleep(clock: WorkerClock, delayMs: number, signal?: AbortSignal): Promise<void> {
+export function sleep(clock: Clock, delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted === true) {
       reject(reasonOf(signal));

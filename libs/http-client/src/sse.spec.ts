@@ -40,6 +40,13 @@ describe('a stream of server-sent events', () => {
     ]);
   });
 
+  it('tells of comments, which are no messages', () => {
+    const comments: string[] = [];
+    const parse = createSseParser((comment) => comments.push(comment));
+    expect([...parse(': caught'), ...parse(' up\n\n:beat\n\n')]).toEqual([]);
+    expect(comments).toEqual(['caught up', 'beat']);
+  });
+
   it('does not take over an id that could not be sent back', () => {
     expect(createSseParser()('id: a\0b\ndata: x\n\n')).toEqual([{ id: undefined, data: 'x' }]);
   });

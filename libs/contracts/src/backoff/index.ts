@@ -1,0 +1,2 @@
+export { backoffMs } from './backoff.js';
+export type { Backoff } from './backoff.js';

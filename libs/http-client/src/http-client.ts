@@ -1,0 +1,153 @@
+import { linkedController, reasonOf, sleep, systemClock, type Clock } from './clock.js';
+
+/** Where requests go, and with what. */
+export interface HttpClientOptions {
+  /** In front of every path, such as `http://127.0.0.1:7400`. Empty in a browser: the origin of the page. */
+  readonly base: string;
+  /** Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+  readonly clock?: Clock | undefined;
+}
+
+/** One request. */
+export interface HttpRequest {
+  /** Default: GET. */
+  readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
+  readonly path: string;
+  /** What is undefined is left out. */
+  readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
+  /** A function is asked at each attempt. */
+  readonly headers?: RequestHeaders | (() => RequestHeaders) | undefined;
+  /** A text is sent as it is, anything else as JSON. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+  /** For one attempt, to the end of its answer. Default: 30,000. */
+  readonly timeoutMs?: number | undefined;
+  /**
+   * Asked after each attempt that was not answered with 2xx: how many ms to wait before the next one, or undefined to
+   * leave it at that. Default: one attempt.
+   */
+  readonly again?: ((outcome: Outcome, attempt: number) => number | undefined) | undefined;
+}
+
+export type RequestHeaders = Readonly<Record<string, string>>;
+
+/** How an attempt ended: the head of an answer, or none. */
+export type Outcome = Pick<Response, 'status' | 'headers'> | NoAnswerError;
+
+/** An answer, read to its end. */
+export interface Answer {
+  readonly ok: boolean;
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The text as JSON; undefined when it is none. */
+  readonly body: unknown;
+}
+
+/** No answer came, or only a part of one. `cause` is what `fetch` threw. */
+export class NoAnswerError extends Error {
+  override readonly name = 'NoAnswerError';
+
+  constructor(cause: unknown) {
+    super('no answer', { cause });
+  }
+}
+
+/** Requests to one server. Redirects are not followed: a token is for the server that was named. */
+export interface HttpClient {
+  /** The answer, whatever its status. @throws NoAnswerError; the signal's reason. */
+  readonly send: (request: HttpRequest) => Promise<Answer>;
+  /** The answer as soon as it begins, for streams: no time limit but the signal. @throws NoAnswerError; the signal's reason. */
+  readonly open: (request: HttpRequest) => Promise<Response>;
+}
+
+const timeoutMsDefault = 30_000;
+
+/** A client of the server at `base`. */
+export function createHttpClient(options: HttpClientOptions): HttpClient {
+  const clock = options.clock ?? systemClock;
+  const fetchOnce = options.fetch ?? ((url, init) => fetch(url, init));
+
+  const attemptOnce = async <T>(
+    request: HttpRequest,
+    signal: AbortSignal | undefined,
+    read: (response: Response) => Promise<T> | T,
+  ): Promise<T> => {
+    try {
+      const url = `${options.base}${request.path}${queryText(request.query)}`;
+      return await read(await fetchOnce(url, { ...initOf(request), signal: signal ?? null }));
+    } catch (error) {
+      if (request.signal?.aborted === true) throw reasonOf(request.signal);
+      throw new NoAnswerError(error);
+    }
+  };
+
+  const attemptInTime = async (request: HttpRequest): Promise<Answer> => {
+    const { timeoutMs = timeoutMsDefault } = request;
+    const limit = linkedController(request.signal);
+    const cancelTimer = clock.setTimer(timeoutMs, () => {
+      limit.abort(new DOMException(`no answer within ${String(timeoutMs)} ms`, 'TimeoutError'));
+    });
+    return attemptOnce(request, limit.signal, readAnswer).finally(() => {
+      cancelTimer();
+      limit.release();
+    });
+  };
+
+  const repeated = async <T extends Response | Answer>(request: HttpRequest, attempt: () => Promise<T>): Promise<T> => {
+    for (let nth = 1; ; nth += 1) {
+      const outcome = await attempt().catch(orNoAnswer);
+      const isGood = !(outcome instanceof NoAnswerError) && outcome.ok;
+      const waitMs = isGood ? undefined : request.again?.(outcome, nth);
+      if (waitMs !== undefined) {
+        if (outcome instanceof Response) await outcome.body?.cancel();
+        await sleep(clock, waitMs, request.signal);
+      } else if (outcome instanceof NoAnswerError) throw outcome;
+      else return outcome;
+    }
+  };
+  return {
+    send: (request) => repeated(request, () => attemptInTime(request)),
+    open: (request) => repeated(request, () => attemptOnce(request, request.signal, (response) => response)),
+  };
+}
+
+function orNoAnswer(error: unknown): NoAnswerError {
+  if (error instanceof NoAnswerError) return error;
+  throw error;
+}
+
+function initOf({ method = 'GET', headers, body }: HttpRequest): RequestInit {
+  const ours = typeof headers === 'function' ? headers() : headers;
+  const withType = body === undefined ? ours : { 'content-type': 'application/json', ...ours };
+  return {
+    method,
+    headers: { accept: 'application/json, application/problem+json', ...withType },
+    body: body === undefined ? null : typeof body === 'string' ? body : JSON.stringify(body),
+    redirect: 'manual',
+  };
+}
+
+function queryText(query: HttpRequest['query'] = {}): string {
+  const parameters = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) {
+    if (value !== undefined) parameters.set(name, String(value));
+  }
+  const text = parameters.toString();
+  return text === '' ? '' : `?${text}`;
+}
+
+async function readAnswer(response: Response): Promise<Answer> {
+  const { ok, status, headers } = response;
+  const text = await response.text();
+  return { ok, status, headers, text, body: parseJson(text) };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,21 @@
+import { reasonOf } from '@countersign/http-client';
+
+/** Rejects with the signal's reason once it aborts. */
+export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {
+  let onAbort: () => void = () => undefined;
+  const promise = new Promise<never>((_, reject) => {
+    onAbort = (): void => {
+      reject(reasonOf(signal));
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+  });
+  // Often nobody looks any more when it rejects.
+  promise.catch(() => undefined);
+  return {
+    promise,
+    release: () => {
+      signal.removeEventListener('abort', onAbort);
+    },
+  };
+}
