@@ -73,7 +73,7 @@ export function isStoreAway(error: unknown): boolean {
  */
 export async function openEventStore(
   process: RoleProcess,
-  options: Pick<EventStoreDbOptions, 'readsBack'> = {},
+  options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
 ): Promise<EventStore> {
   const { config, clock, log, ids, fail, check, onStop } = process;
   let hasAnswered = false;

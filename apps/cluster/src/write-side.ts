@@ -11,7 +11,7 @@ export async function openJudgingWriteSide(
   store: EventStore,
   policy: PolicyContent | null,
   tools: ServiceTools,
-  options: Pick<WriteSidePorts, 'looksFirst'> = {},
+  options: Pick<WriteSidePorts, 'writeOnly'> = {},
 ): Promise<CommandPorts> {
   const { clock, ids, log } = process;
   const activatedAt = new Date(clock.now()).toISOString();

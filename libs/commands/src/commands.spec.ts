@@ -580,9 +580,9 @@ describe('ownership', () => {
   });
 
   it.each([true, false])(
-    'refuses the request of a call that another principal has recorded, laxer or equal (looks first: %s)',
-    async (looksFirst) => {
-      const here = { ...ports, looksFirst };
+    'refuses the request of a call that another principal has recorded, laxer or equal (write only: %s)',
+    async (writeOnly) => {
+      const here = { ...ports, writeOnly };
       const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: { path: '/etc/hosts' } };
       const body = { runId: 'run-1', agentId: 'agent', calls: [{ ...call, needsApproval: false }] };
       done(await api.requestToolCalls(here, eve, body, commandId()));
@@ -594,16 +594,16 @@ describe('ownership', () => {
   );
 
   it.each([true, false])(
-    'opens the approval when the owner repeats a request with needsApproval (looks first: %s)',
-    async (looksFirst) => {
-      const here = { ...ports, looksFirst };
+    'opens the approval when the owner repeats a request with needsApproval (write only: %s)',
+    async (writeOnly) => {
+      const here = { ...ports, writeOnly };
       const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {} };
       const send = (needsApproval: boolean, id = commandId()) =>
         api.requestToolCalls(here, agent, { runId: 'run-1', calls: [{ ...call, needsApproval }] }, id);
       // Under one id too: what another content makes of it is another command.
       const [callId = ''] = done(await send(false, 'same')).callIds;
       expect(await stateOf(callId)).toBe('allowed');
-      done(await send(true, looksFirst ? commandId() : 'same'));
+      done(await send(true, writeOnly ? 'same' : commandId()));
       expect(await stateOf(callId)).toBe('awaiting_approval');
       const head = await store.head();
       done(await send(true));

@@ -76,12 +76,12 @@ const addAlways =
   () =>
     counter.decide({ by: 1, reason }, counter.initialState());
 
-describe('a command that starts its stream', () => {
-  const starts = (commandId?: string): CommandMeta => ({ ...meta(commandId), startsStream: true });
+describe('a command that is write only', () => {
+  const blind = (commandId?: string): CommandMeta => ({ ...meta(commandId), writeOnly: true });
 
-  it('is recorded without a look', async () => {
+  it('is recorded without a read', async () => {
     const { handler, store, reads } = bench();
-    const result = await handler.handleCommand('a', add(2), starts());
+    const result = await handler.handleCommand('a', add(2), blind());
     expect(result).toMatchObject({ status: 'accepted', state: { value: 2 }, revision: 1 });
     expect([reads, (await store.readStream('a')).length]).toEqual([[], 2]);
   });
@@ -90,8 +90,8 @@ describe('a command that starts its stream', () => {
     const log = createSimulatedLog();
     await bench(log).handler.handleCommand('a', add(2), meta());
     const { handler, store, reads } = bench(log);
-    expect(await handler.handleCommand('a', add(1), starts())).toMatchObject({ state: { value: 3 }, revision: 2 });
-    const refused = await handler.handleCommand('a', add(2), starts());
+    expect(await handler.handleCommand('a', add(1), blind())).toMatchObject({ state: { value: 3 }, revision: 2 });
+    const refused = await handler.handleCommand('a', add(2), blind());
     expect(refused).toMatchObject({ status: 'refused', refusal: tooMany, state: { value: 3 } });
     expect(reads).toEqual(['a@0', 'a@0']);
     expect(await store.readStream('a')).toHaveLength(3);
@@ -99,16 +99,16 @@ describe('a command that starts its stream', () => {
 
   it('is recognised when it comes again, also after the stream has grown', async () => {
     const log = createSimulatedLog();
-    await bench(log).handler.handleCommand('a', add(2, 'first'), starts('c1'));
+    await bench(log).handler.handleCommand('a', add(2, 'first'), blind('c1'));
     await bench(log).handler.handleCommand('a', add(1), meta());
     const { handler, store } = bench(log);
-    expect((await handler.handleCommand('a', add(2, 'first'), starts('c1'))).status).toBe('accepted');
+    expect((await handler.handleCommand('a', add(2, 'first'), blind('c1'))).status).toBe('accepted');
     expect(await store.readStream('a')).toHaveLength(3);
   });
 
-  it('is refused only after a look', async () => {
+  it('is refused only after a read', async () => {
     const { handler, store, reads } = bench();
-    expect((await handler.handleCommand('a', add(4), starts())).status).toBe('refused');
+    expect((await handler.handleCommand('a', add(4), blind())).status).toBe('refused');
     expect([reads, await store.readStream('a')]).toEqual([['a@0'], []]);
   });
 });

@@ -21,11 +21,10 @@ export interface CommandMeta {
   /** Default: that of the stream's first event. */
   readonly runId?: string | null;
   /**
-   * The stream is most likely not there yet: the command is decided on none and appended without a look, and again after
-   * a look when something is there. Only where the command's id is made of its content: of a repeat nothing else is
-   * compared.
+   * Decided as if the stream were not there, and appended without a read; decided again after a read when something is
+   * there. Only where the command's id is made of its content: of a repeat nothing else is compared.
    */
-  readonly startsStream?: boolean;
+  readonly writeOnly?: boolean;
 }
 
 /** What became of a command. */
@@ -84,7 +83,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
   const inTurn = createKeyedQueue();
 
   const handleCommand: CommandHandler<State, Event>['handleCommand'] = async (stream, decide, meta) => {
-    const looked = meta.startsStream === true ? streams.unread() : streams.get(stream);
+    const looked = meta.writeOnly === true ? streams.unread() : streams.get(stream);
     let { folded, isFresh } = looked instanceof Promise ? await looked : looked;
     for (let conflicts = 0; conflicts <= conflictsMax;) {
       const decided = decideOn(folded, decide, meta);

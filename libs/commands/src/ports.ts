@@ -34,10 +34,10 @@ export interface CommandPorts {
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
   /**
-   * Whether a request for one call is looked for before it is recorded; default true. Without, it costs one round trip
-   * instead of two, and whoever asked is not told whether a repeat was recorded before.
+   * For a process that shows nobody what it records: a request for one call is recorded without reading its stream first.
+   * It costs one round trip instead of two, and whoever asked is not told whether it was a repeat. Default false.
    */
-  readonly looksFirst?: boolean;
+  readonly writeOnly?: boolean;
   /** Only the simulation sets these two: it takes a defence out of a rule, and must then notice. */
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];

@@ -44,9 +44,9 @@ export async function requestToolCalls(
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
   // Of several calls none is recorded when one does not agree with what is there, so all are looked at first.
-  const looksFirst = ports.looksFirst !== false || callIds.length > 1;
+  const writeOnly = ports.writeOnly === true && callIds.length === 1;
   const loaded = await Promise.all(
-    looksFirst ? callIds.map((callId) => ports.handler.load(toolCallStream(callId))) : [],
+    writeOnly ? [] : callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
   );
   const states = loaded.map(({ state }) => state);
   const plans = body.calls.map((call, index) =>
@@ -59,18 +59,16 @@ export async function requestToolCalls(
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
   const [plan] = plans;
   const meta =
-    looksFirst || plan === undefined
-      ? { commandId }
-      : { commandId: withContent(commandId, plan.proposal), startsStream: true };
+    writeOnly && plan !== undefined ? { commandId: contentId(commandId, plan.proposal), writeOnly } : { commandId };
   const additions = plans.map((_, index) => repeats[index] !== 'equal');
   return record(ports, actor, plans, additions, meta, seen);
 }
 
 /**
- * The id of a command that is recorded without a look: other arguments under an id that was used before are another
+ * The id of a command that is recorded without a read: other arguments under an id that was used before are another
  * command, and the event store, which compares ids alone, tells the two apart.
  */
-function withContent(commandId: string, proposal: ToolCallProposal): string {
+function contentId(commandId: string, proposal: ToolCallProposal): string {
   const { needsApproval, idempotent, clientExecuted } = proposal;
   const facts = [needsApproval, idempotent, clientExecuted].map(Number).join('');
   return uuidV5(contentIds, commandId + actionDigest({ ...proposal, salt: '' }, proposal.arguments) + facts);
@@ -83,7 +81,7 @@ function mismatchDetail(plan: Plan | undefined, repeat: Repeat | 'new' | undefin
   return `tool call "${plan?.proposal.toolCallId ?? ''}" of this run: ${why} Give a new call a new toolCallId.`;
 }
 
-type RecordMeta = Pick<CommandMeta, 'commandId' | 'startsStream'>;
+type RecordMeta = Pick<CommandMeta, 'commandId' | 'writeOnly'>;
 
 async function record(
   ports: CommandPorts,

@@ -13,8 +13,8 @@ export interface WriteSidePorts {
   /** Null: the built-in policy. */
   readonly policy: PolicyContent | null;
   readonly tools: ServiceTools;
-  /** See {@link CommandPorts}. Default: true. */
-  readonly looksFirst?: boolean;
+  /** See {@link CommandPorts}. Default: false. */
+  readonly writeOnly?: boolean;
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
@@ -27,14 +27,14 @@ const batchCacheSize = 16;
 
 /** What commands need, over an event store: every process that writes has it inside, standalone or one role of many. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { store, policy, tools, looksFirst = true, clock, ids, log } = ports;
+  const { store, policy, tools, writeOnly = false, clock, ids, log } = ports;
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
     policies: createPolicies(policy === null ? [] : [policy]),
     tools,
     schemas: createArgumentSchemas(),
-    looksFirst,
+    writeOnly,
     clock,
     ids,
     log,

@@ -107,7 +107,7 @@ async function startLedger({ topicPrefix, topic, store, openCalls }: StartOption
       store: own,
       policy: null,
       tools: { find: () => undefined },
-      looksFirst: false,
+      writeOnly: true,
       ...world,
     }),
     unsigned: { mode: 'allow', tenant: 'default', principal: 'kafka' },

@@ -9,7 +9,7 @@ import { createWriteSide } from './write-side.ts';
 
 /** Boots a ledger: requests off the bus, decided and recorded, unsigned ones in the name of the agent. */
 export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
-  const { store, commands } = createWriteSide(site, machine, { looksFirst: false });
+  const { store, commands } = createWriteSide(site, machine, { writeOnly: true });
   const { clock, ids, log } = machine;
   const views = await openViews(site, machine, store);
   const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });

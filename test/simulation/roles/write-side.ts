@@ -17,7 +17,7 @@ const policies = [true, false].map((fourEyes) => createSimulatedPolicies({ fourE
 export function createWriteSide(
   site: Site,
   machine: Machine,
-  options: Pick<WriteSidePorts, 'looksFirst'> = {},
+  options: Pick<WriteSidePorts, 'writeOnly'> = {},
 ): { readonly store: EventStore; readonly commands: CommandPorts } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);

@@ -8,27 +8,24 @@ cleanUpAfterEach();
 const timeouts = { appendMs: 10_000, readMs: 10_000, probeMs: 50 };
 
 describe('a log that is put back to an older state under a running process', () => {
-  it.each([true, false])(
-    'is noticed, and nothing is written any more (the answers are read back: %s)',
-    async (readsBack) => {
-      const server = await startServer();
-      const { store, log } = await openReadyStore(server.url, { readsBack, timeouts });
-      const write = () => store.append(sampleStream(), noStream, sampleEvents(1));
-      for (let count = 0; count < 3; count += 1) await write();
-      const subscription = store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });
-      const older = (await store.readAll(0, 1))[0]?.position ?? 0;
-      await until(() => server.calls.some((call) => call.endsWith('subscription')), 'the subscription');
-      server.log.rewind(older);
-      await until(() => JSON.stringify(store.health()).includes('put back to an older state'), 'the reason');
-      const appends = server.calls.filter((call) => call === 'Streams/Append').length;
-      const refusal: unknown = await write().catch((error: unknown) => error);
-      expect(refusal).toBeInstanceOf(EventStoreRewoundError);
-      expect(isStoreOutage(refusal)).toBe(true);
-      expect(server.calls.filter((call) => call === 'Streams/Append')).toHaveLength(appends);
-      expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(1);
-      await subscription.stop();
-    },
-  );
+  it.each([true, false])('is noticed, and nothing is written any more (write only: %s)', async (writeOnly) => {
+    const server = await startServer();
+    const { store, log } = await openReadyStore(server.url, { writeOnly, timeouts });
+    const write = () => store.append(sampleStream(), noStream, sampleEvents(1));
+    for (let count = 0; count < 3; count += 1) await write();
+    const subscription = store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });
+    const older = (await store.readAll(0, 1))[0]?.position ?? 0;
+    await until(() => server.calls.some((call) => call.endsWith('subscription')), 'the subscription');
+    server.log.rewind(older);
+    await until(() => JSON.stringify(store.health()).includes('put back to an older state'), 'the reason');
+    const appends = server.calls.filter((call) => call === 'Streams/Append').length;
+    const refusal: unknown = await write().catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(EventStoreRewoundError);
+    expect(isStoreOutage(refusal)).toBe(true);
+    expect(server.calls.filter((call) => call === 'Streams/Append')).toHaveLength(appends);
+    expect(log.entries.filter(({ level }) => level === 'error')).toHaveLength(1);
+    await subscription.stop();
+  });
 
   it('is not suspected while the log grows, nor while the server is away', async () => {
     const server = await startServer();

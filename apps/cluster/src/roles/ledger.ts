@@ -30,8 +30,8 @@ export async function readLedger(config: RoleConfig, world: OutsideWorld): Promi
     sayWhoMayAsk(log, requests);
     if (keys !== null) onStop(keys.close);
     // Nobody hears from this process what it recorded: the events topic tells.
-    const store = await openEventStore(process, { readsBack: false });
-    const commands = await openJudgingWriteSide(process, store, policy, tools, { looksFirst: false });
+    const store = await openEventStore(process, { writeOnly: true });
+    const commands = await openJudgingWriteSide(process, store, policy, tools, { writeOnly: true });
     const readModel = await openViews(process, store);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const metrics = createLedgerMetrics(registry);

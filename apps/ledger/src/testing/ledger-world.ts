@@ -106,7 +106,7 @@ export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Pro
     store,
     policy: null,
     tools: { find: () => undefined },
-    looksFirst: false,
+    writeOnly: true,
     ...world,
   });
   const metrics = createLedgerMetrics();

@@ -22,7 +22,7 @@ export interface AppendPorts extends RetryPorts {
   readonly log: Log;
   readonly appendMs: number;
   readonly prefixes: readonly string[];
-  readonly readsBack: boolean;
+  readonly writeOnly: boolean;
 }
 
 /**
@@ -31,7 +31,7 @@ export interface AppendPorts extends RetryPorts {
  * it recorded, and whether a repeat found other data under the same ids.
  */
 export function createAppends(ports: AppendPorts): EventStore['append'] {
-  const { connection, reads, appendMs, prefixes, clock, readsBack } = ports;
+  const { connection, reads, appendMs, prefixes, clock, writeOnly } = ports;
   const watchSkew = createSkewWatch(ports.log);
   const repeats = createRepeats<AppendResult>(({ status }) => status !== 'unknown');
   const pace = createPace();
@@ -93,10 +93,10 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
     const sentAt = clock.now();
     const sent = await send(proposal);
     if (sent.status === 'unknown') return sent;
-    if (sent.status === 'found') return committed(sent.recorded, readsBack);
+    if (sent.status === 'found') return committed(sent.recorded, !writeOnly);
     if (sent.status === 'answered') {
       checkRevision(stream, sent.revision, expectedRevision + events.length);
-      if (!readsBack) return { status: 'committed', revision: sent.revision, position: 0, events: [] };
+      if (writeOnly) return { status: 'committed', revision: sent.revision, position: 0, events: [] };
     }
     const recorded = await found(proposal, sent);
     if ('status' in recorded) return recorded;

@@ -26,10 +26,10 @@ export interface EventStoreDbOptions {
   /** How streams of ours begin; events of others are passed over. */
   readonly streamPrefixes?: readonly string[];
   /**
-   * False, for a process that shows nobody what it has recorded: an append answers with its revision alone, position 0
-   * and no events, and costs one call instead of two. Default true.
+   * For a process that shows nobody what it records: an append answers with its revision alone, position 0 and no
+   * events, and costs one call instead of two. Default false.
    */
-  readonly readsBack?: boolean;
+  readonly writeOnly?: boolean;
   /** No answer although the client was replaced, again and again: end the process, so that a new one starts. */
   readonly onWedged?: (why: string) => void;
   /** The vendor's client; `connectOf` loads the one that serves the URL. */
@@ -64,7 +64,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
   const server = withoutSecrets(url);
   const log = options.log.child({ eventStore: server });
   const timeouts = { ...defaults, ...options.timeouts };
-  const { streamPrefixes: prefixes = streamPrefixes, readsBack = true } = options;
+  const { streamPrefixes: prefixes = streamPrefixes, writeOnly = false } = options;
   const address = naming(server, () => readConnectionString(url));
   const members = options.members ?? naming(server, () => createMembers(address, clock));
   const [only] = address.isCluster ? [] : address.servers;
@@ -108,7 +108,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     everyMs: timeouts.probeMs,
     head: reads.head,
   });
-  const append = createAppends({ ...ports, reads, readsBack });
+  const append = createAppends({ ...ports, reads, writeOnly });
   log.info({}, 'the event store is opened');
   return {
     append: async (...given) => {

@@ -5,10 +5,10 @@ import { cleanUpAfterEach, openReadyStore, startServer } from './harness.js';
 
 cleanUpAfterEach();
 
-describe('a store that reads nothing back', () => {
+describe('a store that is write only', () => {
   it('answers an append with its revision alone, after one call', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { readsBack: false });
+    const { store } = await openReadyStore(server.url, { writeOnly: true });
     const [stream, events] = [sampleStream(), sampleEvents(2)];
     const before = server.calls.length;
     const answer = { status: 'committed', revision: 1, position: 0, events: [] };
@@ -21,7 +21,7 @@ describe('a store that reads nothing back', () => {
 
   it('still tells a repeat whose stream has grown from a conflict', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { readsBack: false });
+    const { store } = await openReadyStore(server.url, { writeOnly: true });
     const [stream, first, second] = [sampleStream(), sampleEvents(1), sampleEvents(1)];
     await store.append(stream, noStream, first);
     await store.append(stream, 0, second);
@@ -31,7 +31,7 @@ describe('a store that reads nothing back', () => {
 
   it('repeats an append of unknown outcome without recording it twice', async () => {
     const server = await startServer();
-    const { store } = await openReadyStore(server.url, { readsBack: false });
+    const { store } = await openReadyStore(server.url, { writeOnly: true });
     const [stream, events] = [sampleStream(), sampleEvents(2)];
     server.setFaults({ append: 'write-then-cut', times: 1 });
     expect(await store.append(stream, noStream, events)).toMatchObject({ status: 'unknown' });
