@@ -2,7 +2,7 @@ import { claim, reportExecution, requestToolCalls, respond } from '@countersign/
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { openParts, readStandaloneConfig } from '@countersign/standalone';
+import { openStores, readStandaloneConfig } from '@countersign/standalone';
 import { toToolCallView } from '@countersign/read-model';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import { closedLoop, median } from './closed-loop.ts';
@@ -43,8 +43,8 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
   const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-'));
   const config = readStandaloneConfig({ COUNTERSIGN_DATA: folder, COUNTERSIGN_LOG_LEVEL: 'warn' });
   const ids = createSystemIds();
-  const parts = await openParts(config, { clock: createSystemClock(), ids, log: createLog({ level: 'warn' }) });
-  const { commands, readModel } = parts;
+  const stores = await openStores(config, { clock: createSystemClock(), ids, log: createLog({ level: 'warn' }) });
+  const { commands, readModel } = stores;
   const done = async (outcome: { status: string; position?: number }): Promise<void> => {
     if (outcome.status !== 'done') throw new Error(JSON.stringify(outcome));
     await readModel.reached(outcome.position ?? 0);
@@ -65,7 +65,7 @@ async function productCycle(): Promise<{ cycle: Cycle; close: () => Promise<void
     const outcome = { attempt: 1, status: 'succeeded', output: { deleted: true } } as const;
     await done(await reportExecution(commands, worker, callId, outcome, ids.uuid()));
   };
-  return { cycle, close: () => parts.close() };
+  return { cycle, close: () => stores.close() };
 }
 
 function floorCycle(): { cycle: Cycle; close: () => Promise<void> } {

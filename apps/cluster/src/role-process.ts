@@ -4,12 +4,12 @@ import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { orAborted, sleep } from '@countersign/runtime';
 import { createStoreCheck } from '@countersign/shell';
-import type { OutsideWorld, ReadinessCheck } from '@countersign/shell';
+import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
 
 /** What a role is built in: the process that asks for its readiness, and ends it. */
-export interface RoleProcess extends OutsideWorld {
+export interface RoleProcess extends RuntimePorts {
   readonly config: RoleConfig;
   readonly registry: Registry;
   /** Aborts when the process is told to stop. */

@@ -1,5 +1,5 @@
 import { createMetricsRegistry } from '@countersign/shell';
-import type { OperationsPorts, OutsideWorld, ReadinessCheck } from '@countersign/shell';
+import type { OperationsPorts, RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Role, RoleConfig } from './config.js';
 import { openOperationsApp } from './operations-app.js';
 import type { OpenRole, OwnServer, RoleProcess } from './role-process.js';
@@ -23,7 +23,7 @@ export interface RunningRole {
 }
 
 /** Reads the files that the configuration names, so that a mistake in one is told before anything runs. */
-const readRole: Readonly<Record<Role, (config: RoleConfig, world: OutsideWorld) => Promise<OpenRole>>> = {
+const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) => Promise<OpenRole>>> = {
   gateway: readGateway,
   ledger: readLedger,
   relay: readRelay,
@@ -37,7 +37,7 @@ const readRole: Readonly<Record<Role, (config: RoleConfig, world: OutsideWorld) 
  * store nor the brokers need to be there yet.
  * @throws what is wrong with a file of the configuration, or EADDRINUSE.
  */
-export async function startRole(role: Role, config: RoleConfig, world: OutsideWorld): Promise<RunningRole> {
+export async function startRole(role: Role, config: RoleConfig, world: RuntimePorts): Promise<RunningRole> {
   const open = await readRole[role](config, world);
   const stopping = new AbortController();
   const checks = new Map<string, ReadinessCheck>();

@@ -1,5 +1,4 @@
-import type { ErrorCode } from '@countersign/contracts';
-import type { Rejection } from '@countersign/commands';
+import type { ErrorCode, Refusal } from '@countersign/contracts';
 import { statusOf, toProblem } from '@countersign/shell';
 
 /** What a request is answered with, before it is HTTP. */
@@ -24,6 +23,6 @@ export function written(status: 200 | 201, body: unknown, position: number): Ans
 }
 
 /** A "no" as an answer. */
-export function refused(rejection: Rejection): Answer {
-  return { status: statusOf(rejection.code), body: toProblem(rejection), code: rejection.code };
+export function refused(refusal: Refusal): Answer {
+  return { status: statusOf(refusal.code), body: toProblem(refusal), code: refusal.code };
 }

@@ -79,6 +79,8 @@ function toResults(ports: GatewayPorts, actor: Actor, results: readonly BulkResu
 
 function toResult(result: BulkResult, approval: { readonly approval?: ApprovalView }) {
   const { approvalId, status } = result;
-  if (result.status === 'rejected') return { approvalId, status, ...approval, problem: toProblem(result.rejection) };
+  // The contract's word for a refusal in a list of results.
+  if (result.status === 'refused')
+    return { approvalId, status: 'rejected', ...approval, problem: toProblem(result.refusal) };
   return { approvalId, status, ...approval };
 }

@@ -24,7 +24,7 @@ export function createAudit({ store }: GatewayPorts): Audit {
     callEvents: async (actor, callId, asOf) => {
       const stream = isCallId(callId) ? await store.readStream(toolCallStream(callId)) : [];
       const all = stream.filter(({ metadata }) => metadata.tenant === actor.tenant);
-      if (all.length === 0) return refused(noSuchCall(callId).rejection);
+      if (all.length === 0) return refused(noSuchCall(callId).refusal);
       const until = asOf === undefined ? Infinity : Date.parse(asOf);
       const events = all.filter(({ recordedAt }) => Date.parse(recordedAt) <= until);
       const call = foldCall(events);

@@ -1,4 +1,4 @@
-import type { Actor, Outcome } from '@countersign/commands';
+import type { Actor, Result } from '@countersign/commands';
 import { refused, written } from './answer.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
@@ -17,13 +17,13 @@ export const shownMsMax = 10_000;
 export async function conclude<T>(
   ports: GatewayPorts,
   command: string,
-  outcome: Outcome<T>,
+  outcome: Result<T>,
   view: (value: T) => unknown,
   statusOf: (value: T) => 200 | 201 = () => 200,
 ): Promise<Answer> {
-  if (outcome.status === 'rejected') {
-    ports.metrics.commandEnded(command, outcome.rejection.code);
-    return refused(outcome.rejection);
+  if (outcome.status === 'refused') {
+    ports.metrics.commandEnded(command, outcome.refusal.code);
+    return refused(outcome.refusal);
   }
   ports.metrics.commandEnded(command, 'done');
   const waiting = whenShown(ports, outcome.position, shownMsMax);

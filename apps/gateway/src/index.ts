@@ -1,4 +1,4 @@
-export { createAnswerDesk } from './channels/answer-desk.js';
+export { createResponsePort } from './channels/response-port.js';
 export { createIsApprover } from './channels/approvers.js';
 export type { IsApprover } from './channels/approvers.js';
 export { createGateway } from './gateway.js';

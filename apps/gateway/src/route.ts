@@ -1,7 +1,7 @@
 import type { ErrorCode } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
-import type { FieldProblem } from '@countersign/shell';
+import type { FieldError } from '@countersign/contracts';
 import type { z } from 'zod';
 
 /** Every role of the tenant may. */
@@ -21,7 +21,7 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   /** An absent body counts as `{}`. */
   readonly isBodyOptional?: boolean;
   /** What is too large in a body, by path; asked before the body is validated. */
-  readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldProblem[];
+  readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldError[];
   /** Its answer is never kept for a repeat under the same `Idempotency-Key`: a repeat is checked and recorded again. */
   readonly isNeverKept?: boolean;
   readonly query?: Query;

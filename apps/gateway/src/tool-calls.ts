@@ -51,7 +51,7 @@ export function createToolCalls(ports: GatewayPorts, waiters: Waiters): ToolCall
     },
     get: (actor, callId, waiting, onClose) => {
       const call = readModel.toolCall(actor.tenant, callId);
-      if (call === undefined) return refused(noSuchCall(callId).rejection);
+      if (call === undefined) return refused(noSuchCall(callId).refusal);
       if (waiting.waitMs === undefined || hasReached(call, waiting))
         return ok(toToolCallView(call, visibilityFor(actor, call)));
       return wait(ports, waiters, actor, callId, waiting, onClose);
@@ -152,7 +152,7 @@ async function cancelRun(
       // A member of an all-or-nothing batch may have been cancelled along with its sibling.
       const isCancelled = readModel.toolCall(actor.tenant, callId)?.state === 'cancelled';
       if (outcome.status === 'done' || isCancelled) cancelled.push(callId);
-      else notCancelled.push({ callId, code: outcome.rejection.code, detail: outcome.rejection.detail });
+      else notCancelled.push({ callId, code: outcome.refusal.code, detail: outcome.refusal.detail });
     });
     return { runId, cancelled, notCancelled };
   });

@@ -1,5 +1,5 @@
-import { ProblemError, describeFieldProblems, toFieldProblems } from '@countersign/shell';
-import type { FieldProblem } from '@countersign/shell';
+import { ProblemError, describeFieldErrors, toFieldErrors } from '@countersign/shell';
+import type { FieldError } from '@countersign/contracts';
 import type { z } from 'zod';
 
 /**
@@ -9,12 +9,12 @@ import type { z } from 'zod';
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw invalidRequest(toFieldProblems(result.error));
+  throw invalidRequest(toFieldErrors(result.error));
 }
 
 const errorsMax = 1000;
 
 /** The problem of a request with things wrong at these paths. */
-export function invalidRequest(errors: readonly FieldProblem[]): ProblemError {
-  return new ProblemError('invalid-request', describeFieldProblems(errors), { errors: errors.slice(0, errorsMax) });
+export function invalidRequest(errors: readonly FieldError[]): ProblemError {
+  return new ProblemError('invalid-request', describeFieldErrors(errors), { errors: errors.slice(0, errorsMax) });
 }

@@ -1,7 +1,7 @@
 import { cancelToolCall } from '@countersign/commands';
-import type { Actor, CommandPorts, Rejection } from '@countersign/commands';
+import type { Actor, CommandPorts } from '@countersign/commands';
 import { currentSchemaVersion, runCancellationStream } from '@countersign/contracts';
-import type { NewEvent, RunEvent } from '@countersign/contracts';
+import type { NewEvent, RunEvent, Refusal } from '@countersign/contracts';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sideBySide, uuidV5 } from '@countersign/runtime';
@@ -19,7 +19,7 @@ export interface CancelRunPorts {
 /** A call that could not be cancelled, and why. */
 export interface NotCancelled {
   readonly callId: string;
-  readonly rejection: Rejection;
+  readonly refusal: Refusal;
 }
 
 /** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
@@ -45,8 +45,8 @@ export async function cancelRun(
   }));
   return outcomes.flatMap(({ callId, outcome }) => {
     // It ended while it was being looked at, perhaps with a sibling of its batch.
-    if (outcome.status === 'done' || outcome.rejection.code === 'already-settled') return [];
-    return [{ callId, rejection: outcome.rejection }];
+    if (outcome.status === 'done' || outcome.refusal.code === 'already-settled') return [];
+    return [{ callId, refusal: outcome.refusal }];
   });
 }
 

@@ -2,7 +2,7 @@ import { eventTypes, requestHeadersSchema, requestMessageSchemas } from '@counte
 import type { RequestMessageType } from '@countersign/contracts';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
-import { describeFieldProblems, toFieldProblems } from '@countersign/shell';
+import { describeFieldErrors, toFieldErrors } from '@countersign/shell';
 
 /** A message of the requests topic as its headers say. The value is not looked at yet. */
 export interface Envelope {
@@ -24,7 +24,7 @@ export function readEnvelope({ headers, topic }: Pick<Message, 'headers' | 'topi
   // A parameter such as `; charset=utf-8` says nothing that JSON does not.
   const contentType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   const parsed = requestHeadersSchema.safeParse({ ...headers, 'content-type': contentType });
-  if (!parsed.success) throw malformed(describeFieldProblems(toFieldProblems(parsed.error)));
+  if (!parsed.success) throw malformed(describeFieldErrors(toFieldErrors(parsed.error)));
   const { ce_id: id, ce_source: source, ce_type: type, 'countersign-signature': signature } = parsed.data;
   if (controlCharacters.test(id)) throw malformed('ce_id: must not contain control characters');
   return { id, source, type, topic, signature };

@@ -261,7 +261,7 @@ describe('the ledger', () => {
       const body = { runId: 'run-1', agentId: 'kafka', calls: [wanted] };
       const owner = { ...agent, agentIds: ['*'] };
       expect(await requestToolCalls(world.commands, owner, body, 'request-1')).toMatchObject({
-        rejection: { code: 'tool-call-mismatch' },
+        refusal: { code: 'tool-call-mismatch' },
       });
     });
   });

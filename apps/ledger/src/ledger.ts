@@ -1,12 +1,13 @@
-import type { Actor, Rejection } from '@countersign/commands';
+import type { Refusal } from '@countersign/contracts';
+import type { Actor } from '@countersign/commands';
 import { EventTooLargeError, isStoreOutage } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { PoisonMessageError } from '@countersign/message-bus';
 import type { Delivery, Message, MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
 import { crashPoint, createLimitedLog, createRateLimit, uuidV5 } from '@countersign/runtime';
 import type { Log, Rate } from '@countersign/runtime';
-import { carryOut } from './carry-out.js';
-import type { CarryOutPorts } from './carry-out.js';
+import { dispatchRequest } from './dispatch-request.js';
+import type { DispatchPorts } from './dispatch-request.js';
 import { isRequestType, readEnvelope, typeLabel } from './envelope.js';
 import type { Envelope } from './envelope.js';
 import type { LedgerMetrics } from './metrics.js';
@@ -18,7 +19,7 @@ import type { SignatureWindow } from './request-signature.js';
 import { findRequester } from './requester.js';
 import type { Unsigned } from './requester.js';
 
-export interface LedgerOptions extends CarryOutPorts {
+export interface LedgerOptions extends DispatchPorts {
   readonly store: Pick<EventStore, 'append' | 'readStream'>;
   /** Null: no request can be signed. */
   readonly keys: RequestKeys | null;
@@ -88,8 +89,8 @@ export function createLedger(options: LedgerOptions): Ledger {
   const mayRecord = createRateLimit(refusalRate, clock);
 
   const refuse = async (refused: Refused): Promise<'refused'> => {
-    const { envelope, actor, commandId, rejection, toolCallIds = [], runId = null } = refused;
-    const { code } = rejection;
+    const { envelope, actor, commandId, refusal, toolCallIds = [], runId = null } = refused;
+    const { code } = refusal;
     const fields = { requestId: envelope.id, type: typeLabel(envelope.type), code, tenant: actor.tenant };
     log.warn({ ...fields, principal: actor.principal }, 'a request is refused');
     metrics?.refused(code);
@@ -98,7 +99,7 @@ export function createLedger(options: LedgerOptions): Ledger {
       metrics?.refusalDropped();
       return 'refused';
     }
-    const data = { requestId: envelope.id, code, detail: detailOf(rejection), toolCallIds: [...toolCallIds] };
+    const data = { requestId: envelope.id, code, detail: detailOf(refusal), toolCallIds: [...toolCallIds] };
     await refusals.record({ tenant: actor.tenant, runId, commandId, data });
     return 'refused';
   };
@@ -111,21 +112,21 @@ export function createLedger(options: LedgerOptions): Ledger {
     if (!isRequestType(type)) {
       metrics?.forged(typeLabel(type));
       log.error({ type: typeLabel(type), requestId: envelope.id }, 'a message that no sender may send was refused');
-      return refuse({ envelope, actor, commandId, rejection: notForSenders });
+      return refuse({ envelope, actor, commandId, refusal: notForSenders });
     }
     if (found.status === 'unverified') {
       metrics?.unverified();
-      const rejection: Rejection = { code: 'unauthenticated', detail: found.why };
-      return refuse({ envelope, actor, commandId, rejection });
+      const refusal: Refusal = { code: 'unauthenticated', detail: found.why };
+      return refuse({ envelope, actor, commandId, refusal });
     }
     const request = parseRequest(type, value);
     crashPoint(`ledger.request.${envelope.id}`);
-    const rejection = await carryOut(options, actor, request, commandId).catch(tooLarge);
-    if (rejection === undefined) return 'done';
+    const refusal = await dispatchRequest(options, actor, request, commandId).catch(tooLarge);
+    if (refusal === undefined) return 'done';
     const named = { runId: request.body.runId, toolCallIds: toolCallIdsOf(request) };
-    if (rejection.code !== 'not-found') return refuse({ envelope, actor, commandId, rejection, ...named });
-    if (attempt < notRequestedTries) throw new NotYetRequestedError(rejection.detail);
-    return refuse({ envelope, actor, commandId, rejection: { ...rejection, code: 'not-requested' }, ...named });
+    if (refusal.code !== 'not-found') return refuse({ envelope, actor, commandId, refusal, ...named });
+    if (attempt < notRequestedTries) throw new NotYetRequestedError(refusal.detail);
+    return refuse({ envelope, actor, commandId, refusal: { ...refusal, code: 'not-requested' }, ...named });
   };
   const handle: Ledger['handle'] = async (message, { attempt }) => {
     const startedAt = clock.monotonic();
@@ -156,26 +157,26 @@ interface Refused {
   readonly envelope: Envelope;
   readonly actor: Actor;
   readonly commandId: string;
-  readonly rejection: Rejection;
+  readonly refusal: Refusal;
   readonly toolCallIds?: readonly string[];
   readonly runId?: string;
 }
 
 /** Attack: whoever may write to the topic says what only a person may say, or what only the log may. */
-const notForSenders: Rejection = {
+const notForSenders: Refusal = {
   code: 'forbidden',
   detail: 'this topic takes requests alone; an answer comes through a channel that knows the person',
 };
 
 const detailLengthMax = 2000;
 
-function detailOf({ detail, errors = [] }: Rejection): string {
+function detailOf({ detail, errors = [] }: Refusal): string {
   const where = errors.map(({ path, message }) => `${path}: ${message}`).filter((each) => !detail.includes(each));
   return [detail, ...where].join('; ').slice(0, detailLengthMax);
 }
 
 /** What the store will never take is a refusal, not a failure to be repeated. */
-function tooLarge(error: unknown): Rejection {
+function tooLarge(error: unknown): Refusal {
   if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
   throw error;
 }

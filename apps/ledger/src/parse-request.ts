@@ -1,7 +1,7 @@
 import { limits, requestMessageSchemas } from '@countersign/contracts';
 import type { RequestMessageType } from '@countersign/contracts';
 import { PoisonMessageError } from '@countersign/message-bus';
-import { describeFieldProblems, oversizeCalls, parseStrictJson, toFieldProblems } from '@countersign/shell';
+import { describeFieldErrors, oversizeCalls, parseStrictJson, toFieldErrors } from '@countersign/shell';
 import type { z } from 'zod';
 import { malformed } from './envelope.js';
 
@@ -23,10 +23,10 @@ export function parseRequest(type: RequestMessageType, value: Uint8Array): Reque
   const json = parseStrictJson(value, 'the value');
   if (json.status === 'faulty') throw malformed(json.detail);
   const oversize = type === 'ToolCallRequested' ? oversizeCalls(json.value, value.byteLength) : [];
-  if (oversize.length > 0) throw tooLarge(describeFieldProblems(oversize));
+  if (oversize.length > 0) throw tooLarge(describeFieldErrors(oversize));
   const parsed = requestMessageSchemas[type].safeParse(json.value);
   if (!parsed.success) {
-    throw new PoisonMessageError('invalid-request', describeFieldProblems(toFieldProblems(parsed.error)));
+    throw new PoisonMessageError('invalid-request', describeFieldErrors(toFieldErrors(parsed.error)));
   }
   return { type, body: parsed.data } as Request;
 }

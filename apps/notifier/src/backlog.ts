@@ -1,8 +1,8 @@
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import { NotifierStoppedError } from './channel-lane.js';
-import type { ChannelLane } from './channel-lane.js';
-import type { Job } from './action.js';
+import { NotifierStoppedError } from './channel-worker.js';
+import type { ChannelWorker } from './channel-worker.js';
+import type { Job } from './planned-message.js';
 
 /** As many questions as one mail holds. */
 const togetherMax = 50;
@@ -13,14 +13,14 @@ const retryMs = 1_000;
  * to its lane one message at a time.
  */
 export class Backlog {
-  readonly #lane: ChannelLane;
+  readonly #lane: ChannelWorker;
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
   #jobs: Job[] = [];
   #pumping: Promise<void> | undefined;
 
-  constructor(lane: ChannelLane, ports: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal }) {
+  constructor(lane: ChannelWorker, ports: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal }) {
     this.#lane = lane;
     this.#clock = ports.clock;
     this.#log = ports.log;

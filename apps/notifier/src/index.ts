@@ -1,5 +1,5 @@
-export { NotifierStoppedError } from './channel-lane.js';
-export type { ChannelStatus } from './channel-lane.js';
+export { NotifierStoppedError } from './channel-worker.js';
+export type { ChannelStatus } from './channel-worker.js';
 export { createNotifier, isTransientFailure } from './notifier.js';
 export type { Notifier, NotifierOptions, NotifierStatus } from './notifier.js';
 export { createNotifierApp } from './notifier-app.js';

@@ -4,7 +4,7 @@ import { Controller, Inject, Module, UseFilters } from '@nestjs/common';
 import type { DynamicModule } from '@nestjs/common';
 import { Ctx, EventPattern, Payload } from '@nestjs/microservices';
 import type { Notifier } from './notifier.js';
-import { notifierEventTypes } from './wanted.js';
+import { notifierEventTypes } from './wanted-messages.js';
 
 const notifierPort = Symbol('Notifier');
 const channelIdPort = Symbol('channelId');

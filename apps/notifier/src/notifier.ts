@@ -9,19 +9,19 @@ import type { SubscribeOptions } from '@countersign/message-bus';
 import type { CallRow, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import { Agenda } from './agenda.js';
-import type { AgendaEntry } from './agenda.js';
+import { TimerQueue } from './timer-queue.js';
+import type { TimerEntry } from './timer-queue.js';
 import { Backlog } from './backlog.js';
-import { ChannelLane, NotifierStoppedError } from './channel-lane.js';
-import type { ChannelStatus } from './channel-lane.js';
-import type { Job } from './action.js';
+import { ChannelWorker, NotifierStoppedError } from './channel-worker.js';
+import type { ChannelStatus } from './channel-worker.js';
+import type { Job } from './planned-message.js';
 import { createDeliveryLog } from './delivery-log.js';
 import type { DeliveryLog } from './delivery-log.js';
-import { approvalOf, noticeOf, readCall, subjectOf } from './look.js';
-import { newsAgeMsMax } from './pauses.js';
-import { recoverFailures, retryOf } from './recover.js';
-import { sweepPending } from './sweep.js';
-import { immediateMessages, outcomesOf, questionMessages } from './wanted.js';
+import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
+import { newsAgeMsMax } from './retry-schedule.js';
+import { findFailedDeliveries, retryOf } from './failed-deliveries.js';
+import { sweepPending } from './sweep-pending.js';
+import { immediateMessages, outcomesOf, questionMessages } from './wanted-messages.js';
 
 export interface NotifierOptions {
   readonly store: EventStore;
@@ -69,16 +69,16 @@ export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = 
 /** What is being sent when the notifier stops gets so long to be recorded. */
 const drainMs = 4_000;
 
-interface Entry extends AgendaEntry {
+interface Entry extends TimerEntry {
   readonly job: Job;
 }
 
 class ChannelNotifier implements Notifier {
   readonly #options: NotifierOptions;
   readonly #deliveries: DeliveryLog;
-  readonly #lanes = new Map<string, ChannelLane>();
+  readonly #lanes = new Map<string, ChannelWorker>();
   readonly #backlogs = new Map<string, Backlog>();
-  readonly #agenda: Agenda<Entry>;
+  readonly #agenda: TimerQueue<Entry>;
   readonly #activations = new Map<string, Promise<number>>();
   readonly #stopping = new AbortController();
   #background: Promise<unknown> = Promise.resolve();
@@ -88,11 +88,11 @@ class ChannelNotifier implements Notifier {
     const { channels, clock, ids, log, store, notifierId, people } = options;
     this.#options = options;
     this.#deliveries = createDeliveryLog({ store, clock, ids, log, notifierId });
-    this.#agenda = new Agenda(clock, (due) => this.#onDue(due));
+    this.#agenda = new TimerQueue(clock, (due) => this.#onDue(due));
     for (const channel of channels) {
       const later = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
       const ports = { store, deliveries: this.#deliveries, people, tenant: this.#tenant, clock, log, later };
-      const lane = new ChannelLane(channel, ports);
+      const lane = new ChannelWorker(channel, ports);
       this.#lanes.set(channel.id, lane);
       this.#backlogs.set(channel.id, new Backlog(lane, { clock, log, signal: this.#stopping.signal }));
     }
@@ -134,7 +134,7 @@ class ChannelNotifier implements Notifier {
           if (retry !== undefined) plan(retry.job, retry.dueAtMs);
         }
       }) ?? this.#stopListening;
-    const recovering = recoverFailures(this.#options.store, { clock, signal, plan }).catch((error: unknown) => {
+    const recovering = findFailedDeliveries(this.#options.store, { clock, signal, plan }).catch((error: unknown) => {
       log.error({ error }, 'earlier failures could not be read from the log; they are retried after the next start');
     });
     const sweeping = readModel === undefined ? undefined : sweepPending({ ...this.#options, readModel }, signal, plan);

@@ -1,7 +1,7 @@
 import { sleep } from '@countersign/runtime';
 import type { RelayOptions } from './relay-options.js';
 import type { RelayStatus } from './relay-status.js';
-import { TurnOfRelay } from './turn-of-relay.js';
+import { Leadership } from './leadership.js';
 
 export type RelayHealth =
   { readonly status: 'ok'; readonly role: 'standby' | 'active' } | { readonly status: 'failed'; readonly why: string };
@@ -31,7 +31,7 @@ const drainMs = 4_000;
 export function createRelay(options: RelayOptions): Relay {
   const { turns, clock, log, metrics } = options;
   const stopping = new AbortController();
-  let current: TurnOfRelay | undefined;
+  let current: Leadership | undefined;
   let notTaken: string | undefined;
   let running: Promise<void> | undefined;
 
@@ -40,7 +40,7 @@ export function createRelay(options: RelayOptions): Relay {
     const turn = await turns.take(stopping.signal);
     notTaken = undefined;
     log.info({ progress: turn.progress }, 'this relay is the active one');
-    current = new TurnOfRelay(options, turn, stopping.signal);
+    current = new Leadership(options, turn, stopping.signal);
     try {
       await current.run();
     } finally {

@@ -3,7 +3,7 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ClaimedCall } from './execution.js';
 import type { ExecutionAnswer, Executions } from './executions.js';
 import { Lease } from './lease.js';
-import { askPatiently } from './patience.js';
+import { retryUntilAnswered } from './retry.js';
 import type { Tool } from './tools/tool.js';
 
 /** A call that one of our tools executes. */
@@ -42,14 +42,14 @@ export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimR
   const request = { resolverId, leaseMs, commandId: ids.uuid() };
   crashPoint('resolver.before-claim');
   let askedAt = clock.monotonic();
-  const answer = await askPatiently(() => executions.claim(tenant, callId, request), ports);
+  const answer = await retryUntilAnswered(() => executions.claim(tenant, callId, request), ports);
   if (answer.status === 'refused') return refused(callId, answer.refusal.code, log);
   crashPoint('resolver.after-claim');
   const { claim } = answer;
   const renew = (): Promise<ExecutionAnswer> => executions.renew(tenant, callId, { attempt: claim.attempt, leaseMs });
   if (clock.monotonic() - askedAt > leaseMs / 3) {
     // The answer was long in coming, and may tell of a claim whose lease is nearly over: make sure before anything runs.
-    const renewed = await askPatiently(() => {
+    const renewed = await retryUntilAnswered(() => {
       askedAt = clock.monotonic();
       return renew();
     }, ports);

@@ -1,7 +1,6 @@
-import { refusalCodes } from '@countersign/contracts';
-import type { Refusal, RefusalCode } from '@countersign/contracts';
+import type { Refusal } from '@countersign/contracts';
 import { abandonClaim, claim, findCall, renewClaim, reportExecution, serviceResolver } from '@countersign/commands';
-import type { Actor, CommandPorts, Outcome, Rejection } from '@countersign/commands';
+import type { Actor, CommandPorts, Result } from '@countersign/commands';
 import { callState } from '@countersign/domain';
 import type { ToolCall } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
@@ -18,7 +17,7 @@ export function createExecutions(commands: CommandPorts, ids: Ids): Executions {
     },
     claim: async (tenant, callId, { commandId, ...body }) => {
       const outcome = await answered(claim(commands, resolverOf(tenant), callId, body, commandId));
-      return outcome.status === 'done' ? { status: 'claimed', claim: outcome.value } : refused(outcome.rejection);
+      return outcome.status === 'done' ? { status: 'claimed', claim: outcome.value } : refused(outcome.refusal);
     },
     renew: async (tenant, callId, body) => {
       return toAnswer(await answered(renewClaim(commands, resolverOf(tenant), callId, body, ids.uuid())));
@@ -68,11 +67,10 @@ async function answered<T>(asked: Promise<T>): Promise<T> {
   }
 }
 
-function toAnswer(outcome: Outcome<unknown>): ExecutionAnswer {
-  return outcome.status === 'done' ? { status: 'recorded' } : refused(outcome.rejection);
+function toAnswer(outcome: Result<unknown>): ExecutionAnswer {
+  return outcome.status === 'done' ? { status: 'recorded' } : refused(outcome.refusal);
 }
 
-function refused({ code, detail }: Rejection): { readonly status: 'refused'; readonly refusal: Refusal } {
-  const isRefusal = (refusalCodes as readonly string[]).includes(code);
-  return { status: 'refused', refusal: { code: isRefusal ? (code as RefusalCode) : 'not-approved', detail } };
+function refused(refusal: Refusal): { readonly status: 'refused'; readonly refusal: Refusal } {
+  return { status: 'refused', refusal };
 }

@@ -4,7 +4,7 @@ import { crashPoint } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Executions, ReportedOutcome } from './executions.js';
 import type { Lease } from './lease.js';
-import { askPatiently } from './patience.js';
+import { retryUntilAnswered } from './retry.js';
 import { runTool } from './run-tool.js';
 import type { FinalOutcome } from './run-tool.js';
 import type { Tool, ToolRun } from './tools/tool.js';
@@ -93,7 +93,10 @@ async function report(call: ClaimedCall, outcome: ReportedOutcome, ports: Execut
   const { tenant, callId, claim } = call;
   const { log, ending: signal } = ports;
   const reported = { attempt: claim.attempt, ...outcome };
-  const answer = await askPatiently(() => ports.executions.report(tenant, callId, reported), { ...ports, signal });
+  const answer = await retryUntilAnswered(() => ports.executions.report(tenant, callId, reported), {
+    ...ports,
+    signal,
+  });
   if (answer.status === 'recorded') log.info({ status: outcome.status }, 'executed');
   else log.error({ status: outcome.status, code: answer.refusal.code }, 'executed, but the report was refused');
 }

@@ -10,8 +10,8 @@ import type { ClaimedCall } from './execution.js';
 import { ExecutionsUnavailableError } from './executions.js';
 import type { ExecutableCall, Executions } from './executions.js';
 import type { ResolverMetrics } from './metrics.js';
-import { askPatiently } from './patience.js';
-import { Slots } from './slots.js';
+import { retryUntilAnswered } from './retry.js';
+import { Semaphore } from './semaphore.js';
 import type { ToolSet } from './tools/tool.js';
 
 export interface ResolverOptions {
@@ -97,14 +97,14 @@ function isContradicted({ type, data }: EventView, call: ExecutableCall | undefi
 
 class CallResolver implements Resolver {
   readonly #options: ResolverOptions;
-  readonly #slots: Slots;
+  readonly #semaphore: Semaphore;
   readonly #executing = new Set<Promise<void>>();
   readonly #stopping = new AbortController();
   readonly #ending = new AbortController();
 
   constructor(options: ResolverOptions) {
     this.#options = options;
-    this.#slots = new Slots(options.concurrency ?? 8);
+    this.#semaphore = new Semaphore(options.concurrency ?? 8);
   }
 
   readonly handle = async (event: EventView, given?: AbortSignal): Promise<void> => {
@@ -136,7 +136,7 @@ class CallResolver implements Resolver {
   };
 
   readonly status = (): { running: number; waiting: number } => {
-    return { running: this.#slots.taken, waiting: this.#slots.waiting };
+    return { running: this.#semaphore.taken, waiting: this.#semaphore.waiting };
   };
 
   readonly stop = async (): Promise<void> => {
@@ -166,7 +166,7 @@ class CallResolver implements Resolver {
 
   #find(tenant: string, callId: string, signal: AbortSignal): Promise<ExecutableCall | undefined> {
     const { executions } = this.#options;
-    return askPatiently(() => executions.find(tenant, callId), { ...this.#options, signal });
+    return retryUntilAnswered(() => executions.find(tenant, callId), { ...this.#options, signal });
   }
 
   /** Claims a call if it is ours to execute, and begins; otherwise says why not. */
@@ -174,7 +174,7 @@ class CallResolver implements Resolver {
     const tool = call.claimable ? this.#options.tools.find(tenant, call.toolName) : undefined;
     if (tool === undefined) return 'not-ours';
     const own: OwnCall = { tenant, callId, tool, idempotent: tool.idempotent && call.idempotent };
-    const giveBack = await this.#slots.take(signal);
+    const giveBack = await this.#semaphore.take(signal);
     const result = await claimCall(own, { ...this.#options, signal, ending: this.#ending.signal }).catch(
       (error: unknown): ClaimResult => ({ status: 'failed', error }),
     );

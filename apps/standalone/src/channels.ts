@@ -1,12 +1,12 @@
 import { fetchAnswers, loadChannels, noChannels, openChannels } from '@countersign/channels';
 import type { ChannelsConfig } from '@countersign/channels';
-import { createAnswerDesk, createIsApprover } from '@countersign/gateway';
+import { createResponsePort, createIsApprover } from '@countersign/gateway';
 import type { Sessions, Tokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
-import type { Parts } from './parts.js';
+import type { Stores } from './open-stores.js';
 
 /**
  * The channels file with its secrets.
@@ -25,9 +25,9 @@ interface NotifierNeeds {
 
 /** Tells people through the channels, and fetches the answers that do not come by themselves; answers how to stop it. */
 export async function startNotifier(
-  { store, readModel, bus, commands }: Parts,
+  { store, readModel, bus, commands }: Stores,
   { people, routes, channels: configured }: ChannelsConfig,
-  { clock, ids, log }: OutsideWorld,
+  { clock, ids, log }: RuntimePorts,
   { tokens, sessions, publicUrl, registry }: NotifierNeeds,
 ): Promise<() => Promise<void>> {
   if (configured.length === 0) return () => Promise.resolve();
@@ -37,8 +37,8 @@ export async function startNotifier(
   const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log });
   notifier.start();
   await app.listen();
-  const desk = createAnswerDesk({ commands, store, isApprover: createIsApprover({ tokens, sessions }) });
-  const stopFetching = await fetchAnswers(configured, { desk, people, clock, log });
+  const responses = createResponsePort({ commands, store, isApprover: createIsApprover({ tokens, sessions }) });
+  const stopFetching = await fetchAnswers(configured, { responses, people, clock, log });
   return async () => {
     await Promise.all([stopFetching(), app.close()]);
   };

@@ -1,4 +1,4 @@
 export { readStandaloneConfig } from './config.js';
 export { main, printConfig } from './main.js';
-export { openParts } from './parts.js';
-export type { Parts } from './parts.js';
+export { openStores } from './open-stores.js';
+export type { Stores } from './open-stores.js';

@@ -15,12 +15,12 @@ import { createBatchCloser, createDeadlines, createProjectorCheck } from '@count
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { keepPrivate } from '@countersign/runtime';
 import { countParked } from '@countersign/shell';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
-import { openParts } from './parts.js';
+import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
-import type { Parts } from './parts.js';
+import type { Stores } from './open-stores.js';
 
 /** Countersign on one machine, running. */
 export interface Standalone {
@@ -47,7 +47,7 @@ type Stop = () => void | Promise<void>;
  * Opens the ledger in the data folder and everything around it: HTTP, deadlines, and the tools that the service executes.
  * Nothing is left running when it rejects.
  */
-export async function startStandalone(config: StandaloneConfig, world: OutsideWorld): Promise<Standalone> {
+export async function startStandalone(config: StandaloneConfig, world: RuntimePorts): Promise<Standalone> {
   const tokensFile = config.tokensFile ?? join(config.dataFolder, 'tokens.json');
   if (config.tokensFile === null && !isLoopback(config.host)) {
     throw new OpenToTheWorldError(
@@ -67,17 +67,17 @@ export async function startStandalone(config: StandaloneConfig, world: OutsideWo
   }
 }
 
-async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFile: string, stops: Stop[]) {
+async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFile: string, stops: Stop[]) {
   const { clock, ids, log, tracing } = world;
   if (tracing !== undefined) stops.push(tracing.close);
   const metrics = createGatewayMetrics();
   const channels = readChannels(config);
-  const parts = await openParts(config, world, {
+  const stores = await openStores(config, world, {
     onCommit: metrics.storeCommitted,
     onParked: countParked(metrics.registry),
   });
-  stops.push(parts.close);
-  const { bus, commands, readModel, store, projector } = parts;
+  stops.push(stores.close);
+  const { bus, commands, readModel, store, projector } = stores;
 
   const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
   if (isFirstStart) createTokensFile(tokensFile);
@@ -98,7 +98,7 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   deadlines.start();
   stops.push(deadlines.stop);
   createBatchCloser({ bus, topic: topicNames().events, closeBatch: (...batch) => closeBatch(commands, ...batch) });
-  stops.push(await startResolver(parts, world));
+  stops.push(await startResolver(stores, world));
 
   const gateway = await createGatewayApp(
     {
@@ -123,13 +123,13 @@ async function startAll(config: StandaloneConfig, world: OutsideWorld, tokensFil
   stops.push(gateway.close);
   await gateway.listen();
   const publicUrl = config.publicUrl ?? new URL(gateway.url);
-  stops.push(await startNotifier(parts, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }));
+  stops.push(await startNotifier(stores, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }));
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
 }
 
 /** Executes the calls of the tools file; without one it takes nothing and costs nothing. */
-async function startResolver({ bus, commands, tools }: Parts, { clock, ids, log }: OutsideWorld): Promise<Stop> {
+async function startResolver({ bus, commands, tools }: Stores, { clock, ids, log }: RuntimePorts): Promise<Stop> {
   if (tools.tools.length === 0) return () => undefined;
   const resolverId = `${hostname()}/${String(process.pid)}`;
   const resolver = createResolver({ executions: createExecutions(commands, ids), tools, clock, ids, log, resolverId });

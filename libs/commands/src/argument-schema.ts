@@ -3,7 +3,7 @@ import { hiddenValues, sensitivePointers } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import { checkValue, createWork, markedPlaces, prepareSchema, schemaLimits } from '@countersign/json-schema';
 import type { Preparation, PreparedSchema, Work } from '@countersign/json-schema';
-import type { FieldError } from './outcome.js';
+import type { FieldError } from '@countersign/contracts';
 
 /** What a tool's schema says about arguments. */
 export type SchemaCheck =

@@ -7,9 +7,9 @@ import { reachOf } from './actor.js';
 import { fateOf, hasSpoken, inBatch, settleBatch } from './batch.js';
 import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
-import { onCall } from './on-call.js';
-import { rejected } from './outcome.js';
-import type { Outcome } from './outcome.js';
+import { withToolCall } from './with-tool-call.js';
+import { refused } from './result.js';
+import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** Asks people about a recorded call, or asks again after nobody answered. */
@@ -19,8 +19,8 @@ export async function requestApproval(
   callId: string,
   body: RequestApprovalBody,
   commandId: string,
-): Promise<Outcome> {
-  const outcome = await onCall(
+): Promise<Result> {
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.requestApproval,
@@ -44,24 +44,24 @@ export async function requestApproval(
       return inBatch(ports, call, command, commandId);
     },
   );
-  if (outcome.status === 'rejected') return outcome;
+  if (outcome.status === 'refused') return outcome;
   const { permission } = outcome.value;
   if (permission.status === 'blocked') {
     await settleBatch(ports, outcome.value);
-    return rejected('blocked-by-policy', `the policy blocks this tool call: ${permission.reason}`);
+    return refused('blocked-by-policy', `the policy blocks this tool call: ${permission.reason}`);
   }
   if (!isBatchMember(outcome.value)) return withoutValue(outcome);
   return unlessDecided(ports, outcome.value, outcome.position);
 }
 
 /** The batch may have got its word while the question was recorded: then the question is closed again. */
-export async function unlessDecided(ports: CommandPorts, call: ToolCall, position: number): Promise<Outcome> {
+export async function unlessDecided(ports: CommandPorts, call: ToolCall, position: number): Promise<Result> {
   const settledAt = await settleBatch(ports, call);
   if (settledAt === 0 && !call.committed) return { status: 'done', value: undefined, position };
   const { status } = await fateOf(ports, call);
   return status === 'broken'
-    ? rejected('batch-incomplete', 'no call of this all-or-nothing batch will run')
-    : rejected('batch-begun', 'a call of the same all-or-nothing batch has begun, so this call may run');
+    ? refused('batch-incomplete', 'no call of this all-or-nothing batch will run')
+    : refused('batch-begun', 'a call of the same all-or-nothing batch has begun, so this call may run');
 }
 
 /** Says more about an approval that is pending; adds only what was not said. */
@@ -71,8 +71,8 @@ export async function describeApproval(
   callId: string,
   body: Pick<RequestApprovalBody, 'reason' | 'description'>,
   commandId: string,
-): Promise<Outcome> {
-  const outcome = await onCall(
+): Promise<Result> {
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.describeApproval,
@@ -95,9 +95,9 @@ export async function cancelToolCall(
   callId: string,
   reason: string,
   commandId: string,
-): Promise<Outcome> {
+): Promise<Result> {
   let found: ToolCall | undefined;
-  const outcome = await onCall(
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.cancelToolCall,
@@ -107,7 +107,7 @@ export async function cancelToolCall(
       return inBatch(ports, call, { type: 'CancelToolCall', at, reason, ...by }, commandId);
     },
   );
-  if (outcome.status === 'rejected') return (await cancelledByBatch(ports, found, outcome, commandId)) ?? outcome;
+  if (outcome.status === 'refused') return (await cancelledByBatch(ports, found, outcome, commandId)) ?? outcome;
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
@@ -116,10 +116,10 @@ export async function cancelToolCall(
 async function cancelledByBatch(
   ports: CommandPorts,
   call: ToolCall | undefined,
-  outcome: Outcome<ToolCall> & { readonly status: 'rejected' },
+  outcome: Result<ToolCall> & { readonly status: 'refused' },
   commandId: string,
-): Promise<Outcome | undefined> {
-  if (call === undefined || outcome.rejection.code !== 'already-settled' || !isBatchMember(call)) return undefined;
+): Promise<Result | undefined> {
+  if (call === undefined || outcome.refusal.code !== 'already-settled' || !isBatchMember(call)) return undefined;
   if (!(await hasSpoken(ports, call, commandId))) return undefined;
   return { status: 'done', value: undefined, position: await settleBatch(ports, call) };
 }

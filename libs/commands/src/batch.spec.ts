@@ -12,7 +12,7 @@ import { createSilentLog, createVirtualClock } from '@countersign/runtime/testin
 import type { Actor, Role } from './actor.js';
 import * as api from './commands.js';
 import type { CommandPorts } from './ports.js';
-import type { Outcome } from './outcome.js';
+import type { Result } from './result.js';
 import { createWriteSide } from './write-side.js';
 
 const actor = (principal: string, ...roles: readonly Role[]): Actor => ({
@@ -77,12 +77,12 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function done<T>(outcome: Outcome<T>): T {
-  if (outcome.status !== 'done') throw new Error(`rejected: ${JSON.stringify(outcome.rejection)}`);
+function done<T>(outcome: Result<T>): T {
+  if (outcome.status !== 'done') throw new Error(`rejected: ${JSON.stringify(outcome.refusal)}`);
   return outcome.value;
 }
 
-const codeOf = (outcome: Outcome<unknown>): string => (outcome.status === 'rejected' ? outcome.rejection.code : 'done');
+const codeOf = (outcome: Result<unknown>): string => (outcome.status === 'refused' ? outcome.refusal.code : 'done');
 
 type Call = Partial<RequestedCall> & { readonly toolCallId: string };
 
@@ -240,7 +240,7 @@ describe('two processes at the same moment', () => {
       const [claimed, cancelled] = await Promise.all(
         n % 2 === 0 ? [claim(a), cancel(b, other)] : [cancel(b), claim(a, other)],
       ).then((both) => (n % 2 === 0 ? both : both.toReversed()));
-      const codes = [claimed, cancelled].map((outcome) => codeOf(outcome as Outcome<unknown>));
+      const codes = [claimed, cancelled].map((outcome) => codeOf(outcome as Result<unknown>));
       const states = [await stateOf(a), await stateOf(b)];
       expect([...codes, ...states].join(' ')).toMatch(
         /^(done batch-begun executing allowed|(batch-incomplete|not-approved) done cancelled cancelled)$/,

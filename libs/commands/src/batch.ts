@@ -21,9 +21,9 @@ import type {
   ToolCallState,
 } from '@countersign/domain';
 import type { CommandResult } from './handle-command.js';
-import { callOf, onCall, toRejection } from './on-call.js';
-import type { Rejected } from './on-call.js';
-import { rejected } from './outcome.js';
+import { callOf, withToolCall } from './with-tool-call.js';
+import type { Refused } from './with-tool-call.js';
+import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** The commands whose answer may depend on the batch of the call. */
@@ -39,7 +39,7 @@ export function inBatch<Command extends BatchBound>(
   call: ToolCall,
   command: Command,
   commandId: string,
-): Command | Promise<Command | Rejected> {
+): Command | Promise<Command | Refused> {
   return isBatchMember(call) && !call.committed ? askBatch(ports, call, command, commandId) : command;
 }
 
@@ -48,14 +48,12 @@ async function askBatch<Command extends BatchBound>(
   call: ToolCall,
   command: Command,
   commandId: string,
-): Promise<Command | Rejected> {
+): Promise<Command | Refused> {
   const decision = toolCallDecider.decide(command, call);
   const code = decision.status === 'refused' ? decision.refusal.code : undefined;
   if (code === 'batch-incomplete') {
     const begun = await begin(ports, call, commandId);
-    return begun.status === 'accepted'
-      ? { ...command, batch: 'begun' }
-      : { status: 'rejected', rejection: toRejection(begun.refusal) };
+    return begun.status === 'accepted' ? { ...command, batch: 'begun' } : { status: 'refused', refusal: begun.refusal };
   }
   if (code === 'batch-begun') {
     const ending = endingAfter(call, { ...command, batch: 'broken' });
@@ -198,7 +196,7 @@ export async function commitToBatch(
   { tenant, callId }: { readonly tenant: string; readonly callId: string },
 ): Promise<number> {
   const target = { tenant, callId, commandId: `commit:${callId}` };
-  const outcome = await onCall(ports, target, toolCallRules.commitToBatch, (_, at) => ({
+  const outcome = await withToolCall(ports, target, toolCallRules.commitToBatch, (_, at) => ({
     type: 'CommitToBatch',
     at,
     batch: 'begun',
@@ -218,8 +216,8 @@ async function closeMembers(ports: CommandPorts, call: ToolCall, fate: Broken): 
 async function closeMember(ports: CommandPorts, call: ToolCall, fate: Broken, callId: string): Promise<number> {
   const { tenant } = call.request;
   const target = { tenant, callId, commandId: `batch:${fate.callId}` };
-  const outcome = await onCall(ports, target, toolCallDecider.decide, (member, at) =>
-    isMemberOf(member, call) ? closing(member, fate, at) : rejected('forbidden', 'the call belongs to another batch'),
+  const outcome = await withToolCall(ports, target, toolCallDecider.decide, (member, at) =>
+    isMemberOf(member, call) ? closing(member, fate, at) : refused('forbidden', 'the call belongs to another batch'),
   );
   return outcome.status === 'done' ? outcome.position : 0;
 }

@@ -1,17 +1,16 @@
 import { limits } from '@countersign/contracts';
-import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
-import type { FieldError, Rejection } from './outcome.js';
+import type { FieldError, RequestToolCalls, RequestedCall, Refusal } from '@countersign/contracts';
 import type { CommandPorts } from './ports.js';
 
 /** What was found out about one call of a request before it is judged. */
 export interface CheckedCall {
-  readonly rejections: readonly Rejection[];
+  readonly refusals: readonly Refusal[];
   /** The JSON pointers of the arguments to hide. */
   readonly sensitive: readonly string[];
 }
 
-function refuse(rejection: Rejection): CheckedCall {
-  return { rejections: [rejection], sensitive: [] };
+function refuse(refusal: Refusal): CheckedCall {
+  return { refusals: [refusal], sensitive: [] };
 }
 
 /** The calls of one request, each checked against its schema, within one budget of work. */
@@ -39,7 +38,7 @@ function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, pat
   const checked = ports.schemas.check(schema, call.arguments);
   switch (checked.status) {
     case 'valid':
-      return { rejections: [], sensitive: checked.sensitive };
+      return { refusals: [], sensitive: checked.sensitive };
     case 'refused':
       return refuse(invalidRequest([{ path: `${path}.${checked.about}`, message: checked.message }]));
     case 'invalid': {
@@ -50,7 +49,7 @@ function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, pat
   }
 }
 
-function invalidRequest(errors: readonly FieldError[]): Rejection {
+function invalidRequest(errors: readonly FieldError[]): Refusal {
   return { code: 'invalid-request', detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
 }
 
@@ -59,7 +58,7 @@ function joinPath(base: string, rest: string): string {
 }
 
 /** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
-export function together(found: readonly Rejection[]): Rejection | undefined {
+export function together(found: readonly Refusal[]): Refusal | undefined {
   const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
   const same = found.filter(({ code }) => code === first?.code);
   return first === undefined || same.length === 1

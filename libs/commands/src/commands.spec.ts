@@ -17,7 +17,7 @@ import { createArgumentSchemas } from './argument-schema.js';
 import * as api from './commands.js';
 import { createCommandHandler } from './handle-command.js';
 import { serviceResolver } from './execution.js';
-import type { Outcome } from './outcome.js';
+import type { Result } from './result.js';
 import type { CommandPorts, ServiceTool, ToolCallHandler } from './ports.js';
 
 const policyText = `
@@ -80,13 +80,13 @@ afterEach(async () => {
   rmSync(folder, { recursive: true });
 });
 
-function done<T>(outcome: Outcome<T>): T {
-  if (outcome.status !== 'done') throw new Error(`rejected: ${JSON.stringify(outcome.rejection)}`);
+function done<T>(outcome: Result<T>): T {
+  if (outcome.status !== 'done') throw new Error(`rejected: ${JSON.stringify(outcome.refusal)}`);
   return outcome.value;
 }
 
-function codeOf(outcome: Outcome<unknown>): string {
-  return outcome.status === 'rejected' ? outcome.rejection.code : 'done';
+function codeOf(outcome: Result<unknown>): string {
+  return outcome.status === 'refused' ? outcome.refusal.code : 'done';
 }
 
 async function request(
@@ -205,8 +205,8 @@ describe('requesting tool calls', () => {
     };
     const call = { toolCallId: 'c', toolName: 'refund', arguments: { amount: 11, to: 'x', extra: 1 }, toolSchema };
     const outcome = await api.requestToolCalls(commands, agent, { runId: 'r', calls: [call] }, commandId());
-    expect(outcome).toMatchObject({ status: 'rejected', rejection: { code: 'invalid-arguments' } });
-    const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
+    expect(outcome).toMatchObject({ status: 'refused', refusal: { code: 'invalid-arguments' } });
+    const paths = outcome.status === 'refused' ? outcome.refusal.errors?.map((error) => error.path) : [];
     expect(paths?.sort()).toEqual(['calls.0.arguments', 'calls.0.arguments.amount', 'calls.0.arguments.to']);
     const bad = { ...call, toolSchema: { type: 'nonsense' } };
     expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'r', calls: [bad] }, commandId()))).toBe(
@@ -219,7 +219,7 @@ describe('requesting tool calls', () => {
     const toolSchema: JsonObject = { type: 'object', required: ['path'] };
     const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'get_x', arguments: {}, toolSchema }));
     const outcome = await api.requestToolCalls(commands, agent, { runId: 'r', calls }, commandId());
-    const paths = outcome.status === 'rejected' ? outcome.rejection.errors?.map((error) => error.path) : [];
+    const paths = outcome.status === 'refused' ? outcome.refusal.errors?.map((error) => error.path) : [];
     expect(paths).toEqual(['calls.0.arguments', 'calls.1.arguments']);
   });
 
@@ -262,9 +262,9 @@ describe('answering', () => {
       Array.from({ length: 8 }, (_, index) => approve(callId, actor(`person-${String(index)}`, 'approver'))),
     );
     expect(outcomes.filter((outcome) => outcome.status === 'done')).toHaveLength(1);
-    const lost = outcomes.find((outcome) => outcome.status === 'rejected');
+    const lost = outcomes.find((outcome) => outcome.status === 'refused');
     expect(lost).toMatchObject({
-      rejection: {
+      refusal: {
         code: 'already-resolved',
         extra: { resolution: 'approved', via: 'api', respondedBy: expect.any(String) },
       },
@@ -335,12 +335,12 @@ describe('answering many at once', () => {
     const ids = callIds.map((callId) => approvalIdOf(callId, 1));
     done(await api.respond(commands, alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
     expect(done(await bulk([...ids, 'apr_nonsense', ids[1] ?? '']))).toEqual([
-      { approvalId: ids[0], status: 'rejected', rejection: expect.objectContaining({ code: 'already-resolved' }) },
+      { approvalId: ids[0], status: 'refused', refusal: expect.objectContaining({ code: 'already-resolved' }) },
       { approvalId: ids[1], status: 'done' },
       {
         approvalId: 'apr_nonsense',
-        status: 'rejected',
-        rejection: expect.objectContaining({ code: 'unknown-approval' }),
+        status: 'refused',
+        refusal: expect.objectContaining({ code: 'unknown-approval' }),
       },
     ]);
   });
@@ -351,9 +351,9 @@ describe('answering many at once', () => {
     done(await api.respond(commands, alice, ids[0] ?? '', { decision: { type: 'deny' } }, commandId()));
     const head = await store.head();
     const results = done(await bulk(ids, 'all-or-nothing'));
-    expect(results.map((result) => result.status)).toEqual(['rejected', 'skipped']);
+    expect(results.map((result) => result.status)).toEqual(['refused', 'skipped']);
     expect(done(await bulk(['apr_nonsense', ids[1] ?? ''], 'all-or-nothing')).map((result) => result.status)).toEqual([
-      'rejected',
+      'refused',
       'skipped',
     ]);
     expect(await store.head()).toBe(head);

@@ -3,7 +3,7 @@ export { cancelToolCall, describeApproval, requestApproval } from './ask-and-can
 export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';
 export { fireDue } from './fire-due.js';
-export { findCall } from './on-call.js';
+export { findCall } from './with-tool-call.js';
 export { requestToolCalls } from './request-tool-calls.js';
 export { respondInBulk } from './respond-in-bulk.js';
 export { respond, reveal, withdraw } from './respond.js';

@@ -5,10 +5,10 @@ import type { Outcome as ExecutionOutcome, ToolCall } from '@countersign/domain'
 import { reachOf } from './actor.js';
 import type { Actor } from './actor.js';
 import { closeBatch, inBatch } from './batch.js';
-import { onCall } from './on-call.js';
-import { rejected } from './outcome.js';
+import { withToolCall } from './with-tool-call.js';
+import { refused } from './result.js';
 import { oversizeResult } from './output-size.js';
-import type { Outcome } from './outcome.js';
+import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** The principal under which the service executes its own tools. */
@@ -21,12 +21,12 @@ export async function claim(
   callId: string,
   body: { readonly resolverId: string; readonly leaseMs?: number | undefined },
   commandId: string,
-): Promise<Outcome<ClaimView>> {
+): Promise<Result<ClaimView>> {
   const { tenant } = actor;
-  const outcome = await onCall(ports, { tenant, callId, commandId }, toolCallRules.claimExecution, (call, at) => {
+  const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallRules.claimExecution, (call, at) => {
     const ours = ports.tools.find(tenant, call.request.toolName) !== undefined;
     if (ours && actor.principal !== serviceResolver) {
-      return rejected('forbidden', `the service itself executes "${call.request.toolName}"`);
+      return refused('forbidden', `the service itself executes "${call.request.toolName}"`);
     }
     const command = {
       type: 'ClaimExecution',
@@ -41,7 +41,7 @@ export async function claim(
     } as const;
     return inBatch(ports, call, command, commandId);
   });
-  if (outcome.status === 'rejected') return closedIfBroken(ports, tenant, callId, outcome);
+  if (outcome.status === 'refused') return closedIfBroken(ports, tenant, callId, outcome);
   return toClaim(outcome.value, { actor, resolverId: body.resolverId, commandId }, outcome.position);
 }
 
@@ -49,14 +49,14 @@ function toClaim(
   call: ToolCall,
   claimer: { readonly actor: Actor; readonly resolverId: string; readonly commandId: string },
   position: number,
-): Outcome<ClaimView> {
+): Result<ClaimView> {
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
-  if (execution.status !== 'claimed') return rejected('already-settled', 'this claim has ended');
+  if (execution.status !== 'claimed') return refused('already-settled', 'this claim has ended');
   // Attack on "at most once": a worker whose answer was lost retries after its lease, when there is a later claim. The
   // later claim may even be its own: two executors must not hold one fencing token.
   if (!isClaimOf(execution, claimer)) {
-    return rejected('already-claimed', `this claim has ended, and ${execution.resolverId} has the next one`);
+    return refused('already-claimed', `this claim has ended, and ${execution.resolverId} has the next one`);
   }
   return {
     status: 'done',
@@ -77,9 +77,9 @@ async function closedIfBroken<T>(
   ports: CommandPorts,
   tenant: string,
   callId: string,
-  outcome: Outcome<T> & { readonly status: 'rejected' },
-): Promise<Outcome<T> & { readonly status: 'rejected' }> {
-  if (outcome.rejection.extra?.['batch'] === 'broken') await closeBatch(ports, tenant, callId);
+  outcome: Result<T> & { readonly status: 'refused' },
+): Promise<Result<T> & { readonly status: 'refused' }> {
+  if (outcome.refusal.extra?.['batch'] === 'broken') await closeBatch(ports, tenant, callId);
   return outcome;
 }
 
@@ -106,8 +106,8 @@ export async function renewClaim(
   callId: string,
   body: { readonly attempt: number; readonly leaseMs?: number | undefined },
   commandId: string,
-): Promise<Outcome<{ readonly attempt: number; readonly leaseUntil: string }>> {
-  const outcome = await onCall(
+): Promise<Result<{ readonly attempt: number; readonly leaseUntil: string }>> {
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.renewClaim,
@@ -119,11 +119,11 @@ export async function renewClaim(
         leaseMs: body.leaseMs ?? limits.leaseMsDefault,
       },
   );
-  if (outcome.status === 'rejected') return outcome;
+  if (outcome.status === 'refused') return outcome;
   const { execution } = outcome.value;
   // A repeated request can find another's claim by now, whose lease is none of its business.
   if (execution.status !== 'claimed' || execution.attempt !== body.attempt) {
-    return rejected('stale-claim', 'this claim has ended');
+    return refused('stale-claim', 'this claim has ended');
   }
   const { attempt, leaseUntil } = execution;
   return { status: 'done', value: { attempt, leaseUntil }, position: outcome.position };
@@ -136,10 +136,10 @@ export async function reportExecution(
   callId: string,
   body: OutcomeBody,
   commandId: string,
-): Promise<Outcome> {
+): Promise<Result> {
   const oversize = oversizeResult(body);
   if (oversize !== undefined) return oversize;
-  const outcome = await onCall(
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.reportExecution,
@@ -162,7 +162,7 @@ export async function reportExecution(
 function heldByAnother(actor: Actor, { execution }: ToolCall) {
   const claimedBy = 'claimedBy' in execution ? execution.claimedBy : null;
   if (claimedBy === null || claimedBy === actor.principal) return undefined;
-  return rejected('stale-claim', 'the call is claimed by another principal');
+  return refused('stale-claim', 'the call is claimed by another principal');
 }
 
 /** The holder of a claim gives it up: nobody will ever know what became of the tool. */
@@ -172,8 +172,8 @@ export async function abandonClaim(
   callId: string,
   body: { readonly attempt: number; readonly reason: string },
   commandId: string,
-): Promise<Outcome> {
-  const outcome = await onCall(
+): Promise<Result> {
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.lapseClaim,
@@ -190,10 +190,10 @@ export async function submitClientOutput(
   callId: string,
   body: ClientOutputBody,
   commandId: string,
-): Promise<Outcome> {
+): Promise<Result> {
   const oversize = oversizeResult(body);
   if (oversize !== undefined) return oversize;
-  const outcome = await onCall(
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.submitClientOutput,
@@ -202,7 +202,7 @@ export async function submitClientOutput(
       return inBatch(ports, call, { ...command, submittedBy: actor.principal, reach: reachOf(actor) }, commandId);
     },
   );
-  if (outcome.status === 'rejected') return closedIfBroken(ports, actor.tenant, callId, outcome);
+  if (outcome.status === 'refused') return closedIfBroken(ports, actor.tenant, callId, outcome);
   return withoutValue(outcome);
 }
 
@@ -213,8 +213,8 @@ export async function reconcile(
   callId: string,
   body: { readonly status: 'succeeded' | 'failed' | 'retry'; readonly note: string },
   commandId: string,
-): Promise<Outcome> {
-  const outcome = await onCall(
+): Promise<Result> {
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.reconcileExecution,
@@ -236,6 +236,6 @@ function toExecutionOutcome(body: OutcomeBody | ClientOutputBody): ExecutionOutc
 }
 
 /** The outcome without what it led to: the read model shows that. */
-export function withoutValue(outcome: Outcome<ToolCall>): Outcome {
-  return outcome.status === 'rejected' ? outcome : { status: 'done', value: undefined, position: outcome.position };
+export function withoutValue(outcome: Result<ToolCall>): Result {
+  return outcome.status === 'refused' ? outcome : { status: 'done', value: undefined, position: outcome.position };
 }

@@ -1,7 +1,7 @@
 import { dueCommand, toolCallDecider } from '@countersign/domain';
 import { inBatch, settleBatch } from './batch.js';
-import { onCall } from './on-call.js';
-import { rejected } from './outcome.js';
+import { withToolCall } from './with-tool-call.js';
+import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /**
@@ -10,12 +10,12 @@ import type { CommandPorts } from './ports.js';
  */
 export async function fireDue(ports: CommandPorts, tenant: string, callId: string): Promise<number | null> {
   const commandId = ports.ids.uuid();
-  const outcome = await onCall(ports, { tenant, callId, commandId }, toolCallDecider.decide, (call, at) => {
+  const outcome = await withToolCall(ports, { tenant, callId, commandId }, toolCallDecider.decide, (call, at) => {
     const due = dueCommand(call, at);
-    if (due === null) return rejected('not-due', 'nothing is due');
+    if (due === null) return refused('not-due', 'nothing is due');
     const mayEnd = due.type === 'ExpireApproval' || due.type === 'LapseApproval';
     return mayEnd ? inBatch(ports, call, due, commandId) : due;
   });
-  if (outcome.status === 'rejected') return null;
+  if (outcome.status === 'refused') return null;
   return Math.max(outcome.position, await settleBatch(ports, outcome.value));
 }

@@ -1,6 +1,6 @@
 import type { EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
-import type { Decision, Fold } from '@countersign/domain';
+import type { RuleResult, Fold } from '@countersign/domain';
 import { EventStoreUnavailableError, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock, Ids } from '@countersign/runtime';
@@ -10,7 +10,7 @@ import type { FoldedStream } from './folded-stream.js';
 import { createKeyedQueue } from './keyed-queue.js';
 
 /** Decides on a state; called again when the state has changed meanwhile. */
-export type Decide<State, Event> = (state: State) => Decision<Event> | Promise<Decision<Event>>;
+export type Decide<State, Event> = (state: State) => RuleResult<Event> | Promise<RuleResult<Event>>;
 
 /** What is stored beside the events of a command. */
 export interface CommandMeta {
@@ -165,7 +165,7 @@ function decideOn<State, Event extends LedgerEvent>(
 ): Answer<State, Event> | Promise<Answer<State, Event>> {
   const nothing = { status: 'accepted', state, revision, position, events: [] } as const;
   if (commandIds.includes(meta.commandId)) return { ...nothing, repeated: true };
-  const answer = (decision: Decision<Event>): Answer<State, Event> => {
+  const answer = (decision: RuleResult<Event>): Answer<State, Event> => {
     if (decision.status === 'refused') return { ...decision, state, revision };
     const { events } = decision;
     return events.length === 0 ? { ...nothing, repeated: false } : { status: 'append', events };

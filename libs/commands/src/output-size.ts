@@ -1,16 +1,16 @@
+import type { Refusal } from '@countersign/contracts';
 import { limits } from '@countersign/contracts';
-import { rejected } from './outcome.js';
-import type { Rejection } from './outcome.js';
+import { refused } from './result.js';
 
 /** The refusal of a result that is too large to be recorded; undefined when it fits. `at` is where it stands in the request. */
 export function oversizeResult(
   result: object,
   at = '',
-): { readonly status: 'rejected'; readonly rejection: Rejection } | undefined {
+): { readonly status: 'refused'; readonly refusal: Refusal } | undefined {
   for (const [name, value] of Object.entries(result).filter(([member]) => member === 'output' || member === 'error')) {
     if (Buffer.byteLength(JSON.stringify(value)) <= limits.outputBytesMax) continue;
     const message = `has more than ${String(limits.outputBytesMax)} bytes of JSON`;
-    return rejected('payload-too-large', `${at}${name} ${message}`, { errors: [{ path: `${at}${name}`, message }] });
+    return refused('payload-too-large', `${at}${name} ${message}`, { errors: [{ path: `${at}${name}`, message }] });
   }
   return undefined;
 }

@@ -11,9 +11,9 @@ import { inBatch, settleRequested } from './batch.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
 import { toDomainJudgement } from './judge-recorded.js';
-import { applyRule, toRejection } from './on-call.js';
-import { mayNotSpeakFor, rejected } from './outcome.js';
-import type { Outcome } from './outcome.js';
+import { applyRule } from './with-tool-call.js';
+import { mayNotSpeakFor, refused } from './result.js';
+import type { Result } from './result.js';
 import { onRecorded, planCall, repeatOf } from './plan-call.js';
 import type { Plan } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
@@ -35,12 +35,12 @@ export async function requestToolCalls(
   actor: Actor,
   body: RequestToolCalls,
   commandId: string,
-): Promise<Outcome<RequestedToolCalls>> {
+): Promise<Result<RequestedToolCalls>> {
   const agentId = body.agentId ?? actor.principal;
   if (!speaksFor(actor, agentId)) return mayNotSpeakFor(agentId);
   const checked = checkCalls(ports, actor.tenant, body);
-  const rejection = together(checked.flatMap(({ rejections }) => rejections));
-  if (rejection !== undefined) return { status: 'rejected', rejection };
+  const refusal = together(checked.flatMap(({ refusals }) => refusals));
+  if (refusal !== undefined) return { status: 'refused', refusal };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
   // Of several calls none is recorded when one does not agree with what is there, so all are looked at first.
@@ -54,7 +54,7 @@ export async function requestToolCalls(
   );
   const repeats = plans.map((plan, index) => repeatOf(plan, states[index]));
   const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
-  if (mismatch !== -1) return rejected('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
+  if (mismatch !== -1) return refused('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
   // Of what was there already, too: the view that answers may be behind it.
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
   const [plan] = plans;
@@ -90,7 +90,7 @@ async function record(
   additions: readonly boolean[],
   meta: RecordMeta,
   seen: number,
-): Promise<Outcome<RequestedToolCalls>> {
+): Promise<Result<RequestedToolCalls>> {
   const judgements = ports.policies.of(actor.tenant).judge(plans.map((plan) => plan.policyCall));
   const at = ports.clock.now();
   const handled = await Promise.all(
@@ -102,14 +102,14 @@ async function record(
   let position = seen;
   let isNew = false;
   for (const one of handled) {
-    if (one.status === 'refused') return { status: 'rejected', rejection: toRejection(one.refusal) };
+    if (one.status === 'refused') return { status: 'refused', refusal: one.refusal };
     position = Math.max(position, one.position);
     isNew ||= one.events.some(({ type }) => type === 'ToolCallRequested');
   }
   for (const { state } of handled) {
     if (state.status !== 'recorded' || !isLateQuestion(state)) continue;
     const outcome = await unlessDecided(ports, state, position);
-    if (outcome.status === 'rejected') return outcome;
+    if (outcome.status === 'refused') return outcome;
     position = outcome.position;
   }
   const settledAt = await settleRequested(
@@ -152,6 +152,6 @@ async function repeated(
   commandId: string,
 ): Promise<RequestToolCall> {
   const built = await inBatch(ports, call, command, commandId);
-  if ('rejection' in built) throw new Error('a request must not begin a batch');
+  if ('refusal' in built) throw new Error('a request must not begin a batch');
   return built;
 }

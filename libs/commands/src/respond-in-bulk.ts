@@ -1,10 +1,10 @@
 import { parseApprovalId, toolCallStream } from '@countersign/contracts';
-import type { RespondInBulkBody } from '@countersign/contracts';
+import type { RespondInBulkBody, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from './actor.js';
-import { callOf, toRejection } from './on-call.js';
-import type { Outcome, Rejection } from './outcome.js';
+import { callOf } from './with-tool-call.js';
+import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, toResponse } from './respond.js';
@@ -13,7 +13,7 @@ import { answer, toResponse } from './respond.js';
 export type BulkResult =
   | { readonly approvalId: string; readonly status: 'done' }
   | { readonly approvalId: string; readonly status: 'skipped' }
-  | { readonly approvalId: string; readonly status: 'rejected'; readonly rejection: Rejection };
+  | { readonly approvalId: string; readonly status: 'refused'; readonly refusal: Refusal };
 
 /** Calls may have large arguments: so many of them are in memory. */
 const atOnce = 32;
@@ -27,7 +27,7 @@ export async function respondInBulk(
   actor: Actor,
   body: RespondInBulkBody,
   commandId: string,
-): Promise<Outcome<readonly BulkResult[]>> {
+): Promise<Result<readonly BulkResult[]>> {
   const oversize = oversizeResult(body.decision, 'decision.');
   if (oversize !== undefined) return oversize;
   const ports = { ...given, schemas: given.schemas.forOneRequest() };
@@ -35,7 +35,7 @@ export async function respondInBulk(
   const approvalIds = [...new Set(listed)];
   if (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId))) {
     const checked = await sideBySide(approvalIds, atOnce, (id) => check(ports, actor, id, response));
-    if (checked.some((rejection) => rejection !== undefined)) {
+    if (checked.some((refusal) => refusal !== undefined)) {
       return { status: 'done', value: approvalIds.map((id, index) => toUnapplied(id, checked[index])), position: 0 };
     }
   }
@@ -58,13 +58,13 @@ async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], com
   return begun.includes(true);
 }
 
-function toUnapplied(approvalId: string, rejection: Rejection | undefined): BulkResult {
-  return rejection === undefined ? { approvalId, status: 'skipped' } : { approvalId, status: 'rejected', rejection };
+function toUnapplied(approvalId: string, refusal: Refusal | undefined): BulkResult {
+  return refusal === undefined ? { approvalId, status: 'skipped' } : { approvalId, status: 'refused', refusal };
 }
 
-function toResult(approvalId: string, outcome: Outcome | undefined): BulkResult {
-  if (outcome?.status !== 'rejected') return { approvalId, status: 'done' };
-  return { approvalId, status: 'rejected', rejection: outcome.rejection };
+function toResult(approvalId: string, outcome: Result | undefined): BulkResult {
+  if (outcome?.status !== 'refused') return { approvalId, status: 'done' };
+  return { approvalId, status: 'refused', refusal: outcome.refusal };
 }
 
 async function check(
@@ -72,7 +72,7 @@ async function check(
   actor: Actor,
   approvalId: string,
   response: Omit<RespondInBulkBody, 'approvalIds' | 'mode'>,
-): Promise<Rejection | undefined> {
+): Promise<Refusal | undefined> {
   const target = parseApprovalId(approvalId);
   const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
@@ -83,5 +83,5 @@ async function check(
     batch: 'broken',
   } as const;
   const decision = toolCallRules.respondToApproval(command, call);
-  return decision.status === 'refused' ? toRejection(decision.refusal) : undefined;
+  return decision.status === 'refused' ? decision.refusal : undefined;
 }

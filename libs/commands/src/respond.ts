@@ -1,21 +1,14 @@
 import { actionDigest, hiddenValues, parseApprovalId, unmask } from '@countersign/contracts';
-import type { Decision, JsonObject, RespondBody, RevealedView } from '@countersign/contracts';
+import type { Decision, JsonObject, RespondBody, RevealedView, FieldError } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
-import type {
-  EditDecision,
-  InvalidArgument,
-  Responder,
-  RespondToApproval,
-  ResponseDecision,
-  ToolCall,
-} from '@countersign/domain';
+import type { EditDecision, Responder, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import type { SchemaCheck } from './argument-schema.js';
 import { commitToBatch, inBatch, settleBatch } from './batch.js';
 import { judgeRecorded, toDomainJudgement } from './judge-recorded.js';
-import { onCall } from './on-call.js';
-import { rejected } from './outcome.js';
-import type { Outcome } from './outcome.js';
+import { withToolCall } from './with-tool-call.js';
+import { refused } from './result.js';
+import type { Result } from './result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from './ports.js';
 
@@ -26,7 +19,7 @@ export async function respond(
   approvalId: string,
   body: RespondBody,
   commandId: string,
-): Promise<Outcome> {
+): Promise<Result> {
   return oversizeResult(body.decision, 'decision.') ?? answer(ports, actor, approvalId, body, commandId);
 }
 
@@ -37,18 +30,18 @@ export async function answer(
   approvalId: string,
   body: RespondBody,
   commandId: string,
-): Promise<Outcome> {
+): Promise<Result> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
-  const outcome = await onCall(
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.respondToApproval,
     (call, at) => inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId),
   );
-  if (outcome.status === 'rejected') {
-    if (outcome.rejection.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
+  if (outcome.status === 'refused') {
+    if (outcome.refusal.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
     return asUnknownApproval(outcome, approvalId);
   }
   const closedAt = await settleBatch(ports, outcome.value);
@@ -61,10 +54,10 @@ export async function withdraw(
   actor: Actor,
   approvalId: string,
   commandId: string,
-): Promise<Outcome> {
+): Promise<Result> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
-  const outcome = await onCall(
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId: target.callId, commandId },
     toolCallRules.withdrawResponse,
@@ -75,7 +68,7 @@ export async function withdraw(
       withdrawnBy: actor.principal,
     }),
   );
-  if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
+  if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
   return { status: 'done', value: undefined, position: outcome.position };
 }
 
@@ -85,11 +78,11 @@ export async function reveal(
   actor: Actor,
   approvalId: string,
   commandId: string,
-): Promise<Outcome<RevealedView>> {
+): Promise<Result<RevealedView>> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
-  const outcome = await onCall(
+  const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.revealValues,
@@ -101,7 +94,7 @@ export async function reveal(
       responder: responderOf(actor),
     }),
   );
-  if (outcome.status === 'rejected') return asUnknownApproval(outcome, approvalId);
+  if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
   return { ...outcome, value: { arguments: outcome.value.action.arguments } };
 }
 
@@ -110,11 +103,11 @@ function responderOf({ principal, groups, via, assurance }: Actor): Responder {
 }
 
 function unknownApproval(approvalId: string) {
-  return rejected('unknown-approval', `there is no approval ${approvalId}`);
+  return refused('unknown-approval', `there is no approval ${approvalId}`);
 }
 
-function asUnknownApproval<T>(outcome: Outcome<T> & { status: 'rejected' }, approvalId: string) {
-  return outcome.rejection.code === 'not-found' ? unknownApproval(approvalId) : outcome;
+function asUnknownApproval<T>(outcome: Result<T> & { status: 'refused' }, approvalId: string) {
+  return outcome.refusal.code === 'not-found' ? unknownApproval(approvalId) : outcome;
 }
 
 /** The command of a person's answer to this call as it stands. */
@@ -162,12 +155,12 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
   };
 }
 
-function foreignMask(pointer: string): InvalidArgument {
+function foreignMask(pointer: string): FieldError {
   const path = pointer.split('/').slice(1).join('.');
   return { path, message: 'is a mask that stands for no value here: leave the mask in its place or write a new value' };
 }
 
-function schemaErrors(checked: SchemaCheck): readonly InvalidArgument[] {
+function schemaErrors(checked: SchemaCheck): readonly FieldError[] {
   switch (checked.status) {
     case 'valid':
       return [];

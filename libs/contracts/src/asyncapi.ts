@@ -1,7 +1,7 @@
 import { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } from './message-headers.js';
 import { eventSchemas } from './events.js';
 import { requestMessageSchemas } from './request-messages.js';
-import { createSchemaBook, type JsonSchema, type SchemaBook } from './schema-book.js';
+import { createSchemaRegistry, type JsonSchema, type SchemaRegistry } from './schema-registry.js';
 import { eventViewSchema } from './views.js';
 
 /** The AsyncAPI document of the topics. */
@@ -38,7 +38,7 @@ const summaries = {
  * const { channels } = createAsyncApiDocument();
  */
 export function createAsyncApiDocument(prefix = 'countersign'): AsyncApiDocument {
-  const book = createSchemaBook();
+  const book = createSchemaRegistry();
   const topics = [requestsTopic(prefix, book), eventsTopic(prefix, book), deadLettersTopic(prefix, book)];
   return {
     asyncapi: '3.0.0',
@@ -71,7 +71,7 @@ export function createAsyncApiDocument(prefix = 'countersign'): AsyncApiDocument
   };
 }
 
-function requestsTopic(prefix: string, book: SchemaBook): Topic {
+function requestsTopic(prefix: string, book: SchemaRegistry): Topic {
   const messages = Object.entries(requestMessageSchemas).map(([type, schema]) => [
     type,
     {
@@ -92,7 +92,7 @@ function requestsTopic(prefix: string, book: SchemaBook): Topic {
   };
 }
 
-function eventsTopic(prefix: string, book: SchemaBook): Topic {
+function eventsTopic(prefix: string, book: SchemaRegistry): Topic {
   const messages = Object.entries(eventSchemas).map(([type, data]) => [
     type,
     {
@@ -117,7 +117,7 @@ function eventsTopic(prefix: string, book: SchemaBook): Topic {
   };
 }
 
-function deadLettersTopic(prefix: string, book: SchemaBook): Topic {
+function deadLettersTopic(prefix: string, book: SchemaRegistry): Topic {
   return {
     name: 'deadLetters',
     address: `${prefix}.dead-letters.v1`,

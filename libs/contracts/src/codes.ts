@@ -51,10 +51,17 @@ type EdgeCode = (typeof edgeCodes)[number];
 /** Every code that an error of ours can carry. */
 export type ErrorCode = RefusalCode | EdgeCode;
 
-/** A "no": a value, never an exception. `detail` is for people, `extra` for programs. */
+/** One thing wrong with a request, at a path such as `calls.0.arguments.amount`. */
+export interface FieldError {
+  readonly path: string;
+  readonly message: string;
+}
+
+/** A "no": a value, never an exception. `detail` is for people, the rest for programs. */
 export interface Refusal {
-  readonly code: RefusalCode;
+  readonly code: ErrorCode;
   readonly detail: string;
   /** Members added to the problem document, such as the winning response of `already-resolved`. */
-  readonly extra?: Readonly<Record<string, unknown>>;
+  readonly extra?: Readonly<Record<string, unknown>> | undefined;
+  readonly errors?: readonly FieldError[] | undefined;
 }

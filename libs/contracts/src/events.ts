@@ -1,17 +1,35 @@
 import { z } from 'zod';
+import {
+  approvalDescribedSchema,
+  approvalEscalatedSchema,
+  approvalExpiredSchema,
+  approvalLapsedSchema,
+  approvalRequestedSchema,
+  approvalRespondedSchema,
+  approversRemindedSchema,
+  responseWithdrawnSchema,
+  valuesRevealedSchema,
+} from './approval-events.js';
 import { batchBegunSchema, batchBrokenSchema } from './batch-events.js';
 import type { BatchEvent } from './batch-events.js';
 import { deliveryEventSchemas } from './delivery-events.js';
 import type { DeliveryEvent } from './delivery-events.js';
-import { jsonObjectSchema, jsonValueSchema } from './json.js';
-import { assuranceSchema, batchModes, timeSchema } from './primitives.js';
+import {
+  executionClaimedSchema,
+  executionClaimRenewedSchema,
+  executionSucceededSchema,
+  executionFailedSchema,
+  executionLapsedSchema,
+  executionOutcomeUnknownSchema,
+  executionReconciledSchema,
+} from './execution-events.js';
+import { jsonObjectSchema } from './json.js';
+import { batchModes, digestSchema, timeSchema } from './primitives.js';
 import { requestRefusedSchema } from './refusal-events.js';
 import type { RefusalEvent } from './refusal-events.js';
-import { requirementSchema, verdictSchema } from './requirement.js';
+import { verdictSchema } from './requirement.js';
 import { runCancelledSchema } from './run-events.js';
 import type { RunEvent } from './run-events.js';
-
-const digest = z.string().regex(/^sha256:[0-9a-f]{64}$/);
 
 /** The proposal, exactly as recorded: the bytes that the approver sees and that will run. */
 export const toolCallRequestedSchema = z.strictObject({
@@ -27,9 +45,9 @@ export const toolCallRequestedSchema = z.strictObject({
   toolName: z.string(),
   arguments: jsonObjectSchema,
   toolSchema: jsonObjectSchema.nullable(),
-  toolSchemaHash: digest.nullable(),
+  toolSchemaHash: digestSchema.nullable(),
   salt: z.string().nullable(),
-  actionDigest: digest,
+  actionDigest: digestSchema,
   /** JSON pointers of the sensitive values in `arguments`. */
   sensitive: z.array(z.string()),
   needsApproval: z.boolean(),
@@ -50,104 +68,6 @@ export const toolCallBlockedSchema = z.strictObject({
   blockedAt: timeSchema,
 });
 
-export const approvalRequestedSchema = z.strictObject({
-  approvalId: z.string(),
-  round: z.int().min(1),
-  actionDigest: digest,
-  verdict: verdictSchema,
-  requirement: requirementSchema,
-  reason: z.string().nullable(),
-  description: z.string().nullable(),
-  requestedBy: z.string(),
-  requestedAt: timeSchema,
-  expiresAt: timeSchema.nullable(),
-});
-
-/** What people were not told when they were asked, added while the approval is pending. It never replaces what they read. */
-export const approvalDescribedSchema = z.strictObject({
-  approvalId: z.string(),
-  /** Null: nothing is added. */
-  reason: z.string().nullable(),
-  description: z.string().nullable(),
-  describedBy: z.string(),
-  describedAt: timeSchema,
-});
-
-/** One person's decision as recorded. An edit carries the full new arguments and the digest that they have. */
-const recordedDecisionSchema = z.discriminatedUnion('type', [
-  z.strictObject({ type: z.literal('approve') }),
-  z.strictObject({
-    type: z.literal('edit'),
-    arguments: jsonObjectSchema,
-    sensitive: z.array(z.string()),
-    salt: z.string().nullable(),
-    verdict: verdictSchema,
-    /** In force from this edit on, where the edited arguments call for more than was asked; null: what was asked stands. */
-    requirement: requirementSchema.nullable(),
-  }),
-  z.strictObject({ type: z.literal('deny') }),
-  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
-]);
-export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
-
-const approvalRespondedSchema = z.strictObject({
-  approvalId: z.string(),
-  decision: recordedDecisionSchema,
-  /** The digest that this response answers; after an edit, that of the edited arguments. */
-  actionDigest: digest,
-  reason: z.string().nullable(),
-  instruction: z.string().nullable(),
-  respondedBy: z.string(),
-  /** The person on whose behalf a delegate answered. */
-  onBehalfOf: z.string().nullable(),
-  groups: z.array(z.string()),
-  via: z.string(),
-  assurance: assuranceSchema,
-  /** True only where the policy said in words that silence approves. */
-  automatic: z.boolean(),
-  respondedAt: timeSchema,
-  resolution: z.enum(['pending', 'approved', 'denied']),
-  /** When the right to run an approved call ends; null while pending, when denied, and for `never`. */
-  executeBy: timeSchema.nullable(),
-});
-
-export const responseWithdrawnSchema = z.strictObject({
-  approvalId: z.string(),
-  withdrawnBy: z.string(),
-  withdrawnAt: timeSchema,
-});
-
-/** A person who may answer an approval looked at its hidden values. Recorded before the values leave. */
-export const valuesRevealedSchema = z.strictObject({
-  approvalId: z.string(),
-  revealedBy: z.string(),
-  /** JSON pointers of the values that were shown. */
-  pointers: z.array(z.string()),
-  via: z.string(),
-  revealedAt: timeSchema,
-});
-
-export const approvalExpiredSchema = z.strictObject({ approvalId: z.string(), expiredAt: timeSchema });
-
-export const approvalEscalatedSchema = z.strictObject({
-  approvalId: z.string(),
-  /** 1 for the first escalation. */
-  level: z.int().min(1),
-  to: z.array(z.string()),
-  /** Null: the deadline is over and the approval is held open (`onTimeout: hold`). */
-  expiresAt: timeSchema.nullable(),
-  escalatedAt: timeSchema,
-});
-
-export const approversRemindedSchema = z.strictObject({
-  approvalId: z.string(),
-  /** 1 for the first reminder. */
-  nth: z.int().min(1),
-  remindedAt: timeSchema,
-});
-
-export const approvalLapsedSchema = z.strictObject({ approvalId: z.string(), lapsedAt: timeSchema });
-
 export const toolCallCancelledSchema = z.strictObject({
   /** The approval that was pending and ended with the call. */
   approvalId: z.string().nullable(),
@@ -164,56 +84,6 @@ export const toolCallCommittedSchema = z.strictObject({
   /** The approval that was pending, of a call that had been allowed; null: none was. */
   approvalId: z.string().nullable(),
   committedAt: timeSchema,
-});
-
-export const executionClaimedSchema = z.strictObject({
-  /** The fencing token: 1 for the first claim, then growing. */
-  attempt: z.int().min(1),
-  resolverId: z.string(),
-  claimedBy: z.string(),
-  actionDigest: digest,
-  idempotencyKey: z.string(),
-  /** The command that claimed: a retry of it gets this claim again, and no later one. Absent in older logs. */
-  claimId: z.string().exactOptional(),
-  claimedAt: timeSchema,
-  leaseUntil: timeSchema,
-});
-
-export const executionClaimRenewedSchema = z.strictObject({
-  attempt: z.int().min(1),
-  leaseUntil: timeSchema,
-  renewedAt: timeSchema,
-});
-
-const reported = {
-  /** The claim that reports; null when the client executed the call. */
-  attempt: z.int().min(1).nullable(),
-  executedBy: z.enum(['resolver', 'client']),
-  reportedBy: z.string(),
-  reportedAt: timeSchema,
-  /** The report came after this; absent when it came in time. */
-  late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).exactOptional(),
-};
-
-export const executionSucceededSchema = z.strictObject({ ...reported, output: jsonValueSchema });
-
-export const executionFailedSchema = z.strictObject({ ...reported, error: jsonValueSchema });
-
-/** The lease of an idempotent tool is over without a report: the call is claimable again. */
-export const executionLapsedSchema = z.strictObject({ attempt: z.int().min(1), lapsedAt: timeSchema });
-
-/** Nobody knows whether the tool ran: never retried by itself, a person reconciles. */
-export const executionOutcomeUnknownSchema = z.strictObject({
-  attempt: z.int().min(1),
-  reason: z.string(),
-  unknownSince: timeSchema,
-});
-
-export const executionReconciledSchema = z.strictObject({
-  status: z.enum(['succeeded', 'failed', 'retry']),
-  note: z.string(),
-  reconciledBy: z.string(),
-  reconciledAt: timeSchema,
 });
 
 /** The stored format of every event of the stream `toolCall-<callId>`, by type. */
@@ -255,7 +125,7 @@ export type ToolCallEvent = {
 }[ToolCallEventType];
 
 export const policyActivatedSchema = z.strictObject({
-  policyVersion: digest,
+  policyVersion: digestSchema,
   content: jsonObjectSchema,
   activatedBy: z.string(),
   activatedAt: timeSchema,

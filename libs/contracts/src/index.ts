@@ -1,9 +1,10 @@
 export { createAsyncApiDocument } from './asyncapi.js';
+export type { RecordedDecision } from './approval-events.js';
 export { backoffMs } from './backoff/index.js';
 export type { Backoff } from './backoff/index.js';
 export type { BatchEvent } from './batch-events.js';
 export { edgeCodes, refusalCodes } from './codes.js';
-export type { ErrorCode, Refusal, RefusalCode } from './codes.js';
+export type { ErrorCode, FieldError, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
 export { actionDigest, jcsDigest } from './digest.js';
@@ -27,7 +28,6 @@ export type {
   LedgerEvent,
   NewEvent,
   PolicyEvent,
-  RecordedDecision,
   RecordedEvent,
   ToolCallEvent,
   ToolCallEventType,
@@ -75,8 +75,8 @@ export type {
   RespondInBulkBody,
 } from './requests.js';
 export type { Requirement, Stage, Verdict } from './requirement.js';
-export { createSchemaBook } from './schema-book.js';
-export type { JsonSchema, SchemaBook } from './schema-book.js';
+export { createSchemaRegistry } from './schema-registry.js';
+export type { JsonSchema, SchemaRegistry } from './schema-registry.js';
 export { runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
 export { hiddenValues, maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';

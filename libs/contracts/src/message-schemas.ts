@@ -1,5 +1,5 @@
 import { createAsyncApiDocument } from './asyncapi.js';
-import type { JsonSchema } from './schema-book.js';
+import type { JsonSchema } from './schema-registry.js';
 
 const component = '#/components/schemas/';
 

@@ -3,6 +3,9 @@ import { z } from 'zod';
 /** A time as it is stored and answered: RFC 3339, UTC, milliseconds. Such strings sort as the times do. */
 export const timeSchema = z.iso.datetime({ precision: 3 });
 
+/** SHA-256, as it is written in digests and policy versions. */
+export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits');
+
 /** Control characters and line separators by their codes: generated clients may not know `\p{…}`. */
 const plainText = new RegExp(String.raw`^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`);
 

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
-import { batchModes, decisionTypeSchema, durationMsSchema, externalIdSchema, textSchema } from './primitives.js';
+import {
+  batchModes,
+  decisionTypeSchema,
+  durationMsSchema,
+  externalIdSchema,
+  textSchema,
+  digestSchema,
+} from './primitives.js';
 import { approvalStates } from './views.js';
 
 /** Limits of one request, in counts and bytes. */
@@ -91,8 +98,6 @@ const decisionSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
 ]);
 export type Decision = z.infer<typeof decisionSchema>;
-
-const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be sha256: and 64 hex digits');
 
 /** `POST /v1/approvals/{approvalId}/responses`. */
 export const respondSchema = z

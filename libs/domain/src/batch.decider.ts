@@ -1,6 +1,6 @@
 import type { BatchEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
-import type { Decider, Decision } from './decider.js';
+import type { Decider, RuleResult } from './decider.js';
 import { toStored } from './time.js';
 import type { ToolCall } from './tool-call.state.js';
 
@@ -70,7 +70,7 @@ function hasBegun(members: readonly BatchMember[]): boolean {
   return members.some(({ standing }) => standing === 'begun');
 }
 
-function beginBatch(command: BeginBatch, state: BatchState): Decision<BatchEvent> {
+function beginBatch(command: BeginBatch, state: BatchState): RuleResult<BatchEvent> {
   const { at, callIds, requestedBy, callId, members } = command;
   if (state.status === 'begun') return accepted();
   if (state.status === 'broken') return brokenBatch(state);
@@ -88,12 +88,12 @@ function beginBatch(command: BeginBatch, state: BatchState): Decision<BatchEvent
   });
 }
 
-function brokenBatch({ callId, state }: Extract<BatchState, { status: 'broken' }>): Decision<never> {
+function brokenBatch({ callId, state }: Extract<BatchState, { status: 'broken' }>): RuleResult<never> {
   const detail = `The call ${callId} of the same all-or-nothing batch is ${state}, so no call of the batch runs.`;
   return refused('batch-incomplete', detail, { callIds: [callId], batch: 'broken' });
 }
 
-function breakBatch(command: BreakBatch, state: BatchState): Decision<BatchEvent> {
+function breakBatch(command: BreakBatch, state: BatchState): RuleResult<BatchEvent> {
   if (state.status === 'broken') return accepted();
   if (state.status === 'begun' || hasBegun(command.members)) {
     return refused(

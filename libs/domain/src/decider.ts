@@ -1,7 +1,7 @@
-import type { Refusal } from '@countersign/contracts';
+import type { Refusal, RefusalCode } from '@countersign/contracts';
 
 /** What a decider answers: the events to append, or a "no" with a stable code. */
-export type Decision<Event> =
+export type RuleResult<Event> =
   /** No events: the command repeats what the log already says. */
   | { readonly status: 'accepted'; readonly events: readonly Event[] }
   | { readonly status: 'refused'; readonly refusal: Refusal };
@@ -16,7 +16,7 @@ export interface Fold<State, Event> {
 
 /** A fold, and the rules for its commands as one pure function. */
 export interface Decider<State, Command, Event> extends Fold<State, Event> {
-  readonly decide: (command: Command, state: State) => Decision<Event>;
+  readonly decide: (command: Command, state: State) => RuleResult<Event>;
 }
 
 /** The state that a stream's events lead to. */
@@ -30,11 +30,11 @@ export function fold<State, Command, Event>(
 }
 
 /** The events to append; none when the command repeats what is recorded. */
-export function accepted<Event>(...events: readonly Event[]): Decision<Event> {
+export function accepted<Event>(...events: readonly Event[]): RuleResult<Event> {
   return { status: 'accepted', events };
 }
 
 /** A "no". `detail` is for people, `extra` for programs. */
-export function refused(code: Refusal['code'], detail: string, extra?: Refusal['extra']): Decision<never> {
+export function refused(code: RefusalCode, detail: string, extra?: Refusal['extra']): RuleResult<never> {
   return { status: 'refused', refusal: extra === undefined ? { code, detail } : { code, detail, extra } };
 }

@@ -1,37 +1,38 @@
 export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
-export type { Decider, Decision, Fold } from './decider.js';
+export type { Decider, RuleResult, Fold } from './decider.js';
 export { deliveryDecider, keyText } from './delivery.decider.js';
 export type { Deliveries, Delivery, DeliveryCommand, MessageKey } from './delivery.decider.js';
 export { endingOf, isBatchMember, isLateQuestion } from './tool-call.batch.js';
 export type { Ending } from './tool-call.batch.js';
+export type { BatchFate } from './tool-call.command-base.js';
 export type {
-  BatchFate,
   CancelToolCall,
-  ClaimExecution,
   EditDecision,
   ExpireApproval,
-  InvalidArgument,
   Judgement,
   LapseApproval,
-  LapseClaim,
-  Outcome,
-  ReconcileExecution,
   RemindApprovers,
-  RenewClaim,
-  ReportExecution,
   DescribeApproval,
   RequestApproval,
   RequestToolCall,
   RespondToApproval,
   Responder,
   ResponseDecision,
-  SubmitClientOutput,
   ToolCallCommand,
   ToolCallProposal,
   WithdrawResponse,
 } from './tool-call.commands.js';
+export type {
+  ClaimExecution,
+  LapseClaim,
+  Outcome,
+  ReconcileExecution,
+  RenewClaim,
+  ReportExecution,
+  SubmitClientOutput,
+} from './tool-call.execution-commands.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';

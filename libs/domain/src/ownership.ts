@@ -1,5 +1,5 @@
 import { refused } from './decider.js';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import type { ToolCall } from './tool-call.state.js';
 
 /**
@@ -13,7 +13,7 @@ export type Reach = 'own' | 'any';
  * differs in case is another principal.
  * @returns the refusal `forbidden`; undefined when the principal may act on the call.
  */
-export function notOwner({ request }: ToolCall, principal: string, reach: Reach): Decision<never> | undefined {
+export function notOwner({ request }: ToolCall, principal: string, reach: Reach): RuleResult<never> | undefined {
   if (reach === 'any' || request.requestedBy === principal) return undefined;
   // The detail names no principal: the answer goes to somebody that the owner does not know.
   return refused(

@@ -284,7 +284,7 @@ describe('RespondToApproval', () => {
       const invalid = [{ path: '/amount', message: 'must be a number' }];
       given(history(request()))
         .when(editBy('alice', edit('b', { invalid })))
-        .thenRefused('invalid-arguments', { errors: invalid });
+        .thenRefusal({ code: 'invalid-arguments', errors: invalid });
     });
   });
 

@@ -1,10 +1,12 @@
-import type { EventData, RecordedDecision, Refusal, Requirement, ToolCallEvent } from '@countersign/contracts';
+import type { EventData, RecordedDecision, Requirement, ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import { isSamePerson } from './identity.js';
 import { areEqualJson } from './json-equality.js';
-import { raised, reaches } from './requirement.js';
-import { hasCome, storedAfter, toStored } from './time.js';
+import { raised } from './requirement.js';
+import { storedAfter, toStored } from './time.js';
+import { firstRefusal, notOpen, responseChecks, revealChecks } from './tool-call.approval-checks.js';
+import type { Answer } from './tool-call.approval-checks.js';
 import { heldByBatch } from './tool-call.batch.js';
 import type {
   EditDecision,
@@ -13,144 +15,10 @@ import type {
   RevealValues,
   WithdrawResponse,
 } from './tool-call.commands.js';
-import type { Approval, Resolution, ToolCall, ToolCallState } from './tool-call.state.js';
-import {
-  approversOf,
-  castVote,
-  countedVoteBy,
-  currentStage,
-  hasVotedOn,
-  isApproverOf,
-  proposalOf,
-  tally,
-  withRequirementOf,
-} from './voting.js';
+import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
+import { castVote, countedVoteBy, tally, withRequirementOf } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
-
-function no(code: Refusal['code'], detail: string, extra?: Refusal['extra']): Refusal {
-  return extra === undefined ? { code, detail } : { code, detail, extra };
-}
-
-/** The late one is told who won, when and through which channel, and never overwrites. */
-function alreadyEnded(resolution: Exclude<Resolution, { status: 'pending' }>): Refusal {
-  switch (resolution.status) {
-    case 'expired':
-      return no('expired', 'The approval has expired.', { resolution: 'expired', expiredAt: resolution.at });
-    case 'cancelled': {
-      const { status, at: cancelledAt, cancelledBy, reason } = resolution;
-      const detail = 'The tool call was cancelled.';
-      return no('already-resolved', detail, { resolution: status, cancelledBy, cancelledAt, reason });
-    }
-    case 'approved':
-    case 'denied': {
-      const { status, at: respondedAt, respondedBy, via } = resolution;
-      const detail = `Already ${status} by ${respondedBy} through ${via}.`;
-      return no('already-resolved', detail, { resolution: status, respondedBy, respondedAt, via });
-    }
-  }
-}
-
-/** Nobody can answer an approval that has ended, or whose deadline is over although nobody has recorded it yet. */
-function notOpen({ resolution, requirement, expiresAt }: Approval, at: number): Refusal | undefined {
-  if (resolution.status !== 'pending') return alreadyEnded(resolution);
-  // `hold` keeps asking: its deadline only says when to stop counting.
-  const isOver = requirement.onTimeout !== 'hold' && hasCome(expiresAt, at);
-  return isOver
-    ? no('expired', 'The deadline of the approval is over.', { resolution: 'expired', expiredAt: expiresAt })
-    : undefined;
-}
-
-/** One answer in its context; `edited` is the approval as the answer's own edit would leave it. */
-interface Answer {
-  readonly command: RespondToApproval;
-  readonly call: ToolCall;
-  readonly approval: Approval;
-  readonly edited: Approval;
-  readonly response: Response;
-}
-
-type Check = (answer: Answer) => Refusal | undefined;
-
-const isOpen: Check = ({ approval, command }) => notOpen(approval, command.at);
-
-/** Whoever may not approve the edited arguments may not propose them either. */
-const isApprover: Check = ({ approval, edited, command: { responder } }) => {
-  const stage = currentStage(approval);
-  const groups = approversOf(approval, stage);
-  if (!isApproverOf(approval, stage, responder.groups)) {
-    return no('not-an-approver', 'Others are asked to answer this approval.', { groups });
-  }
-  const isApproverOfEdited = edited.requirement.stages.some((_, index) =>
-    isApproverOf(edited, index, responder.groups),
-  );
-  return isApproverOfEdited ? undefined : no('not-an-approver', 'Others must approve the edited arguments.');
-};
-
-const isAssured: Check = ({ edited: { requirement }, command: { responder } }) =>
-  reaches(responder.assurance, requirement.minAssurance)
-    ? undefined
-    : no(
-        'not-an-approver',
-        `The assurance of "${responder.via}" is ${responder.assurance}; this approval needs ${String(requirement.minAssurance)}.`,
-        { minAssurance: requirement.minAssurance },
-      );
-
-/** Four eyes: whoever asked cannot answer, nor through a delegate, nor as one. */
-const isNotOwnRequest: Check = ({ approval, edited, call, response }) => {
-  const askers = [call.request.requestedBy, approval.requestedBy];
-  const isOwn = askers.some((asker) => isSamePerson(response, { respondedBy: asker, onBehalfOf: null }));
-  return isOwn && edited.requirement.fourEyes ? no('own-request', 'You asked for this tool call yourself.') : undefined;
-};
-
-const isAllowedDecision: Check = ({ approval: { requirement }, command: { decision } }) =>
-  requirement.allowedDecisions.includes(decision.type)
-    ? undefined
-    : no('decision-not-allowed', `"${decision.type}" is not among the decisions allowed here.`, {
-        allowedDecisions: requirement.allowedDecisions,
-      });
-
-const hasReason: Check = ({ edited: { requirement }, command: { decision, reason } }) =>
-  requirement.requireReason.includes(decision.type) && (reason ?? '').trim() === ''
-    ? no('reason-required', `"${decision.type}" needs a reason.`)
-    : undefined;
-
-/** Attack: arguments that changed after the approver looked. What they saw must be what the approval asks now. */
-const isSeenDigest: Check = ({ command: { actionDigest }, call: { action } }) =>
-  actionDigest === null || actionDigest === action.actionDigest
-    ? undefined
-    : no('digest-mismatch', 'The arguments are no longer those that you answered.', {
-        actionDigest: action.actionDigest,
-      });
-
-const isFirstVote: Check = ({ approval, response }) =>
-  hasVotedOn(approval, response, proposalOf(approval, response))
-    ? no('already-voted', 'You have already answered this; withdraw your answer first.')
-    : undefined;
-
-const isUnblocked: Check = ({ command: { decision } }) =>
-  decision.type === 'edit' && decision.judgement.outcome === 'block'
-    ? no('blocked-by-policy', decision.judgement.reason, { verdict: decision.judgement.verdict })
-    : undefined;
-
-const isValid: Check = ({ command: { decision } }) =>
-  decision.type === 'edit' && decision.invalid.length > 0
-    ? no('invalid-arguments', 'The edited arguments do not match the schema of the tool.', { errors: decision.invalid })
-    : undefined;
-
-/** In this order: what is true of the approval, then of the person, then of what they said. */
-const checks: readonly Check[] = [
-  isOpen,
-  isApprover,
-  isAssured,
-  isNotOwnRequest,
-  isAllowedDecision,
-  hasReason,
-  isSeenDigest,
-  isFirstVote,
-  isUnblocked,
-  isValid,
-];
 
 function recordedEdit(edit: EditDecision, asked: Requirement): RecordedDecision {
   const { type, arguments: args, sensitive, salt, judgement } = edit;
@@ -196,23 +64,21 @@ function resolved(response: Response, approval: Approval, at: number): Response 
 }
 
 /** One person's vote; it resolves the approval when the quorum is reached. */
-export function respondToApproval(command: RespondToApproval, state: ToolCallState): Decision<ToolCallEvent> {
+export function respondToApproval(command: RespondToApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const found = findApproval(state, command.approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const { call, approval } = found;
   const response = pendingResponse(command, approval, call);
   const answer: Answer = { command, call, approval, edited: withRequirementOf(approval, response), response };
-  for (const check of checks) {
-    const refusal = check(answer);
-    if (refusal !== undefined) return { status: 'refused', refusal };
-  }
+  const refusal = firstRefusal(responseChecks, answer);
+  if (refusal !== undefined) return { status: 'refused', refusal };
   const data = resolved(response, approval, command.at);
   const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
   return held ?? accepted({ type: 'ApprovalResponded', data });
 }
 
 /** Shows hidden values to a person who may answer now: the checks of an answer that concern the approval and the person. */
-export function revealValues(command: RevealValues, state: ToolCallState): Decision<ToolCallEvent> {
+export function revealValues(command: RevealValues, state: ToolCallState): RuleResult<ToolCallEvent> {
   const { approvalId, pointers, responder, at } = command;
   const found = findApproval(state, approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
@@ -222,10 +88,8 @@ export function revealValues(command: RevealValues, state: ToolCallState): Decis
   };
   const { call, approval } = found;
   const response = pendingResponse(asked, approval, call);
-  for (const check of [isOpen, isApprover, isAssured, isNotOwnRequest]) {
-    const refusal = check({ command: asked, call, approval, edited: approval, response });
-    if (refusal !== undefined) return { status: 'refused', refusal };
-  }
+  const refusal = firstRefusal(revealChecks, { command: asked, call, approval, edited: approval, response });
+  if (refusal !== undefined) return { status: 'refused', refusal };
   if (pointers.length === 0) return accepted();
   const { principal: revealedBy, via } = responder;
   const data = { approvalId, revealedBy, pointers: [...pointers], via, revealedAt: toStored(at) };
@@ -233,7 +97,7 @@ export function revealValues(command: RevealValues, state: ToolCallState): Decis
 }
 
 /** Takes one's own vote back, while it can still make a difference. */
-export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): Decision<ToolCallEvent> {
+export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = findApproval(state, command.approvalId)?.approval;
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const closed = notOpen(approval, command.at);

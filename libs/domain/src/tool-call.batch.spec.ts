@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { ToolCallEvent } from '@countersign/contracts';
 import { endingOf } from './tool-call.batch.js';
-import type { BatchFate, CommitToBatch, ToolCallCommand } from './tool-call.commands.js';
+import type { BatchFate } from './tool-call.command-base.js';
+import type { CommitToBatch, ToolCallCommand } from './tool-call.commands.js';
 import { toolCallDecider } from './tool-call.decider.js';
 import { dueAt } from './tool-call.deadlines.js';
 import { callState, currentApproval } from './tool-call.state.js';

@@ -1,8 +1,9 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import { toStored } from './time.js';
-import type { BatchFate, CommitToBatch } from './tool-call.commands.js';
+import type { BatchFate } from './tool-call.command-base.js';
+import type { CommitToBatch } from './tool-call.commands.js';
 import { currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 
@@ -21,7 +22,7 @@ export function hasBegun(call: ToolCall, fate: BatchFate | undefined): boolean {
  * Such a call ends only once the batch is known to be broken. A call that has waited for people ever since cannot have
  * counted, so its end needs no word of the batch first.
  */
-export function heldByBatch(call: ToolCall, fate: BatchFate | undefined): Decision<never> | undefined {
+export function heldByBatch(call: ToolCall, fate: BatchFate | undefined): RuleResult<never> | undefined {
   if (!isBatchMember(call) || (fate === 'broken' && !call.committed)) return undefined;
   const { permission } = call;
   const everPermitted = permission.status === 'allowed' || permission.status === 'approved' || isLateQuestion(call);
@@ -39,7 +40,7 @@ export function committed(call: ToolCall, at: number): ToolCallEvent {
 }
 
 /** Recorded only where it changes something: on the ordinary way the stream of the batch alone says that it has begun. */
-export function commitToBatch({ at, batch }: CommitToBatch, state: ToolCallState): Decision<ToolCallEvent> {
+export function commitToBatch({ at, batch }: CommitToBatch, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested' || state.committed || !hasBegun(state, batch)) return accepted();
   return isLateQuestion(state) ? accepted(committed(state, at)) : accepted();
 }

@@ -1,18 +1,21 @@
-import type { Assurance, EventData, JsonObject, JsonValue, Requirement, Verdict } from '@countersign/contracts';
-import type { Reach } from './ownership.js';
-
-/** What every command carries: the moment at which it is decided, epoch milliseconds. The domain reads no clock. */
-interface Timed {
-  readonly at: number;
-}
-
-/** What the stream of an all-or-nothing batch says; `open`: nothing yet. */
-export type BatchFate = 'open' | 'begun' | 'broken';
-
-/** A command that only the owner of the call may give, or somebody whose reach is `any`. */
-interface ByOwner extends Timed {
-  readonly reach: Reach;
-}
+import type {
+  Assurance,
+  EventData,
+  FieldError,
+  JsonObject,
+  JsonValue,
+  Requirement,
+  Verdict,
+} from '@countersign/contracts';
+import type { BatchFate, ByOwner, Timed } from './tool-call.command-base.js';
+import type {
+  ClaimExecution,
+  RenewClaim,
+  ReportExecution,
+  LapseClaim,
+  ReconcileExecution,
+  SubmitClientOutput,
+} from './tool-call.execution-commands.js';
 
 /** What the policy says about a call. `ruleId`, policy version and reasons are in the verdict. */
 export type Judgement =
@@ -74,12 +77,6 @@ export interface Responder {
   readonly onBehalfOf: string | null;
 }
 
-/** One error of edited arguments against the tool's schema. */
-export interface InvalidArgument {
-  readonly path: string;
-  readonly message: string;
-}
-
 /** Replaced arguments, with all that was computed about them outside. */
 export interface EditDecision {
   readonly type: 'edit';
@@ -89,7 +86,7 @@ export interface EditDecision {
   /** The action digest of the edited arguments. */
   readonly actionDigest: string;
   /** What the tool's schema says about the edited arguments; empty when they are valid. */
-  readonly invalid: readonly InvalidArgument[];
+  readonly invalid: readonly FieldError[];
   /**
    * The policy once more, over the edited arguments. What it requires is added to what the approval asks, so that no
    * edit slips below the bar of its own arguments; `allow` takes nothing away from what the approval asks.
@@ -169,72 +166,6 @@ export interface CancelToolCall extends ByOwner {
 export interface CommitToBatch extends Timed {
   readonly type: 'CommitToBatch';
   readonly batch: BatchFate;
-}
-
-/** A resolver wants the right to execute. */
-export interface ClaimExecution extends Timed {
-  readonly type: 'ClaimExecution';
-  /** MUST be the id of the call whose state decides. */
-  readonly callId: string;
-  readonly resolverId: string;
-  readonly claimedBy: string;
-  readonly leaseMs: number;
-  /** Recomputed by the claimer over the arguments that it is about to pass. */
-  readonly actionDigest: string;
-  /** The same for all attempts of a call. */
-  readonly idempotencyKey: string;
-  /** The id of this command. Only a retry of the command that made the latest claim gets that claim again. */
-  readonly claimId: string;
-  /** What the batch of the call says, where one was asked. */
-  readonly batch?: BatchFate;
-}
-
-/** The holder of a claim needs more time. */
-export interface RenewClaim extends Timed {
-  readonly type: 'RenewClaim';
-  readonly attempt: number;
-  readonly leaseMs: number;
-}
-
-/** How an execution ended. */
-export type Outcome =
-  | { readonly status: 'succeeded'; readonly output: JsonValue }
-  | { readonly status: 'failed'; readonly error: JsonValue };
-
-/** The holder of a claim says how the execution ended. */
-export interface ReportExecution extends Timed {
-  readonly type: 'ReportExecution';
-  readonly attempt: number;
-  readonly outcome: Outcome;
-  readonly reportedBy: string;
-}
-
-/** The lease of a claim is over without a report. */
-export interface LapseClaim extends Timed {
-  readonly type: 'LapseClaim';
-  readonly attempt: number;
-  /**
-   * Its own holder says why nobody will ever know the outcome: then a call that must not run twice need not wait for the
-   * end of the lease. An idempotent one does wait, which paces its next attempt.
-   */
-  readonly abandoned?: string;
-}
-
-/** A person found out what happened to an execution of unknown outcome. */
-export interface ReconcileExecution extends Timed {
-  readonly type: 'ReconcileExecution';
-  readonly status: 'succeeded' | 'failed' | 'retry';
-  readonly note: string;
-  readonly reconciledBy: string;
-}
-
-/** The client ran the tool itself and hands in what came out. */
-export interface SubmitClientOutput extends ByOwner {
-  readonly type: 'SubmitClientOutput';
-  readonly outcome: Outcome;
-  readonly submittedBy: string;
-  /** What the batch of the call says, where one was asked. */
-  readonly batch?: BatchFate;
 }
 
 /** Everything that can be asked of a tool call. */

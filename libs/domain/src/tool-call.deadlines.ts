@@ -1,9 +1,11 @@
 import type { ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
 import { committed, hasBegun, heldByBatch } from './tool-call.batch.js';
-import type { BatchFate, ExpireApproval, LapseApproval, LapseClaim, RemindApprovers } from './tool-call.commands.js';
+import type { BatchFate } from './tool-call.command-base.js';
+import type { ExpireApproval, LapseApproval, RemindApprovers } from './tool-call.commands.js';
+import type { LapseClaim } from './tool-call.execution-commands.js';
 import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 import { isDisputed } from './voting.js';
@@ -25,7 +27,7 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
 }
 
 /** The deadline of an approval is over: what its policy said for that case, and a no wherever it said nothing. */
-export function expireApproval(command: ExpireApproval, state: ToolCallState): Decision<ToolCallEvent> {
+export function expireApproval(command: ExpireApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const { approvalId, at, batch } = command;
   const approval = pendingApproval(state, approvalId);
   if (state.status === 'unrequested' || approval === undefined || !hasCome(approval.expiresAt, at)) return notDue;
@@ -39,7 +41,7 @@ function unlessBegun(
   call: ToolCall,
   fate: BatchFate | undefined,
   at: number,
-): Decision<ToolCallEvent> {
+): RuleResult<ToolCallEvent> {
   const held = heldByBatch(call, fate);
   if (held === undefined) return accepted(event);
   return hasBegun(call, fate) && !call.committed ? accepted(committed(call, at)) : held;
@@ -108,7 +110,7 @@ function remindersDue({ requirement, requestedAt }: Approval, at: number): numbe
 }
 
 /** Several that were missed, as after a long stop, become one: nobody is reminded twice in one breath. */
-export function remindApprovers({ approvalId, at }: RemindApprovers, state: ToolCallState): Decision<ToolCallEvent> {
+export function remindApprovers({ approvalId, at }: RemindApprovers, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = pendingApproval(state, approvalId);
   if (approval === undefined || hasCome(approval.expiresAt, at)) return notDue;
   const nth = remindersDue(approval, at);
@@ -122,7 +124,7 @@ function executeByOf({ permission, execution }: ToolCall): string | null {
 }
 
 /** An approval is no stock: unused, it ends. An allowed call has no such end. */
-export function lapseApproval(command: LapseApproval, state: ToolCallState): Decision<ToolCallEvent> {
+export function lapseApproval(command: LapseApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const { approvalId, at, batch } = command;
   if (state.status === 'unrequested' || currentApproval(state)?.approvalId !== approvalId) return notDue;
   if (!hasCome(executeByOf(state), at)) return notDue;
@@ -130,7 +132,7 @@ export function lapseApproval(command: LapseApproval, state: ToolCallState): Dec
 }
 
 /** The lease is over without a report. Only a tool that said it can be repeated becomes claimable again. */
-export function lapseClaim({ attempt, at, abandoned }: LapseClaim, state: ToolCallState): Decision<ToolCallEvent> {
+export function lapseClaim({ attempt, at, abandoned }: LapseClaim, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested' || state.execution.status !== 'claimed') return notDue;
   const { execution, request } = state;
   const isOver = hasCome(execution.leaseUntil, at) || (abandoned !== undefined && !request.idempotent);

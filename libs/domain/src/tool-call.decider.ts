@@ -1,5 +1,5 @@
 import type { ToolCallEvent } from '@countersign/contracts';
-import type { Decider, Decision } from './decider.js';
+import type { Decider, RuleResult } from './decider.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { evolve } from './tool-call.evolve.js';
 import * as rules from './tool-call.rules.js';
@@ -10,7 +10,7 @@ import type { ToolCallState } from './tool-call.state.js';
  * The life of one tool call: proposed, judged, asked about, answered, claimed, executed. Every command is answered from
  * the call's own stream alone; a "no" is a value with a stable code, and leaves no trace.
  */
-export function decide(command: ToolCallCommand, state: ToolCallState): Decision<ToolCallEvent> {
+export function decide(command: ToolCallCommand, state: ToolCallState): RuleResult<ToolCallEvent> {
   switch (command.type) {
     // What the agent asks.
     case 'RequestToolCall':

@@ -1,20 +1,20 @@
 import type { EventData, ToolCallEvent } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import { notOwner } from './ownership.js';
 import { hasCome, toStored } from './time.js';
 import { hasBegun, isBatchMember } from './tool-call.batch.js';
+import type { BatchFate } from './tool-call.command-base.js';
 import type {
-  BatchFate,
   ClaimExecution,
   Outcome,
   ReconcileExecution,
   RenewClaim,
   ReportExecution,
   SubmitClientOutput,
-} from './tool-call.commands.js';
+} from './tool-call.execution-commands.js';
 import type { Execution, ToolCall, ToolCallState } from './tool-call.state.js';
 
 /** The fencing token of the latest claim; 0 when nobody has claimed. */
@@ -23,7 +23,7 @@ function latestAttempt(execution: Execution): number {
 }
 
 /** Refuses unless the call may run now, as far as people, policy and time are concerned. */
-function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): Decision<never> | undefined {
+function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): RuleResult<never> | undefined {
   const { permission, execution } = call;
   switch (permission.status) {
     case 'allowed':
@@ -45,12 +45,12 @@ function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): 
   }
 }
 
-function lapsed(executeBy: string | null): Decision<never> {
+function lapsed(executeBy: string | null): RuleResult<never> {
   const detail = 'The approval was not used in time.';
   return executeBy === null ? refused('approval-lapsed', detail) : refused('approval-lapsed', detail, { executeBy });
 }
 
-function alreadyBegun(execution: Execution): Decision<never> | undefined {
+function alreadyBegun(execution: Execution): RuleResult<never> | undefined {
   switch (execution.status) {
     case 'none':
     case 'released':
@@ -66,13 +66,13 @@ function alreadyBegun(execution: Execution): Decision<never> | undefined {
 }
 
 /** The last check before a member runs: only a batch that has begun lets its members run. */
-function notInBegunBatch(call: ToolCall, fate: BatchFate | undefined): Decision<never> | undefined {
+function notInBegunBatch(call: ToolCall, fate: BatchFate | undefined): RuleResult<never> | undefined {
   if (!isBatchMember(call) || hasBegun(call, fate)) return undefined;
   return refused('batch-incomplete', 'The all-or-nothing batch of this call has not begun.');
 }
 
 /** The one gate to an execution: approved or allowed, in time, this digest, nobody else, and the whole batch. */
-export function claimExecution(command: ClaimExecution, state: ToolCallState): Decision<ToolCallEvent> {
+export function claimExecution(command: ClaimExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   const { request, action, execution } = state;
   assert(command.callId === request.callId, 'a claim is decided on its own call');
@@ -101,7 +101,7 @@ function digestToRun({ permission, action }: ToolCall): string {
 }
 
 /** Moves the end of the lease; never back, so that an old renewal arriving late does no harm. */
-export function renewClaim(command: RenewClaim, state: ToolCallState): Decision<ToolCallEvent> {
+export function renewClaim(command: RenewClaim, state: ToolCallState): RuleResult<ToolCallEvent> {
   const execution = executionOf(state);
   if (execution.status !== 'claimed' || execution.attempt !== command.attempt) return stale(execution, command.attempt);
   const leaseUntil = toStored(command.at + command.leaseMs);
@@ -116,7 +116,7 @@ export function renewClaim(command: RenewClaim, state: ToolCallState): Decision<
  * Records the outcome that the holder of the latest fencing token reports, also after its lease: it alone knows what
  * happened. Refused once a person has said what happened, once a newer token exists, and to any other principal.
  */
-export function reportExecution(command: ReportExecution, state: ToolCallState): Decision<ToolCallEvent> {
+export function reportExecution(command: ReportExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
   const execution = executionOf(state);
   const { attempt, outcome, reportedBy, at } = command;
   if (latestAttempt(execution) !== attempt || !isHeldBy(execution, reportedBy)) return stale(execution, attempt);
@@ -160,7 +160,7 @@ function permits(state: ToolCallState): boolean {
 }
 
 /** A person says what happened to an execution of unknown outcome. Only this makes such a call claimable again. */
-export function reconcileExecution(command: ReconcileExecution, state: ToolCallState): Decision<ToolCallEvent> {
+export function reconcileExecution(command: ReconcileExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (executionOf(state).status !== 'unknown')
     return refused('not-unknown', 'The outcome of this tool call is not unknown.');
   const { status, note, reconciledBy, at } = command;
@@ -171,7 +171,7 @@ export function reconcileExecution(command: ReconcileExecution, state: ToolCallS
  * Records the output of a tool that the client ran itself. After `executeBy` the output is recorded as late: the client
  * has run the tool, and the log must not say that it has not.
  */
-export function submitClientOutput(command: SubmitClientOutput, state: ToolCallState): Decision<ToolCallEvent> {
+export function submitClientOutput(command: SubmitClientOutput, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   const notTheirs = notOfClient(command, state);
   if (notTheirs !== undefined) return notTheirs;
@@ -184,7 +184,7 @@ export function submitClientOutput(command: SubmitClientOutput, state: ToolCallS
   return accepted(settled(command.outcome, report, isLate ? 'execute-by-over' : undefined));
 }
 
-function notOfClient({ submittedBy, reach }: SubmitClientOutput, call: ToolCall): Decision<never> | undefined {
+function notOfClient({ submittedBy, reach }: SubmitClientOutput, call: ToolCall): RuleResult<never> | undefined {
   const notOwned = notOwner(call, submittedBy, reach);
   if (notOwned !== undefined || call.request.clientExecuted) return notOwned;
   return refused('not-client-executed', 'A resolver executes this tool call.');
@@ -210,7 +210,7 @@ function executionOf(state: ToolCallState): Execution {
   return state.status === 'recorded' ? state.execution : { status: 'none' };
 }
 
-function stale(execution: Execution, attempt: number): Decision<never> {
+function stale(execution: Execution, attempt: number): RuleResult<never> {
   const latest = latestAttempt(execution);
   const detail =
     attempt > latest

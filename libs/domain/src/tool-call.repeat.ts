@@ -1,4 +1,4 @@
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import { refused } from './decider.js';
 import { areEqualJson } from './json-equality.js';
 import type { ToolCallProposal } from './tool-call.commands.js';
@@ -8,7 +8,7 @@ import type { ToolCall } from './tool-call.state.js';
  * What a duplicate request of a recorded call is: `equal` (or laxer) adds nothing, `stricter` wants a person for a call
  * that is allowed and not claimed.
  */
-export type Repeat = 'equal' | 'stricter' | Decision<never>;
+export type Repeat = 'equal' | 'stricter' | RuleResult<never>;
 
 /**
  * Compares a request with the call that is recorded under its id.
@@ -29,7 +29,7 @@ export function compareRepeat(proposal: ToolCallProposal, call: ToolCall): Repea
   return execution.status === 'none' ? 'stricter' : mismatch('without `needsApproval`, and it was claimed');
 }
 
-function mismatch(how: string): Decision<never> {
+function mismatch(how: string): RuleResult<never> {
   return refused('tool-call-mismatch', `The same tool call is already recorded ${how}.`);
 }
 

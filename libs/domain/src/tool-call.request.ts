@@ -1,17 +1,12 @@
 import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
 import { assert } from './assert.js';
 import { accepted, refused } from './decider.js';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import { notOwner } from './ownership.js';
 import { storedAfter, toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
-import type {
-  BatchFate,
-  CancelToolCall,
-  DescribeApproval,
-  RequestApproval,
-  RequestToolCall,
-} from './tool-call.commands.js';
+import type { BatchFate } from './tool-call.command-base.js';
+import type { CancelToolCall, DescribeApproval, RequestApproval, RequestToolCall } from './tool-call.commands.js';
 import { compareRepeat } from './tool-call.repeat.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
 import type { ToolCall, ToolCallState } from './tool-call.state.js';
@@ -57,7 +52,7 @@ function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
  * Proposal and verdict are one decision, appended together: no reader ever sees a call that nobody judged. A duplicate
  * adds nothing, unless it is stricter: then it opens the approval.
  */
-export function requestToolCall(command: RequestToolCall, state: ToolCallState): Decision<ToolCallEvent> {
+export function requestToolCall(command: RequestToolCall, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'recorded') {
     const repeat = compareRepeat(command.call, state);
     if (repeat === 'equal') return accepted();
@@ -78,7 +73,7 @@ function decidedByBatch(
   outcome: Verdict['outcome'],
   fate: BatchFate | undefined,
   call: ToolCall,
-): Decision<never> | undefined {
+): RuleResult<never> | undefined {
   if (outcome === 'block') return heldByBatch(call, fate);
   if (hasBegun(call, fate)) {
     return refused('batch-begun', 'A call of the same all-or-nothing batch has begun, so this call may run.');
@@ -89,7 +84,7 @@ function decidedByBatch(
 }
 
 /** Before the first claim of an allowed call, or again after a round that ended without an execution. */
-export function requestApproval(command: RequestApproval, state: ToolCallState): Decision<ToolCallEvent> {
+export function requestApproval(command: RequestApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
   const refusal =
     notOwner(state, command.requestedBy, command.reach) ??
@@ -106,7 +101,7 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   return accepted(approvalRequested(question, at));
 }
 
-function notAskable(call: ToolCall): Decision<never> | undefined {
+function notAskable(call: ToolCall): RuleResult<never> | undefined {
   const { permission, execution } = call;
   if (permission.status === 'awaiting_approval') {
     const approvalId = currentApproval(call)?.approvalId;
@@ -157,7 +152,7 @@ function attributed(words: string | null, by: string, asker: string): string | n
  * Tells the people who are asked what they were not told yet. What they may have read already stays: an answer must not
  * turn out to have been given to other words.
  */
-export function describeApproval(command: DescribeApproval, state: ToolCallState): Decision<ToolCallEvent> {
+export function describeApproval(command: DescribeApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
   const notOwned = notOwner(state, command.describedBy, command.reach);
   if (notOwned !== undefined) return notOwned;
@@ -179,7 +174,7 @@ export function describeApproval(command: DescribeApproval, state: ToolCallState
 }
 
 /** Only what nobody claimed can be called off: a claim may have had its effect, also one that was released. */
-export function cancelToolCall(command: CancelToolCall, state: ToolCallState): Decision<ToolCallEvent> {
+export function cancelToolCall(command: CancelToolCall, state: ToolCallState): RuleResult<ToolCallEvent> {
   const notOwned = state.status === 'recorded' && notOwner(state, command.cancelledBy, command.reach);
   if (notOwned) return notOwned;
   if (state.status === 'recorded' && state.execution.status === 'released') {

@@ -1,10 +1,13 @@
 import type { ToolCallEvent } from '@countersign/contracts';
-import type { Decision } from './decider.js';
+import type { RuleResult } from './decider.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import type { ToolCallState } from './tool-call.state.js';
 
 /** The rule of one command: the events that it leads to in a state, or why it is refused. */
-export type Rule<Command extends ToolCallCommand> = (command: Command, state: ToolCallState) => Decision<ToolCallEvent>;
+export type Rule<Command extends ToolCallCommand> = (
+  command: Command,
+  state: ToolCallState,
+) => RuleResult<ToolCallEvent>;
 
 export { respondToApproval, revealValues, withdrawResponse } from './tool-call.approval.js';
 export { commitToBatch } from './tool-call.batch.js';

@@ -27,13 +27,13 @@ export interface HttpRequest {
    * Asked after each attempt that was not answered with 2xx: how many ms to wait before the next one, or undefined to
    * leave it at that. Default: one attempt.
    */
-  readonly again?: ((outcome: Outcome, attempt: number) => number | undefined) | undefined;
+  readonly again?: ((outcome: Attempt, attempt: number) => number | undefined) | undefined;
 }
 
 export type RequestHeaders = Readonly<Record<string, string>>;
 
 /** How an attempt ended: the head of an answer, or none. */
-export type Outcome = Pick<Response, 'status' | 'headers'> | NoAnswerError;
+export type Attempt = Pick<Response, 'status' | 'headers'> | NoAnswerError;
 
 /** An answer, read to its end. */
 export interface Answer {

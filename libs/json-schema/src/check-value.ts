@@ -8,20 +8,20 @@ import { createWork } from './work.js';
 import type { Work } from './work.js';
 
 /** What a schema says about a value. */
-export type Verdict =
+export type CheckResult =
   | { readonly status: 'valid' }
   /** Some of the errors, the first ones. */
   | { readonly status: 'invalid'; readonly errors: readonly SchemaError[] }
   /** The work was used up before there was a verdict. */
   | { readonly status: 'over-budget' };
 
-const valid: Verdict = { status: 'valid' };
+const valid: CheckResult = { status: 'valid' };
 
 /** Steps for finding the errors of a value that is known not to fit. */
 const errorStepsMax = 50_000;
 
 /** Whether a value fits a schema. Every step of the evaluation is taken from `work`. */
-export function checkValue({ root, tracks }: PreparedSchema, value: JsonValue, work: Work = createWork()): Verdict {
+export function checkValue({ root, tracks }: PreparedSchema, value: JsonValue, work: Work = createWork()): CheckResult {
   const fits = evaluate(root, value, createRun(work, tracks, null), tracks ? nothingEvaluated() : null);
   if (work.left < 0) return { status: 'over-budget' };
   return fits ? valid : { status: 'invalid', errors: errorsOf(root, value, tracks, work) };

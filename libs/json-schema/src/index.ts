@@ -1,5 +1,5 @@
 export { checkValue } from './check-value.js';
-export type { Verdict } from './check-value.js';
+export type { CheckResult } from './check-value.js';
 export { schemaLimits } from './limits.js';
 export { markedPlaces } from './marks.js';
 export { prepareSchema } from './prepare-schema.js';

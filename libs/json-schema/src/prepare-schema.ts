@@ -1,99 +1,25 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { applicators } from './applicators.js';
-import { assertions } from './assertions.js';
+import { dialects, keywordsOf } from './dialects.js';
 import { isObject } from './keyword.js';
-import type { Dialect, Keyword, KeywordPlace } from './keyword.js';
+import type { KeywordPlace } from './keyword.js';
 import { schemaLimits } from './limits.js';
 import { findEndlessReference } from './endless-reference.js';
 import { findLostMark, isMarked } from './marks.js';
-import { addMemberChecks, memberKeywords } from './members.js';
+import { addMemberChecks } from './members.js';
 import { compilePattern } from './patterns.js';
 import type { Pattern } from './patterns.js';
-import type { Preparation, SchemaRefusal } from './prepared-schema.js';
+import type { Preparation } from './prepared-schema.js';
+import { refuse, startReading } from './reading.js';
+import type { PrepareOptions, Reading, Reference, Unread } from './reading.js';
 import { memberAt, pointerTo, resolveUri, stepsOf, unnamedBase } from './references.js';
 import { emptyNode } from './schema-node.js';
 import type { SchemaNode } from './schema-node.js';
-import { createWork, spend } from './work.js';
-import type { Work } from './work.js';
-
-/** How a schema is read. */
-export interface PrepareOptions {
-  /** Whether `format` is asserted; default true. */
-  readonly assertsFormats?: boolean;
-  readonly work?: Work;
-}
-
-const definitions: Keyword = (value, place, keyword) => {
-  place.subschemas(value, keyword);
-};
-const refused: Keyword = (_, place, keyword) => {
-  place.refuse('is not supported', keyword);
-};
-
-const everywhere = new Map<string, Keyword>([
-  ['$defs', definitions],
-  ['definitions', definitions],
-  // Read for their ids and marks also where no `if` makes them count.
-  ['then', (value, place, keyword) => void place.subschema(value, keyword)],
-  ['else', (value, place, keyword) => void place.subschema(value, keyword)],
-  ['$dynamicRef', refused],
-  ['$recursiveRef', refused],
-  ['$recursiveAnchor', refused],
-  ...assertions,
-  ...memberKeywords,
-  ...applicators,
-]);
-const notInDraft07 = [
-  ...['$dynamicRef', '$recursiveRef', '$recursiveAnchor', 'prefixItems', 'dependentSchemas', 'dependentRequired'],
-  ...['unevaluatedProperties', 'unevaluatedItems'],
-];
-const draft07 = new Map([...everywhere].filter(([name]) => !notInDraft07.includes(name)));
-
-const dialects = new Map<JsonValue, Dialect>(
-  ['http', 'https'].flatMap((scheme) => [
-    [`${scheme}://json-schema.org/draft/2020-12/schema`, '2020-12'],
-    [`${scheme}://json-schema.org/draft/2020-12/schema#`, '2020-12'],
-    [`${scheme}://json-schema.org/draft-07/schema`, 'draft-07'],
-    [`${scheme}://json-schema.org/draft-07/schema#`, 'draft-07'],
-  ]),
-);
+import { spend } from './work.js';
 
 /** Steps that reading costs: a node some microseconds, a pattern some hundred. */
 const stepsPerNode = 20;
 const stepsPerPattern = 1000;
 const stepsPerUnicodeClass = 2000;
-
-interface Reading {
-  readonly dialect: Dialect;
-  readonly assertsFormats: boolean;
-  readonly work: Work;
-  readonly root: JsonValue;
-  readonly nodes: SchemaNode[];
-  readonly byObject: Map<JsonObject, SchemaNode>;
-  readonly bases: Map<SchemaNode, string>;
-  /** Schemas by `$id`, and by `$id#anchor`. */
-  readonly byUri: Map<string, { readonly schema: JsonValue; readonly node: SchemaNode }>;
-  readonly unread: Unread[];
-  readonly references: Reference[];
-  /** Objects whose members are schemas: names in them are no keywords. */
-  readonly maps: Set<JsonObject>;
-  programs: number;
-  patterns: number;
-  tracks: boolean;
-  refusal: SchemaRefusal | null;
-}
-
-interface Unread {
-  readonly node: SchemaNode;
-  readonly schema: JsonObject;
-  readonly level: number;
-}
-
-interface Reference {
-  readonly from: SchemaNode;
-  readonly uri: string;
-  readonly use: (target: SchemaNode) => void;
-}
 
 /** Reads a schema once, so that values can be checked against it. It is refused when a part of it cannot be honoured. */
 export function prepareSchema(root: JsonValue, options: PrepareOptions = {}): Preparation {
@@ -108,22 +34,6 @@ export function prepareSchema(root: JsonValue, options: PrepareOptions = {}): Pr
   const { nodes, tracks, patterns } = reading;
   const weight = 1000 + nodes.length * 2000 + patterns * 25_000;
   return { status: 'prepared', schema: { root: node, nodes, tracks, weight } };
-}
-
-function startReading(root: JsonValue, { assertsFormats = true, work = createWork() }: PrepareOptions): Reading {
-  const named = memberAt(root, '$schema');
-  const dialect = named === undefined ? 'unnamed' : dialects.get(named);
-  const refusal: SchemaRefusal | null =
-    dialect === undefined ? { pointer: '/$schema', reason: 'must be that of draft 2020-12 or draft-07' } : null;
-  return {
-    ...{ dialect: dialect ?? 'unnamed', assertsFormats, work, root, refusal },
-    ...{ nodes: [], byObject: new Map(), bases: new Map(), byUri: new Map(), unread: [], references: [] },
-    ...{ maps: new Set(), programs: 0, patterns: 0, tracks: false },
-  };
-}
-
-function refuse(reading: Reading, pointer: string, reason: string): void {
-  reading.refusal ??= { pointer, reason };
 }
 
 /** Sub-schemas are read from a list, not by recursion: a long chain of references must not fill the stack. */
@@ -194,7 +104,7 @@ function putUri(reading: Reading, uri: string, schema: JsonValue, node: SchemaNo
 }
 
 function readNode(reading: Reading, { node, schema, level }: Unread): void {
-  const known = reading.dialect === 'draft-07' ? draft07 : everywhere;
+  const known = keywordsOf(reading.dialect);
   const isReferenceOnly = reading.dialect === 'draft-07' && Object.hasOwn(schema, '$ref');
   const place = placeOf(reading, node, schema, level);
   for (const [name, value] of Object.entries(schema)) {

@@ -16,7 +16,7 @@ export interface Failures {
 }
 
 /** What becomes of a message after a failed attempt. */
-export type Verdict =
+export type NextStep =
   | { readonly action: 'retry'; readonly failures: Failures; readonly afterMs: number }
   | { readonly action: 'park'; readonly failure: Failure };
 
@@ -37,7 +37,7 @@ export function retryDelayMs(failures: number, options: RetryOptions): number {
 }
 
 /** Tries again after what may pass, parks what will not. `before` are the failures before this one. */
-export function judgeFailure(error: unknown, before: Failures, options: RetryOptions): Verdict {
+export function judgeFailure(error: unknown, before: Failures, options: RetryOptions): NextStep {
   if (options.isTransient?.(error) === true) {
     const failures = { ...before, transient: before.transient + 1 };
     return { action: 'retry', failures, afterMs: retryDelayMs(failures.transient, options) };

@@ -1,4 +1,4 @@
-import { posingLetters } from './posing.js';
+import { confusableLetters } from './confusable.js';
 
 /**
  * What a reader would not see as a letter: control characters and escape sequences, bidi and other format characters,
@@ -44,7 +44,7 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
   if (isPlain(text, partedBy)) return text === '' ? [] : [{ kind: 'text', text }];
   const segments: Segment[] = [];
   const characters = Array.from(text);
-  const posing = posingLetters(characters, partedBy);
+  const posing = confusableLetters(characters, partedBy);
   let plain = '';
   let combined = 0;
   // What a combining character combines with; without it, it would cling to our own text or to a mark.

@@ -8,7 +8,7 @@ import {
   type Answer,
   type Clock,
   type HttpRequest,
-  type Outcome,
+  type Attempt,
 } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
 
@@ -131,17 +131,17 @@ export function createTransport(options: TransportOptions): Transport {
   };
 }
 
-function statusOf(outcome: Outcome): number | null {
+function statusOf(outcome: Attempt): number | null {
   return outcome instanceof NoAnswerError ? null : outcome.status;
 }
 
 /** Whether another attempt may be answered otherwise. */
-function isPassing(outcome: Outcome): boolean {
+function isPassing(outcome: Attempt): boolean {
   const status = statusOf(outcome);
   return status === null || status === 429 || (status >= 500 && status !== 501);
 }
 
-function askedWaitMs(outcome: Outcome): number | undefined {
+function askedWaitMs(outcome: Attempt): number | undefined {
   if (outcome instanceof NoAnswerError) return undefined;
   return retryAfterMs(outcome.headers.get('retry-after'), Date.now(), retryAfterMsMax);
 }

@@ -12,7 +12,7 @@ import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { createRelay } from '@countersign/relay';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
-import { openParts, readStandaloneConfig } from '@countersign/standalone';
+import { openStores, readStandaloneConfig } from '@countersign/standalone';
 import { freshPrefix, openedKafka, openedWithTopics } from '../opened.ts';
 import { severable } from '../severable.ts';
 
@@ -42,8 +42,8 @@ const world = { clock: createSystemClock(), ids: createSystemIds(), log: createS
 export async function openLedgerCluster({ partitions = 2 } = {}): Promise<LedgerCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledgers-'));
   const topicPrefix = freshPrefix();
-  const parts = await openParts(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
-  const { store, readModel } = parts;
+  const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
+  const { store, readModel } = stores;
   const kafka = await openedWithTopics({ topicPrefix }, { partitions });
   const { requests, events } = kafka.topics.names;
   const relay = createRelay({
@@ -72,7 +72,7 @@ export async function openLedgerCluster({ partitions = 2 } = {}): Promise<Ledger
       await Promise.all(processes.map((each) => each.close()));
       await relay.stop();
       await kafka.close();
-      await parts.close();
+      await stores.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };

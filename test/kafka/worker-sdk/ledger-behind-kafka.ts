@@ -15,7 +15,7 @@ import { openKafka } from '@countersign/message-bus/kafka';
 import { createRelay } from '@countersign/relay';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
-import { openParts, readStandaloneConfig } from '@countersign/standalone';
+import { openStores, readStandaloneConfig } from '@countersign/standalone';
 
 const tokens: readonly TokenEntry[] = [
   { token: 'agent-token', principal: 'kafka', roles: ['agent'] },
@@ -63,9 +63,9 @@ export async function openLedgerBehindKafka(
 ): Promise<LedgerBehindKafka> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-behind-kafka-'));
   const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
-  const parts = await openParts(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
-  const { commands, readModel, store } = parts;
-  const gateway = await openGateway(folder, { ...parts, ...world });
+  const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
+  const { commands, readModel, store } = stores;
+  const gateway = await openGateway(folder, { ...stores, ...world });
   const kafka = openKafka({ brokers, clientId: 'test-ledger', topicPrefix: prefix, ...world });
   const topics = topicNames(prefix);
   await kafka.topics.create({ partitions: 3, replication: 1 });
@@ -128,7 +128,7 @@ export async function openLedgerBehindKafka(
       await relay.stop();
       await kafka.close();
       await gateway.close();
-      await parts.close();
+      await stores.close();
       rmSync(folder, { recursive: true, force: true });
     },
   };
@@ -136,10 +136,10 @@ export async function openLedgerBehindKafka(
 
 type GatewayParts = Omit<Parameters<typeof createGatewayApp>[0], 'tokens' | 'idempotency' | 'metrics'>;
 
-async function openGateway(folder: string, parts: GatewayParts) {
+async function openGateway(folder: string, stores: GatewayParts) {
   const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
   const gateway = await createGatewayApp(
-    { ...parts, tokens: createTokens(tokens), idempotency, metrics: createGatewayMetrics() },
+    { ...stores, tokens: createTokens(tokens), idempotency, metrics: createGatewayMetrics() },
     { host: '127.0.0.1', port: 0 },
   );
   return {

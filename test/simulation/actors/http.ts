@@ -110,5 +110,5 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
 /** What the API answers by 503: nothing is wrong but the surroundings. */
 function isOutage(error: unknown): boolean {
   if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) return true;
-  return error instanceof ProblemError && error.refused.code === 'unavailable';
+  return error instanceof ProblemError && error.refusal.code === 'unavailable';
 }

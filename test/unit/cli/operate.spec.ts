@@ -8,7 +8,7 @@ import type { Actor } from '@countersign/commands';
 import { PoisonMessageError, topicNames } from '@countersign/message-bus';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
-import { openParts, readStandaloneConfig, type Parts } from '@countersign/standalone';
+import { openStores, readStandaloneConfig, type Stores } from '@countersign/standalone';
 import { createCliRun } from '@countersign/cli/testing';
 
 let folder: string;
@@ -32,18 +32,18 @@ const actor: Actor = {
 const world = () => ({ clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() });
 
 /** What a standalone server leaves behind; each run has one call that waits for a person. */
-async function withParts<T>(work: (parts: Parts) => Promise<T>): Promise<T> {
-  const parts = await openParts(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world());
+async function withStores<T>(work: (stores: Stores) => Promise<T>): Promise<T> {
+  const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world());
   try {
-    return await work(parts);
+    return await work(stores);
   } finally {
-    await parts.close();
+    await stores.close();
   }
 }
 
-const request = (parts: Parts, runId: string) =>
+const request = (stores: Stores, runId: string) =>
   requestToolCalls(
-    parts.commands,
+    stores.commands,
     actor,
     { runId, calls: [{ toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true }] },
     runId,
@@ -82,7 +82,7 @@ describe('help', () => {
 
 describe('countersign projector', () => {
   it('finds the read model to be what the log says', async () => {
-    await withParts((parts) => request(parts, 'run-1'));
+    await withStores((stores) => request(stores, 'run-1'));
     const { code, out } = await run('projector', 'verify');
     expect(code).toBe(0);
     expect(out).toContain('The read model is what the log says: ');
@@ -91,7 +91,7 @@ describe('countersign projector', () => {
   });
 
   it('ends with 5 and names the row when it is not, and builds it anew', async () => {
-    await withParts((parts) => request(parts, 'run-1'));
+    await withStores((stores) => request(stores, 'run-1'));
     const file = new DatabaseSync(join(folder, 'read-model.db'));
     file.exec('DELETE FROM approvals');
     file.close();
@@ -105,7 +105,7 @@ describe('countersign projector', () => {
   });
 
   it('says that a running server has the log, and what to do', async () => {
-    await withParts(async () => {
+    await withStores(async () => {
       const { code, err } = await run('projector', 'verify');
       expect(code).toBe(7);
       expect(err.replaceAll('\n', ' ')).toMatch(/in use by process \d+.*stop the server/);
@@ -121,7 +121,7 @@ describe('countersign projector', () => {
 describe('countersign dead-letters, on one machine', () => {
   /** Parks every ApprovalRequested for the group. */
   const park = () =>
-    withParts(async ({ bus, ...parts }) => {
+    withStores(async ({ bus, ...stores }) => {
       const parked = new Promise<void>((resolve) => {
         bus.subscribe({
           group: 'tests',
@@ -133,7 +133,7 @@ describe('countersign dead-letters, on one machine', () => {
           },
         });
       });
-      await request({ bus, ...parts }, 'run-1');
+      await request({ bus, ...stores }, 'run-1');
       await parked;
       while ((await bus.deadLetters.list()).length === 0) await new Promise(setImmediate);
     });
@@ -156,9 +156,9 @@ describe('countersign dead-letters, on one machine', () => {
     expect(await run('dead-letters', 'list')).toMatchObject({ code: 0, out: '', err: 'There are no dead letters.\n' });
     expect(await run('dead-letters', 'replay', letter.id)).toMatchObject({ code: 6 });
     const again: unknown[] = [];
-    const parts = await openParts(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world());
+    const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world());
     await new Promise<void>((resolve) => {
-      parts.bus.subscribe({
+      stores.bus.subscribe({
         group: 'tests',
         topics: [topicNames().events],
         onMessage: ({ headers }) => {
@@ -167,13 +167,13 @@ describe('countersign dead-letters, on one machine', () => {
         },
       });
     });
-    await parts.close();
+    await stores.close();
     expect(again).toContain('ApprovalRequested');
   });
 
   it('are not looked for where there are none, or where a server runs', async () => {
     expect(await run('dead-letters', 'list')).toMatchObject({ code: 6 });
-    await withParts(async () => {
+    await withStores(async () => {
       const { code, err } = await run('dead-letters', 'list');
       expect(code).toBe(7);
       expect(err).toContain('Stop the server');

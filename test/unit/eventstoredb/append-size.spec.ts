@@ -116,7 +116,7 @@ async function requested(
   }));
   const body = { runId, agentId: id('agent'), batchId: id(name), calls: [call, ...others] };
   const outcome = await requestToolCalls(commands, agent, body, `request ${name}`);
-  if (outcome.status === 'rejected') throw new Error(outcome.rejection.detail);
+  if (outcome.status === 'refused') throw new Error(outcome.refusal.detail);
   const callId = deriveCallId('default', runId, call.toolCallId);
   return { callId, approvalId: approvalIdOf(callId, 1) };
 }
@@ -228,7 +228,7 @@ describe('what an append weighs at most', () => {
   it.each(Object.entries(heaviest))('the heaviest %s that the API takes fits', async (type, make) => {
     const opened = await open();
     const outcome = (await make(opened)) as { readonly status?: string } | undefined;
-    expect(outcome?.status ?? 'done').not.toBe('rejected');
+    expect(outcome?.status ?? 'done').not.toBe('refused');
     const events = (await opened.recorded()).filter((event) => event.type === type);
     expect(events.length).toBeGreaterThan(0);
     for (const { data } of events) expect(Buffer.byteLength(JSON.stringify(data))).toBeLessThan(appendBytesMax);

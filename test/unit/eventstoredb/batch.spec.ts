@@ -45,7 +45,7 @@ it('two processes on one EventStoreDB never claim one member of a batch and canc
     const calls = ['a', 'b'].map((toolCallId) => ({ toolCallId, toolName: 'get_file', arguments: {} }));
     const body = { runId: `run-${String(n)}`, batchMode: 'all-or-nothing' as const, calls };
     const requested = await requestToolCalls(one, actor, body, ids.uuid());
-    if (requested.status !== 'done') throw new Error(requested.rejection.detail);
+    if (requested.status !== 'done') throw new Error(requested.refusal.detail);
     const [a = '', b = ''] = requested.value.callIds;
     const [claimer, canceller] = n % 2 === 0 ? [one, two] : [two, one];
     const [claimed, cancelled] = await Promise.all([
@@ -55,7 +55,7 @@ it('two processes on one EventStoreDB never claim one member of a batch and canc
     const states = await Promise.all(
       [a, b].map(async (id) => callState((await findCall(one, 'default', id)) ?? never())),
     );
-    const codes = [claimed, cancelled].map((outcome) => (outcome.status === 'done' ? 'done' : outcome.rejection.code));
+    const codes = [claimed, cancelled].map((outcome) => (outcome.status === 'done' ? 'done' : outcome.refusal.code));
     const told = [...codes, ...states].join(' ');
     expect(told).toMatch(
       /^(done batch-begun executing allowed|(batch-incomplete|not-approved) done cancelled cancelled)$/,

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { createHttpClient, NoAnswerError } from '@countersign/http-client';
-import type { Answer, HttpRequest, Outcome, RequestHeaders } from '@countersign/http-client';
+import type { Answer, HttpRequest, Attempt, RequestHeaders } from '@countersign/http-client';
 import type { Problem } from '../cli-error.js';
 import { localError, refusedError } from '../cli-error.js';
 import type { CliError } from '../cli-error.js';
@@ -51,7 +51,7 @@ export function createLedgerClient(connection: Connection, now: () => number): L
     options: RequestOptions = {},
   ): Promise<T> => {
     const headers = { ...headersOf(connection), ...options.headers };
-    const again = (outcome: Outcome, attempt: number): number | undefined =>
+    const again = (outcome: Attempt, attempt: number): number | undefined =>
       waitMs(connection.url, method, outcome, attempt);
     try {
       const answer = await how({ ...options, method, path, headers, again });
@@ -85,7 +85,7 @@ export function createLedgerClient(connection: Connection, now: () => number): L
  * How long to wait before a request is made again. As long as the server asks for when there were too many: it carried out
  * none that it refused so. Not at all when the connection broke under a request that has an idempotency key.
  */
-function waitMs(url: string, method: string, outcome: Outcome, attempt: number): number | undefined {
+function waitMs(url: string, method: string, outcome: Attempt, attempt: number): number | undefined {
   if (outcome instanceof NoAnswerError) {
     const isLost = unreachableError(url, outcome.cause, true).problem.code === 'connection-lost';
     return method === 'POST' && isLost && attempt < postAttemptsMax ? 0 : undefined;

@@ -8,7 +8,7 @@ import {
 } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
 import { readPolicy } from '@countersign/shell';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
@@ -16,7 +16,7 @@ import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
 
 /** The API and its replica of the read model. */
-export async function readGateway(config: RoleConfig, world: OutsideWorld): Promise<OpenRole> {
+export async function readGateway(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
   const policy = readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);

@@ -8,7 +8,7 @@ import {
 import { loadTools } from '@countersign/resolver';
 import { readPolicy } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { RequestsConfig, RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
@@ -18,7 +18,7 @@ import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
 
 /** Takes requests off Kafka; with the views it knows which calls of a run are open when a whole run is cancelled. */
-export async function readLedger(config: RoleConfig, world: OutsideWorld): Promise<OpenRole> {
+export async function readLedger(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
   const policy = readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   const { requests } = config;

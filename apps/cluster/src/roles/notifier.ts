@@ -1,13 +1,13 @@
 import { hostname } from 'node:os';
 import { fetchAnswers, isFetched, loadChannels, openChannels } from '@countersign/channels';
 import type { ChannelConfig } from '@countersign/channels';
-import { createAnswerDesk, createFileTokens, createIsApprover } from '@countersign/gateway';
+import { createResponsePort, createFileTokens, createIsApprover } from '@countersign/gateway';
 import type { FileTokens } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import { ConfigError } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { readPolicy } from '@countersign/shell';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
@@ -17,7 +17,7 @@ import { openViews } from '../views.js';
 import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
 /** Tells people through the channels of the channels file, and fetches the answers that do not come by themselves. */
-export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): Promise<OpenRole> {
+export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
   if (config.channelsFile === null) {
     log.info({}, 'COUNTERSIGN_CHANNELS names no channels: people are told by the inbox alone');
     return () => Promise.resolve();
@@ -43,11 +43,11 @@ export async function readNotifier(config: RoleConfig, { log }: OutsideWorld): P
     onStop(tokens.close);
     const isApprover = createIsApprover({ tokens }, { people, log });
     // Attack: an edit that no policy judges. This process may not know the file that the gateways judge by.
-    const desk =
+    const responses =
       policy === null
-        ? createAnswerDesk({ commands: openWriteSide(roleProcess, store), store, isApprover, edits: 'refused' })
-        : createAnswerDesk({ commands: openAnsweringWriteSide(roleProcess, store, policy), store, isApprover });
-    onStop(await fetchAnswers(configured.channels, { desk, people, clock, log }));
+        ? createResponsePort({ commands: openWriteSide(roleProcess, store), store, isApprover, edits: 'refused' })
+        : createResponsePort({ commands: openAnsweringWriteSide(roleProcess, store, policy), store, isApprover });
+    onStop(await fetchAnswers(configured.channels, { responses, people, clock, log }));
   };
 }
 

@@ -6,7 +6,7 @@ import {
   createResolverMetrics,
   loadTools,
 } from '@countersign/resolver';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
@@ -15,7 +15,7 @@ import { subscriptionCheck } from '../subscription-check.js';
 import { openWriteSide } from '../write-side.js';
 
 /** Executes the calls of the tools file. */
-export async function readResolver(config: RoleConfig, { log }: OutsideWorld): Promise<OpenRole> {
+export async function readResolver(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
   const tools = await loadTools(config.toolsFile, process.env);
   if (tools.tools.length === 0) {
     log.warn({}, 'COUNTERSIGN_TOOLS names no tools: this resolver has nothing to execute');

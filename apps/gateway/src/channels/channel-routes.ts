@@ -2,7 +2,7 @@ import { openSurfaces } from '@countersign/channels';
 import type { ChannelsConfig, Surface } from '@countersign/channels';
 import type { FastifyInstance } from 'fastify';
 import type { GatewayPorts } from '../ports.js';
-import { createAnswerDesk } from './answer-desk.js';
+import { createResponsePort } from './response-port.js';
 import { createIsApprover } from './approvers.js';
 import { observeChannels } from './channel-metrics.js';
 import { addMailRoutes } from './mail-routes.js';
@@ -23,8 +23,8 @@ export async function addChannels(
   const { clock, log } = ports;
   const { people } = config;
   const isApprover = createIsApprover(ports, { people, log });
-  const desk = createAnswerDesk({ ...ports, isApprover });
-  const surfaces = await openSurfaces(config.channels, { desk, people, clock, log });
+  const responses = createResponsePort({ ...ports, isApprover });
+  const surfaces = await openSurfaces(config.channels, { responses, people, clock, log });
   await fastify.register((scope, _options, done) => {
     // A signature covers the bytes that came: nothing parses them first.
     scope.removeContentTypeParser('application/json');

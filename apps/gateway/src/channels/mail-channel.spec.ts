@@ -7,7 +7,7 @@ import { createSessions } from '../inbox/sessions.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 import { createTokens } from '../tokens.js';
-import { createAnswerDesk } from './answer-desk.js';
+import { createResponsePort } from './response-port.js';
 
 const tokens = createTokens([
   { token: 'agent-token', principal: 'agent', roles: ['agent'] },
@@ -52,7 +52,7 @@ function answersAt(opened: Promise<World>, linkOf: () => Promise<string>): Answe
     question: async () => {
       const world = await opened;
       approvalId = await ask(world);
-      const question = await createAnswerDesk({ ...world, isApprover: () => true }).find(approvalId);
+      const question = await createResponsePort({ ...world, isApprover: () => true }).find(approvalId);
       if (question === undefined) throw new Error('nothing was asked');
       return sampleNotice({ notice: question });
     },
@@ -79,7 +79,7 @@ function answersAt(opened: Promise<World>, linkOf: () => Promise<string>): Answe
     },
     decided: async () => {
       expect(parseApprovalId(approvalId)).toBeDefined();
-      const question = await createAnswerDesk({ ...(await opened), isApprover: () => true }).find(approvalId);
+      const question = await createResponsePort({ ...(await opened), isApprover: () => true }).find(approvalId);
       return (question?.approval?.responses ?? []).map(
         ({ decision, respondedBy }) => `${decision.type} by ${respondedBy}`,
       );
@@ -114,8 +114,8 @@ it('takes no edit by a mail link whose arguments have more than 256 KiB', async 
   const opened = await openGateway(smtpUrl);
   world = opened;
   const approvalId = await ask(opened);
-  const desk = createAnswerDesk({ ...opened, isApprover: () => true });
-  const approval = (await desk.find(approvalId))?.approval;
+  const responses = createResponsePort({ ...opened, isApprover: () => true });
+  const approval = (await responses.find(approvalId))?.approval;
   const question = { action: 'o', approvalId, actionDigest: approval?.actionDigest ?? '' } as const;
   const path = `/a/${createEmailTokens(mailConfigOf(smtpUrl)).seal(question, 'alice')}/response`;
   const cookie = await cookieOf(opened, 'alice-token');
@@ -127,6 +127,6 @@ it('takes no edit by a mail link whose arguments have more than 256 KiB', async 
     });
   const tooLarge = await edit(256 * 1024);
   expect([tooLarge.status, await tooLarge.json()]).toMatchObject([413, { code: 'payload-too-large' }]);
-  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  expect((await responses.find(approvalId))?.approval?.responses).toEqual([]);
   expect((await edit(200 * 1024)).status).toBe(200);
 });

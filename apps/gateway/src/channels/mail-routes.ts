@@ -9,7 +9,7 @@ import { refuseForeignOrigin, refuseForgedRequest } from '../inbox/same-origin.j
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
 import { parseWith } from '../validation.js';
-import { createAnswerDesk } from './answer-desk.js';
+import { createResponsePort } from './response-port.js';
 import { channelsTenant } from './approvers.js';
 import { mailPage, mailPageHeaders, mailScript, mailStyle } from './mail-page.js';
 
@@ -43,7 +43,7 @@ export function addMailRoutes(
   publicUrl: URL | undefined,
 ): void {
   // `openLink` asks the session of the person.
-  const desk = createAnswerDesk({ ...ports, isApprover: () => true });
+  const responses = createResponsePort({ ...ports, isApprover: () => true });
   const links = config.channels.flatMap((channel) =>
     channel.type === 'email' ? [{ channelId: channel.id, tokens: createEmailTokens(channel) }] : [],
   );
@@ -55,7 +55,7 @@ export function addMailRoutes(
   fastify.get('/a/:token/card', async (request, reply) => {
     refuseForeignOrigin(request, publicUrl);
     const { token, person } = open(request);
-    const question = await desk.find(token.approvalId);
+    const question = await responses.find(token.approvalId);
     if (question === undefined) throw gone();
     const isChanged = question.approval !== null && digestStartOf(question.approval.actionDigest) !== token.digestStart;
     const notice = { ...question, kind: 'requested', nth: 0, messageId: '', at: '', recipient: person } as const;
@@ -64,7 +64,7 @@ export function addMailRoutes(
   fastify.post('/a/:token/response', async (request, reply) => {
     refuseForgedRequest(request, publicUrl);
     const opened = open(request);
-    const approval = (await desk.find(opened.token.approvalId))?.approval;
+    const approval = (await responses.find(opened.token.approvalId))?.approval;
     if (!approval) throw gone();
     if (approval.state === 'pending' && digestStartOf(approval.actionDigest) !== opened.token.digestStart) {
       throw new ProblemError(
@@ -72,14 +72,14 @@ export function addMailRoutes(
         'the arguments were changed since the mail was sent: look at the inbox',
       );
     }
-    const result = await desk.answer(
+    const result = await responses.answer(
       toAnswer(opened, approval, parseWith(responseSchema, request.body), ports.ids.uuid()),
     );
     if (result.status === 'refused') {
       const extra = result.winner === undefined ? {} : { ...result.winner };
       throw new ProblemError(result.code as 'already-resolved', result.detail, { extra });
     }
-    return json(reply, { state: (await desk.find(approval.approvalId))?.approval?.state ?? 'pending' });
+    return json(reply, { state: (await responses.find(approval.approvalId))?.approval?.state ?? 'pending' });
   });
 }
 

@@ -2,16 +2,16 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { paramOf, write } from './exchange.js';
-import type { ApiRequest, Exchange } from './exchange.js';
-import { exchangeToken } from './exchange-token.js';
+import { paramOf, write } from './http-context.js';
+import type { ApiRequest, HttpContext } from './http-context.js';
+import { httpContextToken } from './http-context-token.js';
 
 /** What remote workers do, and whoever cleans up after them. */
 @Controller()
 export class ExecutionsController {
-  readonly #http: Exchange;
+  readonly #http: HttpContext;
 
-  constructor(@Inject(exchangeToken) http: Exchange) {
+  constructor(@Inject(httpContextToken) http: HttpContext) {
     this.#http = http;
   }
 

@@ -1,3 +1,4 @@
+import type { Refusal } from '@countersign/contracts';
 import 'reflect-metadata';
 import type { AddressInfo } from 'node:net';
 import { SchemaEngineError } from '@countersign/commands';
@@ -14,7 +15,7 @@ import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { ProblemFilter, createHttpServer, createNestLogger, urlOf } from '@countersign/shell';
-import type { HttpServer, Refused } from '@countersign/shell';
+import type { HttpServer } from '@countersign/shell';
 import { createGateway } from '../gateway.js';
 import { addChannels } from '../channels/channel-routes.js';
 import { addInbox } from '../inbox/add-inbox.js';
@@ -25,8 +26,8 @@ import { allRoutes } from '../routes.js';
 import { createAdmission } from './admit.js';
 import type { Admission } from './admit.js';
 import { parseBody } from './body.js';
-import { answered } from './exchange.js';
-import type { ApiRequest } from './exchange.js';
+import { answered } from './http-context.js';
+import type { ApiRequest } from './http-context.js';
 import { GatewayModule } from './gateway.module.js';
 import { RolesGuard } from './roles.guard.js';
 
@@ -173,7 +174,7 @@ function attempt(fn: () => void): Error | undefined {
   }
 }
 
-function knownError({ log }: GatewayPorts, error: unknown): Refused | undefined {
+function knownError({ log }: GatewayPorts, error: unknown): Refusal | undefined {
   if (isStoreOutage(error)) {
     log.warn({ error }, 'the event store could not be written');
     return {

@@ -5,8 +5,8 @@ import { routes } from '../routes.js';
 import { ApprovalsController } from './approvals.controller.js';
 import { serveAs } from './endpoint.js';
 import { ExecutionsController } from './executions.controller.js';
-import type { Exchange } from './exchange.js';
-import { exchangeToken } from './exchange-token.js';
+import type { HttpContext } from './http-context.js';
+import { httpContextToken } from './http-context-token.js';
 import { OpenApiController } from './openapi.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
@@ -14,7 +14,7 @@ import { ToolCallsController } from './tool-calls.controller.js';
 /** Nest's view of the gateway: the controllers, over the gateway that was made outside. */
 @Module({})
 export class GatewayModule {
-  static over(http: Exchange): DynamicModule {
+  static over(http: HttpContext): DynamicModule {
     for (const name of ['healthz', 'readyz', 'metrics'] as const) serveAs(routes[name], OperationsController, name);
     return {
       module: GatewayModule,
@@ -27,7 +27,7 @@ export class GatewayModule {
         OperationsController,
       ],
       providers: [
-        { provide: exchangeToken, useValue: http },
+        { provide: httpContextToken, useValue: http },
         { provide: operationsPorts, useValue: http.gateway },
       ],
     };

@@ -4,7 +4,7 @@ import type { GatewayPorts } from '../ports.js';
 import { mayUse, templateOf } from '../route.js';
 import type { Route } from '../route.js';
 import { routeOf } from './endpoint.js';
-import type { ApiRequest } from './exchange.js';
+import type { ApiRequest } from './http-context.js';
 
 /** Deny by default: a handler that is no route of the table serves nobody, and a route asks for one of its roles. */
 export class RolesGuard implements CanActivate {

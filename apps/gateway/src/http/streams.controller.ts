@@ -10,16 +10,16 @@ import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { authenticate } from './authenticate.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, paramOf, positionOf, queryOf, read, whenOver } from './exchange.js';
-import type { ApiRequest, Exchange } from './exchange.js';
-import { exchangeToken } from './exchange-token.js';
+import { actorOf, paramOf, positionOf, queryOf, read, whenOver } from './http-context.js';
+import type { ApiRequest, HttpContext } from './http-context.js';
+import { httpContextToken } from './http-context-token.js';
 
 /** The log, as a stream of events for programs and as an export for auditors. */
 @Controller()
 export class StreamsController {
-  readonly #http: Exchange;
+  readonly #http: HttpContext;
 
-  constructor(@Inject(exchangeToken) http: Exchange) {
+  constructor(@Inject(httpContextToken) http: HttpContext) {
     this.#http = http;
   }
 

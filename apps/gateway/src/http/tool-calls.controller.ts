@@ -2,16 +2,16 @@ import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { paramOf, queryOf, read, write } from './exchange.js';
-import type { ApiRequest, Exchange } from './exchange.js';
-import { exchangeToken } from './exchange-token.js';
+import { paramOf, queryOf, read, write } from './http-context.js';
+import type { ApiRequest, HttpContext } from './http-context.js';
+import { httpContextToken } from './http-context-token.js';
 
 /** What agents do with their calls and runs. */
 @Controller()
 export class ToolCallsController {
-  readonly #http: Exchange;
+  readonly #http: HttpContext;
 
-  constructor(@Inject(exchangeToken) http: Exchange) {
+  constructor(@Inject(httpContextToken) http: HttpContext) {
     this.#http = http;
   }
 

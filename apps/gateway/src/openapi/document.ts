@@ -1,5 +1,5 @@
-import { createSchemaBook, eventViewSchema } from '@countersign/contracts';
-import type { JsonSchema, SchemaBook } from '@countersign/contracts';
+import { createSchemaRegistry, eventViewSchema } from '@countersign/contracts';
+import type { JsonSchema, SchemaRegistry } from '@countersign/contracts';
 import type { z } from 'zod';
 import { templateOf } from '../route.js';
 import type { Route } from '../route.js';
@@ -30,7 +30,7 @@ const tags = {
  * const { paths } = createOpenApiDocument();
  */
 export function createOpenApiDocument(): OpenApiDocument {
-  const book = createSchemaBook();
+  const book = createSchemaRegistry();
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of allRoutes) {
     const path = templateOf(route);
@@ -72,7 +72,7 @@ const sharedHeaders = {
   RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
 } as const;
 
-function operationOf(route: Route, book: SchemaBook): JsonSchema {
+function operationOf(route: Route, book: SchemaRegistry): JsonSchema {
   return {
     operationId: route.id,
     tags: [route.tag],
@@ -84,7 +84,7 @@ function operationOf(route: Route, book: SchemaBook): JsonSchema {
   };
 }
 
-function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaBook): JsonSchema {
+function requestBodyOf(body: NonNullable<Route['body']>, route: Route, book: SchemaRegistry): JsonSchema {
   return {
     required: route.isBodyOptional !== true,
     content: { 'application/json': { schema: book.use(body, 'input') } },
@@ -100,7 +100,7 @@ function pathParameters({ path }: Route): JsonSchema[] {
   }));
 }
 
-function queryParameters({ query }: Route, book: SchemaBook): JsonSchema[] {
+function queryParameters({ query }: Route, book: SchemaRegistry): JsonSchema[] {
   const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
   // As they come out: a number is sent as its digits in any case.
   return Object.entries(shape).map(([name, schema]) => ({

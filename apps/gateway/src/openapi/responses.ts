@@ -1,4 +1,4 @@
-import type { ErrorCode, JsonSchema, SchemaBook } from '@countersign/contracts';
+import type { ErrorCode, JsonSchema, SchemaRegistry } from '@countersign/contracts';
 import { problemSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import type { Route } from '../route.js';
@@ -20,13 +20,13 @@ function codesOf(route: Route): readonly ErrorCode[] {
 }
 
 /** The responses of a route, by status. */
-export function responsesOf(route: Route, book: SchemaBook): Record<string, JsonSchema> {
+export function responsesOf(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   return { ...successes(route, book), ...problems(route, book) };
 }
 
 const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Recorded' };
 
-function successes(route: Route, book: SchemaBook): Record<string, JsonSchema> {
+function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   if (route.stream !== undefined) {
     const schema = route.stream === 'application/json' ? { type: 'object' } : { type: 'string' };
     return { 200: { description: streamWords[route.stream], content: { [route.stream]: { schema } } } };
@@ -53,7 +53,7 @@ const streamWords = {
   'text/plain': "Prometheus' text format.",
 } as const;
 
-function problems(route: Route, book: SchemaBook): Record<string, JsonSchema> {
+function problems(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codesOf(route)) {
     const status = statusOf(code);
@@ -86,7 +86,7 @@ const winner = {
   via: { type: ['string', 'null'] },
 } as const;
 
-function problemWith(codes: readonly ErrorCode[], book: SchemaBook): JsonSchema {
+function problemWith(codes: readonly ErrorCode[], book: SchemaRegistry): JsonSchema {
   return {
     ...book.use(problemSchema, 'output'),
     properties: { code: { enum: codes }, ...(codes.includes('already-resolved') ? winner : {}) },

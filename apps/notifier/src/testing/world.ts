@@ -94,7 +94,7 @@ export async function openWorld(given?: string): Promise<World> {
         typeof requestToolCalls
       >[2];
       const outcome = await requestToolCalls(commands, agent, body, ids.uuid());
-      if (outcome.status !== 'done') throw new Error(outcome.rejection.detail);
+      if (outcome.status !== 'done') throw new Error(outcome.refusal.detail);
       await readModel.reached(outcome.position);
       const [row] = readModel.run('default', runId).filter(({ request }) => request.toolCallId === toolCallId);
       return row?.approvals.at(-1)?.approvalId ?? '';
@@ -102,7 +102,7 @@ export async function openWorld(given?: string): Promise<World> {
     respond: async (approvalId, type, via = 'inbox') => {
       const alice: Actor = { ...person, principal: 'alice', roles: new Set(['approver']), groups: ['ops'], via };
       const outcome = await respond(commands, alice, approvalId, { decision: { type } }, ids.uuid());
-      if (outcome.status !== 'done') throw new Error(outcome.rejection.detail);
+      if (outcome.status !== 'done') throw new Error(outcome.refusal.detail);
     },
     notify: async ({ group = 'notifier', ...options }) => {
       const notifier = createNotifier({ store, readModel, people: [], clock, ids, log, ...options });

@@ -1,7 +1,7 @@
 import type { Secret } from '@countersign/runtime';
 import { omitted, outputBytesMax, readBody } from './answer-body.js';
-import { exchange } from './exchange.js';
-import type { Exchange, ExchangePorts } from './exchange.js';
+import { post } from './post.js';
+import type { PostResult, PostPorts } from './post.js';
 import type { Tool, ToolOutcome, ToolRun } from './tool.js';
 
 export interface HttpTarget {
@@ -12,13 +12,13 @@ export interface HttpTarget {
 }
 
 /** What runs a tool by posting to it. */
-export function createHttpRun(target: HttpTarget, ports: ExchangePorts): Tool['run'] {
+export function createHttpRun(target: HttpTarget, ports: PostPorts): Tool['run'] {
   return async (run) => {
     const { url, timeoutMs, allowPrivateNetwork } = target;
     const { signal } = run;
     const sent = { headers: headersOf(target, run), body: bodyOf(run) };
     const limits = { timeoutMs, allowPrivateNetwork, answerBytesMax: outputBytesMax };
-    return toOutcome(await exchange({ url, signal, ...limits, ...sent }, ports));
+    return toOutcome(await post({ url, signal, ...limits, ...sent }, ports));
   };
 }
 
@@ -37,7 +37,7 @@ function bodyOf({ callId, runId, toolName, arguments: args, actionDigest, attemp
   return JSON.stringify({ callId, runId, toolName, arguments: args, actionDigest, attempt });
 }
 
-function toOutcome(result: Exchange): ToolOutcome {
+function toOutcome(result: PostResult): ToolOutcome {
   switch (result.status) {
     case 'answered':
       return toAnsweredOutcome(result);
@@ -50,7 +50,7 @@ function toOutcome(result: Exchange): ToolOutcome {
   }
 }
 
-function toAnsweredOutcome(answer: Extract<Exchange, { status: 'answered' }>): ToolOutcome {
+function toAnsweredOutcome(answer: Extract<PostResult, { status: 'answered' }>): ToolOutcome {
   const { httpStatus, contentType, body, truncated } = answer;
   const output = truncated
     ? omitted(`the answer is longer than ${outputBytesMax} bytes`, new TextDecoder().decode(body.subarray(0, 4096)))

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
 import { createSystemClock, readSettings, Secret } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
-import type { ExchangePorts } from './exchange.js';
+import type { PostPorts } from './post.js';
 import { createHttpRun } from './http-tool.js';
 import { InputSchemaError, readInputSchema } from './input-schema.js';
 import { createModuleRun, loadToolModule } from './module-tool.js';
@@ -18,7 +18,7 @@ const noTools: ToolSet = { tools: [], find: () => undefined };
 interface Loading {
   readonly folder: string;
   readonly env: Environment;
-  readonly ports: ExchangePorts;
+  readonly ports: PostPorts;
   /** Collected, so that all are told at once. */
   readonly problems: SettingProblem[];
 }
@@ -31,7 +31,7 @@ interface Loading {
 export async function loadTools(
   file: string | null,
   env: Environment,
-  ports: ExchangePorts = { clock: createSystemClock() },
+  ports: PostPorts = { clock: createSystemClock() },
 ): Promise<ToolSet> {
   if (file === null) return noTools;
   const text = readSettings(file, (problem) => new ToolsFileError(file, [{ path: '', problem }]));

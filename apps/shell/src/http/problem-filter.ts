@@ -1,15 +1,15 @@
+import type { Refusal } from '@countersign/contracts';
 import { Catch, HttpException } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Log } from '@countersign/runtime';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError, statusOf, toProblem } from './problem.js';
-import type { Refused } from './problem.js';
 import { refuseBody } from './refuse-body.js';
 
 /** What a process tells its filter. */
 export interface ProblemFilterOptions {
   /** What an error of the process's own kind means; undefined: nothing known. */
-  readonly known?: (error: unknown) => Refused | undefined;
+  readonly known?: (error: unknown) => Refusal | undefined;
   readonly onAnswered?: (request: FastifyRequest, status: number) => void;
 }
 
@@ -41,10 +41,10 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-const internal: Refused = { code: 'internal-error', detail: 'the request could not be carried out; the log says why' };
+const internal: Refusal = { code: 'internal-error', detail: 'the request could not be carried out; the log says why' };
 
 /** Sends a "no", with the headers that belong to its code. */
-export function sendProblem(reply: FastifyReply, refused: Refused): void {
+export function sendProblem(reply: FastifyReply, refused: Refusal): void {
   if (refused.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer realm="countersign"');
   if (refused.code === 'unavailable' || refused.code === 'too-many-requests') void reply.header('retry-after', '1');
   const text = JSON.stringify(toProblem(refused));
@@ -54,7 +54,7 @@ export function sendProblem(reply: FastifyReply, refused: Refused): void {
 }
 
 /** What Nest and fastify refuse by themselves, such as a body that is too large, in our words. */
-const byStatus: Readonly<Record<number, Refused>> = {
+const byStatus: Readonly<Record<number, Refusal>> = {
   400: { code: 'invalid-request', detail: 'the request could not be read' },
   403: { code: 'forbidden', detail: 'this is not allowed' },
   404: { code: 'not-found', detail: 'this path does not exist' },
@@ -63,8 +63,8 @@ const byStatus: Readonly<Record<number, Refused>> = {
   415: { code: 'unsupported-media-type', detail: 'send the body as application/json' },
 };
 
-function refusedOf(error: unknown): Refused | undefined {
-  if (error instanceof ProblemError) return error.refused;
+function refusedOf(error: unknown): Refusal | undefined {
+  if (error instanceof ProblemError) return error.refusal;
   const status = error instanceof HttpException ? error.getStatus() : statusCodeOf(error);
   return status >= 400 && status < 500 ? (byStatus[status] ?? byStatus[400]) : undefined;
 }

@@ -49,7 +49,7 @@ describe('the table of problems', () => {
 
   it('is what a thrown problem carries', () => {
     const errors = [{ path: 'a', message: 'is wrong' }];
-    expect(new ProblemError('invalid-request', 'no', { errors }).refused).toEqual({
+    expect(new ProblemError('invalid-request', 'no', { errors }).refusal).toEqual({
       code: 'invalid-request',
       detail: 'no',
       errors,

@@ -1,19 +1,4 @@
-import type { ErrorCode } from '@countersign/contracts';
-
-/** One thing wrong with a request, at a path such as `calls.0.arguments.amount`. */
-export interface FieldProblem {
-  readonly path: string;
-  readonly message: string;
-}
-
-/** A "no" on its way out: a code of ours and what a person and a program need to know. */
-export interface Refused {
-  readonly code: ErrorCode;
-  readonly detail: string;
-  /** Further members of the document, such as the winning response of `already-resolved`. */
-  readonly extra?: Readonly<Record<string, unknown>> | undefined;
-  readonly errors?: readonly FieldProblem[] | undefined;
-}
+import type { ErrorCode, FieldError, Refusal } from '@countersign/contracts';
 
 /** RFC 9457 problem details. Further members stand at the top level. */
 export interface Problem {
@@ -22,7 +7,7 @@ export interface Problem {
   readonly status: number;
   readonly code: ErrorCode;
   readonly detail: string;
-  readonly errors?: readonly FieldProblem[];
+  readonly errors?: readonly FieldError[];
 }
 
 /** How a code reads over HTTP. Every code has a row; nothing else in Countersign knows a status. */
@@ -71,7 +56,7 @@ export function statusOf(code: ErrorCode): number {
 }
 
 /** The problem document of a "no". */
-export function toProblem({ code, detail, extra, errors }: Refused): Problem {
+export function toProblem({ code, detail, extra, errors }: Refusal): Problem {
   const [status, title] = table[code];
   return {
     // What the refusal adds comes first: it can never replace what every problem has.
@@ -88,10 +73,10 @@ export function toProblem({ code, detail, extra, errors }: Refused): Problem {
 /** A "no" thrown where no value can be returned: while the request is read, or by a guard. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
-  readonly refused: Refused;
+  readonly refusal: Refusal;
 
-  constructor(code: ErrorCode, detail: string, more: Omit<Refused, 'code' | 'detail'> = {}) {
+  constructor(code: ErrorCode, detail: string, more: Omit<Refusal, 'code' | 'detail'> = {}) {
     super(detail);
-    this.refused = { code, detail, ...more };
+    this.refusal = { code, detail, ...more };
   }
 }

@@ -1,5 +1,5 @@
 import { limits } from '@countersign/contracts';
-import type { FieldProblem } from '../http/problem.js';
+import type { FieldError } from '@countersign/contracts';
 
 // Looked at before zod: a request that is far too large must not be validated call by call first.
 
@@ -7,7 +7,7 @@ import type { FieldProblem } from '../http/problem.js';
 const growthMax = 6;
 
 /** What is too large in a request for calls: their number, or the arguments of one. */
-export function oversizeCalls(body: unknown, bodyBytes: number): FieldProblem[] {
+export function oversizeCalls(body: unknown, bodyBytes: number): FieldError[] {
   const calls = memberOf(body, 'calls');
   if (!Array.isArray(calls)) return [];
   if (calls.length > limits.callsPerRequestMax) {
@@ -20,12 +20,12 @@ export function oversizeCalls(body: unknown, bodyBytes: number): FieldProblem[] 
 }
 
 /** What is too large in an answer: the arguments of an edit. */
-export function oversizeEdit(body: unknown, bodyBytes: number): FieldProblem[] {
+export function oversizeEdit(body: unknown, bodyBytes: number): FieldError[] {
   if (bodyBytes * growthMax <= limits.argumentsBytesMax) return [];
   return oversize(memberOf(memberOf(body, 'decision'), 'arguments'), 'decision.arguments');
 }
 
-function oversize(args: unknown, path: string): FieldProblem[] {
+function oversize(args: unknown, path: string): FieldError[] {
   if (args === undefined || Buffer.byteLength(JSON.stringify(args)) <= limits.argumentsBytesMax) return [];
   return [{ path, message: `has more than ${String(limits.argumentsBytesMax)} bytes of JSON` }];
 }

@@ -1,7 +1,7 @@
 import type { ModalView } from '@slack/web-api';
 import type { ApprovalView } from '@countersign/contracts';
 import { printable } from '@countersign/text';
-import type { ChannelAnswer } from '../answer-desk.js';
+import type { ChannelAnswer } from '../response-port.js';
 import type { ViewSubmission } from './payload.js';
 
 /** Slack takes 3,000 characters as the initial value of an input. */

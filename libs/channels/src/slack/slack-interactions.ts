@@ -2,13 +2,13 @@ import { hash } from 'node:crypto';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import type { ModalView, WebClient } from '@slack/web-api';
-import { answerWords, unableWords } from '../answer-desk.js';
-import type { AnswerDesk, AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import { answerWords, unableWords } from '../response-port.js';
+import type { ResponsePort, AnswerResult, ChannelAnswer } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
 import type { Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
-import { readPress } from '../pressed.js';
+import { readInteraction } from '../interaction.js';
 import { answered } from '../surface.js';
 import type { SurfaceResponse } from '../surface.js';
 import { messageOf } from './blocks.js';
@@ -19,7 +19,7 @@ import { createSlackTokens } from './slack-channel.js';
 import { createSlackClient } from './slack-client.js';
 
 export interface SlackPorts {
-  readonly desk: AnswerDesk;
+  readonly responses: ResponsePort;
   readonly people: readonly Person[];
   readonly clock: Clock;
   readonly log: Log;
@@ -91,7 +91,7 @@ class Interactions {
 
   async #pressed(payload: BlockActions, commandId: string): Promise<void> {
     const tokenText = payload.actions[0]?.value;
-    const pressed = await readPress(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
+    const pressed = await readInteraction(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
     if (pressed.status === 'told') {
       await this.#tell(payload, noticeModal(pressed.words));
       if (pressed.isStale) await this.#refresh(payload, tokenText);
@@ -103,7 +103,7 @@ class Interactions {
       return;
     }
     const type = token.action === 'd' ? 'deny' : 'approve';
-    const result = await this.#ports.desk.answer({
+    const result = await this.#ports.responses.answer({
       ...this.#answerOf(person, approval, commandId),
       decision: { type },
     });
@@ -115,11 +115,11 @@ class Interactions {
   async #submitted(payload: ViewSubmission, commandId: string): Promise<SurfaceResponse> {
     if (payload.view.callback_id !== modalId) return answered(200);
     const tokenText = payload.view.private_metadata;
-    const pressed = await readPress(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
+    const pressed = await readInteraction(this.#personOf(payload), tokenText, { tokens: this.#tokens, ...this.#ports });
     if (pressed.status === 'told') return answered(200, shown(pressed.words));
     const given = readModal(payload);
     if (given === undefined) return answered(200);
-    const result = await this.#ports.desk.answer({
+    const result = await this.#ports.responses.answer({
       ...this.#answerOf(pressed.person, pressed.approval, commandId),
       ...given,
     });
@@ -150,7 +150,7 @@ class Interactions {
   /** A copy whose buttons decide nothing any more. */
   async #refresh({ container }: BlockActions, tokenText = ''): Promise<void> {
     const token = this.#tokens.open(tokenText);
-    const question = token === undefined ? undefined : await this.#ports.desk.find(token.approvalId);
+    const question = token === undefined ? undefined : await this.#ports.responses.find(token.approvalId);
     const { channel_id: channel, message_ts: ts } = container ?? {};
     if (question === undefined || channel === undefined || ts === undefined) return;
     await this.#client.chat.update({ channel, ts, ...messageOf(copyOf(question), this.#tokens) });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import type { CollectingLog, VirtualClock } from '@countersign/runtime/testing';
-import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import type { AnswerResult, ChannelAnswer } from '../response-port.js';
 import { alice, sampleNotice } from '../testing/notices.js';
 import { slackSocketConfig } from '../testing/opened.js';
 import { slackPress, slackSubmission } from '../testing/slack-payloads.js';
@@ -41,14 +41,14 @@ const until = async (isSo: () => boolean): Promise<void> => {
   while (!isSo()) await nextTurn();
 };
 const listen = (): (() => Promise<void>) => {
-  const desk = {
+  const responses = {
     find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
     answer: (one: ChannelAnswer) => {
       given.push(one);
       return answer();
     },
   };
-  const stop = listenToSlack({ ...slackSocketConfig, apiUrl: server.url }, { desk, people: [alice], clock, log });
+  const stop = listenToSlack({ ...slackSocketConfig, apiUrl: server.url }, { responses, people: [alice], clock, log });
   stops.push(stop);
   return stop;
 };
@@ -216,8 +216,8 @@ describe('the connection', () => {
 
   it('is asked for with the app token, and the bot token opens none', async () => {
     const wrong = { ...slackSocketConfig, appToken: slackSocketConfig.botToken, apiUrl: server.url };
-    const desk = { find: () => Promise.resolve(undefined), answer: () => answer() };
-    stops.push(listenToSlack(wrong, { desk, people: [], clock, log }));
+    const responses = { find: () => Promise.resolve(undefined), answer: () => answer() };
+    stops.push(listenToSlack(wrong, { responses, people: [], clock, log }));
     await pauses(1_000);
     expect(log.entries.at(-1)?.fields['reason']).toBe('Slack answers not_allowed_token_type');
     expect(server.sockets.opened()).toBe(0);

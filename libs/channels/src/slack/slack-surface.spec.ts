@@ -2,7 +2,7 @@ import { createHmac } from 'node:crypto';
 import { createSystemClock } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { verifySlackRequest } from '@slack/bolt';
-import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import type { AnswerResult, ChannelAnswer } from '../response-port.js';
 import type { Surface } from '../surface.js';
 import { slackPress, slackSubmission } from '../testing/slack-payloads.js';
 import { openSlackServer } from '../testing/slack-server.js';
@@ -26,7 +26,7 @@ const clock = createSystemClock();
 beforeEach(async () => {
   server = await openSlackServer(slackConfig.botToken.reveal());
   [given, result] = [[], { status: 'recorded' }];
-  const desk = {
+  const responses = {
     find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
     answer: (answer: ChannelAnswer) => {
       given.push(answer);
@@ -34,7 +34,7 @@ beforeEach(async () => {
     },
   };
   const config = { ...slackConfig, apiUrl: server.url };
-  surface = createSlackSurface(config, { desk, people: [alice], clock, log: createCollectingLog() });
+  surface = createSlackSurface(config, { responses, people: [alice], clock, log: createCollectingLog() });
 });
 afterEach(async () => {
   await server.close();

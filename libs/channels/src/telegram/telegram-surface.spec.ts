@@ -1,6 +1,6 @@
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { Bot, webhookCallback } from 'grammy';
-import type { AnswerResult, ChannelAnswer } from '../answer-desk.js';
+import type { AnswerResult, ChannelAnswer } from '../response-port.js';
 import type { Surface } from '../surface.js';
 import { alice, sampleNotice } from '../testing/notices.js';
 import { telegramConfig } from '../testing/opened.js';
@@ -19,7 +19,7 @@ let server: TelegramServer;
 let surface: Surface;
 let given: ChannelAnswer[];
 let result: AnswerResult;
-const desk = {
+const responses = {
   find: (id: string) => Promise.resolve(id === approval.approvalId ? notice : undefined),
   answer: (answer: ChannelAnswer) => {
     given.push(answer);
@@ -31,7 +31,7 @@ beforeEach(async () => {
   server = await openTelegramServer(telegramConfig.botToken.reveal());
   [given, result] = [[], { status: 'recorded' }];
   const config = { ...telegramConfig, apiUrl: server.url };
-  surface = createTelegramSurface(config, { desk, people: [alice], log: createCollectingLog() });
+  surface = createTelegramSurface(config, { responses, people: [alice], log: createCollectingLog() });
 });
 afterEach(async () => {
   await server.close();
@@ -94,7 +94,7 @@ it.each([
 
 it.each(['', 'undefined', 'wrong'])('takes no post at all without a secret of its own: %j', async (given) => {
   const config = { ...telegramConfig, webhookSecret: undefined, apiUrl: server.url };
-  const open = createTelegramSurface(config, { desk, people: [alice], log: createCollectingLog() });
+  const open = createTelegramSurface(config, { responses, people: [alice], log: createCollectingLog() });
   const headers = { 'x-telegram-bot-api-secret-token': given };
   expect((await open.receive({ body: Buffer.from(JSON.stringify(press('a'))), headers })).status).toBe(401);
 });
@@ -131,10 +131,10 @@ it('tells a late press who was first, and takes the buttons away', async () => {
 });
 
 it('answers the press even when nothing can be decided', async () => {
-  desk.answer = () => Promise.reject(new Error('down'));
+  responses.answer = () => Promise.reject(new Error('down'));
   await receive(press('a'));
   expect(methods()).toEqual(['answerCallbackQuery']);
-  desk.answer = (answer) => {
+  responses.answer = (answer) => {
     given.push(answer);
     return Promise.resolve(result);
   };
@@ -144,7 +144,7 @@ it('fetches updates where none can be sent, each once, and asks no server withou
   server.updates.push(press('a'));
   const clock = createVirtualClock();
   const log = createCollectingLog();
-  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { desk, people: [alice], log, clock });
+  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { responses, people: [alice], log, clock });
   for (let asked = 2; asked <= 3; asked += 1) {
     while (clock.nextInMs() === undefined) await new Promise((resolve) => setImmediate(resolve));
     expect(clock.nextInMs()).toBe(1_000);
@@ -162,7 +162,7 @@ it('stands by while another process fetches, and goes on when that one is gone',
   const clock = createVirtualClock();
   const asked = (): number => server.calls().filter(({ method }) => method === 'getUpdates').length;
   const log = createCollectingLog();
-  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { desk, people: [alice], log, clock });
+  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { responses, people: [alice], log, clock });
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
   };

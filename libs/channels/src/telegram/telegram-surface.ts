@@ -2,20 +2,20 @@ import { hash, timingSafeEqual } from 'node:crypto';
 import type { Log } from '@countersign/runtime';
 import type { Api } from 'grammy';
 import { z } from 'zod';
-import { answerWords, unableWords } from '../answer-desk.js';
-import type { AnswerDesk } from '../answer-desk.js';
+import { answerWords, unableWords } from '../response-port.js';
+import type { ResponsePort } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
 import type { Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
-import { readPress } from '../pressed.js';
+import { readInteraction } from '../interaction.js';
 import { answered, headerOf } from '../surface.js';
 import type { Surface } from '../surface.js';
 import { createTelegramApi, createTelegramTokens } from './telegram-channel.js';
 import { telegramMessageOf } from './telegram-message.js';
 
 export interface TelegramSurfacePorts {
-  readonly desk: AnswerDesk;
+  readonly responses: ResponsePort;
   readonly people: readonly Person[];
   readonly log: Log;
 }
@@ -92,7 +92,7 @@ export function createTelegramUpdates(
           return { text: unableWords, isStale: false, isDone: false };
         });
         await told(press, words.text, !words.isDone);
-        if (words.isStale) await refresh(api, ports.desk, tokens, press);
+        if (words.isStale) await refresh(api, ports.responses, tokens, press);
       } catch (error) {
         // Only its name: an error of the client may name the url, which has the bot's token in it.
         ports.log.warn(
@@ -118,17 +118,17 @@ async function decide(
   press: Press,
   commandId: string,
 ): Promise<Words> {
-  const { desk, people, log } = ports;
+  const { responses, people, log } = ports;
   const known = people.find(({ telegram }) => telegram === String(press.from.id));
   const person = isOurChat(config, press) ? known : undefined;
   if (person === undefined) {
     log.warn({ channelId: config.id, user: press.from.id }, 'refused: a press by nobody we know, or in another chat');
   }
-  const pressed = await readPress(person, press.data, { tokens, desk });
+  const pressed = await readInteraction(person, press.data, { tokens, responses });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };
   const { approvalId, actionDigest } = pressed.approval;
   const type = pressed.token.action === 'd' ? 'deny' : 'approve';
-  const result = await desk.answer({
+  const result = await responses.answer({
     ...{ approvalId, actionDigest, person: pressed.person, channelId: config.id, assurance: 'low', commandId },
     decision: { type },
     ...(type === 'deny' ? { reason: 'Rejected by user via Telegram' } : {}),
@@ -142,11 +142,11 @@ function isOurChat({ chat }: ChannelConfigOf<'telegram'>, { message }: Press): b
   return chat.startsWith('@') ? `@${message.chat.username ?? ''}` === chat : String(message.chat.id) === chat;
 }
 
-async function refresh(api: Api, desk: AnswerDesk, tokens: AnswerTokens, press: Press): Promise<void> {
+async function refresh(api: Api, responses: ResponsePort, tokens: AnswerTokens, press: Press): Promise<void> {
   const token = tokens.open(press.data ?? '');
   const { message } = press;
   if (message === undefined) return;
-  const question = token === undefined ? undefined : await desk.find(token.approvalId);
+  const question = token === undefined ? undefined : await responses.find(token.approvalId);
   if (question === undefined) {
     await api.editMessageReplyMarkup(message.chat.id, message.message_id, { reply_markup: { inline_keyboard: [] } });
     return;

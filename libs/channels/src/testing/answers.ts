@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createSystemClock } from '@countersign/runtime';
 import type { Secret } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
-import type { AnswerDesk } from '../answer-desk.js';
+import type { ResponsePort } from '../response-port.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import type { Notice } from '../channel.js';
 import { listenToSlack } from '../slack/slack-socket.js';
@@ -32,14 +32,14 @@ export interface Answers {
 }
 
 interface LocalDesk extends Pick<Answers, 'decideElsewhere' | 'decided'> {
-  readonly desk: AnswerDesk;
+  readonly responses: ResponsePort;
 }
 
-/** A desk that keeps one question, and the ledger's rules about it: one decision, and a repeated command adds nothing. */
+/** A port that keeps one question, and the ledger's rules about it: one decision, and a repeated command adds nothing. */
 function createLocalDesk(notice: Notice): LocalDesk {
   const decisions: { readonly commandId: string; readonly words: string; readonly by: string; readonly via: string }[] =
     [];
-  const decide: AnswerDesk['answer'] = async ({ commandId, decision, person, channelId: via }) => {
+  const decide: ResponsePort['answer'] = async ({ commandId, decision, person, channelId: via }) => {
     const [first] = decisions;
     if (first?.commandId === commandId) return { status: 'recorded' };
     if (first === undefined) {
@@ -50,7 +50,7 @@ function createLocalDesk(notice: Notice): LocalDesk {
     return { status: 'refused', code: 'already-resolved', detail: 'it is decided', winner };
   };
   return {
-    desk: {
+    responses: {
       find: (id) => Promise.resolve(id === notice.approval?.approvalId ? notice : undefined),
       answer: decide,
     },
@@ -74,8 +74,8 @@ async function finished(response: SurfaceResponse): Promise<boolean> {
 /** The way back of a Slack channel: signed form posts. */
 export function slackAnswers(config: ChannelConfigOf<'slack'>, server: SlackServer): Answers {
   const notice = sampleNotice();
-  const { desk, ...local } = createLocalDesk(notice);
-  const surface = createSlackSurface(config, slackPorts(desk));
+  const { responses, ...local } = createLocalDesk(notice);
+  const surface = createSlackSurface(config, slackPorts(responses));
   return {
     ...local,
     question: () => Promise.resolve(notice),
@@ -90,8 +90,8 @@ export function slackAnswers(config: ChannelConfigOf<'slack'>, server: SlackServ
 /** The way back of a Slack channel in socket mode: envelopes. Nobody but Slack can bring one; a post is refused. */
 export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: SlackServer): Answers {
   const notice = sampleNotice();
-  const { desk, ...local } = createLocalDesk(notice);
-  const ports = slackPorts(desk);
+  const { responses, ...local } = createLocalDesk(notice);
+  const ports = slackPorts(responses);
   const surface = createSlackSurface(config, ports);
   return {
     ...local,
@@ -112,8 +112,8 @@ export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: Sla
   };
 }
 
-function slackPorts(desk: AnswerDesk) {
-  return { desk, people: [alice], clock: createSystemClock(), log: createSilentLog() };
+function slackPorts(responses: ResponsePort) {
+  return { responses, people: [alice], clock: createSystemClock(), log: createSilentLog() };
 }
 
 function pressOf(server: SlackServer, type: 'approve' | 'deny', forgery?: Forgery) {
@@ -145,8 +145,8 @@ function signedForm(payload: object, secret: Secret | undefined, isForged: boole
 /** The way back of a Telegram channel: updates with the secret of the webhook. */
 export function telegramAnswers(config: ChannelConfigOf<'telegram'>, server: TelegramServer): Answers {
   const notice = sampleNotice();
-  const { desk, ...local } = createLocalDesk(notice);
-  const surface = createTelegramSurface(config, { desk, people: [alice], log: createSilentLog() });
+  const { responses, ...local } = createLocalDesk(notice);
+  const surface = createTelegramSurface(config, { responses, people: [alice], log: createSilentLog() });
   return {
     ...local,
     question: () => Promise.resolve(notice),

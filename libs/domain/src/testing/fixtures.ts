@@ -2,26 +2,28 @@ import type { Requirement, Stage, ToolCallEvent, Verdict } from '@countersign/co
 import { toStored } from '../time.js';
 import type {
   CancelToolCall,
-  ClaimExecution,
   DescribeApproval,
   EditDecision,
   ExpireApproval,
   LapseApproval,
-  LapseClaim,
-  Outcome,
-  ReconcileExecution,
   RemindApprovers,
-  RenewClaim,
-  ReportExecution,
   RequestApproval,
   RequestToolCall,
   RespondToApproval,
   RevealValues,
   Responder,
-  SubmitClientOutput,
   ToolCallProposal,
   WithdrawResponse,
 } from '../tool-call.commands.js';
+import type {
+  ClaimExecution,
+  LapseClaim,
+  Outcome,
+  ReconcileExecution,
+  RenewClaim,
+  ReportExecution,
+  SubmitClientOutput,
+} from '../tool-call.execution-commands.js';
 
 /** The moment of the request, epoch milliseconds; `minute(n)` is n minutes later. */
 export const startMs = 1_767_225_600_000;

@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals';
-import type { RefusalCode, ToolCallEvent } from '@countersign/contracts';
+import type { Refusal, RefusalCode, ToolCallEvent } from '@countersign/contracts';
 import { fold } from '../decider.js';
 import { toolCallDecider } from '../tool-call.decider.js';
 import type { ToolCallCommand } from '../tool-call.commands.js';
@@ -35,6 +35,9 @@ export function given(events: readonly ToolCallEvent[]) {
             status: 'refused',
             refusal: extra === undefined ? { code } : { code, extra },
           });
+        },
+        thenRefusal: (refusal: Partial<Refusal>) => {
+          expect(decision).toMatchObject({ status: 'refused', refusal });
         },
       };
     },

@@ -7,7 +7,7 @@ import type { Connection } from './connection.js';
 import type { ClientNewEvent } from './client.js';
 import { toClientEvents } from './encoding.js';
 import { whyOf } from './denied.js';
-import { verdictOf } from './errors.js';
+import { meaningOf } from './errors.js';
 import { createPace, lookUntil } from './look-up.js';
 import type { Reads } from './reads.js';
 import { withRetries } from './retries.js';
@@ -143,7 +143,7 @@ function committed(events: Recorded, isShown: boolean): AppendResult {
 /** What a failed append is to the caller. @throws when certainly nothing was written. */
 function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
   if (error instanceof EventStoreUnavailableError || error instanceof EventStoreDamagedError) throw error;
-  const verdict = verdictOf(error);
+  const verdict = meaningOf(error);
   switch (verdict.kind) {
     case 'conflict':
       return { status: 'conflict', actualRevision: verdict.actualRevision };

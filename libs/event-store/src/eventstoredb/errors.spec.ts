@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { NoAnswerError, ReplacedError, verdictOf } from './errors.js';
+import { NoAnswerError, ReplacedError, meaningOf } from './errors.js';
 import { ClosedChannelError } from './vendor-channels.js';
 
 const typed = (type: string, message = ''): Error => Object.assign(new Error(message), { type });
@@ -65,7 +65,7 @@ describe('what an error of the client means', () => {
     ['no error at all', 'text', unknown],
     ['nothing', undefined, unknown],
   ])('%s', (_, error, verdict) => {
-    expect(verdictOf(error)).toEqual(verdict);
+    expect(meaningOf(error)).toEqual(verdict);
   });
 
   it.each([
@@ -74,6 +74,6 @@ describe('what an error of the client means', () => {
     [undefined, -1],
   ])('a conflict with a stream at %s', (actualVersion, actualRevision) => {
     const error = Object.assign(typed('wrong-expected-version'), { actualVersion });
-    expect(verdictOf(error)).toEqual({ kind: 'conflict', actualRevision });
+    expect(meaningOf(error)).toEqual({ kind: 'conflict', actualRevision });
   });
 });

@@ -2,7 +2,7 @@ import { noStream } from '../event-store.js';
 import { ClosedChannelError } from './vendor-channels.js';
 
 /** What a failed call means for its caller. */
-export type Verdict =
+export type ErrorMeaning =
   /** Another writer was first; or this append was, once before. */
   | { readonly kind: 'conflict'; readonly actualRevision: number }
   /** Certainly nothing was written. `transient`: the next try may go to the right server, or find it ready. */
@@ -30,7 +30,7 @@ const turnedAway = { kind: 'not-written', transient: true } as const;
 const refused = { kind: 'not-written', transient: false } as const;
 
 /** By the vendor's `type`, where it gives one. `unavailable` and `unknown` say too little: the text decides (below). */
-const byType: Readonly<Record<string, Verdict>> = {
+const byType: Readonly<Record<string, ErrorMeaning>> = {
   // Refused before the write; the client goes to the leader next time, and does not repeat the call itself.
   'not-leader': turnedAway,
   'access-denied': refused,
@@ -45,7 +45,7 @@ const byType: Readonly<Record<string, Verdict>> = {
 };
 
 /** By the text: the client has no type for these, or one that covers too much. The first that matches counts. */
-const byText: readonly (readonly [RegExp, Verdict])[] = [
+const byText: readonly (readonly [RegExp, ErrorMeaning])[] = [
   [/No connection established|Name resolution failed|ECONNREFUSED|Failed to discover/i, turnedAway],
   // The server took the request off its queue without handling it.
   [/Server Is (Busy|Not Ready)/i, turnedAway],
@@ -56,7 +56,7 @@ const byText: readonly (readonly [RegExp, Verdict])[] = [
 ];
 
 /** By gRPC's own status code, for errors that reach us raw. */
-const byCode: Readonly<Record<string, Verdict>> = {
+const byCode: Readonly<Record<string, ErrorMeaning>> = {
   4: timedOut,
   10: answeredLate,
   7: refused,
@@ -65,7 +65,7 @@ const byCode: Readonly<Record<string, Verdict>> = {
 };
 
 /** What an error of the client means. What is not recognised is of unknown outcome: repeating it is always safe. */
-export function verdictOf(error: unknown): Verdict {
+export function meaningOf(error: unknown): ErrorMeaning {
   if (error instanceof NoAnswerError) return timedOut;
   if (error instanceof ClosedChannelError) return turnedAway;
   if (typeof error !== 'object' || error === null) return unknown;
@@ -74,7 +74,7 @@ export function verdictOf(error: unknown): Verdict {
   return byType[textOf(type)] ?? byWords(textOf(message)) ?? byCode[textOf(code)] ?? unknown;
 }
 
-function byWords(message: string): Verdict | undefined {
+function byWords(message: string): ErrorMeaning | undefined {
   return byText.find(([pattern]) => pattern.test(message))?.[1];
 }
 
@@ -82,7 +82,7 @@ function textOf(value: unknown): string {
   return typeof value === 'string' || typeof value === 'number' ? String(value) : '';
 }
 
-function conflict(error: object): Verdict {
+function conflict(error: object): ErrorMeaning {
   const { actualVersion } = error as { readonly actualVersion?: unknown };
   return { kind: 'conflict', actualRevision: typeof actualVersion === 'bigint' ? Number(actualVersion) : noStream };
 }

@@ -5,7 +5,7 @@ import type { ClientEvent, ClientPosition, EventStoreClient } from './client.js'
 import type { Connection } from './connection.js';
 import { whyOf } from './denied.js';
 import { fromClientEvent, positionOf } from './encoding.js';
-import { verdictOf } from './errors.js';
+import { meaningOf } from './errors.js';
 import { withRetries } from './retries.js';
 import type { RetryPorts } from './retries.js';
 
@@ -111,7 +111,7 @@ function createPages(ports: ReadPorts): Pages {
         try {
           return await page((client, signal) => client.readStream(stream, BigInt(from), count, signal));
         } catch (error) {
-          if (verdictOf(error).kind === 'stream-not-found') return [];
+          if (meaningOf(error).kind === 'stream-not-found') return [];
           throw error;
         }
       }, stream),
@@ -120,13 +120,13 @@ function createPages(ports: ReadPorts): Pages {
   };
 }
 
-function isTransient(verdict: ReturnType<typeof verdictOf>): boolean {
+function isTransient(verdict: ReturnType<typeof meaningOf>): boolean {
   return (verdict.kind === 'not-written' && verdict.transient) || (verdict.kind === 'unknown' && !verdict.timedOut);
 }
 
 function readError(error: unknown, stream: string | undefined): unknown {
   if (error instanceof EventStoreUnavailableError) return error;
-  if (verdictOf(error).kind === 'stream-deleted') {
+  if (meaningOf(error).kind === 'stream-deleted') {
     return new EventStoreDamagedError(`${stream ?? 'a stream'} was deleted`, {
       ...(stream === undefined ? {} : { stream }),
       cause: error,

@@ -1,8 +1,8 @@
 import type { Clock, Ids } from '@countersign/runtime';
 import { sleep } from '@countersign/runtime';
 import { storeBackoffMs } from '../append-until-known.js';
-import { verdictOf } from './errors.js';
-import type { Verdict } from './errors.js';
+import { meaningOf } from './errors.js';
+import type { ErrorMeaning } from './errors.js';
 
 const triesMax = 3;
 /** Steps of the backoff: a server that has just restarted is back within the third. */
@@ -17,14 +17,14 @@ export interface RetryPorts {
 /** Tries again, some times, what failed in a way that `isTransient` says may pass. */
 export async function withRetries<T>(
   { clock, ids }: RetryPorts,
-  isTransient: (verdict: Verdict) => boolean,
+  isTransient: (verdict: ErrorMeaning) => boolean,
   work: () => Promise<T>,
 ): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await work();
     } catch (error) {
-      if (attempt === triesMax || !isTransient(verdictOf(error))) throw error;
+      if (attempt === triesMax || !isTransient(meaningOf(error))) throw error;
       await sleep(clock, storeBackoffMs(ids, attempt + backoffStep));
     }
   }

@@ -6,7 +6,7 @@ import { areSame, textOf } from './connection-string.js';
 import type { Endpoint } from './connection-string.js';
 import type { Connection, ConnectionOptions, Link } from './connection.js';
 import { whyOf } from './denied.js';
-import { ReplacedError, verdictOf } from './errors.js';
+import { ReplacedError, meaningOf } from './errors.js';
 import type { Sighting } from './members.js';
 import { outageOf } from './outages.js';
 import { settled } from './settled.js';
@@ -154,7 +154,7 @@ class WatchedConnection {
   #note(used: OpenLink, error?: unknown): void {
     if (used !== this.#link || this.closing.aborted) return;
     this.#heardAt = this.#options.clock.monotonic();
-    const verdict = error === undefined ? undefined : verdictOf(error);
+    const verdict = error === undefined ? undefined : meaningOf(error);
     if (verdict?.kind === 'unknown' && verdict.answered !== true) {
       this.#failures += 1;
       this.#failed(whyOf(error));

@@ -4,6 +4,7 @@ import type { Clock, Log } from '@countersign/runtime';
 import type { Dispatcher } from '../dispatcher.js';
 import { Commits } from './commits.js';
 import { Fetches } from './fetches.js';
+import { aborted, beatUntil, heartbeatMs } from './heartbeat.js';
 import { Generation, readCommittedRecords } from './generation.js';
 import type { Partition } from './generation.js';
 import { Intake } from './intake.js';
@@ -87,7 +88,7 @@ export class KafkaSession {
   /** Resolves when `stopped` aborts. @throws what ended it before that */
   async run(stopped: AbortSignal): Promise<void> {
     const crashed = this.#listen();
-    const ended = until(stopped);
+    const ended = aborted(stopped);
     try {
       // The client waits for brokers for minutes, whoever tells it to leave.
       this.#joined = this.#join();
@@ -191,7 +192,7 @@ export class KafkaSession {
         const message = new KafkaMessage(topic, number, received, generation);
         const room = this.#intake.take(message, partition, generation);
         this.#isFull = room !== undefined;
-        if (room !== undefined) await this.#waitFor(room, payload);
+        if (room !== undefined) await this.#beatUntil(room, payload);
       }
     } finally {
       this.#isFull = false;
@@ -212,22 +213,13 @@ export class KafkaSession {
       else this.#intake.tellOfCrash(partition);
       return partition;
     });
-    await this.#waitFor(begun, payload);
+    await this.#beatUntil(begun, payload);
     return begun;
   }
 
-  /** The member stays one while it waits, however long the handlers take; a rebalance ends the wait by a throw. */
-  async #waitFor(room: Promise<unknown>, payload: EachBatchPayload): Promise<void> {
+  #beatUntil(room: Promise<unknown>, payload: EachBatchPayload): Promise<void> {
     const { clock, sessionTimeoutMs } = this.#options;
-    for (let waiting = true; waiting;) {
-      let cancel = (): void => undefined;
-      const beat = new Promise<true>((resolve) => {
-        cancel = clock.setTimer(heartbeatMs(sessionTimeoutMs), () => resolve(true));
-      });
-      waiting = await Promise.race([room.then(() => false), beat]);
-      cancel();
-      if (waiting) await payload.heartbeat();
-    }
+    return beatUntil(room, { clock, everyMs: heartbeatMs(sessionTimeoutMs), beat: () => payload.heartbeat() });
   }
 
   #stalled(): Promise<never> {
@@ -252,13 +244,4 @@ export class KafkaSession {
       this.#options.log.debug({ error }, 'the consumer was not disconnected in order');
     }
   }
-}
-
-const heartbeatMs = (sessionTimeoutMs: number): number => Math.min(3_000, Math.floor(sessionTimeoutMs / 4));
-
-function until(signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
-  });
 }

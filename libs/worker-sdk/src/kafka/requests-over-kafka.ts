@@ -1,48 +1,32 @@
 import { randomUUID } from 'node:crypto';
 import { backoffMs, isSettled, type ToolCallView } from '@countersign/contracts';
 import { createChanges, type Changes } from '../changes.js';
-import { linkedController, reasonOf, sleep, type Clock } from '@countersign/http-client';
+import { linkedController } from '@countersign/http-client';
 import type { Client } from '../client.js';
 import { CountersignError, isRefusal, messageOf } from '../errors.js';
 import { rejectOnAbort } from '../reject-on-abort.js';
 import type { RequestOptions, Requests } from '../requests.js';
-import { describeHindrance, finalError } from './broker-errors.js';
-import type { KafkaConnection } from './connection.js';
 import { recordedCalls } from './recorded.js';
+import { connectedWithin, publish, type PublishedRequest, type PublishPorts } from './publish-request.js';
 import type { RequestFeed } from './request-feed.js';
-import { signatureHeader, type RequestSigner } from './request-signer.js';
 
 /** What requests over Kafka stand on. */
-export interface KafkaRequestsPorts {
+export interface KafkaRequestsPorts extends PublishPorts {
   /** Reads what became of a request: the ledger's word counts, not that of a topic. */
   readonly client: Client;
-  /** Connected; waits for it, and throws when it cannot be. */
-  readonly connection: () => Promise<KafkaConnection>;
   readonly close: () => Promise<void>;
   readonly feed: RequestFeed;
-  readonly signer: RequestSigner | undefined;
-  readonly source: string;
-  readonly clock: Clock;
-  readonly random: () => number;
-  /** The time of day, ms since the epoch. */
-  readonly now: () => number;
   readonly answerWithinMs: number;
 }
 
-type RequestType = 'ToolCallRequested' | 'ApprovalRequested' | 'ToolCallCancelled' | 'ToolOutputSubmitted';
-
 /** A request, and how one sees that the ledger has recorded it. */
-interface Asked<T> {
-  readonly type: RequestType;
-  readonly runId: string;
-  readonly data: object;
+interface Asked<T> extends PublishedRequest {
   /** Undefined: not yet. */
   readonly look: (signal: AbortSignal) => Promise<T | undefined>;
 }
 
 /** The events topic wakes the look; should it be silent, such as for a repeat that adds nothing, the look comes anyway. */
 const lookBackoff = { firstMs: 500, maxMs: 5000 } as const;
-const publishBackoff = { firstMs: 200, maxMs: 5000 } as const;
 
 /**
  * Requests as messages. What the events topic says wakes, a look at the ledger over HTTP decides, and a `RequestRefused`
@@ -154,75 +138,6 @@ async function lookUntilFound<T>(
     const found = await look(signal);
     if (found !== undefined) return found;
   }
-}
-
-/** Until the brokers have it; the same id each time, so that the ledger takes a second copy for what it is. */
-async function publish<T>(
-  ports: KafkaRequestsPorts,
-  asked: Asked<T>,
-  id: string,
-  signal: AbortSignal,
-  hinder: (why: string) => void,
-): Promise<void> {
-  const value = JSON.stringify(asked.data);
-  for (let failures = 1; ; failures += 1) {
-    try {
-      const connection = await connectedWithin(ports, signal, hinder);
-      // Made for each try: a signature has the time at which it was made.
-      await connection.publish({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
-      return;
-    } catch (error) {
-      if (signal.aborted) throw reasonOf(signal);
-      const final = finalError(error);
-      if (final !== undefined) throw final;
-      hinder(describeHindrance(error));
-      await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
-    }
-  }
-}
-
-/** The connection, as soon as there is one; brokers that are away are waited for. */
-async function connectedWithin(
-  ports: KafkaRequestsPorts,
-  signal: AbortSignal,
-  hinder: (why: string) => void = () => undefined,
-): Promise<KafkaConnection> {
-  const aborted = rejectOnAbort(signal);
-  try {
-    for (let failures = 1; ; failures += 1) {
-      try {
-        return await Promise.race([ports.connection(), aborted.promise]);
-      } catch (error) {
-        if (signal.aborted) throw reasonOf(signal);
-        const final = finalError(error);
-        if (final !== undefined) throw final;
-        hinder(describeHindrance(error));
-        await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
-      }
-    }
-  } finally {
-    aborted.release();
-  }
-}
-
-function headersOf(
-  { now, signer, source }: KafkaRequestsPorts,
-  type: RequestType,
-  id: string,
-  value: string,
-): Record<string, string> {
-  const at = now();
-  const headers = {
-    'content-type': 'application/json',
-    ce_specversion: '1.0',
-    ce_id: id,
-    ce_source: source,
-    ce_type: type,
-    ce_time: new Date(at).toISOString(),
-  };
-  if (signer === undefined) return headers;
-  const signature = signer(value, { ce_id: id, ce_type: type, iat: Math.floor(at / 1000) });
-  return { ...headers, [signatureHeader]: signature };
 }
 
 async function callsOfRun(client: Client, runId: string, signal: AbortSignal): Promise<readonly ToolCallView[]> {

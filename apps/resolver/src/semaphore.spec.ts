@@ -1,36 +1,36 @@
-import { Slots } from './slots.js';
+import { Semaphore } from './semaphore.js';
 
 const never = new AbortController().signal;
 
-describe('slots', () => {
+describe('a semaphore', () => {
   it('let in so many at once, the others in the order they came', async () => {
-    const slots = new Slots(2);
+    const semaphore = new Semaphore(2);
     const entered: number[] = [];
     const enter = async (n: number): Promise<() => void> => {
-      const giveBack = await slots.take(never);
+      const giveBack = await semaphore.take(never);
       entered.push(n);
       return giveBack;
     };
     const [first] = await Promise.all([enter(1), enter(2)]);
     const later = [enter(3), enter(4)];
     await Promise.resolve();
-    expect([slots.taken, slots.waiting, entered]).toEqual([2, 2, [1, 2]]);
+    expect([semaphore.taken, semaphore.waiting, entered]).toEqual([2, 2, [1, 2]]);
     first();
     (await later[0])?.();
     (await later[1])?.();
-    expect([slots.taken, slots.waiting, entered]).toEqual([1, 0, [1, 2, 3, 4]]);
+    expect([semaphore.taken, semaphore.waiting, entered]).toEqual([1, 0, [1, 2, 3, 4]]);
   });
 
   it('let go who stops waiting, and nobody else', async () => {
-    const slots = new Slots(1);
-    const giveBack = await slots.take(never);
+    const semaphore = new Semaphore(1);
+    const giveBack = await semaphore.take(never);
     const giveUp = new AbortController();
-    const [leaving, staying] = [slots.take(giveUp.signal), slots.take(never)];
+    const [leaving, staying] = [semaphore.take(giveUp.signal), semaphore.take(never)];
     giveUp.abort(new Error('enough'));
     await expect(leaving).rejects.toThrow('enough');
     giveBack();
     (await staying)();
-    expect([slots.taken, slots.waiting]).toEqual([0, 0]);
-    await expect(slots.take(giveUp.signal)).rejects.toThrow('enough');
+    expect([semaphore.taken, semaphore.waiting]).toEqual([0, 0]);
+    await expect(semaphore.take(giveUp.signal)).rejects.toThrow('enough');
   });
 });

@@ -21,7 +21,7 @@ const settings = (io: Side) =>
   }) as const;
 
 /** The schemas that have a name, and those that stand where they are used. */
-export interface SchemaBook {
+export interface SchemaRegistry {
   /** A reference to the schema when it has a name, else the schema itself. */
   readonly use: (schema: z.ZodType, io: Side) => JsonSchema;
   /** Every named schema that was used, and what those use. */
@@ -29,7 +29,7 @@ export interface SchemaBook {
 }
 
 /** A book over the schemas that zod knows by name (`meta({ id })`). */
-export function createSchemaBook(): SchemaBook {
+export function createSchemaRegistry(): SchemaRegistry {
   const named = {
     input: z.toJSONSchema(z.globalRegistry, { ...settings('input'), uri: componentUri }).schemas,
     output: z.toJSONSchema(z.globalRegistry, { ...settings('output'), uri: componentUri }).schemas,

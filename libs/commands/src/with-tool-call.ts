@@ -1,14 +1,14 @@
 import { isCallId, toolCallStream } from '@countersign/contracts';
 import type { Refusal, ToolCallEvent } from '@countersign/contracts';
-import type { Decision, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
-import { noSuchCall } from './outcome.js';
-import type { FieldError, Outcome, Rejection } from './outcome.js';
+import type { RuleResult, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import { noSuchCall } from './result.js';
+import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** A "no" that was said before a rule was asked. */
-export interface Rejected {
-  readonly status: 'rejected';
-  readonly rejection: Rejection;
+export interface Refused {
+  readonly status: 'refused';
+  readonly refusal: Refusal;
 }
 
 /** The recorded call of this tenant, or undefined: another tenant's call is not there. */
@@ -20,21 +20,17 @@ export function callOf(state: ToolCallState, tenant: string): ToolCall | undefin
  * Loads a recorded call, builds the command from it, applies the rule, and appends. When another process wrote in
  * between, the command is built again, so it always fits the state that it is decided on.
  */
-export async function onCall<Command extends ToolCallCommand>(
+export async function withToolCall<Command extends ToolCallCommand>(
   ports: CommandPorts,
   target: { readonly tenant: string; readonly callId: string; readonly commandId: string },
   rule: Rule<Command>,
-  build: (call: ToolCall, at: number) => Command | Rejected | Promise<Command | Rejected>,
-): Promise<Outcome<ToolCall>> {
+  build: (call: ToolCall, at: number) => Command | Refused | Promise<Command | Refused>,
+): Promise<Result<ToolCall>> {
   const { tenant, callId, commandId } = target;
   if (!isCallId(callId)) return noSuchCall(callId);
-  let rejection: Rejection | undefined;
   const decide = (state: ToolCallState) => {
-    const apply = (built: Command | Rejected): Decision<ToolCallEvent> => {
-      if (!('rejection' in built)) return applyRule(ports, rule, built, state);
-      rejection = built.rejection;
-      return notDecided;
-    };
+    const apply = (built: Command | Refused): RuleResult<ToolCallEvent> =>
+      'refusal' in built ? built : applyRule(ports, rule, built, state);
     const call = callOf(state, tenant);
     const built = call === undefined ? noSuchCall(callId) : build(call, ports.clock.now());
     return built instanceof Promise ? built.then(apply) : apply(built);
@@ -45,7 +41,7 @@ export async function onCall<Command extends ToolCallCommand>(
     const call = callOf(handled.state, tenant);
     return call === undefined ? noSuchCall(callId) : { status: 'done', value: call, position: handled.position };
   }
-  return { status: 'rejected', rejection: rejection ?? toRejection(handled.refusal) };
+  return { status: 'refused', refusal: handled.refusal };
 }
 
 /** What a rule says of a command in a state. */
@@ -54,20 +50,11 @@ export function applyRule<Command extends ToolCallCommand>(
   rule: Rule<Command>,
   command: Command,
   state: ToolCallState,
-): Decision<ToolCallEvent> {
+): RuleResult<ToolCallEvent> {
   return alterRule === undefined ? rule(command, state) : alterRule(rule)(command, state);
 }
-
-/** Stands for a "no" that was said before a rule was asked. */
-const notDecided = { status: 'refused', refusal: { code: 'not-due', detail: 'not decided' } } as const;
 
 /** A call as its own stream has it now; undefined when this tenant has none with that id. */
 export async function findCall(ports: CommandPorts, tenant: string, callId: string): Promise<ToolCall | undefined> {
   return callOf((await ports.handler.load(toolCallStream(callId))).state, tenant);
-}
-
-/** A rule's "no" as the edge answers it. */
-export function toRejection(refusal: Refusal): Rejection {
-  const errors = refusal.extra?.['errors'];
-  return Array.isArray(errors) ? { ...refusal, errors: errors as readonly FieldError[] } : refusal;
 }

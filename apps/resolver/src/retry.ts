@@ -3,7 +3,7 @@ import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { ExecutionsUnavailableError } from './executions.js';
 
-export interface Patience {
+export interface RetryPorts {
   readonly clock: Clock;
   readonly log: Log;
   /** Ends the waiting: what is asked last is thrown. */
@@ -15,7 +15,7 @@ const unexpectedMax = 5;
 const askBackoff = { firstMs: 1_000, maxMs: 5_000 };
 
 /** Asks until there is an answer. While the ledger is down it waits as long as it takes: nothing is lost, nothing parked. */
-export async function askPatiently<T>(ask: () => Promise<T>, { clock, log, signal }: Patience): Promise<T> {
+export async function retryUntilAnswered<T>(ask: () => Promise<T>, { clock, log, signal }: RetryPorts): Promise<T> {
   let unexpected = 0;
   for (let failures = 1; ; failures += 1) {
     try {

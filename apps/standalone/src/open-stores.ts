@@ -14,12 +14,12 @@ import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
 import { readPolicy } from '@countersign/shell';
-import type { OutsideWorld } from '@countersign/shell';
+import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 
 /** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
-export interface Parts {
+export interface Stores {
   readonly store: EmbeddedEventStore;
   readonly readModel: ReadModel;
   readonly projector: Projector;
@@ -35,11 +35,11 @@ export interface Parts {
  * @throws EventStoreUnavailableError when another process has the folder; EventStoreDamagedError, LogRewoundError,
  * PolicyFileError, ToolsFileError: each says what is wrong and where.
  */
-export async function openParts(
+export async function openStores(
   config: StandaloneConfig,
-  world: OutsideWorld,
+  world: RuntimePorts,
   metrics?: CommitMetrics & { readonly onParked: OnParked },
-): Promise<Parts> {
+): Promise<Stores> {
   const { clock, ids, log } = world;
   const policy = readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
@@ -80,7 +80,7 @@ function makeFolder(folder: string): void {
 
 function openStore(
   { dataFolder: folder, acceptedLogEnd }: StandaloneConfig,
-  { clock, log }: OutsideWorld,
+  { clock, log }: RuntimePorts,
   metrics: CommitMetrics | undefined,
 ): Promise<EmbeddedEventStore> {
   const accepted = acceptedLogEnd === null ? {} : { acceptedEnd: acceptedLogEnd };

@@ -16,7 +16,7 @@ interface Run {
  * look-alikes. In an honest Russian or Greek text nothing is marked. What stands between two characters of `partedBy` is
  * judged by itself too: an honest line is no cover for the next one.
  */
-export function posingLetters(characters: readonly string[], partedBy: string): ReadonlySet<number> {
+export function confusableLetters(characters: readonly string[], partedBy: string): ReadonlySet<number> {
   const whole = { start: 0, characters };
   const parts = partedBy === '' ? [] : runsOf(whole, (character) => partedBy.includes(character));
   return new Set([whole, ...parts].flatMap(posingIn));

@@ -4,7 +4,7 @@ import type { EventType, EventView, NotificationKind } from '@countersign/contra
 import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
-import { recipientsOf, routedOf } from './look.js';
+import { recipientsOf, routedOf } from './notice.js';
 
 /** The events after which something may have to be told. */
 export const notifierEventTypes = [
@@ -26,7 +26,7 @@ export const notifierEventTypes = [
 ] as const satisfies readonly EventType[];
 
 /** A message that is wanted, and when. */
-export interface Wanted {
+export interface WantedMessage {
   readonly key: MessageKey;
   readonly dueAtMs: number;
 }
@@ -77,7 +77,7 @@ export function questionMessages(
   approval: Approval,
   channel: Channel,
   config: Config,
-): readonly Wanted[] {
+): readonly WantedMessage[] {
   const routed = routedOf(call, approval);
   const asking = toldOf(channel, config, routed, 'requested');
   if (asking === undefined) return [];

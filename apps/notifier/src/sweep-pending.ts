@@ -3,9 +3,9 @@ import { keyText } from '@countersign/domain';
 import type { ApprovalOfCall, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import type { Job } from './action.js';
-import type { Retry } from './recover.js';
-import { questionMessages } from './wanted.js';
+import type { Job } from './planned-message.js';
+import type { Retry } from './failed-deliveries.js';
+import { questionMessages } from './wanted-messages.js';
 
 export interface SweepOptions {
   readonly readModel: Pick<ReadModel, 'listApprovals'>;

@@ -1,7 +1,7 @@
 import type { Clock } from '@countersign/runtime';
 
 /** Something that is due at a time. Entries with the same id are one. */
-export interface AgendaEntry {
+export interface TimerEntry {
   readonly id: string;
   readonly dueAtMs: number;
 }
@@ -10,7 +10,7 @@ export interface AgendaEntry {
  * What is to be done later, the earliest first: small entries, one timer. It is made of what is recorded, and made again
  * at the next start.
  */
-export class Agenda<E extends AgendaEntry> {
+export class TimerQueue<E extends TimerEntry> {
   readonly #clock: Clock;
   readonly #onDue: (entries: readonly E[]) => void;
   readonly #heap: E[] = [];

@@ -2,8 +2,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeliveryEvent, RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
-import type { Job } from './action.js';
-import { newsAgeMsMax } from './pauses.js';
+import type { Job } from './planned-message.js';
+import { newsAgeMsMax } from './retry-schedule.js';
 
 export interface Retry {
   readonly job: Job;
@@ -27,7 +27,7 @@ const pageSize = 2_000;
  * Plans the retries of the last three days anew: a failure names its next try, and a message that was delivered
  * meanwhile is recognised when its time comes.
  */
-export async function recoverFailures(
+export async function findFailedDeliveries(
   store: Pick<EventStore, 'readAll' | 'head'>,
   ports: { readonly clock: Clock; readonly signal: AbortSignal; readonly plan: (job: Job, dueAtMs: number) => void },
 ): Promise<void> {

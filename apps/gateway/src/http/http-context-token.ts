@@ -1,2 +1,2 @@
 /** Under this name Nest hands the gateway to the controllers. */
-export const exchangeToken = Symbol('Exchange');
+export const httpContextToken = Symbol('HttpContext');

@@ -41,7 +41,7 @@ export type AnswerResult =
     };
 
 /** Where answers go, whatever way they came. It knows the rules; the channel knows the person. */
-export interface AnswerDesk {
+export interface ResponsePort {
   /** The question as the event store has it now, masked. */
   readonly find: (approvalId: string) => Promise<Pick<Notice, 'call' | 'approval'> | undefined>;
   readonly answer: (answer: ChannelAnswer) => Promise<AnswerResult>;

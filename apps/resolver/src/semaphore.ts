@@ -1,5 +1,5 @@
 /** A bounded number of places; who finds none waits in line. */
-export class Slots {
+export class Semaphore {
   readonly #most: number;
   readonly #line: (() => void)[] = [];
   #taken = 0;

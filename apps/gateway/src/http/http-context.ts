@@ -31,7 +31,7 @@ export interface ApiRequest extends FastifyRequest {
 }
 
 /** What turns requests into calls of the gateway, and answers into responses. */
-export interface Exchange {
+export interface HttpContext {
   readonly ports: GatewayPorts;
   readonly gateway: Gateway;
   /** How people reach the gateway from outside, when it stands behind a proxy. */
@@ -68,7 +68,7 @@ const largeBodyBytes = 64 * 1024;
 
 /** Reads a body, runs the command once per idempotency key, and sends its answer. */
 export async function write<B extends z.ZodType>(
-  http: Exchange,
+  http: HttpContext,
   route: Route<B>,
   request: ApiRequest,
   reply: FastifyReply,
@@ -82,7 +82,7 @@ export async function write<B extends z.ZodType>(
 }
 
 async function writeNow<B extends z.ZodType>(
-  http: Exchange,
+  http: HttpContext,
   route: Route<B>,
   request: ApiRequest,
   reply: FastifyReply,
@@ -130,7 +130,7 @@ function refuseQuery(request: ApiRequest): void {
 
 /** Sends what a read answers, once the views show the position that the reader has seen. */
 export async function read(
-  http: Exchange,
+  http: HttpContext,
   request: ApiRequest,
   reply: FastifyReply,
   run: (actor: Actor) => Answer | Promise<Answer>,
@@ -142,13 +142,13 @@ export async function read(
 }
 
 /** Waits until the views show a position. It counts as a waiting read. */
-async function whenSeen({ ports, gateway }: Exchange, actor: Actor, position: number): Promise<void> {
+async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position: number): Promise<void> {
   const shown = whenShown(ports, position, shownMsMax, () => gateway.caps.waits.take(actor));
   if (shown !== undefined) await shown;
 }
 
 /** Calls `fn` once, when the answer is complete or its connection is gone. */
-export function whenOver({ hold }: Exchange, request: ApiRequest, reply: FastifyReply, fn: () => void): void {
+export function whenOver({ hold }: HttpContext, request: ApiRequest, reply: FastifyReply, fn: () => void): void {
   const release = hold(request.raw.socket, fn);
   reply.raw.once('close', () => {
     release();
@@ -164,7 +164,12 @@ export function positionOf(name: string, value: string | string[]): number {
 }
 
 /** Sends an answer as it is: one JSON text, no serializer in between. */
-export function send({ ports, isDraining }: Exchange, request: ApiRequest, reply: FastifyReply, answer: Answer): void {
+export function send(
+  { ports, isDraining }: HttpContext,
+  request: ApiRequest,
+  reply: FastifyReply,
+  answer: Answer,
+): void {
   const { status, body, position } = answer;
   const headers: string[] = [];
   if (position !== undefined) headers.push('countersign-position', String(position));

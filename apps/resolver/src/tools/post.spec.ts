@@ -4,10 +4,10 @@ import type { AddressInfo, Socket } from 'node:net';
 import { createSystemClock } from '@countersign/runtime';
 import { startToolServer } from '../testing/tool-server.js';
 import type { ToolServer } from '../testing/tool-server.js';
-import { exchange } from './exchange.js';
-import type { Exchange, ExchangePorts, ExchangeRequest } from './exchange.js';
+import { post as postOnce } from './post.js';
+import type { PostResult, PostPorts, PostRequest } from './post.js';
 
-describe('an exchange', () => {
+describe('a POST', () => {
   let server: ToolServer;
   const sockets: Socket[] = [];
   const closing: (() => void)[] = [];
@@ -20,12 +20,8 @@ describe('an exchange', () => {
     await server.close();
   });
 
-  const post = (
-    url: string,
-    request: Partial<ExchangeRequest> = {},
-    ports: Partial<ExchangePorts> = {},
-  ): Promise<Exchange> =>
-    exchange(
+  const post = (url: string, request: Partial<PostRequest> = {}, ports: Partial<PostPorts> = {}): Promise<PostResult> =>
+    postOnce(
       {
         url: new URL(url),
         headers: { 'content-type': 'application/json' },
@@ -137,7 +133,7 @@ describe('an exchange', () => {
     });
 
     it('finds no such name', async () => {
-      const resolve: ExchangePorts['resolve'] = (_, __, callback) => callback(new Error('ENOTFOUND'), []);
+      const resolve: PostPorts['resolve'] = (_, __, callback) => callback(new Error('ENOTFOUND'), []);
       const request = { allowPrivateNetwork: false };
       expect(await post('http://nowhere.example/', request, { resolve })).toMatchObject({ status: 'not-sent' });
     });
@@ -182,7 +178,7 @@ describe('an exchange', () => {
 
     it('is refused when a name turns private after its first look-up: the address connected to is the one checked', async () => {
       const answers = ['8.8.8.8', '127.0.0.1'];
-      const resolve: ExchangePorts['resolve'] = (_, __, callback) =>
+      const resolve: PostPorts['resolve'] = (_, __, callback) =>
         callback(null, [{ address: answers.shift() ?? '127.0.0.1', family: 4 }]);
       resolve('rebinding.example', { all: true }, () => undefined);
       const url = `http://rebinding.example:${server.port}/`;

@@ -14,7 +14,7 @@ const beginning: Place = { position: 0, previous: 0, eventId: '' };
 const reopenAfterMs = 1_000;
 
 /** What one turn is doing. */
-export interface TurnFigures {
+export interface LeadershipFigures {
   readonly position: number;
   readonly waiting: number;
   /** When the oldest event that waits was recorded. */
@@ -23,7 +23,7 @@ export interface TurnFigures {
 }
 
 /** The time in which this process publishes the log: from the kept progress on, until the turn or the relay ends. */
-export class TurnOfRelay {
+export class Leadership {
   readonly #options: RelayOptions;
   readonly #turn: Turn;
   readonly #outbox: Outbox;
@@ -56,7 +56,7 @@ export class TurnOfRelay {
     });
   }
 
-  figures(): TurnFigures {
+  figures(): LeadershipFigures {
     const why = this.#notPublished ?? this.#notRead;
     const { size, oldest } = this.#outbox;
     return { position: this.#published.position, waiting: size, oldestAt: oldest?.recordedAt, why };

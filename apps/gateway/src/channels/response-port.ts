@@ -1,16 +1,16 @@
-import type { AnswerDesk, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
+import type { ResponsePort, AnswerResult, ChannelAnswer, Person } from '@countersign/channels';
 import { respond } from '@countersign/commands';
-import type { Actor, CommandPorts, Rejection } from '@countersign/commands';
+import type { Actor, CommandPorts } from '@countersign/commands';
 import { jsonObjectSchema, limits, parseApprovalId, toolCallStream } from '@countersign/contracts';
-import type { Decision } from '@countersign/contracts';
+import type { Decision, Refusal } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
 import { parseStrictJson } from '@countersign/shell';
 import { channelsTenant } from './approvers.js';
 import type { IsApprover } from './approvers.js';
 
-/** What the desk stands on. */
-export interface DeskPorts {
+/** What answering needs. */
+export interface ResponsePorts {
   readonly commands: CommandPorts;
   readonly store: Pick<EventStore, 'readStream'>;
   /** Asked at each answer: a role that was taken away counts at once. */
@@ -20,7 +20,7 @@ export interface DeskPorts {
 }
 
 /** Takes the answers of channels to the ledger: the same command whatever the way, in the name of a person who was proved. */
-export function createAnswerDesk({ commands, store, isApprover, edits = 'judged' }: DeskPorts): AnswerDesk {
+export function createResponsePort({ commands, store, isApprover, edits = 'judged' }: ResponsePorts): ResponsePort {
   return {
     find: async (approvalId) => {
       const target = parseApprovalId(approvalId);
@@ -40,7 +40,7 @@ export function createAnswerDesk({ commands, store, isApprover, edits = 'judged'
       const { approvalId, actionDigest, reason, commandId } = answer;
       const body = { decision, actionDigest, ...(reason === undefined ? {} : { reason }) };
       const outcome = await respond(commands, actorOf(answer), approvalId, body, commandId);
-      return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.rejection);
+      return outcome.status === 'done' ? { status: 'recorded' } : toRefusal(outcome.refusal);
     },
   };
 }
@@ -79,7 +79,7 @@ function approverOf({ id, groups }: Person): Omit<Actor, 'via' | 'assurance'> {
   return { tenant: channelsTenant, principal: id, roles: new Set(['approver']), groups, agentIds: [] };
 }
 
-function toRefusal({ code, detail, extra = {} }: Rejection): AnswerResult {
+function toRefusal({ code, detail, extra = {} }: Refusal): AnswerResult {
   const { respondedBy, respondedAt, via, resolution } = extra;
   const isWon = [respondedBy, respondedAt, via, resolution].every((one) => typeof one === 'string');
   const winner = { respondedBy, respondedAt, via, resolution } as Extract<AnswerResult, { winner?: unknown }>['winner'];

@@ -5,7 +5,7 @@ import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@counter
 import type { Clock, ResolveName } from '@countersign/runtime';
 
 /** One POST. */
-export interface ExchangeRequest {
+export interface PostRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
@@ -16,7 +16,7 @@ export interface ExchangeRequest {
   readonly signal: AbortSignal;
 }
 
-export interface ExchangePorts {
+export interface PostPorts {
   readonly clock: Clock;
   /** Default: the system's. */
   readonly resolve?: ResolveName;
@@ -26,7 +26,7 @@ export interface ExchangePorts {
  * What became of a POST. `not-sent`: it failed before a connection (and for https its handshake) was made, so that not
  * one byte of it has left; `refused`: it must not be sent there; `lost`: it may have arrived and been acted on.
  */
-export type Exchange =
+export type PostResult =
   | {
       readonly status: 'answered';
       readonly httpStatus: number;
@@ -38,7 +38,7 @@ export type Exchange =
   | { readonly status: 'not-sent' | 'refused' | 'lost'; readonly message: string };
 
 /** Posts once. Follows no redirect, and reuses no connection: one that breaks when reused leaves an unknown outcome. */
-export function exchange(request: ExchangeRequest, ports: ExchangePorts): Promise<Exchange> {
+export function post(request: PostRequest, ports: PostPorts): Promise<PostResult> {
   const { url, allowPrivateNetwork, signal } = request;
   const address = allowPrivateNetwork ? undefined : privateAddressOf(url);
   if (address !== undefined) {
@@ -57,7 +57,7 @@ export function exchange(request: ExchangeRequest, ports: ExchangePorts): Promis
       fail(new Error(`no answer within ${request.timeoutMs} ms`)),
     );
     // Only the first ending counts: a destroyed request still tells of errors.
-    const end = (result: Exchange): void => {
+    const end = (result: PostResult): void => {
       cancelTimeout();
       signal.removeEventListener('abort', giveUp);
       resolve(result);
@@ -73,7 +73,7 @@ export function exchange(request: ExchangeRequest, ports: ExchangePorts): Promis
   });
 }
 
-function open({ url, headers, body, allowPrivateNetwork }: ExchangeRequest, resolve?: ResolveName): ClientRequest {
+function open({ url, headers, body, allowPrivateNetwork }: PostRequest, resolve?: ResolveName): ClientRequest {
   const send = url.protocol === 'https:' ? httpsRequest : httpRequest;
   return send(url, {
     method: 'POST',
@@ -91,7 +91,7 @@ function failureStatus(error: Error, connected: boolean): 'refused' | 'not-sent'
 function read(
   response: IncomingMessage,
   bytesMax: number,
-  end: (result: Exchange) => void,
+  end: (result: PostResult) => void,
   fail: (error: Error) => void,
 ): void {
   const chunks: Buffer[] = [];

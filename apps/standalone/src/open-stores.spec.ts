@@ -5,9 +5,9 @@ import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { afterEach, expect, it } from '@jest/globals';
 import { readStandaloneConfig } from './config.js';
-import { openParts } from './parts.js';
+import { openStores } from './open-stores.js';
 
-const folder = mkdtempSync(join(tmpdir(), 'countersign-parts-'));
+const folder = mkdtempSync(join(tmpdir(), 'countersign-stores-'));
 afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
 it('leaves nothing open, and gives the folder back, when a part cannot be opened', async () => {
@@ -15,9 +15,9 @@ it('leaves nothing open, and gives the folder back, when a part cannot be opened
   const config = readStandaloneConfig({ COUNTERSIGN_DATA: folder });
   // A clock that tells no time: the policy cannot be recorded, when the store, the views and the projector are open.
   const timeless = { ...world, clock: { ...world.clock, now: () => NaN } };
-  await expect(openParts(config, timeless)).rejects.toThrow(RangeError);
+  await expect(openStores(config, timeless)).rejects.toThrow(RangeError);
   // SQLite takes these away when the last connection is closed.
   expect(readdirSync(folder).filter((file) => /-(wal|shm)$/.test(file))).toEqual([]);
-  const parts = await openParts(config, world);
-  await parts.close();
+  const stores = await openStores(config, world);
+  await stores.close();
 });

@@ -2,7 +2,7 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { Tracing } from '../tracing/tracing.js';
 
 /** What the outside world gives to a process. */
-export interface OutsideWorld {
+export interface RuntimePorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -4,13 +4,13 @@ import type { DeliveryEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { crashPoint, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
-import { actionOf, toEvent } from './action.js';
-import type { Action, Job } from './action.js';
+import { planMessage, toEvent } from './planned-message.js';
+import type { PlannedMessage, Job } from './planned-message.js';
 import { dataOf, leaseMs, timeOf } from './delivery-log.js';
 import type { DeliveryLog } from './delivery-log.js';
-import { pauseAfter } from './pauses.js';
+import { pauseAfter } from './retry-schedule.js';
 
-export interface LanePorts {
+export interface ChannelWorkerPorts {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly deliveries: DeliveryLog;
   readonly people: readonly Person[];
@@ -42,9 +42,9 @@ const triesMax = 3;
  * The way of all messages to one channel: one at a time, each recorded before the next, so that a crash repeats at most
  * one. A channel that fails is left alone for a growing pause, and nothing is forgotten meanwhile.
  */
-export class ChannelLane {
+export class ChannelWorker {
   readonly channel: Channel;
-  readonly #ports: LanePorts;
+  readonly #ports: ChannelWorkerPorts;
   #turn: Promise<unknown> = Promise.resolve();
   #waiting = 0;
   #failures = 0;
@@ -54,7 +54,7 @@ export class ChannelLane {
   #isOpened = false;
   #reason: string | null = null;
 
-  constructor(channel: Channel, ports: LanePorts) {
+  constructor(channel: Channel, ports: ChannelWorkerPorts) {
     this.channel = channel;
     this.#ports = ports;
   }
@@ -102,7 +102,7 @@ export class ChannelLane {
       // Only what is sent together goes together; copies are changed one by one.
       const batch = actions.filter(({ messageRef }) => messageRef === undefined);
       const together = first.messageRef === undefined ? batch : [first];
-      const result = await this.#act(together as [Action, ...Action[]], signal);
+      const result = await this.#act(together as [PlannedMessage, ...PlannedMessage[]], signal);
       if (result.status !== 'failed') {
         await this.#settle(together, result, signal);
         left = actions.filter((action) => !together.includes(action)).map(({ job }) => job);
@@ -121,31 +121,31 @@ export class ChannelLane {
     if (signal.aborted) throw new NotifierStoppedError('the notifier stops');
   }
 
-  async #lookAt(jobs: readonly Job[]): Promise<readonly Action[]> {
-    const actions: Action[] = [];
+  async #lookAt(jobs: readonly Job[]): Promise<readonly PlannedMessage[]> {
+    const actions: PlannedMessage[] = [];
     for (const job of jobs) {
-      const action = await actionOf(job, this.channel, this.#ports);
+      const action = await planMessage(job, this.channel, this.#ports);
       if (action !== undefined && !this.#isEarly(action) && (await this.#claim(action))) actions.push(action);
     }
     return actions;
   }
 
   /** A retry that was planned before a later failure moved it. */
-  #isEarly({ job, before }: Action): boolean {
+  #isEarly({ job, before }: PlannedMessage): boolean {
     const nextMs = Date.parse(before?.nextAttemptAt ?? '');
     if (job.isRetry !== true || !(nextMs > this.#ports.clock.now())) return false;
     this.#ports.later(job, nextMs);
     return true;
   }
 
-  async #claim({ subject, job }: Action): Promise<boolean> {
+  async #claim({ subject, job }: PlannedMessage): Promise<boolean> {
     if (await this.#ports.deliveries.claim(subject, job.key)) return true;
     // Should that notifier end before it is done, this one takes over.
     this.#ports.later(job, this.#ports.clock.now() + leaseMs);
     return false;
   }
 
-  async #act(actions: readonly [Action, ...Action[]], signal: AbortSignal): Promise<SendResult> {
+  async #act(actions: readonly [PlannedMessage, ...PlannedMessage[]], signal: AbortSignal): Promise<SendResult> {
     const [{ notice, messageRef, inReplyTo }] = actions;
     try {
       if (messageRef !== undefined) {
@@ -168,7 +168,7 @@ export class ChannelLane {
   }
 
   async #settle(
-    actions: readonly Action[],
+    actions: readonly PlannedMessage[],
     result: Exclude<SendResult, { status: 'failed' }>,
     signal: AbortSignal,
   ): Promise<void> {
@@ -177,7 +177,7 @@ export class ChannelLane {
     if (result.status === 'delivered') this.#hasParked = false;
     if (result.status === 'off') {
       const { id: channelId, endpoint = '' } = this.channel;
-      const [{ subject }] = actions as readonly [Action];
+      const [{ subject }] = actions as readonly [PlannedMessage];
       await this.#ports.deliveries.switchOff({ tenant: subject.tenant, channelId, endpoint, reason: result.reason });
       this.#switchOff(result.reason);
     }
@@ -187,7 +187,7 @@ export class ChannelLane {
 
   /** Records the failure and says whether the message steps aside; false: it is tried again in its turn. */
   async #fail(
-    actions: readonly Action[],
+    actions: readonly PlannedMessage[],
     { reason, retryAfterMs }: Extract<SendResult, { status: 'failed' }>,
     tries: number,
     signal: AbortSignal,
@@ -210,7 +210,7 @@ export class ChannelLane {
 
   /** `pauseMs` undefined: the message steps aside. */
   async #recordFailure(
-    action: Action,
+    action: PlannedMessage,
     reason: string,
     pauseMs: number | undefined,
     signal: AbortSignal,
@@ -225,7 +225,7 @@ export class ChannelLane {
     if (pauseMs === undefined && afterMs !== undefined) later({ ...action.job, isRetry: true }, now + afterMs);
   }
 
-  #record(action: Action, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
+  #record(action: PlannedMessage, event: DeliveryEvent, signal: AbortSignal): Promise<void> {
     return this.#ports.deliveries.record(action.subject, event, signal);
   }
 }

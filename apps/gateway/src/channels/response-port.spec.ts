@@ -8,7 +8,7 @@ import type { Api } from '../testing/api.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import { createTokens } from '../tokens.js';
 import type { World } from '../testing/world.js';
-import { createAnswerDesk } from './answer-desk.js';
+import { createResponsePort } from './response-port.js';
 import { createIsApprover } from './approvers.js';
 
 let world: World;
@@ -24,44 +24,45 @@ const withAlice = (roles: readonly ('approver' | 'auditor')[]) =>
   createTokens([...tokenEntries, { token: 'alice-token', principal: 'alice', roles: [...roles] }]);
 const pending = async () => {
   const { approvalId } = await api.pending({ arguments: { path: '/x', password: secret } });
-  const desk = createAnswerDesk({ ...world, isApprover: createIsApprover({ tokens: withAlice(['approver']) }) });
-  const approval = (await desk.find(approvalId))?.approval;
+  const responses = createResponsePort({ ...world, isApprover: createIsApprover({ tokens: withAlice(['approver']) }) });
+  const approval = (await responses.find(approvalId))?.approval;
   const answer: ChannelAnswer = {
     ...{ approvalId, actionDigest: approval?.actionDigest ?? '', person: alice, channelId: 'ops-slack' },
     ...{ assurance: 'medium', commandId: approvalId },
     decision: { type: 'approve' },
   };
-  return { desk, approvalId, approval, answer };
+  return { responses, approvalId, approval, answer };
 };
 
 it('shows a question as the store has it, masked', async () => {
-  const { desk, approvalId, approval } = await pending();
+  const { responses, approvalId, approval } = await pending();
   expect(approval).toMatchObject({ state: 'pending', arguments: { path: '/x' } });
-  expect(JSON.stringify(await desk.find(approvalId))).not.toContain(secret);
+  expect(JSON.stringify(await responses.find(approvalId))).not.toContain(secret);
 });
 
 it('knows nothing of other tenants, and of what never was', async () => {
-  const { desk, approvalId } = await pending();
+  const { responses, approvalId } = await pending();
   const call = { toolCallId: 'call-1', toolName: 'delete_file', arguments: {}, needsApproval: true };
   const body = { runId: 'run-1', calls: [call] };
   type Requested = { readonly calls: readonly { readonly approval: { readonly approvalId: string } }[] };
   const { body: others } = await api.send<Requested>('POST', '/v1/tool-calls', { as: 'other', body });
   const other = others.calls[0]?.approval.approvalId ?? '';
   expect(other).toMatch(/^apr_/);
-  for (const id of [other, 'apr_nobody', approvalId.replace(/_1$/, '_2')]) expect(await desk.find(id)).toBeUndefined();
+  for (const id of [other, 'apr_nobody', approvalId.replace(/_1$/, '_2')])
+    expect(await responses.find(id)).toBeUndefined();
 });
 
 it('records an answer in the name of the person and the channel, once however often it comes', async () => {
-  const { desk, approvalId, answer } = await pending();
-  for (let n = 0; n < 2; n += 1) expect(await desk.answer(answer)).toEqual({ status: 'recorded' });
-  const responses = (await desk.find(approvalId))?.approval?.responses;
-  expect(responses).toMatchObject([{ respondedBy: 'alice', via: 'ops-slack', decision: { type: 'approve' } }]);
+  const { responses, approvalId, answer } = await pending();
+  for (let n = 0; n < 2; n += 1) expect(await responses.answer(answer)).toEqual({ status: 'recorded' });
+  const given = (await responses.find(approvalId))?.approval?.responses;
+  expect(given).toMatchObject([{ respondedBy: 'alice', via: 'ops-slack', decision: { type: 'approve' } }]);
 });
 
 it('tells a late one who was first', async () => {
-  const { desk, approvalId, answer } = await pending();
+  const { responses, approvalId, answer } = await pending();
   await api.send('POST', `/v1/approvals/${approvalId}/responses`, { as: 'bob', body: { decision: { type: 'deny' } } });
-  expect(await desk.answer(answer)).toMatchObject({
+  expect(await responses.answer(answer)).toMatchObject({
     status: 'refused',
     winner: { respondedBy: 'bob', via: 'api', resolution: 'denied' },
   });
@@ -72,13 +73,13 @@ it('takes nothing from somebody who is no approver any more, and says so at the 
   let tokens = withAlice(['approver']);
   const sources = { tokens: { grants: (...asked: Parameters<typeof tokens.grants>) => tokens.grants(...asked) } };
   const log = createCollectingLog();
-  const desk = createAnswerDesk({ ...world, isApprover: createIsApprover(sources, { people: [alice], log }) });
+  const responses = createResponsePort({ ...world, isApprover: createIsApprover(sources, { people: [alice], log }) });
   expect(log.entries).toEqual([]);
   for (const left of [withAlice(['auditor']), createTokens(tokenEntries)]) {
     tokens = left;
-    expect(await desk.answer(answer)).toMatchObject({ status: 'refused', code: 'forbidden' });
+    expect(await responses.answer(answer)).toMatchObject({ status: 'refused', code: 'forbidden' });
   }
-  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  expect((await responses.find(approvalId))?.approval?.responses).toEqual([]);
   createIsApprover(sources, { people: [alice], log });
   expect(log.entries).toMatchObject([{ level: 'warn', fields: { people: ['alice'] } }]);
 });
@@ -93,7 +94,7 @@ it('takes an answer of somebody whom their provider made an approver, until that
   sessions.openFor({ ...person, tenant: 'other', roles: ['approver'] });
   expect(isApprover('alice')).toBe(false);
   sessions.openFor({ ...person, roles: ['approver'] });
-  expect(await createAnswerDesk({ ...world, isApprover }).answer(answer)).toEqual({ status: 'recorded' });
+  expect(await createResponsePort({ ...world, isApprover }).answer(answer)).toEqual({ status: 'recorded' });
   clock.advance(1_000);
   sessions.openFor({ ...person, roles: ['auditor'] });
   expect(isApprover('alice')).toBe(false);
@@ -105,25 +106,25 @@ it('takes an answer of somebody whom their provider made an approver, until that
 });
 
 it('takes no edit whose arguments have more than 256 KiB', async () => {
-  const { desk, approvalId, answer } = await pending();
+  const { responses, approvalId, answer } = await pending();
   const argumentsText = JSON.stringify({ blob: 'x'.repeat(256 * 1024) });
-  const result = await desk.answer({ ...answer, decision: { type: 'edit', argumentsText } });
+  const result = await responses.answer({ ...answer, decision: { type: 'edit', argumentsText } });
   expect(result).toMatchObject({ status: 'refused', code: 'payload-too-large' });
-  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  expect((await responses.find(approvalId))?.approval?.responses).toEqual([]);
 });
 
 it('takes no edit where no policy can judge it, and any other answer', async () => {
   const { approvalId, answer } = await pending();
-  const desk = createAnswerDesk({ ...world, isApprover: () => true, edits: 'refused' });
+  const responses = createResponsePort({ ...world, isApprover: () => true, edits: 'refused' });
   const edit = { type: 'edit', argumentsText: '{"path":"/y"}' } as const;
-  expect(await desk.answer({ ...answer, decision: edit })).toMatchObject({ code: 'decision-not-allowed' });
-  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
-  expect(await desk.answer(answer)).toEqual({ status: 'recorded' });
+  expect(await responses.answer({ ...answer, decision: edit })).toMatchObject({ code: 'decision-not-allowed' });
+  expect((await responses.find(approvalId))?.approval?.responses).toEqual([]);
+  expect(await responses.answer(answer)).toEqual({ status: 'recorded' });
 });
 
 it.each(['', 'no JSON', '[]', '"text"', '{"a":1,"a":2}'])('takes no edit that is no JSON object: %s', async (text) => {
-  const { desk, approvalId, answer } = await pending();
-  const result = await desk.answer({ ...answer, decision: { type: 'edit', argumentsText: text } });
+  const { responses, approvalId, answer } = await pending();
+  const result = await responses.answer({ ...answer, decision: { type: 'edit', argumentsText: text } });
   expect(result).toMatchObject({ status: 'refused', code: 'invalid-request' });
-  expect((await desk.find(approvalId))?.approval?.responses).toEqual([]);
+  expect((await responses.find(approvalId))?.approval?.responses).toEqual([]);
 });

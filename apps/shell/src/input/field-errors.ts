@@ -1,8 +1,8 @@
 import type { z } from 'zod';
-import type { FieldProblem } from '../http/problem.js';
+import type { FieldError } from '@countersign/contracts';
 
 /** What a schema found wrong, path by path; each unknown key by itself. */
-export function toFieldProblems(error: z.ZodError): FieldProblem[] {
+export function toFieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map(String).join('.');
     if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) {
@@ -16,7 +16,7 @@ export function toFieldProblems(error: z.ZodError): FieldProblem[] {
 const detailLengthMax = 2000;
 
 /** The same in one line for people. */
-export function describeFieldProblems(problems: readonly FieldProblem[]): string {
+export function describeFieldErrors(problems: readonly FieldError[]): string {
   const detail = problems.map(({ path, message }) => (path === '' ? message : `${path}: ${message}`)).join('; ');
   return detail.slice(0, detailLengthMax);
 }

@@ -7,7 +7,7 @@ import type { EventStore } from '@countersign/event-store';
 import { uuidV5 } from '@countersign/runtime';
 import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
-import { approvalOf, noticeOf, readCall, subjectOf } from './look.js';
+import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
 
 /** One message to be brought to what is true now: sent, changed, or left as it is. */
 export interface Job {
@@ -21,7 +21,7 @@ export interface Job {
 }
 
 /** What is to be done about one job now. */
-export interface Action {
+export interface PlannedMessage {
   readonly job: Job;
   readonly subject: Subject;
   readonly notice: Notice;
@@ -35,7 +35,7 @@ export interface Action {
 const messageIds = '5a1d2f4e-7c55-5d0b-9c39-0e6f3a3f3b11';
 
 /** What a job comes to, as the event store has it now; undefined: nothing. */
-export async function actionOf(
+export async function planMessage(
   job: Job,
   channel: Channel,
   ports: {
@@ -44,7 +44,7 @@ export async function actionOf(
     readonly people: readonly Person[];
     readonly tenant: string;
   },
-): Promise<Action | undefined> {
+): Promise<PlannedMessage | undefined> {
   const call = await readCall(ports.store, ports.tenant, job.callId);
   if (call === undefined) return undefined;
   const { kind, nth, recipient: recipientId } = job.key;
@@ -64,7 +64,7 @@ export async function actionOf(
 
 /** The record of what became of an action. */
 export function toEvent(
-  { subject, job, notice, messageRef }: Action,
+  { subject, job, notice, messageRef }: PlannedMessage,
   result: Exclude<SendResult, { status: 'failed' }>,
   at: string,
 ): DeliveryEvent {

@@ -1,0 +1,102 @@
+import { z } from 'zod';
+import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { assuranceSchema, digestSchema, timeSchema } from './primitives.js';
+import { requirementSchema, verdictSchema } from './requirement.js';
+
+export const approvalRequestedSchema = z.strictObject({
+  approvalId: z.string(),
+  round: z.int().min(1),
+  actionDigest: digestSchema,
+  verdict: verdictSchema,
+  requirement: requirementSchema,
+  reason: z.string().nullable(),
+  description: z.string().nullable(),
+  requestedBy: z.string(),
+  requestedAt: timeSchema,
+  expiresAt: timeSchema.nullable(),
+});
+
+/** What people were not told when they were asked, added while the approval is pending. It never replaces what they read. */
+export const approvalDescribedSchema = z.strictObject({
+  approvalId: z.string(),
+  /** Null: nothing is added. */
+  reason: z.string().nullable(),
+  description: z.string().nullable(),
+  describedBy: z.string(),
+  describedAt: timeSchema,
+});
+
+/** One person's decision as recorded. An edit carries the full new arguments and the digest that they have. */
+const recordedDecisionSchema = z.discriminatedUnion('type', [
+  z.strictObject({ type: z.literal('approve') }),
+  z.strictObject({
+    type: z.literal('edit'),
+    arguments: jsonObjectSchema,
+    sensitive: z.array(z.string()),
+    salt: z.string().nullable(),
+    verdict: verdictSchema,
+    /** In force from this edit on, where the edited arguments call for more than was asked; null: what was asked stands. */
+    requirement: requirementSchema.nullable(),
+  }),
+  z.strictObject({ type: z.literal('deny') }),
+  z.strictObject({ type: z.literal('answer'), output: jsonValueSchema }),
+]);
+export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
+
+export const approvalRespondedSchema = z.strictObject({
+  approvalId: z.string(),
+  decision: recordedDecisionSchema,
+  /** The digest that this response answers; after an edit, that of the edited arguments. */
+  actionDigest: digestSchema,
+  reason: z.string().nullable(),
+  instruction: z.string().nullable(),
+  respondedBy: z.string(),
+  /** The person on whose behalf a delegate answered. */
+  onBehalfOf: z.string().nullable(),
+  groups: z.array(z.string()),
+  via: z.string(),
+  assurance: assuranceSchema,
+  /** True only where the policy said in words that silence approves. */
+  automatic: z.boolean(),
+  respondedAt: timeSchema,
+  resolution: z.enum(['pending', 'approved', 'denied']),
+  /** When the right to run an approved call ends; null while pending, when denied, and for `never`. */
+  executeBy: timeSchema.nullable(),
+});
+
+export const responseWithdrawnSchema = z.strictObject({
+  approvalId: z.string(),
+  withdrawnBy: z.string(),
+  withdrawnAt: timeSchema,
+});
+
+/** A person who may answer an approval looked at its hidden values. Recorded before the values leave. */
+export const valuesRevealedSchema = z.strictObject({
+  approvalId: z.string(),
+  revealedBy: z.string(),
+  /** JSON pointers of the values that were shown. */
+  pointers: z.array(z.string()),
+  via: z.string(),
+  revealedAt: timeSchema,
+});
+
+export const approvalExpiredSchema = z.strictObject({ approvalId: z.string(), expiredAt: timeSchema });
+
+export const approvalEscalatedSchema = z.strictObject({
+  approvalId: z.string(),
+  /** 1 for the first escalation. */
+  level: z.int().min(1),
+  to: z.array(z.string()),
+  /** Null: the deadline is over and the approval is held open (`onTimeout: hold`). */
+  expiresAt: timeSchema.nullable(),
+  escalatedAt: timeSchema,
+});
+
+export const approversRemindedSchema = z.strictObject({
+  approvalId: z.string(),
+  /** 1 for the first reminder. */
+  nth: z.int().min(1),
+  remindedAt: timeSchema,
+});
+
+export const approvalLapsedSchema = z.strictObject({ approvalId: z.string(), lapsedAt: timeSchema });

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import { jsonValueSchema } from './json.js';
+import { digestSchema, timeSchema } from './primitives.js';
+
+export const executionClaimedSchema = z.strictObject({
+  /** The fencing token: 1 for the first claim, then growing. */
+  attempt: z.int().min(1),
+  resolverId: z.string(),
+  claimedBy: z.string(),
+  actionDigest: digestSchema,
+  idempotencyKey: z.string(),
+  /** The command that claimed: a retry of it gets this claim again, and no later one. Absent in older logs. */
+  claimId: z.string().exactOptional(),
+  claimedAt: timeSchema,
+  leaseUntil: timeSchema,
+});
+
+export const executionClaimRenewedSchema = z.strictObject({
+  attempt: z.int().min(1),
+  leaseUntil: timeSchema,
+  renewedAt: timeSchema,
+});
+
+const reported = {
+  /** The claim that reports; null when the client executed the call. */
+  attempt: z.int().min(1).nullable(),
+  executedBy: z.enum(['resolver', 'client']),
+  reportedBy: z.string(),
+  reportedAt: timeSchema,
+  /** The report came after this; absent when it came in time. */
+  late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).exactOptional(),
+};
+
+export const executionSucceededSchema = z.strictObject({ ...reported, output: jsonValueSchema });
+
+export const executionFailedSchema = z.strictObject({ ...reported, error: jsonValueSchema });
+
+/** The lease of an idempotent tool is over without a report: the call is claimable again. */
+export const executionLapsedSchema = z.strictObject({ attempt: z.int().min(1), lapsedAt: timeSchema });
+
+/** Nobody knows whether the tool ran: never retried by itself, a person reconciles. */
+export const executionOutcomeUnknownSchema = z.strictObject({
+  attempt: z.int().min(1),
+  reason: z.string(),
+  unknownSince: timeSchema,
+});
+
+export const executionReconciledSchema = z.strictObject({
+  status: z.enum(['succeeded', 'failed', 'retry']),
+  note: z.string(),
+  reconciledBy: z.string(),
+  reconciledAt: timeSchema,
+});

@@ -1,0 +1,148 @@
+import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
+import { isSamePerson } from './identity.js';
+import { reaches } from './requirement.js';
+import { hasCome } from './time.js';
+import type { RespondToApproval } from './tool-call.commands.js';
+import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
+import { approversOf, currentStage, hasVotedOn, isApproverOf, proposalOf } from './voting.js';
+
+type Response = EventData<'ApprovalResponded'>;
+
+function no(code: RefusalCode, detail: string, extra?: Refusal['extra']): Refusal {
+  return extra === undefined ? { code, detail } : { code, detail, extra };
+}
+
+/** The late one is told who won, when and through which channel, and never overwrites. */
+function alreadyEnded(resolution: Exclude<Resolution, { status: 'pending' }>): Refusal {
+  switch (resolution.status) {
+    case 'expired':
+      return no('expired', 'The approval has expired.', { resolution: 'expired', expiredAt: resolution.at });
+    case 'cancelled': {
+      const { status, at: cancelledAt, cancelledBy, reason } = resolution;
+      const detail = 'The tool call was cancelled.';
+      return no('already-resolved', detail, { resolution: status, cancelledBy, cancelledAt, reason });
+    }
+    case 'approved':
+    case 'denied': {
+      const { status, at: respondedAt, respondedBy, via } = resolution;
+      const detail = `Already ${status} by ${respondedBy} through ${via}.`;
+      return no('already-resolved', detail, { resolution: status, respondedBy, respondedAt, via });
+    }
+  }
+}
+
+/** Nobody can answer an approval that has ended, or whose deadline is over although nobody has recorded it yet. */
+export function notOpen({ resolution, requirement, expiresAt }: Approval, at: number): Refusal | undefined {
+  if (resolution.status !== 'pending') return alreadyEnded(resolution);
+  // `hold` keeps asking: its deadline only says when to stop counting.
+  const isOver = requirement.onTimeout !== 'hold' && hasCome(expiresAt, at);
+  return isOver
+    ? no('expired', 'The deadline of the approval is over.', { resolution: 'expired', expiredAt: expiresAt })
+    : undefined;
+}
+
+/** One answer in its context; `edited` is the approval as the answer's own edit would leave it. */
+export interface Answer {
+  readonly command: RespondToApproval;
+  readonly call: ToolCall;
+  readonly approval: Approval;
+  readonly edited: Approval;
+  readonly response: Response;
+}
+
+type Check = (answer: Answer) => Refusal | undefined;
+
+const isOpen: Check = ({ approval, command }) => notOpen(approval, command.at);
+
+/** Whoever may not approve the edited arguments may not propose them either. */
+const isApprover: Check = ({ approval, edited, command: { responder } }) => {
+  const stage = currentStage(approval);
+  const groups = approversOf(approval, stage);
+  if (!isApproverOf(approval, stage, responder.groups)) {
+    return no('not-an-approver', 'Others are asked to answer this approval.', { groups });
+  }
+  const isApproverOfEdited = edited.requirement.stages.some((_, index) =>
+    isApproverOf(edited, index, responder.groups),
+  );
+  return isApproverOfEdited ? undefined : no('not-an-approver', 'Others must approve the edited arguments.');
+};
+
+const isAssured: Check = ({ edited: { requirement }, command: { responder } }) =>
+  reaches(responder.assurance, requirement.minAssurance)
+    ? undefined
+    : no(
+        'not-an-approver',
+        `The assurance of "${responder.via}" is ${responder.assurance}; this approval needs ${String(requirement.minAssurance)}.`,
+        { minAssurance: requirement.minAssurance },
+      );
+
+/** Four eyes: whoever asked cannot answer, nor through a delegate, nor as one. */
+const isNotOwnRequest: Check = ({ approval, edited, call, response }) => {
+  const askers = [call.request.requestedBy, approval.requestedBy];
+  const isOwn = askers.some((asker) => isSamePerson(response, { respondedBy: asker, onBehalfOf: null }));
+  return isOwn && edited.requirement.fourEyes ? no('own-request', 'You asked for this tool call yourself.') : undefined;
+};
+
+const isAllowedDecision: Check = ({ approval: { requirement }, command: { decision } }) =>
+  requirement.allowedDecisions.includes(decision.type)
+    ? undefined
+    : no('decision-not-allowed', `"${decision.type}" is not among the decisions allowed here.`, {
+        allowedDecisions: requirement.allowedDecisions,
+      });
+
+const hasReason: Check = ({ edited: { requirement }, command: { decision, reason } }) =>
+  requirement.requireReason.includes(decision.type) && (reason ?? '').trim() === ''
+    ? no('reason-required', `"${decision.type}" needs a reason.`)
+    : undefined;
+
+/** Attack: arguments that changed after the approver looked. What they saw must be what the approval asks now. */
+const isSeenDigest: Check = ({ command: { actionDigest }, call: { action } }) =>
+  actionDigest === null || actionDigest === action.actionDigest
+    ? undefined
+    : no('digest-mismatch', 'The arguments are no longer those that you answered.', {
+        actionDigest: action.actionDigest,
+      });
+
+const isFirstVote: Check = ({ approval, response }) =>
+  hasVotedOn(approval, response, proposalOf(approval, response))
+    ? no('already-voted', 'You have already answered this; withdraw your answer first.')
+    : undefined;
+
+const isUnblocked: Check = ({ command: { decision } }) =>
+  decision.type === 'edit' && decision.judgement.outcome === 'block'
+    ? no('blocked-by-policy', decision.judgement.reason, { verdict: decision.judgement.verdict })
+    : undefined;
+
+const isValid: Check = ({ command: { decision } }) =>
+  decision.type === 'edit' && decision.invalid.length > 0
+    ? {
+        ...no('invalid-arguments', 'The edited arguments do not match the schema of the tool.'),
+        errors: decision.invalid,
+      }
+    : undefined;
+
+/** In this order: what is true of the approval, then of the person, then of what they said. */
+export const responseChecks: readonly Check[] = [
+  isOpen,
+  isApprover,
+  isAssured,
+  isNotOwnRequest,
+  isAllowedDecision,
+  hasReason,
+  isSeenDigest,
+  isFirstVote,
+  isUnblocked,
+  isValid,
+];
+
+/** Those of them that concern the approval and the person. */
+export const revealChecks: readonly Check[] = [isOpen, isApprover, isAssured, isNotOwnRequest];
+
+/** The reason to refuse an answer, if there is one. */
+export function firstRefusal(checks: readonly Check[], answer: Answer): Refusal | undefined {
+  for (const check of checks) {
+    const refusal = check(answer);
+    if (refusal !== undefined) return refusal;
+  }
+  return undefined;
+}

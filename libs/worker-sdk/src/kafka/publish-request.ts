@@ -1,0 +1,98 @@
+import { backoffMs } from '@countersign/contracts';
+import { reasonOf, sleep, type Clock } from '@countersign/http-client';
+import { rejectOnAbort } from '../reject-on-abort.js';
+import { describeHindrance, finalError } from './broker-errors.js';
+import type { KafkaConnection } from './connection.js';
+import { signatureHeader, type RequestSigner } from './request-signer.js';
+
+/** What publishing needs. */
+export interface PublishPorts {
+  /** Connected; waits for it, and throws when it cannot be. */
+  readonly connection: () => Promise<KafkaConnection>;
+  readonly signer: RequestSigner | undefined;
+  readonly source: string;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** The time of day, ms since the epoch. */
+  readonly now: () => number;
+}
+
+export type RequestType = 'ToolCallRequested' | 'ApprovalRequested' | 'ToolCallCancelled' | 'ToolOutputSubmitted';
+
+/** What a message asks for. */
+export interface PublishedRequest {
+  readonly type: RequestType;
+  readonly runId: string;
+  readonly data: object;
+}
+
+const publishBackoff = { firstMs: 200, maxMs: 5000 } as const;
+
+/** Until the brokers have it; the same id each time, so that the ledger takes a second copy for what it is. */
+export async function publish(
+  ports: PublishPorts,
+  asked: PublishedRequest,
+  id: string,
+  signal: AbortSignal,
+  hinder: (why: string) => void,
+): Promise<void> {
+  const value = JSON.stringify(asked.data);
+  for (let failures = 1; ; failures += 1) {
+    try {
+      const connection = await connectedWithin(ports, signal, hinder);
+      // Made for each try: a signature has the time at which it was made.
+      await connection.publish({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
+      return;
+    } catch (error) {
+      if (signal.aborted) throw reasonOf(signal);
+      const final = finalError(error);
+      if (final !== undefined) throw final;
+      hinder(describeHindrance(error));
+      await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
+    }
+  }
+}
+
+/** The connection, as soon as there is one; brokers that are away are waited for. */
+export async function connectedWithin(
+  ports: PublishPorts,
+  signal: AbortSignal,
+  hinder: (why: string) => void = () => undefined,
+): Promise<KafkaConnection> {
+  const aborted = rejectOnAbort(signal);
+  try {
+    for (let failures = 1; ; failures += 1) {
+      try {
+        return await Promise.race([ports.connection(), aborted.promise]);
+      } catch (error) {
+        if (signal.aborted) throw reasonOf(signal);
+        const final = finalError(error);
+        if (final !== undefined) throw final;
+        hinder(describeHindrance(error));
+        await sleep(ports.clock, backoffMs(failures, publishBackoff, ports.random), signal);
+      }
+    }
+  } finally {
+    aborted.release();
+  }
+}
+
+function headersOf(
+  { now, signer, source }: PublishPorts,
+  type: RequestType,
+  id: string,
+  value: string,
+): Record<string, string> {
+  const at = now();
+  const headers = {
+    'content-type': 'application/json',
+    ce_specversion: '1.0',
+    ce_id: id,
+    ce_source: source,
+    ce_type: type,
+    ce_time: new Date(at).toISOString(),
+  };
+  if (signer === undefined) return headers;
+  const signature = signer(value, { ce_id: id, ce_type: type, iat: Math.floor(at / 1000) });
+  return { ...headers, [signatureHeader]: signature };
+}
