@@ -1,7 +1,7 @@
 import type { ExitCode } from './exit-codes.js';
 import { exitCodeOfStatus, exitCodes } from './exit-codes.js';
 
-/** RFC 9457 problem details: what the server answered, or our own in the same form. `status` is 0 without an answer. */
+/** RFC 9457 problem details, from the server or made here in the same form. `status` is 0 when no response came. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -16,7 +16,7 @@ export class CliError extends Error {
   constructor(
     readonly exitCode: ExitCode,
     readonly problem: Problem,
-    /** What the person can do about it; empty when there is nothing to say. */
+    /** The remedy; empty when there is none. */
     readonly remedy = '',
   ) {
     super(problem.detail);
@@ -45,7 +45,7 @@ export function usageError(detail: string, remedy = ''): CliError {
   return localError('usage', 'usage', detail, remedy);
 }
 
-/** Whatever was thrown, as an error of ours. */
+/** Converts any thrown value to a CliError. */
 export function toCliError(error: unknown): CliError {
   if (error instanceof CliError) return error;
   const detail = error instanceof Error ? error.message : String(error);

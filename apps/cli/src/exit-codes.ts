@@ -1,4 +1,4 @@
-/** What the exit code of every command says. Stable: scripts branch on it. */
+/** The exit codes of every command. They are stable: scripts branch on them. */
 export const exitCodes = {
   ok: 0,
   unexpected: 1,
@@ -25,7 +25,7 @@ export const exitCodesHelp = `Exit codes:
   7  not ready, or too busy: try again later
   130  interrupted by Ctrl-C`;
 
-/** The exit code that an HTTP status of a refused request stands for. */
+/** Returns the exit code for the HTTP status of a refused request. */
 export function exitCodeOfStatus(status: number): ExitCode {
   if (status === 401 || status === 403) return exitCodes.forbidden;
   if (status === 404) return exitCodes.notFound;

@@ -9,16 +9,16 @@ import { createStyle, wantsColor } from './text/style.js';
 import type { Line } from './view/line.js';
 import { paint, wrapped } from './view/line.js';
 
-/** The options that every command takes. */
+/** The options of every command. */
 export interface GlobalOptions {
   readonly url?: string;
   readonly token?: string;
   readonly json?: boolean;
-  /** False after `--no-color`. */
+  /** One run of one command: its options and its output. */
   readonly color?: boolean;
 }
 
-/** One run of one command: its options, and the only ways to speak to the person. */
+/** Prints one JSON document on one line of stdout; prints nothing without `--json`. */
 export interface Output {
   readonly terminal: Terminal;
   readonly json: boolean;
@@ -27,7 +27,7 @@ export interface Output {
   readonly style: Style;
   /** Prints lines for people on stdout; with `--json` nothing. */
   readonly print: (...lines: readonly Line[]) => void;
-  /** Prints one JSON document, on one line, on stdout; without `--json` nothing. */
+  /** Prints a note on stderr; prints nothing with `--json`. */
   readonly printJson: (value: unknown) => void;
   /** Says something beside the result, on stderr; with `--json` nothing. */
   readonly note: (text: string) => void;
@@ -38,13 +38,13 @@ export interface Invocation extends Output {
   readonly client: LedgerClient;
 }
 
-/** What a command runs with that asks the server. */
+/** The environment of a command that calls the server. */
 export function createInvocation(options: GlobalOptions, terminal: Terminal): Invocation {
   const client = createLedgerClient(findConnection(options, terminal.env), terminal.now);
   return { ...createOutput(options, terminal), client };
 }
 
-/** What a command runs with that asks no server. */
+/** The environment of a command that calls no server. */
 export function createOutput(options: GlobalOptions, terminal: Terminal): Output {
   const { stdout, stderr, env } = terminal;
   const json = options.json === true;

@@ -6,7 +6,10 @@ import type { Terminal } from './terminal.js';
 /** JSON as a person gave it: the value to look at, and the very text to send. */
 export interface JsonInput {
   readonly value: JsonValue;
-  /** Sent as it is: parsed and written anew, a large number would lose digits before the server could refuse it. */
+  /**
+   * Sent unchanged: parsing and printing it again would lose digits of a large number before the server could reject
+   * it.
+   */
   readonly text: string;
 }
 
@@ -30,7 +33,7 @@ export function parseJsonInput(source: string, text: string): JsonInput {
   }
 }
 
-/** Whether a value is a JSON object, as arguments are. */
+/** Whether a value is a JSON object. */
 export function isJsonObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -10,7 +10,7 @@ import { createFakeTerminal, until } from './testing/fake-terminal.js';
 import { approvalOf, callOf, eventOf } from './testing/fixtures.js';
 
 let server: ContractServer;
-/** Interrupted after each test, also after one that failed. */
+/** Stopped after each test, also after a failed one. */
 const terminals: FakeTerminal[] = [];
 beforeEach(async () => {
   server = await startContractServer();
@@ -29,7 +29,7 @@ function newTerminal(options: FakeTerminalOptions): FakeTerminal {
   return terminal;
 }
 
-/** Runs a command against the contract server as the person whom it knows. */
+/** Runs a command against the contract server as its known person. */
 async function run(args: readonly string[], options: FakeTerminalOptions = {}) {
   const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken, ...options.env };
   const terminal = newTerminal({ ...options, env });

@@ -17,7 +17,9 @@ import { createStyle, wantsColor } from './text/style.js';
 import { paint, wrapped } from './view/line.js';
 import { problemWords } from './view/problem-words.js';
 
-/** The command line, from its arguments (without `node` and the script) to the exit code. Never rejects. */
+/**
+ * Runs the command line. Takes the arguments (without `node` and the script) and returns the exit code. Never rejects.
+ */
 export async function runCli(args: readonly string[], terminal: Terminal): Promise<ExitCode> {
   let exitCode: ExitCode = exitCodes.ok;
   const program = createProgram(terminal, {
@@ -75,10 +77,10 @@ function versionOfPackage(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-/** Commands that have commands of their own. */
+/** Commands with subcommands. */
 const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'store'];
 
-/** Help and version are no errors; what commander could not parse is told in our words and with our exit code. */
+/** Help and version are not errors. A parse error of commander is printed in our words, with our exit code. */
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {
   if (error.exitCode === 0) return exitCodes.ok;
   if (error.code === 'commander.help') return exitCodes.usage;
@@ -91,7 +93,7 @@ function commanderExit(error: CommanderError, args: readonly string[], terminal:
   return complain(usageError(detail, `See \`${hint}\`.`), args, terminal);
 }
 
-/** Tells an error on stderr: as a problem document for programs, in words with a remedy for people. */
+/** Prints an error on stderr: a problem document for programs, words with a remedy for people. */
 function complain(error: CliError, args: readonly string[], terminal: Terminal): ExitCode {
   const { stderr, env, now } = terminal;
   if (args.includes('--json')) {

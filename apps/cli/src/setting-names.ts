@@ -12,10 +12,10 @@ const settingNames: readonly string[] = [
   ...['LAUNCHED', 'CRASH_AT', 'FUZZ_SECONDS'],
 ].map((name) => `COUNTERSIGN_${name}`);
 
-/** More different than this, a name was not meant to be the other one. */
+/** The largest edit distance at which a name counts as a misspelling. */
 const distanceMax = 3;
 
-/** A line for each variable that looks like one of ours and is none: nothing reads it. Its value is not told. */
+/** Returns a line for each variable that looks like one of ours and is unknown. The line never contains its value. */
 export function unknownSettings(env: Readonly<Record<string, string | undefined>>): readonly string[] {
   return Object.keys(env)
     .filter((name) => name.startsWith('COUNTERSIGN_') && !name.startsWith('COUNTERSIGN_TEST_'))
@@ -34,7 +34,7 @@ function nearest(name: string): string | undefined {
   return best !== undefined && best.distance <= distanceMax ? best.known : undefined;
 }
 
-/** How many letters must be put in, taken out or changed (Levenshtein). */
+/** The Levenshtein distance of two names. */
 function distance(one: string, other: string): number {
   let row = Array.from({ length: other.length + 1 }, (_, n) => n);
   for (const [i, letter] of Array.from(one).entries()) {

@@ -15,7 +15,7 @@ describe('countersign start', () => {
     const folder = import.meta.dirname;
     const sources = globSync('**/*.ts', { cwd: folder }).filter((file) => !/\.spec\.ts$|^testing/.test(file));
     expect(sources.length).toBeGreaterThan(20);
-    // The text library imports nothing: no server behind it, no package of others.
+    // The text library imports nothing, neither the server nor an external package.
     const loading = sources.filter((file) =>
       /^import (?!type )[^;]*'@countersign\/(?!(?:text|http-client)')/m.test(readFileSync(join(folder, file), 'utf8')),
     );

@@ -5,20 +5,20 @@ import { exitCodes } from './exit-codes.js';
 import type { Output } from './invocation.js';
 import { unknownSettings } from './setting-names.js';
 
-/** What `countersign start` can be told to start: everything in one process, or one role of a cluster. */
+/** The processes that `countersign start` can start: everything in one process, or one role of a cluster. */
 export const roles = ['standalone', 'gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
 
 type StartedRole = (typeof roles)[number];
 
-/** How a process is started. */
+/** How to start a process. */
 export interface StartOptions {
   /** Print the effective configuration instead. */
   readonly printConfig?: boolean;
 }
 
 /**
- * `countersign start [role]`. Only here the server's code is loaded, so that every other command starts fast.
- * Resolves when the server has stopped.
+ * `countersign start [role]`. The server's code is loaded only here, so that every other command starts fast. Resolves
+ * when the server has stopped.
  */
 export async function startCommand(role: string, { printConfig = false }: StartOptions = {}): Promise<ExitCode> {
   if (!isRole(role)) throw usageError(`There is no process "${role}".`, `Known are: ${roles.join(', ')}.`);

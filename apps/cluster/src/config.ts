@@ -15,14 +15,14 @@ import {
 } from './connection-problems.js';
 import { consuming, eventStore, executing, kafka, requests, senders, signIn, topics } from './variables.js';
 
-/** What one process of the cluster does. */
+/** The work of one process of the cluster. */
 export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
 
 export type Role = (typeof roles)[number];
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** How the brokers are reached, and which topics are ours. */
+/** The brokers' address and security, and the names of our topics. */
 export interface KafkaConfig {
   readonly brokers: readonly string[];
   readonly ssl: boolean;
@@ -32,11 +32,11 @@ export interface KafkaConfig {
     readonly password: Secret;
   } | null;
   readonly topicPrefix: string;
-  /** Of the roles that are members of consumer groups; null for the others. */
+  /** Only for roles with consumer groups; null for the others. */
   readonly sessionTimeoutMs: number | null;
 }
 
-/** Whose the requests on Kafka are. */
+/** Who the senders of Kafka requests are. */
 export interface RequestsConfig {
   readonly tenant: string;
   readonly principal: string;
@@ -44,7 +44,7 @@ export interface RequestsConfig {
   readonly keysFile: string | null;
 }
 
-/** What a process of the cluster can be told; every path is absolute. Parts that its role does not need are null. */
+/** The settings of one process of the cluster. Every path is absolute. Parts that its role does not need are null. */
 export interface RoleConfig {
   readonly role: Role;
   readonly host: string;
@@ -59,16 +59,16 @@ export interface RoleConfig {
   readonly tokensFile: string | null;
   readonly channelsFile: string | null;
   readonly requests: RequestsConfig | null;
-  /** Of the claims of this process. */
+  /** For the claims of this process. */
   readonly leaseMs: number | null;
-  /** How people reach the gateways from outside. */
+  /** The public URL of the gateways. */
   readonly publicUrl: URL | null;
-  /** Of one principal at one gateway. */
+  /** Per principal and gateway. */
   readonly requestsPerSecond: number | null;
   readonly oidc: OidcConfig | null;
 }
 
-/** Each role names only what it needs. */
+/** Each role lists only the settings that it needs. */
 const variablesOf = {
   gateway: {
     ...{ ...processVariables, ...eventStore, ...judgingVariables },
@@ -101,8 +101,8 @@ type Values = Output<typeof processVariables & typeof eventStore> &
   >;
 
 /**
- * The configuration of a role out of the environment; relative paths start at `folder`.
- * @throws ConfigError naming every wrong variable at once, and no value.
+ * Reads the configuration of a role from the environment. Relative paths start at `folder`.
+ * @throws ConfigError naming every wrong variable at once, without values.
  */
 export function readRoleConfig(role: Role, env: Environment, folder: string = process.cwd()): RoleConfig {
   const values = readValues(variablesOf[role], env);
@@ -169,7 +169,7 @@ function readValues(shape: z.ZodRawShape, env: Environment): Values {
   return readConfigWith(z.object(shape), env, [...eventStoreProblems(env), ...ofKafka, ...ofSignIn]) as Values;
 }
 
-/** Problems of one variable and problems between several, told together. */
+/** Reports the problems of single variables and those between variables together. */
 function readConfigWith<T extends z.ZodObject>(
   schema: T,
   env: Environment,
@@ -223,7 +223,7 @@ function toRequests(values: Values, file: ToFile): RequestsConfig {
 }
 
 /**
- * Unsigned requests are for one machine: any producer that reaches a broker elsewhere could ask in the name of every
+ * Unsigned requests are for one machine only: on other brokers any producer could send requests in the name of every
  * agent.
  */
 function unsignedDefault(

@@ -8,7 +8,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 const url = 'COUNTERSIGN_EVENTSTORE_URL';
 
-/** The credentials of a connection string as they stand in it; undefined when it has none. */
+/** Returns the credentials of a connection string unchanged; undefined when it has none. */
 function credentialsOf(text: string): { readonly user: string; readonly password: string } | undefined {
   const authority = /^[a-z+]+:\/\/([^?]*)/.exec(text)?.[1] ?? '';
   const at = authority.lastIndexOf('@');
@@ -20,7 +20,7 @@ function credentialsOf(text: string): { readonly user: string; readonly password
 interface Connection {
   readonly credentials: ReturnType<typeof credentialsOf>;
   readonly options: URLSearchParams;
-  /** What the environment makes the clients' authors print. */
+  /** Variables that make the vendors' clients print debug output. */
   readonly debug: string;
 }
 
@@ -32,14 +32,15 @@ const rules: readonly Rule[] = [
   {
     variable: url,
     problem: 'its password has a character that must be URL-encoded (":" is %3A, "@" is %40, "/" is %2F)',
-    // The client takes the password to its first `:`, and the user from the last `@`: it would send another password.
+    // The client splits the password at the first `:` and the user at the last `@`, so it would send a different
+    // password.
     isBroken: ({ credentials }) => /[:@/]/.test(credentials?.password ?? ''),
   },
   {
     variable: url,
     problem:
       'this is the password that every EventStoreDB is installed with: change it, and make a user for Countersign',
-    // Without TLS the server runs insecurely and asks nobody.
+    // Without TLS the server runs in insecure mode and checks no credentials.
     isBroken: ({ credentials, options }) =>
       `${credentials?.user ?? ''}:${credentials?.password ?? ''}` === 'admin:changeit' &&
       options.get('tls')?.toLowerCase() !== 'false',
@@ -58,7 +59,7 @@ const rules: readonly Rule[] = [
   },
 ];
 
-/** What is wrong with the event store's connection string beyond its form. Never repeats a part of it. */
+/** Returns the problems of the event store's connection string beyond its syntax. Never repeats a part of it. */
 export function eventStoreProblems(env: Environment): readonly ConfigProblem[] {
   const text = env[url] ?? '';
   const options = new URLSearchParams(text.includes('?') ? text.slice(text.indexOf('?') + 1) : '');
@@ -87,7 +88,7 @@ export function withoutPassword(text: string): string {
 
 const sasl = 'COUNTERSIGN_KAFKA_SASL_';
 
-/** The three settings of SASL come together. */
+/** The three SASL settings are required together. */
 export function saslProblems(env: Environment): readonly ConfigProblem[] {
   const names = [`${sasl}MECHANISM`, `${sasl}USERNAME`, `${sasl}PASSWORD_FILE`];
   const missing = names.filter((name) => (env[name] ?? '') === '');
@@ -95,7 +96,7 @@ export function saslProblems(env: Environment): readonly ConfigProblem[] {
   return missing.map((variable) => ({ variable, problem: 'must be set along with the other settings of SASL' }));
 }
 
-/** What is wrong with the settings of the sign-in provider. */
+/** Returns the problems of the sign-in provider's settings. */
 export function oidcProblems(env: Environment): readonly ConfigProblem[] {
   try {
     readOidcConfig(env);

@@ -1,7 +1,7 @@
 import type { KafkaConnection } from '@countersign/message-bus/kafka';
 import type { KafkaConfig } from './config.js';
 
-/** The settings as the bus takes them. */
+/** Converts the settings to the bus's form. */
 export function toConnection(
   { brokers, ssl, sasl, topicPrefix }: KafkaConfig,
   clientId: string,

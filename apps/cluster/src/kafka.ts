@@ -6,17 +6,17 @@ import { toConnection } from './kafka-connection.js';
 import { untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
-/** Kafka as one role has it. */
+/** Kafka for one role. */
 export interface Topics {
   readonly kafka: KafkaBus;
-  /** Its consumer groups carry the prefix of the topics, so that two installations on one Kafka do not share progress. */
+  /** The role's consumer groups carry the topic prefix, so two installations on one Kafka do not share progress. */
   readonly bus: MessageBus;
   readonly names: TopicNames;
   /** The name of a group on this Kafka. */
   readonly group: (name: string) => string;
 }
 
-/** Kafka, once the topics that the role needs are there. Until then the readiness says what is missing, and the remedy. */
+/** Opens Kafka once the role's topics exist. Until then readiness names the missing topics and the remedy. */
 export async function openTopics(
   process: RoleProcess,
   needed: (names: TopicNames) => readonly string[],

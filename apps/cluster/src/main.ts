@@ -5,15 +5,15 @@ import { printableRoleConfig, readRoleConfig } from './config.js';
 import type { Role, RoleConfig } from './config.js';
 import type { RunningRole } from './start-role.js';
 
-/** A tool that runs may take longer to end than everything else; its lease outlives it either way. */
+/** A running tool may need longer to stop than everything else. Its lease outlasts it in either case. */
 const stopWithinMs = (role: Role): number => (role === 'resolver' ? 25_000 : 12_000);
 
-/** Everything is stopped: what the clients still have open may end by itself for so long. */
+/** Everything is stopped. Open handles of the clients get this long to close. */
 const lingerMs = 500;
 
 /**
- * Runs one role until SIGINT or SIGTERM; a second signal ends it at once. Sets the exit code: 0 after a clean stop, 1 when
- * it could not start, or when nothing but a new process can help.
+ * Runs one role until SIGINT or SIGTERM; a second signal ends it at once. Sets the exit code: 0 after a clean stop, 1
+ * when it could not start or when only a new process can help.
  */
 export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Promise<void> {
   let config: RoleConfig;
@@ -23,7 +23,7 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
     config = readRoleConfig(role, env);
     log = createLog({ level: config.logLevel, fields: { process: role } });
     guardEdge(`countersign ${role}`, log, async () => running?.leave());
-    // Only now: a wrong configuration is told before the clients are loaded.
+    // Loaded here, so that a wrong configuration is reported before the clients load.
     const { startRole } = await import('./start-role.js');
     const tracing = role === 'gateway' ? await openTracing({ service: 'countersign', env, log }) : undefined;
     running = await startRole(role, config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
@@ -46,7 +46,7 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
   clearTimeout(overdue);
   if (failure !== undefined) process.exit(1);
   say(`countersign ${role}: stopped`);
-  // The Kafka client tries for minutes to reach brokers that are away, whoever tells it to stop.
+  // The Kafka client retries for minutes when brokers are unreachable, and ignores a stop.
   setTimeout(() => process.exit(), lingerMs).unref();
 }
 

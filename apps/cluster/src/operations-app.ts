@@ -22,11 +22,11 @@ export interface OperationsApp {
   readonly close: () => Promise<void>;
 }
 
-/** Where it listens, and what the process is called where it says why there is nothing else. */
+/** The address, and the process's name in the text of a 404. */
 export interface OperationsAddress {
   readonly host: string;
   readonly port: number;
-  /** What any other path is answered while this process is about to serve more: 503 with this text. Default: 404. */
+  /** The text of the 503 for any other path while the role is still starting. Default: 404. */
   readonly starting?: string;
 }
 
@@ -35,7 +35,7 @@ class OperationsModule {}
 
 const paths = ['/healthz', '/readyz', '/metrics'];
 
-/** Opens it; it answers from the first moment of the process to the last. @throws when the port cannot be had. */
+/** Opens the port, which stays open until the process ends. @throws when the port is in use. */
 export async function openOperationsApp(
   ports: OperationsPorts,
   log: Log,
@@ -67,7 +67,7 @@ export async function openOperationsApp(
     url: urlOf(host, address.port),
     port: address.port,
     close: async () => {
-      // Whoever asked for the readiness and keeps the connection must not hold up the end.
+      // An idle keep-alive connection must not delay the shutdown.
       fastify.server.closeIdleConnections();
       await app.close();
     },

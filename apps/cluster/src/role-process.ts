@@ -8,20 +8,20 @@ import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
 
-/** What a role is built in: the process that asks for its readiness, and ends it. */
+/** The process as its role sees it: readiness checks, and shutdown. */
 export interface RoleProcess extends RuntimePorts {
   readonly config: RoleConfig;
   readonly registry: Registry;
-  /** Aborts when the process is told to stop. */
+  /** Aborts when the process is asked to stop. */
   readonly stopping: AbortSignal;
-  /** Something that must be well before the process is ready; of the same name, the later one counts. */
+  /** Adds a readiness check. A later check of the same name replaces the earlier one. */
   readonly check: (check: ReadinessCheck) => void;
   readonly checks: () => readonly ReadinessCheck[];
-  /** What stops with the process; the last one registered stops first. */
+  /** Registers a step of the shutdown. The last one registered runs first. */
   readonly onStop: (stop: () => void | Promise<void>) => void;
-  /** Nothing in this process can help: it ends with exit code 1, and its supervisor starts a new one. */
+  /** Ends the process with exit code 1, because only a new process can help; the supervisor restarts it. */
   readonly fail: (why: string) => void;
-  /** Gives the port to a server of the role's own, which answers the operations as well. */
+  /** Hands the port over to the role's own server, which also serves the operations routes. */
   readonly serve: (open: (port: number) => Promise<OwnServer>) => Promise<void>;
 }
 
@@ -31,12 +31,12 @@ export interface OwnServer {
   readonly close: () => Promise<void>;
 }
 
-/** Builds what the role does. Everything that it stands on may be missing for a while: it waits. */
+/** Builds the role. It waits for each dependency that is unavailable. */
 export type OpenRole = (process: RoleProcess) => Promise<void>;
 
 const retryMs = 500;
 
-/** Does something that needs a thing which may not be there yet, as often as it takes; the readiness says why it waits. */
+/** Retries a step until its dependency is available. Readiness reports the reason meanwhile. */
 export async function untilDone<T>(
   { clock, log, stopping, check }: RoleProcess,
   name: string,
@@ -48,7 +48,7 @@ export async function untilDone<T>(
   for (;;) {
     stopping.throwIfAborted();
     try {
-      // A client may wait for its server much longer than the end of a process may take; nobody hears it then.
+      // A client may wait for its server longer than the shutdown allows. Its late result is ignored.
       const value = await orAborted(work(), stopping);
       problem = undefined;
       return value;
@@ -62,14 +62,14 @@ export async function untilDone<T>(
   }
 }
 
-/** Whether the event store is only away. */
+/** Whether the error only means that the event store is unreachable. */
 export function isStoreAway(error: unknown): boolean {
   return error instanceof EventStoreUnavailableError;
 }
 
 /**
- * The event store of the process, once it has answered. A client that gets no answer any more, whatever is done to it,
- * ends the process; one that has never had an answer waits for the first.
+ * Returns the event store after its first response. A client that stops responding, even after replacement, ends the
+ * process; one that never responded waits.
  */
 export async function openEventStore(
   process: RoleProcess,
@@ -106,7 +106,7 @@ async function watchRights({ config, clock, log, stopping, check }: RoleProcess)
   let note: string | undefined;
   check({ name: 'event-store-rights', check: () => ({ status: 'ok', ...(note === undefined ? {} : { note }) }) });
   while (!stopping.aborted) {
-    // What cannot be asked now stays as it was: whether the store answers is another check's business.
+    // An unknown state keeps the last value: another check reports whether the store responds.
     const mayIt = await mayDelete(config.eventStoreUrl.reveal(), clock).catch(() => note !== undefined);
     if (mayIt && note === undefined) log.warn({}, mayDeleteNote);
     note = mayIt ? mayDeleteNote : undefined;

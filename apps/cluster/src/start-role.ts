@@ -10,19 +10,19 @@ import { readProjector } from './roles/projector.js';
 import { readRelay } from './roles/relay.js';
 import { readResolver } from './roles/resolver.js';
 
-/** One process of the cluster, started; whether it is ready, `/readyz` says. */
+/** One started process of the cluster. `/readyz` says whether it is ready. */
 export interface RunningRole {
-  /** Where it answers. */
+  /** Its URL. */
   readonly url: string;
   /** Settles with the reason when the process should end and be started again. */
   readonly failed: Promise<string>;
-  /** Readiness goes red, intake stops, what is in flight ends, and everything is closed. */
+  /** Readiness turns red, consumption stops, requests in flight finish, and everything is closed. */
   readonly stop: () => Promise<void>;
-  /** Takes no more requests, and answers those in flight: the rest is left as it is. */
+  /** Accepts no more requests and finishes those in flight. Nothing else is closed. */
   readonly leave: () => Promise<void>;
 }
 
-/** Reads the files that the configuration names, so that a mistake in one is told before anything runs. */
+/** Reads the configured files first, so that an error in one is reported before anything runs. */
 const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) => Promise<OpenRole>>> = {
   gateway: readGateway,
   ledger: readLedger,
@@ -33,9 +33,9 @@ const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) 
 };
 
 /**
- * Starts one role. Resolves as soon as the process answers `/readyz`, which names what it waits for: neither the event
- * store nor the brokers need to be there yet.
- * @throws what is wrong with a file of the configuration, or EADDRINUSE.
+ * Starts one role. Resolves as soon as `/readyz` responds, which names what the process waits for; the event store and
+ * the brokers may be unreachable.
+ * @throws the problem of a configuration file, or EADDRINUSE.
  */
 export async function startRole(role: Role, config: RoleConfig, world: RuntimePorts): Promise<RunningRole> {
   const open = await readRole[role](config, world);

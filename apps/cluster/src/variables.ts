@@ -44,11 +44,11 @@ export const kafka = {
 
 /** Members of consumer groups. */
 export const consuming = {
-  /** After so long without a sign of life a member's work goes to another one. */
+  /** A member without a heartbeat for this long loses its partitions to another member. */
   COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: duration(1_000, 600_000).default(30_000),
 };
 
-/** Who makes topics. */
+/** Who creates the topics. */
 export const topics = {
   COUNTERSIGN_TOPIC_PARTITIONS: count(10_000).default(12),
   COUNTERSIGN_TOPIC_REPLICATION: count(100).default(3),
@@ -56,11 +56,11 @@ export const topics = {
 
 export const executing = {
   COUNTERSIGN_TOOLS: z.string().optional(),
-  /** How long a call stays with a resolver that gives no sign of life. */
+  /** How long a claim lasts without a renewal. */
   COUNTERSIGN_RESOLVER_LEASE_MS: duration(1_000, 3_600_000).default(60_000),
 };
 
-/** Who proves the senders of HTTP requests. Several gateways serve the same people: none makes tokens of its own. */
+/** Authentication of HTTP requests. Several gateways share their tokens, so none creates its own. */
 export const senders = {
   COUNTERSIGN_TOKENS_FILE: z.string('a tokens file, the same for every gateway'),
 };
@@ -76,7 +76,7 @@ export const signIn = {
   COUNTERSIGN_OIDC_TENANT: z.string().optional(),
 };
 
-/** Who takes requests off the queue. */
+/** The consumer of the request queue. */
 export const requests = {
   COUNTERSIGN_REQUESTS_TENANT: z.string().min(1).max(256).default('default'),
   COUNTERSIGN_REQUESTS_PRINCIPAL: principalSchema.default('kafka'),

@@ -26,7 +26,7 @@ export async function openViews(process: RoleProcess, store: EventStore): Promis
   return readModel;
 }
 
-/** Rejects when the process is told to stop: a store that went away meanwhile must not hold it up. */
+/** Rejects when the process is asked to stop, so that an unreachable store does not delay it. */
 function aborted(stopping: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => {
     stopping.addEventListener('abort', () => {

@@ -26,7 +26,9 @@ export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStor
   return createWriteSide({ store, policy: null, tools, clock, ids, log });
 }
 
-/** The commands of a process that takes people's answers: edits are judged by `policy`, which the gateways record. */
+/**
+ * The commands of a process that receives people's responses. Edits are judged by `policy`, which the gateways record.
+ */
 export function openAnsweringWriteSide(
   { clock, ids, log }: RoleProcess,
   store: EventStore,

@@ -1,7 +1,7 @@
 import { approvalViewSchema, eventViewSchema, problemSchema, toolCallViewSchema } from '@countersign/contracts';
 import { z } from 'zod';
 
-// The answers that only HTTP knows; those that all of Countersign knows are in the contracts.
+// The codes that only HTTP has. The contracts have the others.
 
 export const toolCallsSchema = z
   .strictObject({ calls: z.array(toolCallViewSchema) })

@@ -11,7 +11,7 @@ import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
 import { approvalVisibilityFor } from './visibility.js';
 
-/** The questions put to people: list, read, answer, take back. */
+/** Each reveal has its own id: a retry is a new look at the current values, so it is checked and recorded again. */
 export interface Approvals {
   readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
   readonly get: (actor: Actor, approvalId: string) => Answer;
@@ -47,7 +47,6 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return conclude(ports, 'RespondInBulk', outcome, (results) => ({ results: toResults(ports, actor, results) }));
     },
     reveal: async ({ actor }, approvalId) => {
-      // An id of its own: a retry is another look, at what is asked then. It must be allowed and recorded again.
       const outcome = await reveal(commands, actor, approvalId, ports.ids.uuid());
       return conclude(ports, 'RevealValues', outcome, (revealed) => revealed);
     },
@@ -64,7 +63,9 @@ function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: str
   return toApprovalView(row, approvalVisibilityFor(actor, row.call));
 }
 
-/** Attack: many calls with large arguments, answered at once. Results beyond so many bytes come without the approval. */
+/**
+ * Attack: a bulk response to many calls with large arguments. Results beyond this many bytes come without the approval.
+ */
 const approvalsBytesMax = 8 * 1024 * 1024;
 
 function toResults(ports: GatewayPorts, actor: Actor, results: readonly BulkResult[]) {

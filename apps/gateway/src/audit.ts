@@ -8,9 +8,9 @@ import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
 
-/** What auditors read: straight from the event store, whole. */
+/** The audit reads: from the event store, unmasked. */
 export interface Audit {
-  /** A call's stream up to a moment, and the call as it stood then. */
+  /** A call's stream up to a time, and the state of the call at that time. */
   readonly callEvents: (actor: Actor, callId: string, asOf: string | undefined) => Promise<Answer>;
   /** The tenant's log in order, one JSON line per event. */
   readonly log: (actor: Actor, after: number, limit: number) => AsyncGenerator<string, void>;

@@ -4,13 +4,13 @@ import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
 import { whenShown } from './visibility.js';
 
-/** Who writes, and the id by which a repeat of the command is recognised. */
+/** The writer, and the id that identifies a retry of the command. */
 export interface WriteContext {
   readonly actor: Actor;
   readonly commandId: string;
 }
 
-/** Long enough for a projection that is busy; the write itself is safe already. */
+/** Finishes a command: counts it and, if it succeeded, responds once every read shows it. */
 export const shownMsMax = 10_000;
 
 /** Ends a command: counts it and, when it was carried out, answers once every read shows it. */

@@ -10,14 +10,14 @@ import { createQuota } from './limits/quota.js';
 import type { GatewayPorts } from './ports.js';
 import { actorOf } from './testing/world.js';
 
-/** A log of so many events, of which readers are told when `apply` is called. */
+/** A log of the given number of events, whose readers are notified when `apply` is called. */
 function createLog() {
   const events: RecordedEvent[] = [];
   let listener: (applied: Applied) => void = () => undefined;
   let reads = 0;
   const sizes: number[] = [];
   return {
-    /** How many events each read asked for. */
+    /** The number of events that each read requested. */
     sizes: () => sizes,
     reads: () => reads,
     record: (count: number) => {

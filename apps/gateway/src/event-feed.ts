@@ -10,20 +10,20 @@ import { principalKey } from './limits/quota.js';
 import type { Quota } from './limits/quota.js';
 import type { GatewayPorts } from './ports.js';
 
-/** Which events a reader wants, after which position. */
+/** The events that a reader wants, and the position to start after. */
 export interface EventSelection {
-  /** `now`: live only. */
+  /** `now`: new events only. */
   readonly after: number | 'now';
   readonly runId?: string | undefined;
   readonly callId?: string | undefined;
   readonly types?: ReadonlySet<string> | undefined;
 }
 
-/** Streams of events to readers: from any position of the log on, then live. */
+/** Event streams for readers: from any position of the log, then live. */
 export interface EventFeed {
   /**
-   * `isProved` is asked at every heartbeat: whether the reader is still who it was when it came. A stream has no end of its
-   * own, and must not outlive a token that is revoked, a session that is over, or a role that is taken away.
+   * `isProved` runs at every heartbeat and checks that the reader's rights still hold. A stream does not end by itself,
+   * so it must not outlast a revoked token, an ended session or a removed role.
    * @throws ProblemError `too-many-requests` beyond the quota, before `openSink` is called.
    */
   readonly open: (
@@ -33,18 +33,18 @@ export interface EventFeed {
     isProved: () => Promise<boolean>,
   ) => void;
   readonly count: () => number;
-  /** Ends every stream; its reader comes back with the id of the last event that it saw. */
+  /** Ends every stream. A reader reconnects with the id of its last event. */
   readonly close: () => void;
 }
 
 const heartbeatMs = 15_000;
-/** A reader that takes nothing for this long is gone, or as good as gone. */
+/** A reader that reads nothing for this long counts as gone. */
 const fullMsMax = 60_000;
 const retryMs = 2000;
 /** Pages of the log that are read and written at the same time, for all readers that catch up. */
 const pagesAtOnce = 2;
 
-/** The feed: one listener of the read model for all readers, however many they are. */
+/** The feed: one listener of the read model for any number of readers. */
 export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota }): EventFeed {
   const { readModel, store, clock, log, quota } = ports;
   const turns = createFairTurns(pagesAtOnce);
@@ -94,7 +94,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
         giveBack();
         closeReader(reader);
       });
-      // A live reader that loses its connection before the first event comes back to where it began.
+      // A live reader that loses its connection before the first event resumes from its start position.
       sink.write(selection.after === 'now' ? `retry: ${retryMs}\nid: ${position}\n\n` : `retry: ${retryMs}\n\n`);
       reader.run().catch((error: unknown) => {
         log.warn({ error }, 'a stream of events broke off');
@@ -118,7 +118,7 @@ function wants(actor: Actor, selection: EventSelection, { type, metadata }: Reco
   );
 }
 
-/** The text of an event, made once for all readers that may see the same of it. */
+/** The text of an event, rendered once for all readers with the same view. */
 function createFrames(ports: GatewayPorts): (actor: Actor, event: RecordedEvent) => string {
   const frames = new WeakMap<RecordedEvent, { whole?: string; masked?: string }>();
   return (actor, event) => {

@@ -2,16 +2,16 @@ import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import type { Applied } from '@countersign/read-model';
 
-/** Where a stream of events is written to: a socket, seen as little as possible. */
+/** The target of a stream: the few socket operations that it needs. */
 export interface EventSink {
-  /** False: it is full; `onDrain` says when it is not. */
+  /** False: the buffer is full; `onDrain` reports when it is empty again. */
   readonly write: (text: string) => boolean;
   readonly onDrain: (listener: () => void) => void;
   readonly onClose: (listener: () => void) => void;
   readonly end: () => void;
 }
 
-/** What every reader knows of the log: how far the views show it, and what they were told last. */
+/** Shared by all readers: how far the read model is, and the last events that were sent. */
 export interface News {
   /** The position that every read shows. */
   head: number;
@@ -19,7 +19,7 @@ export interface News {
   last: { readonly from: number; readonly applied: Applied } | undefined;
 }
 
-/** What one reader needs. */
+/** The dependencies of one reader. */
 export interface EventReaderOptions {
   readonly store: Pick<EventStore, 'readAll'>;
   readonly news: Readonly<News>;
@@ -36,29 +36,32 @@ export interface EventReaderOptions {
   readonly monotonic: () => number;
   /** Does a piece of the work of catching up when it is this reader's turn. */
   readonly inTurn: (work: () => Promise<void>) => Promise<void>;
-  /** A promise when other requests should be answered before the next event; shared by all readers. */
+  /** Returns a promise when other requests should run before the next event. All readers share it. */
   readonly breathe: () => Promise<void> | undefined;
 }
 
-/** One reader of the log, which is written to as fast as it reads. */
+/** One reader of the log, written to as fast as its client reads. */
 export interface EventReader {
-  /** Writes until it is closed. @throws whatever the store throws. */
+  /** Writes until it is closed. @throws the store's error. */
   readonly run: () => Promise<void>;
-  /** There is news. */
+  /** How long its socket has been full, in ms; 0 while it is not. */
   readonly wake: () => void;
-  /** How long its socket has been full; 0 while it is not. */
+  /** Pages grow while the socket accepts them whole: the first page of a log of large events must be fast. */
   readonly fullMs: () => number;
   readonly close: () => void;
 }
 
-/** Pages grow as long as the socket takes them whole: the first of a log of large events must not take long. */
+/** Sends a comment that marks the end of the history; what follows is live. Other clients ignore comments. */
 const [pageSizeMin, pageSizeMax] = [10, 100];
-/** Tells a reader that it has all that was recorded when it came; what follows is live. Other readers pass over comments. */
+/**
+ * A reader that is up to date shares the just applied events with all others. One that lags, or whose socket is full,
+ * keeps only its position and reads the store later.
+ */
 const caughtUp = ': caught up\n\n';
 
 /**
- * A reader that is up to date shares the events that were just applied with all others; one that is behind, or whose
- * socket is full, holds nothing but its position and reads the store when its turn comes.
+ * Writes the events that this reader has not received, up to `end`. It stops when the socket is full and reads the rest
+ * again later, so that a slow reader keeps no page of large events in memory.
  */
 export function createEventReader(options: EventReaderOptions): EventReader {
   const { store, news, sink, monotonic, breathe } = options;
@@ -83,10 +86,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     });
     return false;
   };
-  /**
-   * Writes those that this reader has not seen, and is then at `end`. When the socket is full it stops, and the rest is read
-   * again later: a reader that takes nothing must not keep a page of large events in memory.
-   */
+  /** Events that reads do not show yet are not sent. */
   const writeAll = async (events: readonly RecordedEvent[], end: number): Promise<number> => {
     let taken = 0;
     for (const event of events) {
@@ -114,7 +114,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       return;
     }
     const page = await store.readAll(position, pageSize);
-    // What reads do not show yet is not told either.
+    // The events that a test appends next.
     const shown = page.filter((event) => event.position <= head);
     const isEnd = page.length === 0 || shown.length < page.length;
     const taken = await writeAll(shown, isEnd ? head : (page.at(-1)?.position ?? head));

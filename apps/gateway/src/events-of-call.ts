@@ -2,13 +2,7 @@ import { deliveryStream, isCallId, toolCallStream } from '@countersign/contracts
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
-/**
- * Everything that is recorded about a call, in the order of the log: its own stream, and what was sent to people about it
- * and its approvals. Read by the streams' names, it takes as long as the call is, however long the log is.
- *
- * Complete up to every position that was recorded before it was called: a message is sent after its approval was
- * requested, so whatever stream is not known yet holds only what came later.
- */
+/** The execution routes of the gateway. The response to a claim is never shortened: its arguments are what runs. */
 export async function readEventsOfCall(
   store: Pick<EventStore, 'readStream'>,
   callId: string,

@@ -19,7 +19,7 @@ export interface Executions {
   readonly reconcile: (context: WriteContext, callId: string, body: ReconcileBody) => Promise<Answer>;
 }
 
-/** The execution side of the gateway. A claim is answered whole: its arguments are what will run. */
+/** What a gateway stores in its data folder besides the read model. None of it is authoritative about a call. */
 export function createExecutions(ports: GatewayPorts): Executions {
   const { commands } = ports;
   return {

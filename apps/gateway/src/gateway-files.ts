@@ -5,14 +5,14 @@ import type { SessionPorts, Sessions } from './inbox/sessions.js';
 import { createIdempotencyStore } from './sqlite/idempotency-store.js';
 import { createSessionStore } from './sqlite/session-store.js';
 
-/** What a gateway keeps in its data folder beside the views: none of it is the truth about a call. */
+/** Opens the stores of the idempotent responses and of the inbox's sessions. */
 export interface GatewayFiles {
   readonly idempotency: IdempotencyStore;
   readonly sessions: Sessions;
   readonly close: () => void;
 }
 
-/** Opens the answers to repeated requests and the sessions of the inbox. */
+/** Ends streams and releases waiting requests. */
 export function openGatewayFiles(folder: string, ports: Omit<SessionPorts, 'store'>): GatewayFiles {
   const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
   const store = createSessionStore(join(folder, 'sessions.db'));

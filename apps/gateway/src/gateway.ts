@@ -28,7 +28,7 @@ export interface Gateway {
   readonly caps: Caps;
   readonly checks: readonly ReadinessCheck[];
   readonly metricsText: () => Promise<string>;
-  /** Ends streams and lets go whoever waits. */
+  /** How long the read model may lack a recorded event. */
   readonly close: () => void;
 }
 
@@ -55,13 +55,13 @@ export function createGateway(ports: GatewayPorts): Gateway {
   };
 }
 
-/** How long the views may lack an event that was recorded. */
+/**
+ * Whether the read model keeps up, measured in time: a position is a count in one store and bytes in another. The check
+ * compares with what it saw at earlier calls, so it turns red at most one interval late.
+ */
 const behindMsMax = 10_000;
 
-/**
- * Whether the views keep up. In time, not in positions: what a position is differs from store to store, a count in one
- * and bytes in another. It knows only what it saw when it was asked, so it says no one interval of asking later at most.
- */
+/** The expected values from the contract, written out a second time. */
 function projectionCheck({ store, readModel, clock }: GatewayPorts): ReadinessCheck {
   let missed: { readonly position: number; readonly sinceMs: number } | undefined;
   return {

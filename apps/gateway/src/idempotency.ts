@@ -5,7 +5,10 @@ import type { Clock, Log } from '@countersign/runtime';
 import { refused } from './answer.js';
 import type { Answer } from './answer.js';
 
-/** An answer that was given, by the hash of what it was asked for. */
+/**
+ * Where sent responses are kept. If they are lost, only the exact wording of the first response is lost: the log
+ * recognises the command.
+ */
 export interface StoredAnswer {
   readonly bodyHash: string;
   readonly status: number;
@@ -15,7 +18,7 @@ export interface StoredAnswer {
   readonly storedAtMs: number;
 }
 
-/** Where given answers are kept. Losing them costs nothing but the first answer's exact words: the log recognises the command. */
+/** One request with an idempotency key. */
 export interface IdempotencyStore {
   readonly find: (scope: string) => StoredAnswer | undefined;
   readonly save: (scope: string, answer: StoredAnswer) => void;
@@ -24,7 +27,7 @@ export interface IdempotencyStore {
   readonly close: () => void;
 }
 
-/** One keyed request. */
+/** Returns the first response again for a repeated request. */
 export interface KeyedRequest {
   readonly actor: Actor;
   /** Method and path, such as `POST /v1/tool-calls`. */
@@ -33,13 +36,16 @@ export interface KeyedRequest {
   readonly bytes: Uint8Array;
 }
 
-/** Gives a repeated request its first answer again. */
+/** Runs the request, or returns the first response of its key. `commandId` is the same for every retry. */
 export interface Idempotency {
-  /** Runs the request, or answers as the first one of its key was answered. `commandId` is the same for every repeat. */
+  /** The dependencies of idempotency keys. */
   readonly answer: (request: KeyedRequest, run: (commandId: string) => Promise<Answer>) => Promise<Answer>;
 }
 
-/** What keyed requests stand on. */
+/**
+ * Idempotency keys over a store. A crash between the append and the storing of the response does no harm: the retry has
+ * the same command id, and the write side recognises it.
+ */
 export interface IdempotencyPorts {
   readonly store: IdempotencyStore;
   readonly clock: Clock;
@@ -50,10 +56,7 @@ const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
 const keptMs = 24 * 60 * 60 * 1000;
 const purgeEveryMs = 10 * 60 * 1000;
 
-/**
- * Idempotency keys over a store. A crash between an append and the storing of its answer is healed by the stream: the
- * repeat carries the same command id, and the write side recognises it.
- */
+/** The disk may be full. The command is recorded, so the response is sent although it cannot be stored. */
 export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idempotency {
   const running = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Answer> }>();
   let purgedAtMs = 0;
@@ -77,7 +80,7 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
       store.save(scope, { bodyHash, status, body: JSON.stringify(body), position, storedAtMs: clock.now() });
       purgeNowAndThen();
     } catch (error) {
-      // The disk may be full. What was asked for is done and recorded: not to say so would be worse than to forget it.
+      // Whether a response is final. A server error or a temporary refusal is retried.
       log.warn({ error }, 'an answer could not be kept; a repeat of its request is recognised by the log alone');
     }
     return answer;
@@ -100,7 +103,7 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
   };
 }
 
-/** Whether an answer stays true: what failed on our side, or was refused for the moment, is tried again. */
+/** The settings of the inbox. */
 function isDecided(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408;
 }

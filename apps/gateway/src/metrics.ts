@@ -5,7 +5,7 @@ import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** What is asked only when somebody scrapes. */
+/** The metrics of a process that serves the API. Each observation costs less than a microsecond. */
 export interface MetricSources {
   readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'>;
   readonly store: Pick<EventStore, 'head'>;
@@ -14,23 +14,23 @@ export interface MetricSources {
   readonly eventStreams: () => number;
 }
 
-/** The figures of a process that serves the API. Telling one costs less than a microsecond. */
+/** A finished request; streams are not included. */
 export interface GatewayMetrics {
   readonly registry: Registry;
   /** A command and how it ended: `done`, or the code of the refusal. */
   readonly commandEnded: (command: string, code: string) => void;
-  /** An answered request; streams are not among them. */
+  /** For the event store: one commit, its number of events, and its duration. */
   readonly requestAnswered: (route: string, status: number, durationMs: number) => void;
   readonly refusedAtTheDoor: (code: 'unauthenticated' | 'forbidden') => void;
-  /** For the event store: one commit, of how many events, and how long it took. */
+  /** For the deadlines: how late one was recorded. */
   readonly storeCommitted: (commit: { readonly events: number; readonly durationMs: number }) => void;
-  /** For the deadlines: one was recorded this late. */
+  /** Metrics in their own registry. */
   readonly deadlineFired: (lagMs: number) => void;
   /** Collects these at each scrape. */
   readonly observe: (sources: MetricSources) => void;
 }
 
-/** Metrics in a registry of their own. */
+/** The JSON schema of the data of a stream's events. */
 export function createGatewayMetrics(): GatewayMetrics {
   const registry = createMetricsRegistry();
   const registers = [registry];

@@ -10,7 +10,7 @@ import type { Sessions } from './inbox/sessions.js';
 import type { GatewayMetrics } from './metrics.js';
 import type { Tokens } from './tokens.js';
 
-/** What the gateway stands on. It writes through `commands` alone. */
+/** Further readiness checks, besides the event store and the projection. */
 export interface GatewayPorts {
   readonly commands: CommandPorts;
   readonly readModel: ReadModel;
@@ -21,15 +21,15 @@ export interface GatewayPorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Beside the event store and the projection: what else must be well before `/readyz` says so. */
+  /** Sign-in at the web inbox; without it no person can sign in there. */
   readonly checks?: readonly ReadinessCheck[];
-  /** Of people at the web inbox; without them nobody signs in there. */
+  /** The OIDC provider, in addition to the tokens. */
   readonly sessions?: Sessions;
-  /** The provider that proves people and programs beside the tokens. */
+  /** The channels whose responses arrive here. Default: none. */
   readonly oidc?: Oidc | undefined;
-  /** The channels whose answers come back here; by default none. */
+  /** Per principal. Default: 5,000. */
   readonly channels?: ChannelsConfig | undefined;
-  /** Of one principal; default 5,000. */
+  /** The definition of one route. */
   readonly requestsPerSecond?: number | undefined;
   /** Off by default. */
   readonly tracing?: Pick<Tracing, 'requestStarted'> | undefined;

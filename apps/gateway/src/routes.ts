@@ -5,7 +5,7 @@ import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
 
-/** Every route of the API: what the controllers serve, what the guard asks for, and what the OpenAPI document says. */
+/** The approvers' routes. */
 export const routes = {
   ...toolCallRoutes,
   ...approvalRoutes,

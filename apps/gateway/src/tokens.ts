@@ -38,10 +38,10 @@ const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, conte
   });
 });
 
-/** One line of a tokens file, as a person writes it. */
+/** The owner of a token, as the actor of each channel. */
 export type TokenEntry = z.input<typeof tokenEntrySchema>;
 
-/** Who a token speaks for, as each channel's actor. */
+/** Returns the actor of a bearer token; undefined for an unknown token. `via` is the channel of the request. */
 interface Holder {
   readonly api: Actor;
   readonly cli: Actor;
@@ -50,15 +50,18 @@ interface Holder {
 
 /** Proves who sends a request. */
 export interface Tokens {
-  /** The actor of a bearer token; undefined: nobody's. `via` is the channel that the request came through. */
+  /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. */
   readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
-  /** The actor at the inbox of the token with this SHA-256 (hex): whom a session stands for that was opened with it. */
+  /** Whether a token gives this role to the principal. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
-  /** Whether a token gives this role to the principal, whoever asks. */
+  /** Returns the problems of a tokens file, with index and path, never with a token. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
 }
 
-/** What is wrong with the tokens: every problem with its index and path, and no token. */
+/**
+ * The time of the look-up depends on the hash, of which a caller cannot choose even the first byte, and not on the
+ * token.
+ */
 export class TokensError extends Error {
   override readonly name = 'TokensError';
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
@@ -88,7 +91,7 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
   const holders = new Map(parsed.data.map((entry) => [digestOf(entry), toHolder(entry)]));
   return {
     actorOf: (token, via) => {
-      // How long the look-up takes tells of a hash, of which a caller cannot choose even the first byte, and never of a token.
+      // How long a reader waits, and for which change.
       return holders.get(hash('sha256', token))?.[via];
     },
     actorOfHash: (tokenSha256) => holders.get(tokenSha256)?.inbox,

@@ -13,7 +13,7 @@ import type { GatewayPorts } from './ports.js';
 import { visibilityFor, whenShown } from './visibility.js';
 import type { OnClose, Waiters } from './waiters.js';
 
-/** How long a reader is ready to wait, and for what. */
+/** Attack: reading a run of many large calls at once. Their views are up to three times as large as their rows. */
 export interface Waiting {
   readonly waitMs?: number | undefined;
   readonly until?: 'decided' | 'settled' | undefined;
@@ -21,13 +21,13 @@ export interface Waiting {
 
 /** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
 const atOnce = 32;
-/** Attack: a run of many large calls, read at once. Their view is up to three times as large as their rows. */
+/** `onClose` registers a callback for when the reader disconnects, and returns a function that removes it. */
 const runBytesMax = 8 * 1024 * 1024;
 
 /** The calls of agents: request, read, ask, cancel. */
 export interface ToolCalls {
   readonly request: (context: WriteContext, body: RequestToolCalls) => Promise<Answer>;
-  /** `onClose` registers what to do when the reader goes away, and returns what takes it back. */
+  /** Cancels every open call of a run, one by one, since each has its own stream. */
   readonly get: (actor: Actor, callId: string, waiting: Waiting, onClose: OnClose) => Answer | Promise<Answer>;
   readonly requestApproval: (context: WriteContext, callId: string, body: RequestApprovalBody) => Promise<Answer>;
   readonly cancel: (context: WriteContext, callId: string, reason: string) => Promise<Answer>;
@@ -128,7 +128,7 @@ function runTooLarge(runId: string): Answer {
   return refused({ code: 'payload-too-large', detail });
 }
 
-/** Cancels every open call of a run; each by itself, since each lives in a stream of its own. */
+/** A call that another gateway has just recorded may be missing from this read model, and would not be cancelled. */
 async function cancelRun(
   ports: GatewayPorts,
   { actor, commandId }: WriteContext,
@@ -136,7 +136,8 @@ async function cancelRun(
   reason: string,
 ): Promise<Answer> {
   const { commands, readModel, store } = ports;
-  // What another gateway has just recorded may not be in this view yet, and would be spared.
+  // Validates a value with a schema.
+  // @throws ProblemError `invalid-request` naming every offending path, each unknown key separately.
   await whenShown(ports, await store.head(), shownMsMax);
   if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
   const callIds = readModel.openCallIds(actor.tenant, runId);

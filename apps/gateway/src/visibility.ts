@@ -4,8 +4,8 @@ import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 
 /**
- * Who sees the values of sensitive fields: the principal that requested the call, and auditors. At the inbox an auditor who
- * also approves sees what approvers see, since its pages are shown where others look over one's shoulder.
+ * Masks an approval for everyone who may decide it, also for auditors, since a card is shown on screens. The audit
+ * reads return it unmasked.
  */
 export function visibilityFor(actor: Actor, call: CallRow): Visibility {
   const isAtInbox = actor.via === 'inbox' && actor.roles.has('approver');
@@ -14,19 +14,16 @@ export function visibilityFor(actor: Actor, call: CallRow): Visibility {
 }
 
 /**
- * What of an approval: masked for whoever may decide it, also when they are an auditor, since a card is shown where others
- * look over one's shoulder; the audit reads show it whole.
+ * Waits until every read shows a position of the log. Returns undefined when they already do.
+ * @param take is called before a wait; the function that it returns, after the wait.
+ * @throws ProblemError `unavailable` after `msMax`.
  */
 export function approvalVisibilityFor(actor: Actor, call: CallRow): Visibility {
   const isOwn = call.request.requestedBy === actor.principal;
   return actor.roles.has('approver') && !isOwn ? 'masked' : visibilityFor(actor, call);
 }
 
-/**
- * Waits until every read shows a position of the log; undefined when it does already.
- * @param take is called before a wait; what it returns, after it.
- * @throws ProblemError `unavailable` when it does not within `msMax`.
- */
+/** Registers a callback for when a reader disconnects. Returns a function that removes it. */
 export function whenShown(
   { readModel, clock }: { readonly readModel: ReadModel; readonly clock: Clock },
   position: number,

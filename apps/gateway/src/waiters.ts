@@ -3,10 +3,10 @@ import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import type { Quota } from './limits/quota.js';
 
-/** Registers what to do when a reader goes away, and returns what takes it back. */
+/** Requests that wait for a call to change, without polling: the read model notifies them of applied events. */
 export type OnClose = (listener: () => void) => () => void;
 
-/** Requests that wait for a call to change. Nothing is polled: the read model says when it has applied an event. */
+/** Waiters over one listener of the read model, for any number of requests. */
 export interface Waiters {
   /**
    * Settles when `isDone` holds after an event of the call, when `waitMs` are over, when `onClose` fires, or when the
@@ -34,7 +34,7 @@ interface WaitersPorts {
   readonly quota: Quota;
 }
 
-/** Waiters over one listener of the read model, however many they are. */
+/** The events about messages to people. */
 export function createWaiters({ readModel, clock, quota }: WaitersPorts): Waiters {
   const byCall = new Map<string, Set<Waiter>>();
   let count = 0;

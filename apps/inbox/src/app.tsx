@@ -25,7 +25,7 @@ type Standing =
 
 const retryMs = 2000;
 
-/** The inbox: a sign-in, and behind it everything else. */
+/** Several requests may report it. The first one knows whether a person was signed in. */
 export function App(): ReactNode {
   const [standing, setStanding] = useState<Standing>({ status: 'asking' });
   const [isOidcOffered, setOidcOffered] = useState(false);
@@ -45,7 +45,7 @@ export function App(): ReactNode {
     return () => clearTimeout(retry);
   }, [round]);
   useEffect(() => {
-    // Several requests may hear of it: the first says whether somebody was signed in.
+    // One call: its arguments, its result, and every recorded event.
     whenSignedOut(() =>
       setStanding((before) => (before.status === 'out' ? before : { status: 'out', isOver: before.status === 'in' })),
     );

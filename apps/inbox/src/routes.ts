@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Where one is. The address says all of it, so that every view can be linked to. */
+/** Navigates to an address of the inbox. `replace` adds no entry to the history. */
 export type Route =
   | { readonly page: 'pending'; readonly approvalId: string | undefined }
   | { readonly page: 'run'; readonly runId: string }
@@ -18,7 +18,7 @@ export const hrefs = {
   call: (callId: string) => `/calls/${encodeURIComponent(callId)}`,
 } as const;
 
-/** The view of an address; an unknown one is the list. */
+/** The current view, updated on navigation. */
 export function routeOf(path: string): Route {
   const [, first = '', second = ''] = path.split('/');
   const id = decoded(second);
@@ -51,7 +51,7 @@ const tell = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** Goes to an address of ours. `replace`: without a step to come back to. */
+/** A decorative icon. The element that contains it has a name. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (href === location.pathname) return;
   if (replace) history.replaceState(null, '', href);
@@ -59,7 +59,7 @@ export function navigate(href: string, { replace = false } = {}): void {
   tell();
 }
 
-/** Where one is, and again when that changes. */
+/** The frame of every page: navigation, connection state, signed-in person. */
 export function usePath(): string {
   return useSyncExternalStore(
     (listener) => {

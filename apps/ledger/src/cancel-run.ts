@@ -24,13 +24,13 @@ export interface NotCancelled {
 
 /** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
 const atOnce = 32;
-/** So many ids fit into what an EventStoreDB takes at once. */
+/** The number of ids that fit into one append of EventStoreDB. */
 const callIdsMax = 20_000;
 const eventIds = '1c1f3c9a-7f57-5f0e-8a3e-3d1b9f0a6c58';
 
 /**
- * Cancels the open calls of a run. Which they are is recorded first: the same message delivered again, perhaps behind
- * requests that came after it, must not touch those.
+ * Cancels the open calls of a run. The list is recorded first: the same message, delivered again after later requests,
+ * must not cancel those.
  */
 export async function cancelRun(
   ports: CancelRunPorts,

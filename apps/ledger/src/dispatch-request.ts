@@ -16,7 +16,7 @@ export interface DispatchPorts extends CancelRunPorts {
   readonly commands: CommandPorts;
 }
 
-/** Does what a request asks; the answer is why not, or nothing. */
+/** Carries out a request. Returns the refusal, or undefined. */
 export async function dispatchRequest(
   ports: DispatchPorts,
   actor: Actor,

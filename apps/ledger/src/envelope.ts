@@ -4,7 +4,7 @@ import { PoisonMessageError } from '@countersign/message-bus';
 import type { Message } from '@countersign/message-bus';
 import { describeFieldErrors, toFieldErrors } from '@countersign/shell';
 
-/** A message of the requests topic as its headers say. The value is not looked at yet. */
+/** A message of the requests topic by its headers. The value is not parsed yet. */
 export interface Envelope {
   readonly id: string;
   readonly source: string;
@@ -17,11 +17,11 @@ export interface Envelope {
 const controlCharacters = /[\p{Cc}\p{Zl}\p{Zp}]/u;
 
 /**
- * The envelope of a message.
- * @throws PoisonMessageError (`malformed`) when it is no CloudEvent in binary mode: nobody can be answered.
+ * Returns the envelope of a message.
+ * @throws PoisonMessageError (`malformed`) when it is not a CloudEvent in binary mode: there is no sender to notify.
  */
 export function readEnvelope({ headers, topic }: Pick<Message, 'headers' | 'topic'>): Envelope {
-  // A parameter such as `; charset=utf-8` says nothing that JSON does not.
+  // A parameter such as `; charset=utf-8` makes no difference for JSON.
   const contentType = headers['content-type']?.split(';', 1)[0]?.trim().toLowerCase();
   const parsed = requestHeadersSchema.safeParse({ ...headers, 'content-type': contentType });
   if (!parsed.success) throw malformed(describeFieldErrors(toFieldErrors(parsed.error)));
@@ -30,12 +30,12 @@ export function readEnvelope({ headers, topic }: Pick<Message, 'headers' | 'topi
   return { id, source, type, topic, signature };
 }
 
-/** Whether this type is one that the topic is for. */
+/** Whether the topic accepts this type. */
 export function isRequestType(type: string): type is RequestMessageType {
   return Object.hasOwn(requestMessageSchemas, type);
 }
 
-/** A type as a label: what somebody makes up must not fill the memory of the metrics. */
+/** A type as a metric label. Made-up types share one label, so that they cannot fill the memory. */
 export function typeLabel(type: string): string {
   return isRequestType(type) || (eventTypes as readonly string[]).includes(type) ? type : 'other';
 }

@@ -6,7 +6,7 @@ import { isTransientFailure, runsAtOnce } from './ledger.js';
 import type { Ledger } from './ledger.js';
 import { leaveUnread, LedgerModule } from './ledger.module.js';
 
-/** What the consumer of the ledger needs. */
+/** The dependencies of the ledger's consumer. */
 export interface LedgerAppOptions {
   readonly ledger: Ledger;
   readonly bus: MessageBus;

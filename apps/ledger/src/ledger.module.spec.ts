@@ -10,7 +10,7 @@ import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.
 
 const idle = { status: () => ({ state: 'running', inFlight: 0 }) as const, stop: async () => undefined };
 
-/** A bus that a test hands messages through. */
+/** A bus for tests. */
 function createHandBus() {
   const consumers: SubscribeOptions[] = [];
   const bus: MessageBus = {

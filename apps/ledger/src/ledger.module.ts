@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.js';
 
 const ledgerPort = Symbol('Ledger');
 
-/** Hands the messages of the requests topic to the ledger, whatever they call themselves: it says no by itself. */
+/** Hands all messages of the requests topic to the ledger, whatever their type: the ledger refuses unknown ones. */
 @Controller()
 @UseFilters(BusExceptionFilter)
 export class LedgerController {
@@ -23,7 +23,7 @@ export class LedgerController {
   }
 }
 
-/** The data of a message is for the ledger to read, since nobody else reads as strictly. */
+/** The ledger parses the data itself, with the strict parser. */
 export function leaveUnread(message: Message): Message {
   return message;
 }

@@ -49,7 +49,7 @@ describe('the ledger', () => {
       const message = requestMessage('ToolCallRequested', step(callOf('a'), callOf('b'), callOf('c')));
       let appends = 0;
       const { append } = world.store;
-      // Not a fault of the store for good: one member of the batch, once.
+      // A temporary fault of the store: one member of the batch fails once.
       Object.assign(world.store, {
         append: (...given: Parameters<typeof append>) => {
           appends += 1;

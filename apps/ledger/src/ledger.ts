@@ -27,20 +27,20 @@ export interface LedgerOptions extends DispatchPorts {
   readonly log: Log;
   readonly metrics?: LedgerMetrics;
   readonly window?: SignatureWindow;
-  /** How many refusals of a tenant are recorded, of each code. Default: 100 at once and 10 a second. */
+  /** How many refusals are recorded per tenant and code. Default: a burst of 100, then 10 a second. */
   readonly refusalRate?: Rate;
-  /** A request about a call that is not recorded yet is tried so often before it is refused. Default 4. */
+  /** How often a request for an unknown call is retried before it is refused. Default: 4. */
   readonly notRequestedTries?: number;
 }
 
-/** Takes requests off the requests topic. */
+/** Handles messages of the requests topic. */
 export interface Ledger {
   /**
-   * Carries one request out, or records why not. Resolves once the log says it, so that the message is never needed
-   * again. A repeat adds nothing, not even one that another process handles at the same moment, as happens when a
-   * partition changes its owner: every event has an id made of the message's, and is appended at an expected revision.
-   * @throws PoisonMessageError for a message that nobody can be answered about; NotYetRequestedError when the call that
-   * it is about may still come; anything for which `isTransientFailure` holds when the event store cannot be written.
+   * Carries out one request, or records its refusal. Resolves once that is in the log, so the message is not needed
+   * again. A duplicate adds nothing, also when two processes handle it at the same moment, for example when a partition
+   * changes its owner: event ids derive from the message, and each append expects a revision.
+   * @throws PoisonMessageError when there is no sender to notify; NotYetRequestedError when the call may still come;
+   *   errors for which `isTransientFailure` holds when the event store is unavailable.
    */
   readonly handle: (message: Message, delivery: Pick<Delivery, 'attempt'>) => Promise<void>;
   /** Handles the requests of a topic. */
@@ -54,23 +54,23 @@ export interface ConsumeOptions extends Partial<Omit<SubscribeOptions, 'topics' 
   readonly group?: string;
 }
 
-/** The call that a request is about is not recorded: the message may have come before the one that requests it. */
+/** The call of a request is not recorded: the message may have overtaken the one that requests it. */
 export class NotYetRequestedError extends Error {
   override readonly name = 'NotYetRequestedError';
 }
 
-/** Whether `handle` failed for a reason that is not the message's: it is to be given again, and never parked. */
+/** Whether `handle` failed for a reason outside the message: the message is delivered again and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof ViewsBehindError;
 
-/** How many runs are handled at once; the requests of one run wait for each other. */
+/** How many runs are handled at once. The requests of one run are handled in order. */
 export const runsAtOnce = 64;
 
 const commandIds = '9b0f8f0a-4c8e-5f4b-8f0d-2a6f5f3b7e11';
 
 /**
- * The id of the command that a message is. Of a signed message its source counts for nothing: that header is not signed,
- * and a copy under another source must not be another command.
+ * The command id of a message. The source of a signed message is not included: that header is not signed, and a copy
+ * with another source must not be another command.
  */
 function commandIdOf({ id, source, type }: Envelope, { tenant, principal }: Actor, isSigned: boolean): string {
   return uuidV5(commandIds, JSON.stringify([tenant, principal, isSigned ? null : source, type, id]));
@@ -94,7 +94,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const fields = { requestId: envelope.id, type: typeLabel(envelope.type), code, tenant: actor.tenant };
     log.warn({ ...fields, principal: actor.principal }, 'a request is refused');
     metrics?.refused(code);
-    // Each code by itself: a flood of messages that prove nothing must not silence the answers to honest ones.
+    // Limited per code: a flood of unauthenticated messages must not suppress the answers to honest ones.
     if (!mayRecord(`${actor.tenant}/${code}`)) {
       metrics?.refusalDropped();
       return 'refused';
@@ -162,7 +162,7 @@ interface Refused {
   readonly runId?: string;
 }
 
-/** Attack: whoever may write to the topic says what only a person may say, or what only the log may. */
+/** Attack: a producer writes an event that only a person or only the log may write. */
 const notForSenders: Refusal = {
   code: 'forbidden',
   detail: 'this topic takes requests alone; an answer comes through a channel that knows the person',
@@ -175,7 +175,7 @@ function detailOf({ detail, errors = [] }: Refusal): string {
   return [detail, ...where].join('; ').slice(0, detailLengthMax);
 }
 
-/** What the store will never take is a refusal, not a failure to be repeated. */
+/** An append that the store will never accept is a refusal, not a failure to retry. */
 function tooLarge(error: unknown): Refusal {
   if (error instanceof EventTooLargeError) return { code: 'payload-too-large', detail: error.message };
   throw error;

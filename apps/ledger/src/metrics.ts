@@ -10,13 +10,13 @@ export interface LedgerMetrics {
   readonly refused: (code: string) => void;
   /** A refusal that was not recorded, since there were too many. */
   readonly refusalDropped: () => void;
-  /** A message whose signature is missing where one is needed, or is not worth anything. */
+  /** A message without a required signature, or with an invalid one. */
   readonly unverified: () => void;
-  /** A message of a type that is not the senders' to say, such as a person's answer. */
+  /** A message of a type that producers may not send, such as a person's response. */
   readonly forged: (type: string) => void;
 }
 
-/** Metrics in a registry: one of its own, or the one that the process has. */
+/** Metrics in the given registry, or in their own. */
 export function createLedgerMetrics(registry: Registry = createMetricsRegistry()): LedgerMetrics {
   const registers = [registry];
   const handled = createDurations(registry)(

@@ -5,7 +5,7 @@ import type { Reachable } from '@countersign/shell';
 
 /** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
 export interface OpenCalls {
-  /** Their callIds. @throws ViewsBehindError when it cannot tell yet. */
+  /** Returns their callIds. @throws ViewsBehindError while the read model lags. */
   readonly of: (tenant: string, runId: string) => Promise<readonly string[]>;
 }
 
@@ -14,7 +14,7 @@ export class ViewsBehindError extends Error {
   override readonly name = 'ViewsBehindError';
 }
 
-/** What is needed of a read model: that it can be waited for, and asked. */
+/** The read model as this process needs it: queries, and waiting for a position. */
 export interface CallViews extends Reachable {
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
 }

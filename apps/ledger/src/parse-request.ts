@@ -7,7 +7,7 @@ import { malformed } from './envelope.js';
 
 type Bodies = { [T in RequestMessageType]: z.output<(typeof requestMessageSchemas)[T]> };
 
-/** A request as its schema knows it. */
+/** A request as its schema defines it. */
 export type Request = { [T in RequestMessageType]: { readonly type: T; readonly body: Bodies[T] } }[RequestMessageType];
 
 /** Before anything else looks at the bytes. @throws PoisonMessageError (`payload-too-large`). */

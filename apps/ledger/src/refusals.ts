@@ -27,7 +27,7 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
-/** What is known of one tenant's stream: where it ends, and what stands there. */
+/** The end of one tenant's stream, and its latest ids. */
 interface Tail {
   revision: number;
   readonly eventIds: Set<string>;
@@ -36,10 +36,10 @@ interface Tail {
 }
 
 const eventIds = '5f0c1d64-0a4e-5b51-9d5c-7f2d6f1b8c33';
-/** Repeats come soon after the first; so many of the latest are known. */
+/** Duplicates come soon after the first, so only this many of the latest ids are kept. */
 const knownMax = 2_000;
 const togetherMax = 100;
-/** An EventStoreDB takes 1 MiB at once. */
+/** EventStoreDB accepts 1 MiB per append. */
 const togetherBytesMax = 512 * 1024;
 const conflictsMax = 12;
 
@@ -89,7 +89,7 @@ async function append(
 ): Promise<void> {
   const { store } = ports;
   for (let conflicts = 0; conflicts <= conflictsMax; conflicts += 1) {
-    // A repeat that came while its first copy was being written is in the same batch.
+    // A duplicate that arrived while its first copy was written is in the same batch.
     const events = [...new Map(given.map((event) => [event.eventId, event])).values()].filter(
       ({ eventId }) => !tail.eventIds.has(eventId),
     );
@@ -100,7 +100,7 @@ async function append(
       for (const { eventId } of events) remember(tail, eventId);
       return;
     }
-    // Others have written: their last refusals may be the very one that comes again here.
+    // Another process has written: its last refusals may include the one that is handled here.
     const from = Math.max(tail.revision + 1, result.actualRevision + 1 - knownMax);
     const recorded = await store.readStream(stream, Math.max(0, from));
     for (const { eventId } of recorded) remember(tail, eventId);
@@ -109,7 +109,7 @@ async function append(
   throw new EventStoreUnavailableError(`${stream} is written too often at once: nothing was recorded, try again`);
 }
 
-/** How many of those that wait go into one append: one at least. */
+/** How many of the waiting refusals fit into one append; at least one. */
 function countTogether(waiting: readonly Waiting[]): number {
   let [count, bytes] = [0, 0];
   for (const { event } of waiting.slice(0, togetherMax)) {

@@ -34,7 +34,7 @@ const keyEntriesSchema = z.array(keyEntrySchema).superRefine((entries, context) 
   });
 });
 
-/** One line of a keys file, as a person writes it. */
+/** One entry of a keys file, as a person writes it. */
 export type RequestKeyEntry = z.input<typeof keyEntrySchema>;
 
 /** A key and whom it speaks for. */
@@ -45,7 +45,7 @@ export interface RequestKey {
   readonly alg: 'EdDSA' | 'ES256';
   readonly tenant: string;
   readonly principal: string;
-  /** Globs of the agents that it may speak for besides its own principal. */
+  /** Globs of the agents that it may request for, in addition to its own principal. */
   readonly agentIds: readonly string[];
 }
 
@@ -61,7 +61,7 @@ export interface FileRequestKeys extends RequestKeys {
   readonly close: () => void;
 }
 
-/** What is wrong with the keys: every problem with its path. */
+/** Returns the problems of a keys file, each with its path. */
 export class RequestKeysError extends Error {
   override readonly name = 'RequestKeysError';
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
@@ -73,7 +73,7 @@ export class RequestKeysError extends Error {
 }
 
 /**
- * Keys out of a list of entries.
+ * Builds the keys from a list of entries.
  * @throws RequestKeysError with all problems at once.
  */
 export async function createRequestKeys(entries: unknown, source = 'the request keys'): Promise<RequestKeys> {
@@ -101,7 +101,7 @@ async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, sour
 }
 
 /**
- * The keys of a file; a change of the file is noticed within two seconds, so that a key can be withdrawn at once.
+ * The keys of a file. A change of the file takes effect within two seconds, so that a key can be revoked quickly.
  * @throws RequestKeysError when the file cannot be used at the start.
  */
 export async function loadRequestKeys(path: string, log: Log): Promise<FileRequestKeys> {

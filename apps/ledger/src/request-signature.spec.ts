@@ -44,7 +44,7 @@ describe('a signed request', () => {
   const unverified = async (): Promise<unknown> => {
     expect(await world.types()).toEqual(['RequestRefused']);
     const [event] = await world.events();
-    // Nobody is proven, so nobody's tenant but the configured one hears of it.
+    // The sender is unknown, so only the configured tenant learns of it.
     expect(event?.metadata).toMatchObject({ tenant: 'default', runId: null });
     expect(await world.figures()).toContain('countersign_ledger_unverified_total 1');
     const { code, detail } = event?.data as { code: string; detail: string };
@@ -146,7 +146,7 @@ describe('a signed request', () => {
       bytes[at] = (bytes[at] ?? 0) ^ 1;
       await world.deliver(requestMessage(type, bytes, { ce_id: 'r-1', 'countersign-signature': signature }));
     }
-    // All are the same request to whoever hears of it, so they are answered once.
+    // All are the same request to the client, so they get one refusal.
     expect(await world.types()).toEqual(['RequestRefused']);
   });
 

@@ -2,7 +2,7 @@ import { flattenedVerify } from 'jose';
 import type { Envelope } from './envelope.js';
 import type { RequestKey, RequestKeys } from './request-keys.js';
 
-/** How far the time of a signature may be from now. */
+/** The largest difference between the time of a signature and now. */
 export interface SignatureWindow {
   /** A request may wait on the topic while the ledger is down, so this is long; a repeat adds nothing anyway. */
   readonly ageMsMax: number;

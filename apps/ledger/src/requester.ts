@@ -5,19 +5,19 @@ import type { RequestKeys } from './request-keys.js';
 import { verifyRequest } from './request-signature.js';
 import type { SignatureWindow } from './request-signature.js';
 
-/** Whose the requests without a signature are, and whether they count. */
+/** The principal of unsigned requests, and whether they are accepted. */
 export interface Unsigned {
   readonly mode: 'allow' | 'refuse';
   readonly tenant: string;
   readonly principal: string;
 }
 
-/** Who asks. Of an unverified message nobody but the tenant that hears of the refusal is known. */
+/** The sender. For an unauthenticated message only the tenant of the refusal is known. */
 export type Requester =
   | { readonly status: 'signed' | 'unsigned'; readonly actor: Actor }
   | { readonly status: 'unverified'; readonly actor: Actor; readonly why: string };
 
-/** Who sends a message: never what it says of itself, but what its signature proves, or what is configured. */
+/** Authenticates the sender of a message: by its signature or by the configuration, never by its own claims. */
 export async function findRequester(
   envelope: Envelope,
   value: Uint8Array,
@@ -29,14 +29,14 @@ export async function findRequester(
   },
 ): Promise<Requester> {
   const { keys, unsigned, clock, window } = options;
-  // Unsigned producers are one principal and trust each other, so every agent's name is open to them.
+  // Unsigned producers share one principal, so every agent name is allowed to them.
   const actor = toActor({ ...unsigned, agentIds: ['*'] });
   if (envelope.signature === undefined) {
     return unsigned.mode === 'allow'
       ? { status: 'unsigned', actor }
       : { status: 'unverified', actor, why: 'a request must be signed' };
   }
-  // A signature that counts for nothing is never taken for none at all.
+  // An invalid signature is an error; it is never treated as a missing one.
   if (keys === null) return { status: 'unverified', actor, why: 'no keys for requests are configured' };
   const verified = await verifyRequest(envelope, value, keys, clock.now(), window);
   return verified.status === 'verified'

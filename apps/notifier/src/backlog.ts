@@ -4,13 +4,13 @@ import { NotifierStoppedError } from './channel-worker.js';
 import type { ChannelWorker } from './channel-worker.js';
 import type { Job } from './planned-message.js';
 
-/** As many questions as one mail holds. */
+/** The number of approvals in one email. */
 const togetherMax = 50;
 const retryMs = 1_000;
 
 /**
- * The jobs of one channel that have become due by themselves. They are gathered where the channel wants that, and given
- * to its lane one message at a time.
+ * The jobs of one channel that became due. They are combined where the channel wants a digest, and given to its worker
+ * one message at a time.
  */
 export class Backlog {
   readonly #lane: ChannelWorker;
@@ -48,7 +48,7 @@ export class Backlog {
     }
   }
 
-  /** All that waits, in messages: what goes to one person together, everything else on its own. */
+  /** All due jobs as messages: those for one person are combined, the others are sent one by one. */
   #takeGroups(): readonly (readonly Job[])[] {
     const taken = this.#jobs;
     this.#jobs = [];

@@ -14,7 +14,7 @@ export interface ChannelWorkerPorts {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly deliveries: DeliveryLog;
   readonly people: readonly Person[];
-  /** Only its calls are sent. */
+  /** Only for the approvals of its calls. */
   readonly tenant: string;
   readonly clock: Clock;
   readonly log: Log;
@@ -22,7 +22,7 @@ export interface ChannelWorkerPorts {
   readonly later: (job: Job, dueAtMs: number) => void;
 }
 
-/** How a channel is doing. */
+/** The state of a channel. */
 export interface ChannelStatus {
   readonly state: 'ok' | 'failing' | 'off';
   /** Messages that wait for their turn. */
@@ -30,17 +30,20 @@ export interface ChannelStatus {
   readonly reason: string | null;
 }
 
-/** The notifier takes no more messages: the next process does. */
+/** The notifier accepts no more events. The next process does. */
 export class NotifierStoppedError extends Error {
   override readonly name = 'NotifierStoppedError';
 }
 
-/** After so many tries in a row a message steps aside, unless the one before it failed as well: then the channel is down. */
+/**
+ * After this many failed tries in a row a message is skipped for now, unless the previous message also failed: then the
+ * channel is down.
+ */
 const triesMax = 3;
 
 /**
- * The way of all messages to one channel: one at a time, each recorded before the next, so that a crash repeats at most
- * one. A channel that fails is left alone for a growing pause, and nothing is forgotten meanwhile.
+ * Sends all messages of one channel: one at a time, each recorded before the next, so a crash repeats at most one. A
+ * failing channel is retried with growing pauses, and no message is lost.
  */
 export class ChannelWorker {
   readonly channel: Channel;
@@ -80,9 +83,9 @@ export class ChannelWorker {
   }
 
   /**
-   * Brings the messages to what is true now, as one message where they are sent; resolves when that is recorded, or when
-   * a later try is planned.
-   * @throws NotifierStoppedError, or the event store's error: nothing is lost by trying again.
+   * Brings the messages up to date, as one message where they are combined. Resolves when that is recorded, or when a
+   * retry is planned.
+   * @throws NotifierStoppedError, or the event store's error; a retry loses nothing.
    */
   sync(jobs: readonly Job[], signal: AbortSignal): Promise<void> {
     this.#waiting += 1;
@@ -99,7 +102,7 @@ export class ChannelWorker {
       const actions = await this.#lookAt(left);
       const [first] = actions;
       if (first === undefined) return;
-      // Only what is sent together goes together; copies are changed one by one.
+      // Combined messages are sent together; existing copies are updated one by one.
       const batch = actions.filter(({ messageRef }) => messageRef === undefined);
       const together = first.messageRef === undefined ? batch : [first];
       const result = await this.#act(together as [PlannedMessage, ...PlannedMessage[]], signal);
@@ -140,7 +143,7 @@ export class ChannelWorker {
 
   async #claim({ subject, job }: PlannedMessage): Promise<boolean> {
     if (await this.#ports.deliveries.claim(subject, job.key)) return true;
-    // Should that notifier end before it is done, this one takes over.
+    // If the other notifier ends before it is done, this one takes over.
     this.#ports.later(job, this.#ports.clock.now() + leaseMs);
     return false;
   }
@@ -156,7 +159,7 @@ export class ChannelWorker {
       const notices = actions.map((action) => action.notice) as [Notice, ...Notice[]];
       return await this.channel.send(notices, options);
     } catch (error) {
-      // No adapter throws; one that does must not stop the others, and its words could hold a secret.
+      // Adapters do not throw. If one does, the others must continue, and its error text could contain a secret.
       this.#ports.log.error(
         { channelId: this.channel.id, name: error instanceof Error ? error.name : 'unknown' },
         'a channel threw',
@@ -185,7 +188,7 @@ export class ChannelWorker {
       await this.#record(action, toEvent(action, result, timeOf(this.#ports.clock.now())), signal);
   }
 
-  /** Records the failure and says whether the message steps aside; false: it is tried again in its turn. */
+  /** Records the failure. Returns true when the message is skipped for now, false when it is retried in its turn. */
   async #fail(
     actions: readonly PlannedMessage[],
     { reason, retryAfterMs }: Extract<SendResult, { status: 'failed' }>,
@@ -199,9 +202,9 @@ export class ChannelWorker {
     const pauseMs = retryAfterMs ?? retryPauseMs(this.#failures);
     this.#pausedUntil = clock.monotonic() + pauseMs;
     log.warn({ channelId: this.channel.id, reason, pauseMs }, 'a message could not be delivered');
-    // A channel that asks for patience, or that takes nothing at all, keeps its messages in order.
+    // A channel that is rate limited or down keeps its messages in order.
     const isParked = retryAfterMs === undefined && tries >= triesMax && !this.#hasParked;
-    // The log says that it failed, and what follows; each try of a channel that is down would only fill it.
+    // The log records the failure and the next try once; each further try of a channel that is down would fill it.
     if (tries > 1 && !isParked) return false;
     if (isParked) this.#hasParked = true;
     for (const action of actions) await this.#recordFailure(action, reason, isParked ? undefined : pauseMs, signal);

@@ -9,7 +9,7 @@ import type { EventStore } from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 
-/** What a message is about. */
+/** The subject of a message. */
 export interface Subject {
   readonly tenant: string;
   readonly callId: string;
@@ -17,20 +17,20 @@ export interface Subject {
   readonly approvalId: string | null;
 }
 
-/** What was sent, as the event store has it. */
+/** The sent messages in the event store. */
 export interface DeliveryLog {
   readonly load: (subject: Subject) => Promise<Deliveries>;
-  /** Takes the sending of a message; false when another notifier has it. */
+  /** Claims the sending of a message. Returns false when another notifier has it. */
   readonly claim: (subject: Subject, key: MessageKey) => Promise<boolean>;
   /**
-   * Records what became of a message. It was sent, so this does not give up while the store is down: without the record
-   * it would be sent again.
+   * Records the result of a message. The message was sent, so this retries while the store is unavailable: without the
+   * record it would be sent again.
    * @throws the last error when the signal aborts.
    */
   readonly record: (subject: Subject, event: DeliveryEvent, signal: AbortSignal) => Promise<void>;
   /** The position from which on a channel hears how calls end; the first time that is now. */
   readonly activatedAt: (tenant: string, channelId: string) => Promise<number>;
-  /** Why the other side of a channel wants no message any more; null: it does. */
+  /** Why a channel accepts no more messages; null: it accepts them. */
   readonly whyOff: (channelId: string, endpoint: string) => Promise<string | null>;
   readonly switchOff: (off: { tenant: string; channelId: string; endpoint: string; reason: string }) => Promise<void>;
 }
@@ -40,12 +40,12 @@ export interface DeliveryLogOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Names this process in its claims; undefined: there is no other one. */
+  /** Names this process in its claims; undefined when it is the only notifier. */
   readonly notifierId: string | undefined;
 }
 
 const recordBackoff = { firstMs: 200, maxMs: 5_000 };
-/** How long a claim keeps the others away. */
+/** How long a claim excludes the other notifiers. */
 export const leaseMs = 60_000;
 const cacheSize = 256;
 

@@ -24,8 +24,8 @@ export function retryOf(event: Pick<RecordedEvent, 'type' | 'data' | 'metadata'>
 const pageSize = 2_000;
 
 /**
- * Plans the retries of the last three days anew: a failure names its next try, and a message that was delivered
- * meanwhile is recognised when its time comes.
+ * Plans the retries of the last three days again. Each recorded failure has the time of its next try, and a message
+ * that was delivered meanwhile is recognised then.
  */
 export async function findFailedDeliveries(
   store: Pick<EventStore, 'readAll' | 'head'>,

@@ -10,8 +10,8 @@ import type { Subject } from './delivery-log.js';
 /**
  * Reads a call of the tenant from its own stream. Returns undefined when there is none.
  *
- * Attack: a message on the events topic that names this tenant and another tenant's call. The tenant is the one that the
- * call's own events name, or the card of the other tenant would be sent here.
+ * Attack: a message on the events topic names this tenant and another tenant's call. The call's own events name its
+ * tenant; otherwise the other tenant's card would be sent here.
  */
 export async function readCall(
   store: Pick<EventStore, 'readStream'>,
@@ -22,24 +22,24 @@ export async function readCall(
   return call?.request.tenant === tenant ? call : undefined;
 }
 
-/** The approval of a call by its id; null for a call that nobody was asked about. */
+/** The approval of a call by its id; null when the call needs none. */
 export function approvalOf(call: CallRow, approvalId: string | null): Approval | null {
   return call.approvals.find((approval) => approval.approvalId === approvalId) ?? null;
 }
 
-/** What a message about a call and one of its approvals is about. */
+/** The subject of a message about a call and one of its approvals. */
 export function subjectOf(call: CallRow, approvalId: string | null): Subject {
   const { tenant, callId, runId } = call.request;
   return { tenant, callId, runId, approvalId };
 }
 
-/** What routes look at. Escalation adds the groups that it went to. */
+/** The input of the routes. An escalation adds its groups. */
 export function routedOf(call: CallRow, approval: Approval | null): Routed {
   const { toolName, agentId } = call.request;
   return { toolName, agentId, groups: approval === null ? undefined : groupsOf(approval) };
 }
 
-/** The groups that may answer; null: anybody may. */
+/** The groups that may respond; null: every approver. */
 function groupsOf({ requirement, escalations }: Approval): readonly string[] | null {
   const groups: string[] = escalations.flatMap(({ to }) => to);
   for (const stage of requirement.stages) {
@@ -49,7 +49,7 @@ function groupsOf({ requirement, escalations }: Approval): readonly string[] | n
   return [...new Set(groups)];
 }
 
-/** The people whom a personal channel writes to about an approval: who may answer, and whom the route names. */
+/** The recipients of a personal channel: the people who may respond, and those whom the route names. */
 export function recipientsOf(
   people: readonly Person[],
   mayAnswer: readonly string[] | null | undefined,
@@ -63,7 +63,7 @@ export function recipientsOf(
   );
 }
 
-/** What a message says: masked, whoever reads it. */
+/** The content of a message, always masked. */
 export function noticeOf(
   call: CallRow,
   approval: Approval | null,
@@ -79,7 +79,7 @@ export function noticeOf(
   return { ...what, call: view, approval: approvalView, at: timeOfKind(call, approval, what.kind) };
 }
 
-/** When what a message tells happened: the same for every try of it. */
+/** When the reported event happened; the same for every try. */
 function timeOfKind(call: CallRow, approval: Approval | null, kind: NotificationKind): string {
   const { requestedAt } = approval ?? call.request;
   const resolvedAt = approval === null || approval.resolution.status === 'pending' ? undefined : approval.resolution.at;

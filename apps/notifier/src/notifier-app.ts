@@ -6,7 +6,7 @@ import { isTransientFailure } from './notifier.js';
 import type { Notifier } from './notifier.js';
 import { NotifierModule } from './notifier.module.js';
 
-/** What the consumers of the notifier need. */
+/** The dependencies of the notifier's consumers. */
 export interface NotifierAppOptions {
   readonly notifier: Notifier;
   readonly bus: MessageBus;
@@ -19,15 +19,15 @@ export interface NotifierAppOptions {
 
 /** The notifier on its bus. */
 export interface NotifierApp {
-  /** Begins to take events. */
+  /** Starts to consume events. */
   readonly listen: () => Promise<void>;
-  /** How the consumer of each channel is, by channel id; undefined before `listen`. */
+  /** The state of each channel's consumer, by channel id; undefined before `listen`. */
   readonly status: () => Readonly<Record<string, SubscriptionStatus | undefined>>;
   /** Sends no more, records what is being sent, and waits for the running handlers. The bus stays open. */
   readonly close: () => Promise<void>;
 }
 
-/** How many handlers of one channel wait for their turn at once: that much is in memory, the rest in the log. */
+/** How many handlers of one channel wait at once. That much is in memory, the rest in the log. */
 const concurrency = 32;
 const inFlightMax = 128;
 

@@ -27,7 +27,7 @@ export class NotifierController {
   }
 }
 
-/** One channel of the notifier as part of a Nest application; `createNotifierApp` serves one for each channel. */
+/** One channel of the notifier as part of a Nest application. `createNotifierApp` serves one per channel. */
 @Module({})
 export class NotifierModule {
   static of(notifier: Notifier, channelId: string): DynamicModule {

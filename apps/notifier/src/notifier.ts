@@ -25,7 +25,7 @@ import { immediateMessages, outcomesOf, questionMessages } from './wanted-messag
 
 export interface NotifierOptions {
   readonly store: EventStore;
-  /** The pending approvals: with it, what is due later survives a restart, and several notifiers stand in for each other. */
+  /** The pending approvals. With them later messages survive a restart, and several notifiers replace each other. */
   readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied'>;
   readonly channels: readonly Channel[];
   readonly people: ChannelsConfig['people'];
@@ -33,19 +33,19 @@ export interface NotifierOptions {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Whose approvals are told. Default `default`. */
+  /** The tenant whose approvals are sent. Default: `default`. */
   readonly tenant?: string;
-  /** Names this process where several notifiers share the work; undefined: it is the only one. */
+  /** Names this process when several notifiers share the work; undefined: it is the only one. */
   readonly notifierId?: string;
 }
 
-/** Tells people through channels. */
+/** Sends messages through channels. */
 export interface Notifier {
   readonly channelIds: readonly string[];
   /**
-   * Looks at an event and does what one channel needs after it: a card, a change of its copies, an outcome. Resolves when
-   * that is recorded, or a later try is planned. An event is a hint: what is told is what the event store says now.
-   * @throws when it must be given again.
+   * Handles an event for one channel: sends a card, updates its copies, or sends an outcome. Resolves when that is
+   * recorded, or when a retry is planned. An event is a hint: the content comes from the event store.
+   * @throws when the event must be delivered again.
    */
   readonly handle: (channelId: string, event: EventView, signal?: AbortSignal) => Promise<void>;
   /** Plans what is due later out of what is recorded. */
@@ -58,15 +58,15 @@ export interface Notifier {
 export interface NotifierStatus {
   /** By channel id. */
   readonly channels: Readonly<Record<string, ChannelStatus>>;
-  /** What is due later. */
+  /** The messages that are due later. */
   readonly planned: number;
 }
 
-/** Whether `handle` failed for a reason that is not the event's: it is to be given again, and never parked. */
+/** Whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof NotifierStoppedError;
 
-/** What is being sent when the notifier stops gets so long to be recorded. */
+/** How long a message that is being sent at shutdown may take to be recorded. */
 const drainMs = 4_000;
 
 interface Entry extends TimerEntry {
@@ -121,14 +121,14 @@ class ChannelNotifier implements Notifier {
   readonly start = (): void => {
     const { readModel, log, clock } = this.#options;
     const { signal } = this.#stopping;
-    // From now on, not from the first outcome on: that one would be no news.
+    // Starts now and not at the first recorded outcome, which would be old news.
     for (const id of this.channelIds) void this.#activatedAt(id).catch(() => undefined);
-    // What cannot be read now is read before the first message.
+    // State that cannot be read now is read before the first message.
     for (const lane of this.#lanes.values()) void lane.open().catch(() => undefined);
     const plan = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
     this.#stopListening =
       readModel?.onApplied(({ events }) => {
-        // What another notifier could not deliver is retried by whoever is first.
+        // A message that another notifier failed to deliver is retried by the first one that finds it.
         for (const event of events) {
           const retry = retryOf(event);
           if (retry !== undefined) plan(retry.job, retry.dueAtMs);
@@ -164,7 +164,7 @@ class ChannelNotifier implements Notifier {
     return readCall(this.#options.store, this.#tenant, callId);
   }
 
-  /** Every message of a channel that an event may have made necessary; those that are fine turn out to be so later. */
+  /** Every message of a channel that an event may require. Those that are up to date are skipped later. */
   async #keysAfter(
     event: EventView,
     call: CallRow,
@@ -192,7 +192,7 @@ class ChannelNotifier implements Notifier {
     });
   }
 
-  /** The copies that an event made outdated; and, where a channel wants it, how it ended below them. */
+  /** The copies that an event made outdated and, where a channel wants it, a message with the outcome. */
   async #copyKeys(
     event: EventView,
     call: CallRow,
@@ -215,7 +215,7 @@ class ChannelNotifier implements Notifier {
     return [...outdated, ...outcomes];
   }
 
-  /** What ended before the channel was there, or long ago, is told to nobody. */
+  /** Outcomes from before the channel existed, or from long ago, are not sent. */
   async #isNews(event: EventView, { id }: Channel): Promise<boolean> {
     if (outcomesOf(event).length === 0) return true;
     if (this.#options.clock.now() - Date.parse(event.recordedAt) > newsAgeMsMax) return false;
@@ -227,7 +227,7 @@ class ChannelNotifier implements Notifier {
     if (known !== undefined) return known;
     const asked = this.#deliveries.activatedAt(this.#tenant, channelId);
     this.#activations.set(channelId, asked);
-    // What could not be read is asked again by the next event.
+    // State that could not be read is read again at the next event.
     asked.catch(() => this.#activations.delete(channelId));
     return asked;
   }
@@ -243,7 +243,8 @@ class ChannelNotifier implements Notifier {
 }
 
 /**
- * A notifier over its ports. It consumes nothing by itself: `start` it, then give it events, as `createNotifierApp` does.
+ * A notifier over its ports. It consumes nothing by itself: call `start`, then pass events to it, as
+ * `createNotifierApp` does.
  */
 export function createNotifier(options: NotifierOptions): Notifier {
   return new ChannelNotifier(options);

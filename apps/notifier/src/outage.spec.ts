@@ -18,7 +18,7 @@ afterEach(async () => {
   await world.close();
 });
 
-/** A channel that answers with a failure as long as it is broken, and counts how often it was asked then. */
+/** A channel that returns failures while it is broken, and counts the tries meanwhile. */
 function breaking(id: string, failure: () => SendResult | undefined): RecordingChannel & { tries: () => number } {
   const channel = createRecordingChannel({ id });
   let tries = 0;
@@ -46,7 +46,7 @@ it('a channel that is down for ten minutes, one that asks for patience, and one 
   const fine = createRecordingChannel({ id: 'fine' });
   const { notifier } = await world.notify({ channels: [down, limited, fine], routes: [route], clock });
   for (let n = 0; n < 30; n += 1) await world.ask(`call-${String(n)}`, { runId: `run-${String(n)}` });
-  // Not a moment of virtual time has passed.
+  // No virtual time has passed.
   await eventually(() => expect(fine.sent).toHaveLength(30));
   await eventually(() => expect(down.tries()).toBeGreaterThan(0));
   expect([down.sent.length, limited.sent.length, age()]).toEqual([0, 0, 0]);
@@ -55,7 +55,7 @@ it('a channel that is down for ten minutes, one that asks for patience, and one 
   expect(limited.tries()).toBe(1);
   expect(down.sent).toHaveLength(0);
   expect(notifier.status().channels['down']).toMatchObject({ state: 'failing', reason: '503' });
-  // Asked at most every 30 s once it is known to be down: no storm of tries, however much waits.
+  // At most one try per 30 s once it is down: no retry storm, however many messages wait.
   expect(down.tries()).toBeLessThan(40);
   await eventually(async () => {
     await clock.advanceAsync(10_000);

@@ -9,24 +9,24 @@ import { dataOf } from './delivery-log.js';
 import type { DeliveryLog, Subject } from './delivery-log.js';
 import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
 
-/** One message to be brought to what is true now: sent, changed, or left as it is. */
+/** One message to bring up to date: to send, to update, or to leave. */
 export interface Job {
   readonly callId: string;
   readonly approvalId: string | null;
   readonly key: MessageKey;
   /** When it was due; null: at once. */
   readonly dueAtMs: number | null;
-  /** Another try of a message that failed: not before the log says so. */
+  /** A retry of a failed message: not before the recorded time. */
   readonly isRetry?: true;
 }
 
-/** What is to be done about one job now. */
+/** The next action for one job. */
 export interface PlannedMessage {
   readonly job: Job;
   readonly subject: Subject;
   readonly notice: Notice;
   readonly before: Delivery | undefined;
-  /** The copy to be changed; undefined: there is none yet. */
+  /** The copy to update; undefined: none exists. */
   readonly messageRef: string | undefined;
   readonly inReplyTo: string | undefined;
 }
@@ -34,7 +34,7 @@ export interface PlannedMessage {
 /** The namespace of message ids. */
 const messageIds = '5a1d2f4e-7c55-5d0b-9c39-0e6f3a3f3b11';
 
-/** What a job comes to, as the event store has it now; undefined: nothing. */
+/** Returns the action for a job according to the event store; undefined: none. */
 export async function planMessage(
   job: Job,
   channel: Channel,
@@ -49,7 +49,7 @@ export async function planMessage(
   if (call === undefined) return undefined;
   const { kind, nth, recipient: recipientId } = job.key;
   const recipient = ports.people.find(({ id }) => id === recipientId) ?? null;
-  // Somebody who is no longer in the channels file is written to no more.
+  // A person who was removed from the channels file gets no more messages.
   if (recipientId !== null && recipient === null) return undefined;
   const subject = subjectOf(call, job.approvalId);
   const sent = await ports.deliveries.load(subject);
@@ -89,7 +89,7 @@ function questionCopy(sent: Deliveries, { channelId, recipient }: MessageKey): D
   return sent.get(keyText({ channelId, kind: 'requested', nth: 0, recipient }));
 }
 
-/** Whether anything has to be sent or changed. What this answers "no" to is never looked at again without news. */
+/** Whether anything must be sent or updated. After a "no" a job is not looked at again without a new event. */
 function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries): boolean {
   const { key } = job;
   const before = sent.get(keyText(key));

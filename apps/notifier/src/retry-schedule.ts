@@ -2,7 +2,7 @@ const second = 1_000;
 const minute = 60 * second;
 const hour = 60 * minute;
 
-/** The pauses between the tries of one message: the first comes soon, all together make three days. */
+/** The pauses between the tries of one message. The first is short; all together are three days. */
 const pausesMs = [
   second,
   5 * second,
@@ -19,10 +19,10 @@ const pausesMs = [
   24 * hour,
 ];
 
-/** The pause after so many failed tries of one message; undefined: it is given up. */
+/** Returns the pause after this many failed tries of one message; undefined: no more tries. */
 export function pauseAfter(attempts: number): number | undefined {
   return pausesMs[attempts - 1];
 }
 
-/** How long ago something may have ended and still be news. */
+/** How long after its end an outcome is still sent. */
 export const newsAgeMsMax = 72 * hour;

@@ -19,13 +19,12 @@ export interface SweepOptions {
 
 const pageSize = 200;
 const pauseMs = 60_000;
-/** What a consumer group should have sent by itself is left to it for so long. */
+/** How long a message is left to the consumer group before the sweep plans it. */
 const takeoverMs = 60_000;
 
 /**
- * Looks through the pending approvals now and then and plans what each is still to bring: at a start, that is the plan;
- * later it takes over what another notifier left behind. Each message is planned once; who may send it is settled when
- * its time comes.
+ * Sweeps the pending approvals periodically and plans their remaining messages: at the start for the whole plan, later
+ * to take over what another notifier left. Each message is planned once; who sends it is decided when it is due.
  */
 export async function sweepPending(
   options: SweepOptions,
@@ -43,7 +42,7 @@ export async function sweepPending(
   }
 }
 
-/** One look at all of them; answers what is planned, of the approvals that are still pending. */
+/** Runs one sweep. Returns what is planned for the approvals that are still pending. */
 async function sweep(
   options: SweepOptions,
   signal: AbortSignal,

@@ -1,15 +1,12 @@
 import type { Clock } from '@countersign/runtime';
 
-/** Something that is due at a time. Entries with the same id are one. */
+/** An entry that is due at a time. Entries with the same id are one. */
 export interface TimerEntry {
   readonly id: string;
   readonly dueAtMs: number;
 }
 
-/**
- * What is to be done later, the earliest first: small entries, one timer. It is made of what is recorded, and made again
- * at the next start.
- */
+/** Entries that are due later, the earliest first, with one timer. It is rebuilt from the log at each start. */
 export class TimerQueue<E extends TimerEntry> {
   readonly #clock: Clock;
   readonly #onDue: (entries: readonly E[]) => void;
@@ -31,7 +28,7 @@ export class TimerQueue<E extends TimerEntry> {
     return this.#byId.has(id);
   }
 
-  /** An entry that is there already keeps its time, unless the new one is earlier. */
+  /** An existing entry keeps its time, unless the new time is earlier. */
   add(entry: E): void {
     const before = this.#byId.get(entry.id);
     if (before !== undefined && before.dueAtMs <= entry.dueAtMs) return;
@@ -64,7 +61,7 @@ export class TimerQueue<E extends TimerEntry> {
     const now = this.#clock.now();
     for (let first = this.#heap[0]; first !== undefined && first.dueAtMs <= now; first = this.#heap[0]) {
       this.#pop();
-      // One that was moved to an earlier time has left its later self behind.
+      // An entry that was moved to an earlier time leaves a stale copy.
       if (this.#byId.get(first.id) !== first) continue;
       this.#byId.delete(first.id);
       due.push(first);

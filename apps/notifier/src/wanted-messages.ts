@@ -6,7 +6,7 @@ import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
 import { recipientsOf, routedOf } from './notice.js';
 
-/** The events after which something may have to be told. */
+/** The events that may require a message. */
 export const notifierEventTypes = [
   'ToolCallBlocked',
   'ApprovalRequested',
@@ -36,7 +36,7 @@ type Config = Pick<ChannelsConfig, 'people' | 'routes'>;
 /** Reminders that the policy asks for are counted from here, so that they are none of the routes'. */
 const policyReminders = 100;
 
-/** How an event ended something, in the words of routes; empty when it ended nothing. */
+/** How an event ended an approval, in the words of routes; empty when it ended none. */
 export function outcomesOf({ type, data }: EventView): readonly NotificationKind[] {
   switch (type as (typeof notifierEventTypes)[number]) {
     case 'ToolCallBlocked':
@@ -71,7 +71,7 @@ function respondedOutcomes(data: EventView['data']): readonly NotificationKind[]
   return isAnswered ? ['approved', 'succeeded'] : ['approved'];
 }
 
-/** Everything that a channel is to be told of a question: that it is asked, and each reminder. */
+/** Every message of a channel about an approval: the request and each reminder. */
 export function questionMessages(
   call: CallRow,
   approval: Approval,
@@ -92,7 +92,7 @@ export function questionMessages(
   );
 }
 
-/** What a channel is told at once because of an event: a policy's reminder, or how something ended. */
+/** The immediate message of a channel for an event: a policy's reminder, or an outcome. */
 export function immediateMessages(
   event: EventView,
   call: CallRow,

@@ -3,7 +3,7 @@ import { isStoreOutage } from '@countersign/event-store';
 import { parseEventMessage } from '@countersign/message-bus';
 import type { MessageBus, Subscription } from '@countersign/message-bus';
 
-/** What the batch closer stands on. */
+/** The dependencies of the batch closer. */
 export interface BatchCloserPorts {
   readonly bus: MessageBus;
   /** The topic of the recorded events. */
@@ -27,8 +27,8 @@ const concerning = [
 ];
 
 /**
- * The process manager of all-or-nothing batches. The process that records the end of a member closes the batch at once; this
- * does it again, from a durable checkpoint, for a process that crashed in between.
+ * The process manager of all-or-nothing batches. The process that ends a member closes the batch at once. This one does
+ * it again, from a durable checkpoint, in case that process crashed in between.
  */
 export function createBatchCloser({ bus, topic, closeBatch }: BatchCloserPorts): Subscription {
   return bus.subscribe({
@@ -50,7 +50,7 @@ function memberOf({ type, callId, revision, data }: EventView): string | undefin
     case 'BatchBroken':
       return typeof data['callId'] === 'string' ? data['callId'] : undefined;
     case 'ApprovalRequested':
-      // The first question is recorded with the request: only a later one can come after the batch has begun.
+      // The first approval is recorded with the request, so only a later one can come after the batch has begun.
       return revision > 1 ? (callId ?? undefined) : undefined;
     case 'ApprovalResponded':
       return data['resolution'] === 'denied' ? (callId ?? undefined) : undefined;

@@ -14,7 +14,7 @@ function createIndex() {
   let shown = 1;
   let earliest: number | null | undefined;
   return {
-    /** From here on the view shows nothing until it is told to. */
+    /** From here on the read model applies events only on command. */
     fallBehind: () => void (shown = 0),
     catchUp: () => void (shown = 1),
     clear: () => {
@@ -96,7 +96,7 @@ describe('deadlines', () => {
       if (callId === 'later') index.set(callId, null);
       running += 1;
       most = Math.max(most, running);
-      // One that hangs must not hold up the others.
+      // One that hangs must not delay the others.
       await sleep(clock, callId === 'call-10007' ? 30_000 : 10);
       running -= 1;
       return 1;

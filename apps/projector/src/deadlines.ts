@@ -1,7 +1,7 @@
 import type { DueCall, ReadModel } from '@countersign/read-model';
 import type { Clock, Log } from '@countersign/runtime';
 
-/** What the deadlines stand on. */
+/** The dependencies of the deadlines. */
 export interface DeadlinesPorts {
   readonly readModel: Pick<ReadModel, 'due' | 'nextDueAt' | 'onApplied' | 'checkpoint'>;
   /** Records what a call's deadline brings; null when, seen by its own stream, nothing is due. */
@@ -19,18 +19,18 @@ export interface Deadlines {
 }
 
 const pageSize = 5000;
-/** Each of them waits for the event store, and holds its call in memory. */
+/** Each one waits for the event store, and holds its call in memory. */
 const atOnce = 64;
 /** The wall clock may jump and timers do not notice: while something is waiting, it is looked at this often. */
 const recheckMsMax = 500;
 const retryMs = 1000;
-/** How soon is looked again while something that is due is held back. */
+/** How soon to retry while a due deadline is held back. */
 const heldMs = 100;
 
 /**
- * One timer for the earliest deadline of all, out of the read model's sorted index: a hundred thousand pending approvals
- * cost as much as one. What is due is decided by each call's own stream, so being early, late or twice does no harm. Calls
- * that are due together are fired side by side, the earliest first; one that takes long holds up none of the others.
+ * One timer for the earliest deadline, from the read model's sorted index: 100,000 pending approvals cost as much as
+ * one. The call's own stream decides whether a deadline is due, so firing early, late or twice does no harm. Calls that
+ * are due together fire in parallel, the earliest first; a slow one does not delay the others.
  */
 export function createDeadlines(ports: DeadlinesPorts): Deadlines {
   const sweeper = new Sweeper(ports);
@@ -53,7 +53,7 @@ class Sweeper {
   readonly #ports: DeadlinesPorts;
   /** The rest of the page that was read last. */
   #queue: DueCall[] = [];
-  /** The view has shown nothing more to do; it is asked again when the timer says so. */
+  /** The read model showed no further deadline. The timer checks again. */
   #isDry = false;
   #isStopped = false;
   /** When the timer ends, by the wall clock; null: none is set. */
@@ -69,7 +69,7 @@ class Sweeper {
     this.#ports = ports;
   }
 
-  /** Sets the timer. One that ends too early does no harm. */
+  /** Sets the timer. An early timer does no harm. */
   arm(): void {
     if (this.#isStopped) return;
     try {
@@ -112,7 +112,7 @@ class Sweeper {
     });
   }
 
-  /** Begins as much of what is due as may run at once. */
+  /** Fires as many due deadlines as may run at once. */
   #fill(): void {
     try {
       while (!this.#isStopped && this.#running.size < atOnce) {
@@ -155,7 +155,7 @@ class Sweeper {
 
   async #fire({ tenant, callId, dueAt }: DueCall): Promise<void> {
     const { fireDue, clock, log, onFired } = this.#ports;
-    // First it is noted as running: it may fail at once.
+    // Marked as running first, because it may fail synchronously.
     await Promise.resolve();
     try {
       const position = await fireDue(tenant, callId);

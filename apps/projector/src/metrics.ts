@@ -3,7 +3,7 @@ import type { Clock } from '@countersign/runtime';
 import { createDeadlineLag, createGauges } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 
-/** What is asked only when somebody scrapes. */
+/** Metrics that are read at scrape time. */
 export interface ProjectorSources {
   readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'>;
   readonly clock: Clock;
@@ -11,7 +11,7 @@ export interface ProjectorSources {
 
 /** The figures of a process that projects and fires deadlines, and serves no API. */
 export interface ProjectorMetrics {
-  /** For the deadlines: one was recorded this late. */
+  /** For the deadlines: how late one was recorded. */
   readonly deadlineFired: (lagMs: number) => void;
 }
 

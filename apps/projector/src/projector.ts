@@ -2,7 +2,7 @@ import type { EventStore, Subscription } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Log } from '@countersign/runtime';
 
-/** What the projector stands on. */
+/** The dependencies of the projector. */
 export interface ProjectorPorts {
   readonly store: EventStore;
   readonly readModel: ReadModel;
@@ -14,7 +14,7 @@ export interface ProjectorPorts {
 export type ProjectorHealth =
   | { readonly status: 'starting' }
   | { readonly status: 'ok' }
-  /** It cannot follow or keep what it folded, says why, and tries again; until then the process must not call itself ready. */
+  /** It cannot read the log or write its file. It reports why and retries; the process is not ready meanwhile. */
   | { readonly status: 'failed'; readonly why: string };
 
 /** Keeps the read model at the head of the log. */
@@ -28,8 +28,8 @@ export interface Projector {
 const retryMs = 500;
 
 /**
- * A projector that folds the log, from the read model's own checkpoint on. When the file of the views cannot be written,
- * as on a full disk, it goes on from what is folded in memory, and is well again once the file is.
+ * A projector that applies the log from the read model's own checkpoint. When the file cannot be written, for example
+ * on a full disk, it continues in memory and recovers once the file is writable.
  */
 export function createProjector({ store, readModel, clock, log }: ProjectorPorts): Projector {
   let health: ProjectorHealth = { status: 'starting' };

@@ -13,7 +13,7 @@ const known: ReadonlySet<string> = new Set(eventTypes);
 const beginning: Place = { position: 0, previous: 0, eventId: '' };
 const reopenAfterMs = 1_000;
 
-/** What one turn is doing. */
+/** The state of one term of leadership. */
 export interface LeadershipFigures {
   readonly position: number;
   readonly waiting: number;
@@ -27,14 +27,14 @@ export class Leadership {
   readonly #options: RelayOptions;
   readonly #turn: Turn;
   readonly #outbox: Outbox;
-  /** The turn was lost, or the relay stops. */
+  /** The leadership was lost, or the relay stops. */
   readonly #over: AbortSignal;
   readonly #lost = new AbortController();
   #read: Place = beginning;
   #published: Place = beginning;
   #kept: Place = beginning;
   #subscription: Subscription | undefined;
-  /** Tells a subscription that has been replaced from the one that counts. */
+  /** Distinguishes a replaced subscription from the current one. */
   #generation = 0;
   #notRead: string | undefined;
   #notPublished: string | undefined;
@@ -51,7 +51,7 @@ export class Leadership {
       entriesMax: 4 * batchMax,
       bytesMax: 8 * messageBytesMax,
       batchEntriesMax: batchMax,
-      // A broker's limit counts for what it stores together, not for one message.
+      // A broker's size limit applies to the whole batch, not to one message.
       batchBytesMax: messageBytesMax,
     });
   }
@@ -92,7 +92,8 @@ export class Leadership {
       const entries = await this.#outbox.next();
       const last = entries.at(-1);
       if (last === undefined) continue;
-      // One batch at a time, or a retry of the first could come after the second. The next one is made meanwhile.
+      // One batch at a time, or a retry of the first could arrive after the second. The next batch is prepared
+      // meanwhile.
       if (
         !(await publishAll(
           entries.map(({ message }) => message),
@@ -180,7 +181,7 @@ export class Leadership {
     });
   }
 
-  /** Beside the loop: nothing waits for it. At worst events are published once more. */
+  /** In the background: nothing waits for it. At worst some events are published again. */
   async #keep(): Promise<void> {
     const place = this.#published;
     if (place.position === this.#kept.position || this.#lost.signal.aborted) return;
@@ -189,7 +190,7 @@ export class Leadership {
       this.#kept = place;
     } catch (error) {
       if (error instanceof FencedError) {
-        // A zombie: whoever took over publishes from here on.
+        // A former leader stops: the new leader publishes from here on.
         this.#lost.abort(error);
         return;
       }
@@ -199,7 +200,7 @@ export class Leadership {
   }
 }
 
-/** What every event of ours carries, whatever its type and stream. */
+/** The headers of every event, independent of type and stream. */
 function isOfLedger({ metadata }: { readonly metadata: unknown }): boolean {
   if (typeof metadata !== 'object' || metadata === null) return false;
   return 'tenant' in metadata && 'commandId' in metadata && 'schemaVersion' in metadata;

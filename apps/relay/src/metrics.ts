@@ -6,18 +6,18 @@ import type { RelayStatus } from './relay-status.js';
 /** The figures of a relay. */
 export interface RelayMetrics {
   readonly registry: Registry;
-  /** So many events were published together, and how long that took, failed tries included. */
+  /** The number of events that were published together, and the duration, including failed tries. */
   readonly published: (events: number, durationMs: number) => void;
   readonly publishFailed: () => void;
   /** An event was too large for the topic and was published without a part of its data. */
   readonly shortened: () => void;
-  /** The turn was lost to another process. */
+  /** The leadership went to another process. */
   readonly fenced: () => void;
   /** Collects these at each scrape. */
   readonly observe: (relay: { readonly status: () => RelayStatus }, head: () => Promise<number>) => void;
 }
 
-/** Metrics in a registry: one of its own, or the one that the process has. */
+/** Metrics in the given registry, or in their own. */
 export function createRelayMetrics(registry: Registry = createMetricsRegistry()): RelayMetrics {
   const registers = [registry];
   const counter = (name: string, help: string): Counter => new Counter({ name, help, registers });
@@ -61,7 +61,7 @@ function observe(registry: Registry, relay: { readonly status: () => RelayStatus
     'Position of the last event published in this turn.',
     () => relay.status().position,
   );
-  // A store that cannot be reached must not take the other figures with it.
+  // An unreachable store must not break the other metrics.
   gauge('countersign_relay_head_position', 'Position of the last event recorded.', () =>
     head().catch(() => Number.NaN),
   );

@@ -1,6 +1,6 @@
 import type { OutgoingMessage } from '@countersign/message-bus';
 
-/** How far the log is published: the last event, and the position of the one before it. */
+/** How far the log is published: the last event, and the position before it. */
 export interface Place {
   readonly position: number;
   readonly previous: number;
@@ -16,15 +16,17 @@ export interface Entry {
 }
 
 export interface OutboxBounds {
-  /** How much waits at most; one message more than that is borne. */
+  /** The limit of waiting events; one more is accepted. */
   readonly entriesMax: number;
   readonly bytesMax: number;
-  /** How much is taken at once. */
+  /** The limit of one batch. */
   readonly batchEntriesMax: number;
   readonly batchBytesMax: number;
 }
 
-/** What was read and is not yet published, in the order of the log, and no more than fits: the reader waits for room. */
+/**
+ * Events that were read and are not yet published, in the order of the log, with a limit: the reader waits for room.
+ */
 export class Outbox {
   readonly #bounds: OutboxBounds;
   readonly #entries: Entry[] = [];
@@ -49,7 +51,7 @@ export class Outbox {
     return this.#closed;
   }
 
-  /** A promise is to be awaited before the next one is added: there is no room now. */
+  /** A promise: the buffer is full, so await it before adding the next event. */
   add(entry: Entry): Promise<void> | undefined {
     this.#entries.push(entry);
     this.#bytes += entry.bytes;
@@ -80,7 +82,7 @@ export class Outbox {
     if (this.#hasRoom()) this.#wakeReader();
   }
 
-  /** Whoever waits is let go; what was not published is read again by whoever is active next. */
+  /** Releases the waiting reader. Unpublished events are read again by the next leader. */
   close(): void {
     this.#closed = true;
     this.#wakeReader();

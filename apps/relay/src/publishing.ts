@@ -12,14 +12,14 @@ export interface PublishingOptions {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: RelayMetrics | undefined;
-  /** Told why nothing can be published now, and when it can again. */
+  /** Called with the reason when publishing fails, and when it works again. */
   readonly onInterruption: (why: string | undefined) => void;
 }
 
 const backoff = { firstMs: 100, maxMs: 5_000 };
 
 /**
- * Publishes messages in order, and again until they are: a broker that is down delays events, and never skips one.
+ * Publishes messages in order and retries until they are accepted: a broker outage delays events and never skips one.
  * @returns whether they are published; false when `over` aborted first.
  */
 export async function publishAll(
@@ -47,7 +47,10 @@ export async function publishAll(
   return false;
 }
 
-/** Too large together: one half after the other. Too large alone: less of it, so that the events behind it go on. */
+/**
+ * Too large together: send one half after the other. Too large alone: send it reduced, so that the events behind it
+ * continue.
+ */
 async function publishInParts(
   messages: readonly OutgoingMessage[],
   options: PublishingOptions,

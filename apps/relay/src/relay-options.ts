@@ -3,21 +3,21 @@ import type { ExclusiveProgress, MessagePublisher } from '@countersign/message-b
 import type { Clock, Log } from '@countersign/runtime';
 import type { RelayMetrics } from './metrics.js';
 
-/** What a relay stands on, and how it publishes. */
+/** The dependencies and limits of a relay. */
 export interface RelayOptions {
   readonly store: Pick<EventStore, 'subscribe' | 'readAll'>;
   readonly publisher: MessagePublisher;
-  /** Which of several relays is the active one, and how far the last one was. */
+  /** The leadership among several relays, and the last published position. */
   readonly turns: ExclusiveProgress;
   /** The topic of the recorded events. */
   readonly topic: string;
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics?: RelayMetrics;
-  /** How many events are published together. Default 1,000. */
+  /** How many events are published together. Default: 1,000. */
   readonly batchMax?: number;
-  /** How many bytes are published together; a broker takes a million unless told otherwise. Default 900,000. */
+  /** How many bytes are published together. Default: 900,000; a broker accepts one million by default. */
   readonly messageBytesMax?: number;
-  /** How often the progress is kept. Default 200. */
+  /** How often the progress is stored. Default: 200. */
   readonly keepEveryMs?: number;
 }

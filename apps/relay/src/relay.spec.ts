@@ -26,7 +26,7 @@ function createTopic() {
     messages,
     batches,
     idsOf: () => messages.map(({ headers }) => headers['ce_id']),
-    /** The answer is how many are taken before the failure; undefined: no failure. */
+    /** Returns how many are published before the failure; undefined: no failure. */
     failWhen: (rule: typeof failing) => void (failing = rule),
     hold: () => void (gate = new Promise((resolve) => (open = resolve))),
     release: () => {
@@ -46,7 +46,7 @@ function createTopic() {
   };
 }
 
-/** The first copies, in the order in which they came. */
+/** The first copies, in the order of arrival. */
 function firstCopies(all: readonly (string | undefined)[]): string[] {
   return [...new Set(all.map(String))];
 }
@@ -139,7 +139,7 @@ describe('the relay', () => {
     await clock.advanceAsync(200);
     await record(5);
     await settle();
-    // The process dies: its turn goes on elsewhere, and nothing more is kept.
+    // The process crashes: another one takes the leadership, and nothing more is stored.
     shared.freeze(killed);
     start();
     await settle();

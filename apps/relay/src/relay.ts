@@ -8,9 +8,9 @@ export type RelayHealth =
 
 /** Publishes what the event store records: each event once or more, first copies in the order of the log. */
 export interface Relay {
-  /** Stands by, and publishes whenever it is this process's turn. */
+  /** Stands by, and publishes while it is the leader. */
   readonly start: () => void;
-  /** Publishes no further, keeps what is published, and lets another process take over at once. */
+  /** Stops publishing, stores the progress, and gives up the leadership at once. */
   readonly stop: () => Promise<void>;
   readonly status: () => RelayStatus;
   /** For `/readyz`: standing by is well. */
@@ -18,7 +18,7 @@ export interface Relay {
 }
 
 const retakeMs = 1_000;
-/** How long `stop` waits for a batch that is on its way. */
+/** How long `stop` waits for a batch in flight. */
 const drainMs = 4_000;
 
 /**

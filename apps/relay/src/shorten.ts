@@ -1,16 +1,16 @@
 import { hash } from 'node:crypto';
 import type { OutgoingMessage } from '@countersign/message-bus';
 
-/** Says that a copy is not whole: consumers that need the data read the event store. */
+/** Marks a reduced copy: consumers that need the data read the event store. */
 export const shortenedHeader = 'countersign-shortened';
 
 /** Members of an event's data that are larger than this go first. */
 const largeBytes = 1024;
 
 /**
- * The message of an event without the large members of its data: an output may be larger than a broker takes, and an
- * event that cannot be published must not keep the ones behind it back. What is left out is named with its size and
- * hash. `all`: without any data, which fits everywhere.
+ * The message of an event without the large members of its data. A tool's output can be larger than a broker accepts,
+ * and one event must not block those behind it. Omitted members are named with size and hash. `all`: without any data,
+ * which always fits.
  */
 export function shorten(message: OutgoingMessage, how: 'large' | 'all'): OutgoingMessage {
   const view = JSON.parse(Buffer.from(message.value).toString()) as {

@@ -29,11 +29,11 @@ export interface ClaimPorts {
   readonly leaseMs?: number;
   /** Ends the asking. */
   readonly signal: AbortSignal;
-  /** Aborts when the resolver gives up waiting for its tools. */
+  /** Aborts when the resolver stops waiting for its tools. */
   readonly ending: AbortSignal;
 }
 
-/** Takes the right to execute a call, and keeps it from here on. */
+/** Claims a call, and renews the claim from here on. */
 export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimResult> {
   const { executions, clock, ids, log, resolverId, leaseMs = 60_000 } = ports;
   const { tenant, callId } = own;
@@ -48,7 +48,7 @@ export async function claimCall(own: OwnCall, ports: ClaimPorts): Promise<ClaimR
   const { claim } = answer;
   const renew = (): Promise<ExecutionAnswer> => executions.renew(tenant, callId, { attempt: claim.attempt, leaseMs });
   if (clock.monotonic() - askedAt > leaseMs / 3) {
-    // The answer was long in coming, and may tell of a claim whose lease is nearly over: make sure before anything runs.
+    // The response was slow, so the lease may be nearly over: renew it before anything runs.
     const renewed = await retryUntilAnswered(() => {
       askedAt = clock.monotonic();
       return renew();

@@ -8,7 +8,7 @@ import type { Ids } from '@countersign/runtime';
 import { ExecutionsUnavailableError } from './executions.js';
 import type { ExecutableCall, ExecutionAnswer, Executions } from './executions.js';
 
-/** What the resolver may ask of the ledger, over the commands of this very process. */
+/** The ledger as the resolver sees it, over the commands of the same process. */
 export function createExecutions(commands: CommandPorts, ids: Ids): Executions {
   return {
     find: async (tenant, callId) => {
@@ -57,7 +57,7 @@ function toExecutableCall(call: ToolCall): ExecutableCall {
   };
 }
 
-/** Nothing is known to be wrong with the call: the log could not be read or written now. */
+/** The log cannot be read or written now. The call itself has no known problem. */
 async function answered<T>(asked: Promise<T>): Promise<T> {
   try {
     return await asked;

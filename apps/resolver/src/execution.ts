@@ -17,7 +17,7 @@ export interface ClaimedCall {
   readonly idempotent: boolean;
   readonly claim: ClaimView;
   readonly lease: Lease;
-  /** Aborts when the claim is lost or the resolver gives up waiting. */
+  /** Aborts when the claim is lost or the resolver stops waiting. */
   readonly signal: AbortSignal;
 }
 
@@ -29,7 +29,7 @@ export interface ExecutionPorts {
   readonly ending: AbortSignal;
 }
 
-/** Executes a claimed call and records what came of it; never rejects. */
+/** Executes a claimed call and records its result; never rejects. */
 export async function execute(call: ClaimedCall, ports: ExecutionPorts): Promise<void> {
   const log = ports.log.child({ callId: call.callId, toolName: call.tool.name, attempt: call.claim.attempt });
   try {
@@ -48,7 +48,7 @@ async function outcomeOf(call: ClaimedCall, clock: Clock): Promise<FinalOutcome>
   const { claim, tool, callId } = call;
   const invalid = await problemsOf(call);
   if (invalid.length > 0) return refuse('invalid-arguments', `the arguments are not valid: ${invalid.join('; ')}`);
-  // Last of all: nothing may come between this look at the arguments and their use.
+  // Last: nothing may happen between this check of the arguments and their use.
   const mismatch = mismatchOf(call);
   if (mismatch !== undefined) return refuse('digest-mismatch', mismatch);
   const run: ToolRun = {
@@ -101,7 +101,7 @@ async function report(call: ClaimedCall, outcome: ReportedOutcome, ports: Execut
   else log.error({ status: outcome.status, code: answer.refusal.code }, 'executed, but the report was refused');
 }
 
-/** Without `abandon`, or without an answer, the end of the lease says the same later. */
+/** If `abandon` fails or is not called, the end of the lease has the same effect later. */
 async function abandon(call: ClaimedCall, reason: string, { executions, log }: ExecutionPorts): Promise<void> {
   log.error({ reason }, 'nobody knows whether the tool ran');
   call.lease.end();

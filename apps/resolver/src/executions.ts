@@ -1,25 +1,25 @@
 import type { ClaimView, JsonValue, Refusal } from '@countersign/contracts';
 
-/** What the resolver must know of a call before it claims it. */
+/** The facts about a call that the resolver needs before a claim. */
 export interface ExecutableCall {
   readonly toolName: string;
   /**
    * Whether a claim may succeed now: allowed or approved, not claimed, not lapsed, not for the client to execute. The
-   * siblings are not looked at; the claim does that.
+   * claim itself checks the siblings.
    */
   readonly claimable: boolean;
-  /** As recorded with the request: the tools file may say more, the agent can only be stricter. */
+  /** As recorded with the request. The tools file may allow more; the agent can only be stricter. */
   readonly idempotent: boolean;
-  /** The callIds of the other members of its all-or-nothing batch: they become claimable together. Else empty. */
+  /** The callIds of the other members of its all-or-nothing batch, which become claimable together. Otherwise empty. */
   readonly siblings: readonly string[];
-  /** The approvalIds of its approvals that were granted, whatever became of the call after that. */
+  /** The approvalIds of its granted approvals, whatever happened to the call later. */
   readonly granted: readonly string[];
 }
 
 export interface ClaimRequest {
   readonly resolverId: string;
   readonly leaseMs: number;
-  /** The same for repeats of one claim whose answer was lost, and never used by another: a repeat gets the same claim. */
+  /** The same for retries of one claim, and never used for another: a retry gets the same claim. */
   readonly commandId: string;
 }
 
@@ -36,9 +36,9 @@ export type ReportedOutcome =
   | { readonly status: 'failed'; readonly error: JsonValue };
 
 /**
- * The commands of the ledger that the resolver gives. Each answers from the call's own stream, never from a copy, and
- * resolves only when its event is durable: a claim is acknowledged before the tool runs.
- * @throws ExecutionsUnavailableError when there is no answer now; the resolver asks again with the same command id.
+ * The ledger's commands for the resolver. Each reads the call's own stream, never a replica, and resolves only when its
+ * event is durable: a claim is acknowledged before the tool runs.
+ * @throws ExecutionsUnavailableError when there is no response now; the resolver retries with the same command id.
  */
 export interface Executions {
   /** The call, or `undefined` when that tenant has no such call. */
@@ -56,8 +56,8 @@ export interface Executions {
     outcome: { readonly attempt: number } & ReportedOutcome,
   ) => Promise<ExecutionAnswer>;
   /**
-   * Says that nobody will ever know the outcome of this attempt. Without it the claim is no longer renewed, and the end
-   * of its lease says the same.
+   * Records that the outcome of this attempt is unknown for good. Without it the claim is no longer renewed, and the
+   * end of its lease has the same effect.
    */
   readonly abandon?: (
     tenant: string,
@@ -66,7 +66,7 @@ export interface Executions {
   ) => Promise<ExecutionAnswer>;
 }
 
-/** No answer from the ledger now; nothing is known to be wrong with the call. */
+/** The ledger does not respond now. The call itself has no known problem. */
 export class ExecutionsUnavailableError extends Error {
   override readonly name = 'ExecutionsUnavailableError';
 }

@@ -6,13 +6,13 @@ export interface LeaseOptions {
   /** When the claim was asked for, on the monotonic clock: its lease cannot end earlier than `leaseMs` after that. */
   readonly askedAt: number;
   readonly renew: () => Promise<ExecutionAnswer>;
-  /** The claim is another's now. */
+  /** Another process has the claim. */
   readonly onLost: () => void;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** Keeps a claim alive while its tool runs and its outcome is not recorded yet. */
+/** Renews a claim while its tool runs and its outcome is not recorded. */
 export class Lease {
   readonly #options: LeaseOptions;
   #until: number;
@@ -25,12 +25,12 @@ export class Lease {
     this.#later(options.leaseMs / 3);
   }
 
-  /** Whether the lease certainly still holds: a process that was stopped for a while must not begin to execute. */
+  /** Whether the lease certainly holds: a process that was suspended must not begin to execute. */
   holds(): boolean {
     return !this.#ended && this.#options.clock.monotonic() < this.#until;
   }
 
-  /** Renews no more. */
+  /** Stops renewing. */
   end(): void {
     this.#ended = true;
     this.#cancel?.();
@@ -55,7 +55,7 @@ export class Lease {
       }
       this.#until = askedAt + leaseMs;
     } catch (error) {
-      // The tool goes on: its outcome may still be reported, even after the lease.
+      // The tool continues: its outcome can still be reported, even after the lease.
       log.warn({ error }, 'the claim could not be renewed, it is tried again');
       delayMs = leaseMs / 6;
     }

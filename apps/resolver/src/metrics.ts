@@ -3,7 +3,7 @@ import type { Registry } from 'prom-client';
 
 /** The figures of a resolver. */
 export interface ResolverMetrics {
-  /** An event said that an approval was granted, and the log does not know it. */
+  /** An event reported a granted approval that the log does not have. */
   readonly forged: (type: string) => void;
 }
 

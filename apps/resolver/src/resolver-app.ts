@@ -7,7 +7,7 @@ import { isTransientFailure } from './resolver.js';
 import type { Resolver } from './resolver.js';
 import { ResolverModule } from './resolver.module.js';
 
-/** What the consumer of the resolver needs. */
+/** The dependencies of the resolver's consumer. */
 export interface ResolverAppOptions {
   readonly resolver: Resolver;
   readonly bus: MessageBus;
@@ -19,7 +19,7 @@ export interface ResolverAppOptions {
 /** The resolver on its bus. Its `close` also waits for the running tools. */
 export type ResolverApp = BusApp;
 
-/** The resolver as a Nest microservice: its `@EventPattern` handlers are what runs, on whichever bus. */
+/** The resolver as a Nest microservice: its `@EventPattern` handlers run on every bus. */
 export async function createResolverApp({ resolver, bus, topic, log }: ResolverAppOptions): Promise<ResolverApp> {
   const app = await createBusApp({
     module: ResolverModule.of(resolver),

@@ -25,7 +25,7 @@ const approved = (callId: string): EventView =>
   event('ApprovalResponded', callId, { resolution: 'approved', approvalId: memoryApprovalId });
 const succeeded: ToolOutcome = { status: 'succeeded', output: 'done' };
 
-/** A resolver over a ledger in memory, on virtual time, with one tool that a test steers. */
+/** A resolver over an in-memory ledger with virtual time, and one tool that a test controls. */
 function open(options: Partial<ResolverOptions> & { readonly tool?: Partial<Tool> } = {}) {
   const clock = createVirtualClock();
   const log = createCollectingLog();
@@ -337,7 +337,7 @@ describe('the resolver', () => {
     const killed = async (idempotent: boolean) => {
       const opened = open({ tool: { idempotent } });
       const callId = opened.add({ idempotent });
-      // Nothing that a killed process was about to do happens any more.
+      // A killed process does nothing more.
       opened.behave(() => new Promise(() => undefined));
       opened.executions.onAsked = (question) =>
         question.startsWith('renew') ? new Promise(() => undefined) : undefined;
@@ -347,7 +347,7 @@ describe('the resolver', () => {
       opened.behave(() => succeeded);
       opened.executions.lapse(callId);
       const next = opened.start({ resolverId: 'resolver-2' });
-      // The event comes again, since the process may not have kept its progress.
+      // The event comes again, since the process may not have stored its progress.
       await next.handle(approved(callId));
       await next.handle(event('ExecutionLapsed', callId));
       await opened.clock.advanceAsync(0);

@@ -22,11 +22,11 @@ export interface ResolverOptions {
   readonly log: Log;
   /** Names this process in its claims. */
   readonly resolverId: string;
-  /** How many tools run at once. Default 8. */
+  /** How many tools run at once. Default: 8. */
   readonly concurrency?: number;
   /** Default 60,000; renewed while the tool runs. */
   readonly leaseMs?: number;
-  /** How long `stop` waits for running tools. Default 20,000. */
+  /** How long `stop` waits for running tools, in ms. Default: 20,000. */
   readonly drainMs?: number;
   readonly metrics?: ResolverMetrics;
 }
@@ -34,16 +34,16 @@ export interface ResolverOptions {
 /** Executes the calls of the service's own tools. */
 export interface Resolver {
   /**
-   * Looks at an event and claims the calls that may be executed here after it; their tools then run on their own.
-   * Resolves once they are claimed or are not ours to execute, so that an event whose handling has ended is never needed
-   * again, and waits while all places are taken. An event is a hint: what counts is what the ledger answers.
-   * @throws when there was no answer, or the signal aborted: the event is needed again.
+   * Handles an event and claims the calls that can now be executed here; their tools run in the background. Resolves
+   * once each is claimed or is not for this resolver, so the event is not needed again. Waits while all places are
+   * taken. An event is a hint: the ledger's response decides.
+   * @throws when the ledger did not respond, or the signal aborted: the event is needed again.
    */
   readonly handle: (event: EventView, signal?: AbortSignal) => Promise<void>;
   /** Handles the events of a topic. Without tools there is nothing to consume: undefined. */
   readonly consume: (bus: MessageBus, options: ConsumeOptions) => Subscription | undefined;
   readonly status: () => { readonly running: number; readonly waiting: number };
-  /** Claims no more, waits for the running tools, then leaves those that still run to their leases. */
+  /** Claims no more, waits for the running tools, then leaves the rest to their leases. */
   readonly stop: () => Promise<void>;
 }
 
@@ -63,12 +63,12 @@ export const resolverEventTypes = [
   'ExecutionReconciled',
 ] as const satisfies readonly EventType[];
 
-/** The resolver takes no more calls: the next process does. */
+/** The resolver accepts no more calls. The next process does. */
 export class ResolverStoppedError extends Error {
   override readonly name = 'ResolverStoppedError';
 }
 
-/** Whether `handle` failed for a reason that is not the event's: it is to be given again, and never parked. */
+/** Whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   error instanceof ExecutionsUnavailableError || error instanceof ResolverStoppedError;
 
@@ -88,8 +88,8 @@ function mayBeClaimable({ type, data }: EventView): boolean {
 }
 
 /**
- * Attack: whoever may write to the events topic says that a person has approved. What the relay published is in the log
- * before it is on the topic, so what the log does not know is nobody's copy.
+ * Attack: a producer writes to the events topic that a person has approved. Events are in the log before the relay
+ * publishes them, so an event that the log does not have is forged.
  */
 function isContradicted({ type, data }: EventView, call: ExecutableCall | undefined): boolean {
   return type === 'ApprovalResponded' && call?.granted.some((approvalId) => approvalId === data['approvalId']) !== true;
@@ -115,8 +115,8 @@ class CallResolver implements Resolver {
     this.#tellForgery(event, call);
     if (call === undefined) return;
     if ((await this.#resolve({ tenant, callId, call }, signal)) === 'batch-incomplete') return;
-    // The last yes of an all-or-nothing batch frees the others, whose own events were in vain; also when this member is
-    // no longer claimable, since a process may have ended between two claims.
+    // The last approval of an all-or-nothing batch releases the other members, whose own events had no effect. That
+    // also holds when this member is no longer claimable, since a process may have crashed between two claims.
     for (const sibling of call.siblings) {
       const found = await this.#find(tenant, sibling, signal);
       if (found === undefined) continue;
@@ -146,7 +146,7 @@ class CallResolver implements Resolver {
     const waited = new AbortController();
     await Promise.race([drained, sleep(clock, drainMs, waited.signal)]);
     this.#ending.abort(new ResolverStoppedError('the resolver has stopped'));
-    // What heeds its signal ends now; what does not is cut off by the end of the process.
+    // A tool that respects its signal ends now. The end of the process stops the others.
     await Promise.race([drained, sleep(clock, 1_000, waited.signal)]);
     waited.abort();
   };
@@ -155,7 +155,7 @@ class CallResolver implements Resolver {
     return this.#options.tools.tools.some((tool) => tool.tenant === tenant);
   }
 
-  /** Nothing runs because of it: the claim asks the log. Somebody must hear of it all the same. */
+  /** It causes no execution, because the claim reads the log. It is still reported. */
   #tellForgery(event: EventView, call: ExecutableCall | undefined): void {
     if (!isContradicted(event, call)) return;
     const { log, metrics } = this.#options;
@@ -169,7 +169,7 @@ class CallResolver implements Resolver {
     return retryUntilAnswered(() => executions.find(tenant, callId), { ...this.#options, signal });
   }
 
-  /** Claims a call if it is ours to execute, and begins; otherwise says why not. */
+  /** Claims a call if this resolver executes it, and begins; otherwise returns the reason. */
   async #resolve({ tenant, callId, call }: FoundCall, signal: AbortSignal): Promise<string> {
     const tool = call.claimable ? this.#options.tools.find(tenant, call.toolName) : undefined;
     if (tool === undefined) return 'not-ours';

@@ -10,11 +10,11 @@ export interface RetryPorts {
   readonly signal: AbortSignal;
 }
 
-/** How often something is asked again that fails in a way that time alone may not mend. */
+/** How often a failure is retried that time alone may not fix. */
 const unexpectedMax = 5;
 const askBackoff = { firstMs: 1_000, maxMs: 5_000 };
 
-/** Asks until there is an answer. While the ledger is down it waits as long as it takes: nothing is lost, nothing parked. */
+/** Retries until there is a response. During an outage of the ledger it waits: nothing is lost, nothing parked. */
 export async function retryUntilAnswered<T>(ask: () => Promise<T>, { clock, log, signal }: RetryPorts): Promise<T> {
   let unexpected = 0;
   for (let failures = 1; ; failures += 1) {

@@ -14,7 +14,7 @@ interface Tried {
   readonly at: readonly number[];
 }
 
-/** Runs a tool that ends so, one ending after the other; the last one for ever. */
+/** Runs a tool that ends with these results, one after the other; then the last one always. */
 async function run(
   endings: readonly ToolOutcome[],
   options: { readonly idempotent?: boolean; readonly attempt?: number; readonly mayTry?: RunOptions['mayTry'] } = {},

@@ -6,7 +6,7 @@ import type { Tool, ToolOutcome, ToolRun } from './tools/tool.js';
 
 const toolBackoff = { firstMs: 1_000, maxMs: 8_000 };
 
-/** What is known of an execution after all its tries. */
+/** The result of an execution after all its tries. */
 export type FinalOutcome = ReportedOutcome | { readonly status: 'unknown'; readonly reason: string };
 
 export interface RunOptions {
@@ -23,12 +23,13 @@ export interface RunOptions {
 const triesMax = 5;
 
 /**
- * Runs a tool until its outcome is known. Tried again are: what was certainly not sent, and of idempotent tools also
- * what may have been executed, with the same idempotency key. What may have been executed never becomes a failure.
+ * Runs a tool until its outcome is known. It retries requests that were certainly not sent and, for idempotent tools,
+ * also those that may have been executed, with the same idempotency key. A try that may have been executed never
+ * becomes a failure.
  */
 export async function runTool(options: RunOptions): Promise<FinalOutcome> {
   const { tool, run, idempotent, mayTry, clock } = options;
-  // Of the attempts before this one nobody knows what they did: else there would be no further one.
+  // The outcome of the earlier attempts is unknown, otherwise there would be no further one.
   let mayHaveRun = run.attempt > 1;
   let last: Unsettled = { status: 'not-sent', code: 'not-run', message: 'the claim was over before the tool was run' };
   for (let tries = 1; tries <= triesMax; tries += 1) {

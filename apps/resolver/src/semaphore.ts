@@ -1,4 +1,4 @@
-/** A bounded number of places; who finds none waits in line. */
+/** A semaphore; waiters are served in order. */
 export class Semaphore {
   readonly #most: number;
   readonly #line: (() => void)[] = [];
@@ -39,7 +39,7 @@ export class Semaphore {
     });
   }
 
-  /** The place goes to the next in line, so that nobody overtakes. */
+  /** The place goes to the next waiter, so none overtakes. */
   #giveBack(): void {
     const next = this.#line.shift();
     if (next === undefined) this.#taken -= 1;

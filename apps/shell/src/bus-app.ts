@@ -15,11 +15,11 @@ export interface BusAppOptions extends BusTransportOptions {
 
 /** A Nest microservice on a message bus. */
 export interface BusApp {
-  /** Begins to take messages. */
+  /** Starts to consume messages. */
   readonly listen: () => Promise<void>;
-  /** How its subscription is; undefined before `listen`. */
+  /** The state of its subscription; undefined before `listen`. */
   readonly status: () => SubscriptionStatus | undefined;
-  /** Takes no more messages and waits for the running handlers. The bus stays open. */
+  /** Stops consuming and waits for the running handlers. The bus stays open. */
   readonly close: () => Promise<void>;
 }
 

@@ -22,7 +22,7 @@ import type { BusTransportOptions } from './bus-transport.strategy.js';
 
 const topic = 'countersign.events.v1';
 
-/** What the handlers of a test saw and do. */
+/** The records and the behaviour of a test's handlers. */
 const seen: string[] = [];
 let behave: (eventId: string) => unknown = () => undefined;
 

@@ -7,7 +7,7 @@ import type { CustomTransportStrategy, MessageHandler } from '@nestjs/microservi
 import { isObservable, lastValueFrom, throwError } from 'rxjs';
 import type { Observable } from 'rxjs';
 
-/** What a handler can know of its message, beside the data: `@Ctx() context: BusContext`. */
+/** The metadata of a message for its handler: `@Ctx() context: BusContext`. */
 export class BusContext extends BaseRpcContext<[message: Message, delivery: Delivery]> {
   getMessage(): Message {
     return this.args[0];
@@ -19,8 +19,8 @@ export class BusContext extends BaseRpcContext<[message: Message, delivery: Deli
 }
 
 /**
- * Lets the strategy see what a handler threw. Without it Nest puts "Internal server error" in its place, and neither a
- * `PoisonMessageError` nor a transient error is recognised. For every controller on the bus:
+ * Passes a handler's error to the strategy. Without it Nest replaces the error with "Internal server error", and
+ * neither a `PoisonMessageError` nor a transient error is recognised. For every controller on the bus:
  * `@UseFilters(BusExceptionFilter)`.
  */
 @Catch()
@@ -38,7 +38,7 @@ export interface BusTransportOptions extends Omit<SubscribeOptions, 'types' | 'o
   readonly bus: MessageBus;
   /** The data that handlers get out of a message. Default: its value as JSON; what is not JSON is parked. */
   readonly parse?: (message: Message) => unknown;
-  /** Needed where one application has several strategies: the `transport` that its `@EventPattern`s name. */
+  /** Required when one application has several strategies: the `transport` that its `@EventPattern`s name. */
   readonly transportId?: symbol;
 }
 
@@ -74,7 +74,7 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
     }
   }
 
-  /** Waits for the running handlers. The bus stays open: it belongs to whoever made it. */
+  /** Waits for the running handlers. The bus stays open: it belongs to its creator. */
   async close(): Promise<void> {
     await this.#subscription?.stop();
   }
@@ -90,7 +90,7 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
   #subscribe(): Subscription | undefined {
     const { bus, parse: _parse, transportId: _transportId, ...consumer } = this.#options;
     for (const [pattern, { isEventHandler }] of this.messageHandlers) {
-      // It would wait for an answer that nobody can give it.
+      // A request-response pattern would wait for a response that a bus cannot give.
       if (isEventHandler !== true) throw new Error(`"${pattern}" is a @MessagePattern: the bus has events only`);
     }
     const types = [...this.messageHandlers.keys()];
@@ -115,7 +115,7 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
   }
 }
 
-/** A handler may answer with a stream, and has ended only when that has. */
+/** A handler may return a stream, and has ended only when the stream has. */
 async function runToTheEnd(handler: MessageHandler, data: unknown, context: BusContext): Promise<void> {
   const result: unknown = await handler(data, context);
   if (isObservable(result)) await lastValueFrom(result, { defaultValue: undefined });
@@ -129,7 +129,7 @@ function parseJson(message: Message): unknown {
   }
 }
 
-/** Where the filter is missing, Nest turns what was thrown into `{ status, message }`. */
+/** Without the filter, Nest turns the error into `{ status, message }`. */
 function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   const named = typeof thrown === 'object' && thrown !== null && 'message' in thrown;

@@ -9,7 +9,7 @@ import type { StandaloneConfig } from './config.js';
 import type { Stores } from './open-stores.js';
 
 /**
- * The channels file with its secrets.
+ * Reads the channels file with its secrets.
  * @throws ChannelsFileError naming every problem at once.
  */
 export function readChannels({ channelsFile }: Pick<StandaloneConfig, 'channelsFile'>): ChannelsConfig {
@@ -23,7 +23,9 @@ interface NotifierNeeds {
   readonly registry: Parameters<typeof createNotifierMetrics>[0];
 }
 
-/** Tells people through the channels, and fetches the answers that do not come by themselves; answers how to stop it. */
+/**
+ * Sends messages through the channels, and polls for responses that are not pushed. Returns a function that stops it.
+ */
 export async function startNotifier(
   { store, readModel, bus, commands }: Stores,
   { people, routes, channels: configured }: ChannelsConfig,

@@ -19,31 +19,31 @@ const schema = z.object({
     .optional(),
 });
 
-/** What standalone can be told; every path is absolute. */
+/** The settings of standalone; every path is absolute. */
 export interface StandaloneConfig {
   readonly host: string;
   /** 0: any free port. */
   readonly port: number;
   readonly dataFolder: string;
   readonly policyFile: string | null;
-  /** The operator's own file; null: `tokens.json` in the data folder, made on the first start. */
+  /** The operator's own file; null: `tokens.json` in the data folder, created at the first start. */
   readonly tokensFile: string | null;
   readonly toolsFile: string | null;
-  /** The channels that people are told through; null: the inbox alone. */
+  /** The channels file; null: only the inbox. */
   readonly channelsFile: string | null;
-  /** How people reach it from outside; null: at the address it listens on. */
+  /** The public URL; null: the address that it listens on. */
   readonly publicUrl: URL | null;
-  /** The provider where people sign in beside their tokens. */
+  /** The OIDC provider for sign-in, in addition to tokens. */
   readonly oidc: OidcConfig | null;
-  /** Of one principal. */
+  /** Per principal. */
   readonly requestsPerSecond: number;
-  /** The end of a log that is accepted although later events are known; null: such a log is refused. */
+  /** The end of a log that is accepted although other files know later events; null: such a log is refused. */
   readonly acceptedLogEnd: number | null;
   readonly logLevel: LogLevel;
 }
 
 /**
- * The configuration out of the environment; relative paths start at `folder`.
+ * Reads the configuration from the environment. Relative paths start at `folder`.
  * @throws ConfigError naming every wrong variable at once.
  */
 export function readStandaloneConfig(
@@ -68,7 +68,7 @@ export function readStandaloneConfig(
   };
 }
 
-/** Whether an address is reachable from this machine alone. */
+/** Whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }

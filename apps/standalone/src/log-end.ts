@@ -6,11 +6,11 @@ import { forgetProgressBeyond, furthestProgress } from '@countersign/message-bus
 
 /** A file that keeps positions of the log, durably. */
 interface PositionKeeper {
-  /** What it knows, such as "bus.db has read the log". */
+  /** The file and its knowledge, such as "bus.db has read the log". */
   readonly says: string;
-  /** The furthest position that it knows; 0: none. */
+  /** The highest position that the file knows; 0: none. */
   readonly furthest: (folder: string) => number;
-  /** Forgets what lies beyond a position. */
+  /** Deletes what lies beyond a position. */
   readonly forgetBeyond: (folder: string, position: number) => void;
 }
 
@@ -31,9 +31,9 @@ const answers: PositionKeeper = {
 };
 
 /**
- * Refuses a log that ends before a position that another file of the data folder knows. The read model compares its own.
- * @param acceptedEnd the end that the operator accepts: positions beyond it are forgotten.
- * @throws EventStoreDamagedError naming the file, both positions and what to do.
+ * Refuses a log that ends before a position that another file of the data folder knows. The read model checks its own.
+ * @param acceptedEnd the end that the operator accepts: later positions are deleted from the other files.
+ * @throws EventStoreDamagedError naming the file, both positions and the remedy.
  */
 export function checkKnownPositions(folder: string, head: number, acceptedEnd: number | null): void {
   for (const { says, furthest, forgetBeyond } of [bus, answers]) {

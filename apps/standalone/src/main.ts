@@ -9,7 +9,7 @@ import type { Standalone } from './standalone.js';
 const stopWithinMs = 10_000;
 
 /**
- * Runs Countersign on one machine until SIGINT or SIGTERM; a second signal ends it at once. Prints where it is and how to
+ * Runs Countersign on one machine until SIGINT or SIGTERM; a second signal ends it at once. Prints its URL and how to
  * sign in. Sets the exit code: 0 after a clean stop, 1 when it could not start.
  */
 export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> {
@@ -47,7 +47,7 @@ export function printConfig(env: NodeJS.ProcessEnv = process.env): void {
 }
 
 function greeting(config: StandaloneConfig, { url, tokensFile, isFirstStart }: Standalone, tookMs: number): string {
-  // An operator's own file is theirs to read; the one that a first start made is shown, so that one can sign in.
+  // The operator knows their own file. The file of a first start is printed, so that a person can sign in.
   const token = config.tokensFile === null ? signInToken(tokensFile) : undefined;
   return [
     `Countersign is ready at ${url} (${String(Math.round(tookMs))} ms)`,

@@ -13,10 +13,11 @@ afterEach(() => rmSync(folder, { recursive: true, force: true }));
 it('leaves nothing open, and gives the folder back, when a part cannot be opened', async () => {
   const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
   const config = readStandaloneConfig({ COUNTERSIGN_DATA: folder });
-  // A clock that tells no time: the policy cannot be recorded, when the store, the views and the projector are open.
+  // A clock with a wrong time: the policy cannot be recorded after the store, the read model and the projector are
+  // open.
   const timeless = { ...world, clock: { ...world.clock, now: () => NaN } };
   await expect(openStores(config, timeless)).rejects.toThrow(RangeError);
-  // SQLite takes these away when the last connection is closed.
+  // SQLite deletes these when the last connection closes.
   expect(readdirSync(folder).filter((file) => /-(wal|shm)$/.test(file))).toEqual([]);
   const stores = await openStores(config, world);
   await stores.close();

@@ -18,7 +18,7 @@ import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
 
-/** The ledger on one machine, without its doors: the log, the view of it, the write side and the bus. */
+/** The ledger on one machine without HTTP: the log, the read model, the write side and the bus. */
 export interface Stores {
   readonly store: EmbeddedEventStore;
   readonly readModel: ReadModel;
@@ -31,9 +31,9 @@ export interface Stores {
 }
 
 /**
- * Opens the ledger of a data folder; the read model has caught up when it answers.
+ * Opens the ledger of a data folder. Resolves when the read model has caught up.
  * @throws EventStoreUnavailableError when another process has the folder; EventStoreDamagedError, LogRewoundError,
- * PolicyFileError, ToolsFileError: each says what is wrong and where.
+ *   PolicyFileError, ToolsFileError: each names the problem and its place.
  */
 export async function openStores(
   config: StandaloneConfig,

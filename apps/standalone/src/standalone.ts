@@ -22,30 +22,30 @@ import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
 import type { Stores } from './open-stores.js';
 
-/** Countersign on one machine, running. */
+/** A running standalone process. */
 export interface Standalone {
-  /** Where it answers. */
+  /** Its URL. */
   readonly url: string;
   readonly tokensFile: string;
-  /** Whether this start made the tokens file. */
+  /** Whether this start created the tokens file. */
   readonly isFirstStart: boolean;
-  /** Answers what is in progress, lets running tools report, keeps everything, gives the data folder back. */
+  /** Finishes requests in progress, lets running tools report, stores everything, and releases the data folder. */
   readonly stop: () => Promise<void>;
-  /** Takes no more requests, and answers those in flight: the rest is left as it is. */
+  /** Accepts no more requests and finishes those in flight. Nothing else is closed. */
   readonly leave: () => Promise<void>;
 }
 
-/** Binding to other machines without knowing who may come in is refused. */
+/** Listening on a public address without tokens is refused. */
 export class OpenToTheWorldError extends Error {
   override readonly name = 'OpenToTheWorldError';
 }
 
-/** What has to be stopped, the last one started first. */
+/** What to stop, in reverse order of the start. */
 type Stop = () => void | Promise<void>;
 
 /**
- * Opens the ledger in the data folder and everything around it: HTTP, deadlines, and the tools that the service executes.
- * Nothing is left running when it rejects.
+ * Opens the ledger in the data folder and everything around it: HTTP, deadlines, and the tools that the service
+ * executes. When it rejects, nothing is left running.
  */
 export async function startStandalone(config: StandaloneConfig, world: RuntimePorts): Promise<Standalone> {
   const tokensFile = config.tokensFile ?? join(config.dataFolder, 'tokens.json');
@@ -128,7 +128,7 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
   return { url: gateway.url, isFirstStart, leave: gateway.close };
 }
 
-/** Executes the calls of the tools file; without one it takes nothing and costs nothing. */
+/** Executes the calls of the tools file; without one it does nothing. */
 async function startResolver({ bus, commands, tools }: Stores, { clock, ids, log }: RuntimePorts): Promise<Stop> {
   if (tools.tools.length === 0) return () => undefined;
   const resolverId = `${hostname()}/${String(process.pid)}`;

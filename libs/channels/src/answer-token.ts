@@ -2,7 +2,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { parseApprovalId } from '@countersign/contracts';
 import type { Secret } from '@countersign/runtime';
 
-/** What a button or link stands for: `o`: look, decide there. */
+/** The meaning of a button or link. `o`: opens the card, where the decision is made. */
 export type TokenAction = 'a' | 'd' | 'm' | 'o';
 
 /** The question that a button or link belongs to. */
@@ -14,15 +14,15 @@ export interface TokenContent {
 }
 
 /**
- * Makes and reads the tokens in buttons and links: at most 64 bytes, of which nobody but this installation can make one.
- * `recipient` binds a token to a person: with another one it does not open.
+ * Makes and reads the tokens in buttons and links: at most 64 bytes, which only this installation can make. `recipient`
+ * binds a token to a person: with another one it does not open.
  */
 export interface AnswerTokens {
   readonly seal: (
     question: { readonly action: TokenAction; readonly approvalId: string; readonly actionDigest: string },
     recipient?: string,
   ) => string;
-  /** Undefined for whatever is not a token of ours, whole and unchanged. */
+  /** Undefined for anything but a whole, unchanged token of ours. */
   readonly open: (token: string, recipient?: string) => TokenContent | undefined;
 }
 
@@ -30,8 +30,8 @@ const digestCharacters = 12;
 const pattern = /^([admo])([a-z2-7]{26})([0-9a-f]{12})([A-Za-z0-9_-]{16})([1-9][0-9]{0,5})$/;
 
 /**
- * The tokens of one channel. The key is derived from a secret that the channel has anyway, so that whoever sends the
- * card and whoever receives the answer need nothing more in common than the channels file.
+ * The tokens of one channel. The key is derived from an existing secret of the channel, so the sender of a card and the
+ * receiver of the response need to share only the channels file.
  */
 export function createAnswerTokens(secret: Secret, channelId: string): AnswerTokens {
   const key = Buffer.from(hkdfSync('sha256', secret.reveal(), 'countersign answer tokens v1', channelId, 32));

@@ -2,7 +2,7 @@ import type { DeliveryEvent } from '@countersign/contracts';
 import type { ChannelConfig } from './config/load-channels.js';
 import { webhookEndpoint } from './webhook/webhook-channel.js';
 
-/** What the log says of a channel: that no notifier has ever served it, that one has, or that the other side wants no more. */
+/** The state of a channel in the log: never served by a notifier, served, or switched off by the other side. */
 export type ChannelRecord =
   { readonly status: 'unserved' | 'on' } | { readonly status: 'off'; readonly reason: string };
 

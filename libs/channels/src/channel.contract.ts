@@ -5,13 +5,13 @@ import { hostileTexts } from './testing/hostile-texts.js';
 import { sampleNotice } from './testing/notices.js';
 import type { OpenedChannel } from './testing/opened.js';
 
-/** What a channel is known not to do. */
+/** The limits of a channel. */
 export interface ChannelTraits {
-  /** Whether people answer through it. */
+  /** Whether people respond through it. */
   readonly answers: boolean;
 }
 
-/** What every channel promises, whatever it is made of. */
+/** The contract that every channel fulfils. */
 export function channelContract(
   open: () => Promise<OpenedChannel>,
   { answers: isAnswered }: ChannelTraits = { answers: true },
@@ -99,7 +99,7 @@ export function channelContract(
   });
 }
 
-/** What every way back promises. */
+/** The contract of every way to respond. */
 function answersContract(opened: () => OpenedChannel): void {
   let answers: Answers;
   beforeEach(async () => {
@@ -119,7 +119,7 @@ function answersContract(opened: () => OpenedChannel): void {
   it.each(['sender', 'token', 'person'] as const)('refuses an answer whose %s is forged', async (forgery) => {
     const { isRefused, told } = await answers.press('approve', forgery);
     expect(await answers.decided()).toEqual([]);
-    // Whom a server cannot tell from the real one is told; anybody else is turned away.
+    // Only an address that could be the real sender's gets an error; others are dropped.
     expect(isRefused || /expired|not known|not for you/.test(told)).toBe(true);
     if (forgery === 'sender') expect(isRefused).toBe(true);
   });

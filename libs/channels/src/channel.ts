@@ -1,7 +1,7 @@
 import type { ApprovalView, NotificationKind, ToolCallView } from '@countersign/contracts';
 import type { Person } from './config/channels-file.js';
 
-/** What is to be told. The views are masked: no channel ever sees the value of a sensitive field. */
+/** The content of a message. The views are masked: no channel sees the value of a sensitive field. */
 export interface Notice {
   /** The same for a repeat of the same message, so that a receiver can drop it. */
   readonly messageId: string;
@@ -9,7 +9,7 @@ export interface Notice {
   /** 1 for the first reminder; 0 for every other kind. */
   readonly nth: number;
   readonly call: ToolCallView;
-  /** Null for a call that nobody was asked about. */
+  /** Null for a call without an approval. */
   readonly approval: ApprovalView | null;
   /** When it happened: RFC 3339. */
   readonly at: string;
@@ -18,50 +18,51 @@ export interface Notice {
 }
 
 /**
- * What became of a message. `failed`: it may work later; `refused`: this message never will, others may; `off`: the
- * other side wants no message of ours any more. Reasons name no secret.
+ * The result of a message. `failed`: a retry may succeed; `refused`: this message never succeeds, others may; `off`:
+ * the other side wants no more messages. Reasons contain no secret.
  */
 export type SendResult =
   | { readonly status: 'delivered'; readonly messageRef: string | null }
   | { readonly status: 'failed'; readonly reason: string; readonly retryAfterMs?: number }
   | { readonly status: 'refused' | 'off'; readonly reason: string };
 
-/** Sending is bounded in time by the channel itself; the signal gives up earlier. */
+/** The channel itself limits the time of sending; the signal can end it earlier. */
 export interface SendOptions {
   readonly signal: AbortSignal;
-  /** The copy of the question that an outcome belongs to, where there is one. */
+  /** The request's copy that an outcome belongs to, if it exists. */
   readonly inReplyTo?: string;
 }
 
 /**
- * One way to people. Equal to the others, and trusted with nothing: what it shows is masked, what comes back is checked.
+ * One way to reach people. All channels are equal and untrusted: their content is masked, and their responses are
+ * checked.
  *
- * MUST for every adapter (the contract suite proves it): a repeated send is harmless; what is hostile to its format is
- * shown as text; `send` and `update` never throw and end within 15 s.
+ * MUST for every adapter (the contract suite proves it): a repeated send is harmless; input that is hostile to its
+ * format is shown as text; `send` and `update` never throw and end within 15 s.
  */
 export interface Channel {
   readonly id: string;
   readonly type: 'slack' | 'telegram' | 'email' | 'webhook';
-  /** `personal`: one message a person; `shared`: one for everybody. */
+  /** `personal`: one message per person; `shared`: one for all. */
   readonly addressing: 'shared' | 'personal';
-  /** Names the address of the other side where that can switch the channel off; it tells nothing of it. */
+  /** Identifies the address of the other side, if that can switch the channel off, without revealing it. */
   readonly endpoint?: string;
-  /** What comes within so many milliseconds goes out as one message; 0: each on its own. */
+  /** Notices within this many milliseconds are combined into one message; 0: each is sent alone. */
   readonly gatherMs: number;
-  /** Whether how it ended is told below the copy of the question, without a route that asks for it. */
+  /** Whether the outcome is posted under the request's copy without a route for it. */
   readonly tellsOutcomeBelow: boolean;
-  /** Sends one message: of one notice, or of all that were gathered for one recipient. */
+  /** Sends one message: one notice, or all notices that were combined for one recipient. */
   readonly send: (notices: readonly [Notice, ...Notice[]], options: SendOptions) => Promise<SendResult>;
   /** Changes a copy to what is true now. Absent where what was sent cannot be changed. */
   readonly update?: (messageRef: string, notice: Notice, options: SendOptions) => Promise<SendResult>;
 }
 
-/** What any copy of a question shows now, for one that nobody remembers having sent. */
+/** The current content of a copy that was sent earlier. */
 export function copyOf(question: Pick<Notice, 'call' | 'approval'>): Notice {
   return { messageId: '', kind: 'requested', nth: 0, at: '', recipient: null, ...question };
 }
 
-/** Names the state that a copy shows: a copy with another one is outdated. */
+/** Identifies the state that a copy shows: a copy with another value is outdated. */
 export function stateShown({ call, approval }: Pick<Notice, 'call' | 'approval'>): string {
   if (approval === null) return call.state;
   const digest = approval.actionDigest.slice('sha256:'.length, 'sha256:'.length + 16);
@@ -69,7 +70,7 @@ export function stateShown({ call, approval }: Pick<Notice, 'call' | 'approval'>
   return `${shown}${saidShown(approval)}`;
 }
 
-/** Why, and what for, may be said after people were asked: each of them once. */
+/** Reason and description may be added after the approval was requested, each once. */
 function saidShown({ reason, description }: Pick<ApprovalView, 'reason' | 'description'>): string {
   return `${reason === null ? '' : ':reason'}${description === null ? '' : ':description'}`;
 }

@@ -1,7 +1,7 @@
 import type { ChannelConfig } from './config/load-channels.js';
 import type { SlackPorts } from './slack/slack-interactions.js';
 
-/** Whether the answers of a channel are fetched, and do not come to a gateway by themselves. */
+/** Whether the responses of a channel are polled instead of pushed to a gateway. */
 export function isFetched(channel: ChannelConfig): boolean {
   return 'mode' in channel && (channel.mode === 'polling' || channel.mode === 'socket');
 }
@@ -9,8 +9,8 @@ export function isFetched(channel: ChannelConfig): boolean {
 type Stop = () => Promise<void>;
 
 /**
- * Fetches the answers that do not come by themselves: of channels whose vendor has no address of ours to send them to
- * (Telegram `mode: polling`, Slack `mode: socket`). Answers how to stop it.
+ * Polls for responses of channels without a public address (Telegram `mode: polling`, Slack `mode: socket`). Returns a
+ * function that stops it.
  */
 export async function fetchAnswers(channels: readonly ChannelConfig[], ports: SlackPorts): Promise<Stop> {
   const stops = await Promise.all(channels.map((channel) => fetchFrom(channel, ports)));

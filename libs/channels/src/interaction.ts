@@ -5,13 +5,13 @@ import { digestStartOf } from './answer-token.js';
 import type { AnswerTokens, TokenContent } from './answer-token.js';
 import type { Person } from './config/channels-file.js';
 
-/** What a button that was pressed is about; or what its presser is told instead. */
+/** The approval of a pressed button, or an error text for the person. */
 export type Interaction =
   | { readonly status: 'open'; readonly person: Person; readonly token: TokenContent; readonly approval: ApprovalView }
-  /** `isStale`: the button decides nothing any more. */
+  /** `isStale`: the button is no longer active. */
   | { readonly status: 'told'; readonly words: string; readonly isStale: boolean };
 
-/** Looks at a press: by somebody we know, with a token of ours, about a question that is still what they were shown. */
+/** Checks a press: a known person, a token of ours, and an approval that is still what they were shown. */
 export async function readInteraction(
   person: Person | undefined,
   tokenText: string | undefined,
@@ -23,7 +23,7 @@ export async function readInteraction(
   if (token === undefined || !approval) {
     return { status: 'told', words: expiredWords, isStale: true };
   }
-  // "More…" shows it anew; what is decided already is told by the ledger, which knows who was first.
+  // "More…" opens it again. For a decided approval the ledger reports who was first.
   const isSame = token.action === 'm' || digestStartOf(approval.actionDigest) === token.digestStart;
   if (isSame || approval.state !== 'pending') return { status: 'open', person, token, approval };
   const words = answerWords({ status: 'refused', code: 'digest-mismatch', detail: '' }, '');

@@ -9,8 +9,8 @@ export interface OpenChannelsOptions {
 }
 
 /**
- * Every channel of a channels file. Nothing is connected to before the first message, and a vendor's client is loaded
- * only where a channel needs it: all of them together are a third of the time a process takes to start.
+ * Every channel of a channels file. Nothing connects before the first message, and a vendor's client is loaded only
+ * when a channel needs it: together they take a third of the start time.
  */
 export function openChannels(
   { channels }: Pick<ChannelsConfig, 'channels'>,

@@ -2,7 +2,7 @@ import type { ChannelConfig } from './config/load-channels.js';
 import type { SlackPorts } from './slack/slack-interactions.js';
 import type { Surface } from './surface.js';
 
-/** What receives the answers that a vendor sends by itself (Telegram `mode: webhook`, Slack `mode: http`). */
+/** Receives the responses that a vendor pushes (Telegram `mode: webhook`, Slack `mode: http`). */
 export async function openSurfaces(channels: readonly ChannelConfig[], ports: SlackPorts): Promise<readonly Surface[]> {
   const surfaces = await Promise.all(channels.map((channel) => openSurface(channel, ports)));
   return surfaces.filter((surface) => surface !== undefined);

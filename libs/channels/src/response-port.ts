@@ -4,10 +4,10 @@ import type { Notice } from './channel.js';
 import type { Person } from './config/channels-file.js';
 import { timeWords } from './card/card.js';
 
-/** A person's answer as it came through a channel, the person being proved. */
+/** A person's response through a channel, with the person verified. */
 export interface ChannelAnswer {
   readonly approvalId: string;
-  /** What the person was shown. */
+  /** What was shown to the person. */
   readonly actionDigest: string;
   readonly person: Person;
   readonly channelId: string;
@@ -24,14 +24,14 @@ export interface ChannelAnswer {
   readonly reason?: string;
 }
 
-/** What became of an answer. */
+/** The result of a response. */
 export type AnswerResult =
   | { readonly status: 'recorded' }
   | {
       readonly status: 'refused';
       readonly code: string;
       readonly detail: string;
-      /** Who won, where somebody else was first. */
+      /** The winning response, if another person was first. */
       readonly winner?: {
         readonly respondedBy: string;
         readonly respondedAt: string;
@@ -40,23 +40,23 @@ export type AnswerResult =
       };
     };
 
-/** Where answers go, whatever way they came. It knows the rules; the channel knows the person. */
+/** The target of responses of every channel. It knows the rules; the channel knows the person. */
 export interface ResponsePort {
   /** The question as the event store has it now, masked. */
   readonly find: (approvalId: string) => Promise<Pick<Notice, 'call' | 'approval'> | undefined>;
   readonly answer: (answer: ChannelAnswer) => Promise<AnswerResult>;
 }
 
-/** Said to somebody who pressed a button that decides nothing any more. */
+/** For a person who pressed an inactive button. */
 export const expiredWords = 'This approval request has expired.';
 
-/** Said to somebody whom the channels file does not know. */
+/** For a person who is not in the channels file. */
 export const strangerWords = 'You are not known here: ask an administrator to add you. Nothing was decided.';
 
-/** Said where an answer could not be taken to the ledger. */
+/** For a response that could not be recorded. */
 export const unableWords = 'Countersign cannot decide at the moment: try again.';
 
-/** What the person is told: in words, and never more than 190 characters. */
+/** The text for the person, at most 190 characters. */
 export function answerWords(result: AnswerResult, decision: string): string {
   if (result.status === 'recorded') return decision === 'deny' ? 'Denied.' : 'Approved.';
   const { code, detail, winner } = result;

@@ -2,22 +2,22 @@ import { matchesGlob } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Route } from './config/channels-file.js';
 
-/** What routes look at. */
+/** The input of the routes. */
 export interface Routed {
   readonly toolName: string;
   readonly agentId: string;
-  /** The groups that may answer; null: anybody may; undefined: nobody is asked. */
+  /** The groups that may respond; null: every approver; undefined: no approval is needed. */
   readonly groups: readonly string[] | null | undefined;
 }
 
-/** What one channel gets of a message. */
+/** What one channel gets for a message. */
 export interface Told {
   readonly channelId: string;
-  /** A question: only if it is still pending after so long. */
+  /** A request: only if it is still pending after this time. */
   readonly afterMs: number;
   /** A question: when to remind, in milliseconds after the request, ascending. */
   readonly remindersMs: readonly number[];
-  /** Of the people who may answer only those of these groups; null: all of them. */
+  /** Only the people of these groups among those who may respond; null: all of them. */
   readonly groups: readonly string[] | null;
 }
 
@@ -61,7 +61,7 @@ function matching(
   );
 }
 
-/** A route's groups pick what one of them may answer, what is open to anybody included. */
+/** A route's groups match approvals that one of them may respond to, also when every approver may. */
 function concerns(wanted: readonly string[] | undefined, groups: Routed['groups']): boolean {
   if (wanted === undefined) return true;
   if (groups === undefined) return false;

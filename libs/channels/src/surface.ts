@@ -1,10 +1,10 @@
-/** A request as a channel's server sent it: the bytes that came. Header names are lower case. */
+/** A request of a channel's server: the raw body. Header names are lower case. */
 export interface SurfaceRequest {
   readonly body: Uint8Array;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** What is answered, and what goes on after that. */
+/** The response, and the work that continues after it. */
 export interface SurfaceResponse {
   readonly status: number;
   /** Sent as JSON; absent: an empty body. */
@@ -13,20 +13,20 @@ export interface SurfaceResponse {
   readonly done: Promise<void>;
 }
 
-/** Receives the answers of one channel. */
+/** Receives the responses of one channel. */
 export interface Surface {
   readonly channelId: string;
   readonly type: 'slack' | 'telegram';
   readonly receive: (request: SurfaceRequest) => Promise<SurfaceResponse>;
 }
 
-/** The one value of a header. */
+/** The only value of a header. */
 export function headerOf({ headers }: Pick<SurfaceRequest, 'headers'>, name: string): string | undefined {
   const value = headers[name];
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Answered without anything that goes on. */
+/** A response without further work. */
 export function answered(status: number, body?: object): SurfaceResponse {
   return { status, ...(body === undefined ? {} : { body }), done: Promise.resolve() };
 }

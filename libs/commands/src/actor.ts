@@ -4,23 +4,23 @@ import type { Reach } from '@countersign/domain';
 
 export const roles = ['agent', 'approver', 'resolver', 'auditor', 'admin'] as const;
 
-/** What a principal may do. Deny by default: no role, no rights. */
+/** The rights of a principal. Deny by default: no role, no rights. */
 export type Role = (typeof roles)[number];
 
-/** Who acts, as the edge proved them; never taken from a message. */
+/** The authenticated caller; never taken from a message. */
 export interface Actor {
   readonly tenant: string;
   readonly principal: string;
   readonly roles: ReadonlySet<Role>;
   readonly groups: readonly string[];
-  /** Globs of the agentIds that it may speak for besides its own principal. */
+  /** Globs of the agentIds that it may request for, in addition to its own principal. */
   readonly agentIds: readonly string[];
-  /** How the answer came: `inbox`, `api`, `cli`, or a channel's id. */
+  /** The channel of the response: `inbox`, `api`, `cli`, or a channel's id. */
   readonly via: string;
   readonly assurance: Assurance;
 }
 
-/** Whether the actor may request calls in the name of this agent: its own principal, or one that its globs match. */
+/** Whether the actor may request calls for this agent: its own principal, or a match of its globs. */
 export function speaksFor(actor: Actor, agentId: string): boolean {
   return agentId === actor.principal || actor.agentIds.some((glob) => matchesGlob(glob, agentId));
 }

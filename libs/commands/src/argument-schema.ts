@@ -5,7 +5,7 @@ import { checkValue, createWork, markedPlaces, prepareSchema, schemaLimits } fro
 import type { Preparation, PreparedSchema, Work } from '@countersign/json-schema';
 import type { FieldError } from '@countersign/contracts';
 
-/** What a tool's schema says about arguments. */
+/** A tool's schema as a check of arguments. */
 export type SchemaCheck =
   /** `sensitive`: the JSON pointers of the values to hide, by the schema's marks and by their names. */
   | { readonly status: 'valid'; readonly sensitive: readonly string[] }
@@ -17,19 +17,19 @@ export type SchemaCheck =
 export interface ArgumentSchemas {
   /**
    * Without a schema every object is valid.
-   * @throws SchemaEngineError when the check itself fails: nothing is known about schema and arguments then.
+   * @throws SchemaEngineError when the check itself fails: then the validity is unknown.
    */
   readonly check: (schema: JsonObject | null, args: JsonObject) => SchemaCheck;
-  /** The same, with one budget of work for all checks of one request. */
+  /** The same, with one step budget for all checks of a request. */
   readonly forOneRequest: () => ArgumentSchemas;
 }
 
-/** The check of a schema failed in a way that says nothing about the schema. */
+/** The check of a schema failed for a reason outside the schema. */
 export class SchemaEngineError extends Error {
   override readonly name = 'SchemaEngineError';
 }
 
-/** The engine behind the checks. */
+/** The engine that runs the checks. */
 export interface SchemaEngine {
   readonly prepareSchema: typeof prepareSchema;
   readonly checkValue: typeof checkValue;
@@ -38,8 +38,8 @@ export interface SchemaEngine {
 const cacheWeightMax = 32 * 1024 * 1024;
 
 /**
- * Attack: a long name over many hidden values. Each of them is named by its whole path, in the event and on the card, which
- * are then many times as large as the arguments.
+ * Attack: a long name above many hidden values. The event and the card name each of them by its whole path, and become
+ * many times as large as the arguments.
  */
 const pointerBytesMax = 128 * 1024;
 
@@ -111,7 +111,7 @@ function isTooLong(pointers: readonly string[]): boolean {
   return pointers.length > 0 && Buffer.byteLength(JSON.stringify(pointers)) > pointerBytesMax;
 }
 
-/** Bounded by the memory that the schemas take: a few large ones must not take what many small ones may. */
+/** Limited by the memory of the schemas, so that a few large ones do not use more than many small ones. */
 function createSchemaCache() {
   const entries = new Map<string, Preparation>();
   let weight = 0;

@@ -12,7 +12,7 @@ import { refused } from './result.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
-/** Asks people about a recorded call, or asks again after nobody answered. */
+/** Requests approval of a recorded call, or requests it again after it expired. */
 export async function requestApproval(
   ports: CommandPorts,
   actor: Actor,
@@ -64,7 +64,7 @@ export async function unlessDecided(ports: CommandPorts, call: ToolCall, positio
     : refused('batch-begun', 'a call of the same all-or-nothing batch has begun, so this call may run');
 }
 
-/** Says more about an approval that is pending; adds only what was not said. */
+/** Adds a reason or description to a pending approval; never replaces one. */
 export async function describeApproval(
   ports: CommandPorts,
   actor: Actor,
@@ -88,7 +88,7 @@ export async function describeApproval(
   return withoutValue(outcome);
 }
 
-/** Cancels one call; only its requester or an admin may. */
+/** Cancels one call. Only its requester or an admin may. */
 export async function cancelToolCall(
   ports: CommandPorts,
   actor: Actor,

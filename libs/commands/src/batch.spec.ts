@@ -38,7 +38,7 @@ let last = 0;
 
 const id = (): string => `command-${String(++last)}`;
 
-/** A process of its own over the store, or over what a test makes of it. */
+/** A separate process over the store, or over a test's wrapper of it. */
 const processOver = (over: EventStore): CommandPorts =>
   createWriteSide({
     store: over,
@@ -92,7 +92,7 @@ const bodyOf = (calls: readonly Call[], runId = 'run-1') => ({
   calls: calls.map((call) => ({ toolName: 'get_file', arguments: {}, ...call })),
 });
 
-/** A batch of two calls, each allowed unless the test says something else. */
+/** A batch of two calls, both allowed by default. */
 async function pair(first: Partial<RequestedCall> = {}, second: Partial<RequestedCall> = {}, runId = 'run-1') {
   const calls = [
     { toolCallId: 'a', ...first },

@@ -26,13 +26,13 @@ import type { Refused } from './with-tool-call.js';
 import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
 
-/** The commands whose answer may depend on the batch of the call. */
+/** The commands whose result may depend on the batch of the call. */
 type BatchBound = Extract<ToolCallCommand, { readonly batch?: BatchFate }>;
 
 /**
- * Asks the batch of a call for its word, where the command depends on it: a member runs only in a batch that has begun, and a
- * member that was permitted ends only in one that is broken. The word is recorded before the member's own event. Costs
- * nothing for a call of no all-or-nothing batch.
+ * Settles the batch of a call before a command that depends on it: a member runs only in a batch that has begun, and a
+ * permitted member ends only in a broken one. The batch's event is recorded before the member's own. It costs nothing
+ * for a call outside all-or-nothing batches.
  */
 export function inBatch<Command extends BatchBound>(
   ports: CommandPorts,
@@ -60,7 +60,7 @@ async function askBatch<Command extends BatchBound>(
     const broken = ending === undefined ? undefined : await breakBatch(ports, call, ending, commandId);
     return { ...command, batch: broken?.status === 'accepted' ? 'broken' : 'begun' };
   }
-  // A question may come too late, and the right to run has no end in a batch that has begun.
+  // In a batch that has begun, a request for approval may be too late, and the right to run does not lapse.
   const looks = isQuestion(command) || code === 'approval-lapsed';
   return looks ? { ...command, batch: (await fateOf(ports, call)).status } : command;
 }
@@ -69,7 +69,7 @@ function isQuestion({ type }: BatchBound): boolean {
   return type === 'RequestApproval' || type === 'RequestToolCall';
 }
 
-/** How the call would have ended after the command. */
+/** How the call would have ended by the command. */
 function endingAfter(call: ToolCall, command: BatchBound): Ending | undefined {
   const decision = toolCallDecider.decide(command, call);
   if (decision.status === 'refused') return undefined;
@@ -77,12 +77,12 @@ function endingAfter(call: ToolCall, command: BatchBound): Ending | undefined {
   return after.status === 'recorded' ? endingOf(after) : undefined;
 }
 
-/** What the stream of the call's batch says now. */
+/** The state of the call's batch, from its stream. */
 export async function fateOf(ports: CommandPorts, call: ToolCall): Promise<BatchState> {
   return (await ports.batches.load(batchStream(call.request))).state;
 }
 
-/** Whether the command has recorded the word of the call's batch, so that a process manager may have done the rest of it. */
+/** Whether this command settled the batch, so that a process manager may have done the rest. */
 export async function hasSpoken(ports: CommandPorts, call: ToolCall, commandId: string): Promise<boolean> {
   return (await ports.batches.load(batchStream(call.request))).commandIds.includes(commandId);
 }
@@ -101,7 +101,7 @@ function about({ request: { callId, requestedBy, batchCallIds } }: ToolCall) {
 
 type Word = BatchCommand extends infer C ? (C extends BatchCommand ? Omit<C, 'at' | 'members'> : never) : never;
 
-/** Records the word unless another stands. The members are looked up only while nothing is recorded. */
+/** Records the result unless another is recorded. The members are read only before that. */
 function speak(ports: CommandPorts, call: ToolCall, commandId: string, word: Word): Promise<CommandResult<BatchState>> {
   const { tenant, runId } = call.request;
   return ports.batches.handleCommand(
@@ -115,7 +115,7 @@ function speak(ports: CommandPorts, call: ToolCall, commandId: string, word: Wor
   );
 }
 
-/** How the members of a call's batch stand, each by its own stream. */
+/** The states of the members of a call's batch, each from its own stream. */
 async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMember[]> {
   const { callId, batchCallIds } = call.request;
   return Promise.all(
@@ -128,8 +128,8 @@ async function membersOf(ports: CommandPorts, call: ToolCall): Promise<BatchMemb
 }
 
 /**
- * Attack: a batch that names the calls of another principal, to hold them up or to cancel them. Only calls that the same
- * principal requested with the same list belong together.
+ * Attack: a batch names the calls of another principal, to block or to cancel them. Only calls that the same principal
+ * requested with the same list are members.
  */
 function isMemberOf(state: ToolCallState, { request }: ToolCall): state is ToolCall {
   return (
@@ -150,14 +150,14 @@ export async function settleBatch(ports: CommandPorts, call: ToolCall): Promise<
   return concerns ? settle(ports, call) : 0;
 }
 
-/** As `settleBatch`, for a member that may itself be still open because its process crashed after the batch's word. */
+/** Like `settleBatch`, for a member that may still be open because its process crashed after the batch was settled. */
 export async function closeBatch(ports: CommandPorts, tenant: string, callId: string): Promise<number> {
   const { state } = await ports.handler.load(toolCallStream(callId));
   const call = callOf(state, tenant);
   return call === undefined || !isBatchMember(call) ? 0 : settle(ports, call);
 }
 
-/** As `settleBatch`, for the calls of one request as they were found, and as they were recorded. */
+/** Like `settleBatch`, for the calls of one request, as they were found and as they were recorded. */
 export async function settleRequested(
   ports: CommandPorts,
   found: readonly ToolCallState[],
@@ -209,7 +209,7 @@ type Broken = Extract<BatchState, { readonly status: 'broken' }>;
 async function closeMembers(ports: CommandPorts, call: ToolCall, fate: Broken): Promise<number> {
   const siblings = fate.callIds.filter((callId) => callId !== fate.callId);
   const positions = await Promise.all(siblings.map((callId) => closeMember(ports, call, fate, callId)));
-  // Last: the process that recorded the word is most likely about to end it by itself.
+  // Last: the process that settled the batch is most likely about to end this member.
   return Math.max(0, ...positions, await closeMember(ports, call, fate, fate.callId));
 }
 
@@ -222,7 +222,7 @@ async function closeMember(ports: CommandPorts, call: ToolCall, fate: Broken, ca
   return outcome.status === 'done' ? outcome.position : 0;
 }
 
-/** The member that broke the batch ends as its own process meant to end it; the others are cancelled because of it. */
+/** The member that broke the batch ends as its own process meant it to; the others are cancelled. */
 function closing(member: ToolCall, fate: Broken, at: number): ToolCallCommand {
   if (member.request.callId !== fate.callId) {
     const reason = `the call ${fate.callId} of the same all-or-nothing batch was ${fate.state}`;

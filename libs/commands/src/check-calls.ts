@@ -2,7 +2,7 @@ import { limits } from '@countersign/contracts';
 import type { FieldError, RequestToolCalls, RequestedCall, Refusal } from '@countersign/contracts';
 import type { CommandPorts } from './ports.js';
 
-/** What was found out about one call of a request before it is judged. */
+/** The facts about one call of a request before it is judged. */
 export interface CheckedCall {
   readonly refusals: readonly Refusal[];
   /** The JSON pointers of the arguments to hide. */
@@ -13,7 +13,7 @@ function refuse(refusal: Refusal): CheckedCall {
   return { refusals: [refusal], sensitive: [] };
 }
 
-/** The calls of one request, each checked against its schema, within one budget of work. */
+/** Checks the calls of one request against their schemas, within one step budget. */
 export function checkCalls(
   ports: CommandPorts,
   tenant: string,
@@ -57,7 +57,7 @@ function joinPath(base: string, rest: string): string {
   return rest === '' ? base : `${base}.${rest}`;
 }
 
-/** All that is wrong with the calls of one kind, at once: what is no request before what a schema refuses. */
+/** All errors of one kind at once: invalid requests before schema violations. */
 export function together(found: readonly Refusal[]): Refusal | undefined {
   const first = found.find(({ code }) => code === 'invalid-request') ?? found[0];
   const same = found.filter(({ code }) => code === first?.code);

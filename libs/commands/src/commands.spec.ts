@@ -365,7 +365,7 @@ describe('answering many at once', () => {
     const approvalIds = callIds.map((callId) => approvalIdOf(callId, 1));
     const id = commandId();
     const decision = { type: 'approve' } as const;
-    // What is left of a first try that died after one of its answers.
+    // The remains of a first try that crashed after one of its responses.
     done(await api.respond(commands, alice, approvalIds[0] ?? '', { decision }, id));
     const body = { approvalIds, decision, mode: 'all-or-nothing' } as const;
     const results = approvalIds.map((approvalId) => ({ approvalId, status: 'done' }));
@@ -600,7 +600,7 @@ describe('ownership', () => {
       const call = { toolCallId: 'call_1', toolName: 'get_file', arguments: {} };
       const send = (needsApproval: boolean, id = commandId()) =>
         api.requestToolCalls(here, agent, { runId: 'run-1', calls: [{ ...call, needsApproval }] }, id);
-      // Under one id too: what another content makes of it is another command.
+      // Also under the same id: a command with other content is another command.
       const [callId = ''] = done(await send(false, 'same')).callIds;
       expect(await stateOf(callId)).toBe('allowed');
       done(await send(true, writeOnly ? 'same' : commandId()));

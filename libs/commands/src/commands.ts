@@ -1,4 +1,4 @@
-// Everything that can be asked of the ledger: one function a command.
+// Every command of the ledger, one function each.
 export { cancelToolCall, describeApproval, requestApproval } from './ask-and-cancel.js';
 export { closeBatch } from './batch.js';
 export { abandonClaim, claim, reconcile, renewClaim, reportExecution, submitClientOutput } from './execution.js';

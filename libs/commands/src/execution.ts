@@ -14,7 +14,7 @@ import type { CommandPorts } from './ports.js';
 /** The principal under which the service executes its own tools. */
 export const serviceResolver = 'countersign-resolver';
 
-/** Takes the right to execute a call, once. The answer carries all that is needed to recompute the action digest. */
+/** Claims the right to execute a call. The result carries all that is needed to recompute the action digest. */
 export async function claim(
   ports: CommandPorts,
   actor: Actor,
@@ -53,8 +53,8 @@ function toClaim(
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
   if (execution.status !== 'claimed') return refused('already-settled', 'this claim has ended');
-  // Attack on "at most once": a worker whose answer was lost retries after its lease, when there is a later claim. The
-  // later claim may even be its own: two executors must not hold one fencing token.
+  // Attack on "at most once": a worker whose response was lost retries after its lease, when there is a later claim.
+  // That claim may even be its own, but two executors must not share one fencing token.
   if (!isClaimOf(execution, claimer)) {
     return refused('already-claimed', `this claim has ended, and ${execution.resolverId} has the next one`);
   }
@@ -90,7 +90,7 @@ function isClaimOf(
   claimer: { readonly actor: Actor; readonly resolverId: string; readonly commandId: string },
 ): boolean {
   if (claimedBy !== claimer.actor.principal || resolverId !== claimer.resolverId) return false;
-  // A claim of an older version names no command: the first one is the only one that a retry can mean.
+  // A claim of an older version names no command; then only the first claim can be meant.
   return claimId === undefined ? attempt === 1 : claimId === claimer.commandId;
 }
 
@@ -99,7 +99,7 @@ function digestInputOf({ request }: ToolCall): DigestInput {
   return { tenant, agentId, runId, toolCallId, toolName, toolSchemaHash, salt: request.salt ?? '' };
 }
 
-/** Extends the lease of a claim. Answers until when it holds. */
+/** Renews the lease of a claim. Returns its new end. */
 export async function renewClaim(
   ports: CommandPorts,
   actor: Actor,
@@ -121,7 +121,7 @@ export async function renewClaim(
   );
   if (outcome.status === 'refused') return outcome;
   const { execution } = outcome.value;
-  // A repeated request can find another's claim by now, whose lease is none of its business.
+  // A late retry may find another worker's claim, and must not renew its lease.
   if (execution.status !== 'claimed' || execution.attempt !== body.attempt) {
     return refused('stale-claim', 'this claim has ended');
   }
@@ -129,7 +129,7 @@ export async function renewClaim(
   return { status: 'done', value: { attempt, leaseUntil }, position: outcome.position };
 }
 
-/** Records how an execution ended, as its claimer says. */
+/** Records the claimer's report of the outcome. */
 export async function reportExecution(
   ports: CommandPorts,
   actor: Actor,
@@ -165,7 +165,7 @@ function heldByAnother(actor: Actor, { execution }: ToolCall) {
   return refused('stale-claim', 'the call is claimed by another principal');
 }
 
-/** The holder of a claim gives it up: nobody will ever know what became of the tool. */
+/** The claimer gives up its claim: the outcome of the tool stays unknown. */
 export async function abandonClaim(
   ports: CommandPorts,
   actor: Actor,
@@ -206,7 +206,7 @@ export async function submitClientOutput(
   return withoutValue(outcome);
 }
 
-/** A person says what became of an execution whose outcome nobody knew. */
+/** A person records the real outcome of an execution whose outcome was unknown. */
 export async function reconcile(
   ports: CommandPorts,
   actor: Actor,

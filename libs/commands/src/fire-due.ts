@@ -5,8 +5,8 @@ import { refused } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /**
- * Records what a call's deadline, if it has come, brings: expiry, escalation, reminder, lapse of the right to run, lapse
- * of a claim. Answers the log's position afterwards, or null when nothing was due.
+ * Fires a call's deadline if it is due: expiry, escalation, reminder, lapse of the right to run, lapse of a claim.
+ * Returns the log's position afterwards, or null when nothing was due.
  */
 export async function fireDue(ports: CommandPorts, tenant: string, callId: string): Promise<number | null> {
   const commandId = ports.ids.uuid();

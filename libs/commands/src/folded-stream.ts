@@ -5,15 +5,15 @@ import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createLruMap } from '@countersign/runtime';
 
-/** A stream folded into its state. Never changed: a later one replaces it. */
+/** A stream and its folded state. Immutable. */
 export interface FoldedStream<State> {
   readonly state: State;
-  /** -1: there is no such stream yet. */
+  /** -1: the stream does not exist. */
   readonly revision: number;
   /** The position of the last event seen; 0 when there is none. */
   readonly position: number;
   readonly runId: string | null;
-  /** The commands that made its events, oldest first. */
+  /** The ids of the commands that made its events, the oldest first. */
   readonly commandIds: readonly string[];
   /** About how many bytes of JSON its events have. */
   readonly weight: number;
@@ -25,13 +25,13 @@ export interface Look<State> {
   readonly isFresh: boolean;
 }
 
-/** Folds streams and keeps the ones used last. */
+/** Folds streams and caches the recently used ones. */
 export interface FoldedStreams<State> {
-  /** What is kept of a stream, perhaps behind the store and at once; a stream that is not kept is read. */
+  /** Returns the cached stream, which may be older than the store's; reads it when it is not cached. */
   readonly get: (stream: string) => Look<State> | Promise<Look<State>>;
-  /** A stream that nothing is known of, as if there were none. */
+  /** An empty stream. */
   readonly unread: () => Look<State>;
-  /** A stream as it is in the store now, read on from what is known of it. */
+  /** The current stream in the store, read from the cached revision. */
   readonly refresh: (stream: string, known?: FoldedStream<State>) => Promise<FoldedStream<State>>;
   /** Folds events that follow, and keeps the result. */
   readonly extend: (

@@ -9,7 +9,7 @@ import { createRandom, createSeededIds } from '@countersign/runtime/testing';
 import { createCommandHandler } from './handle-command.js';
 import type { CommandHandler, CommandMeta } from './handle-command.js';
 
-/** A counter that goes up to three: enough of a rule to be refused by. */
+/** A counter up to three: a small rule that can refuse. */
 interface Count {
   readonly value: number;
   readonly reasons: readonly string[];
@@ -70,7 +70,7 @@ const add =
   (by: number, reason = `reason-${(commands += 1)}`) =>
   (state: Count) =>
     counter.decide({ by, reason }, state);
-/** The same, whatever is there already. */
+/** The same, without a look at the state. */
 const addAlways =
   (reason = `reason-${(commands += 1)}`) =>
   () =>
@@ -145,7 +145,7 @@ describe('handling a command', () => {
     };
     const ports = { store: blind, fold: counter, cacheSize: 10, clock: createSystemClock(), ids: createSystemIds() };
     const handler = createCommandHandler(ports);
-    // Another process recorded the same command in other words; the store takes ours for its repeat.
+    // Another process recorded the same command with other data; the store treats ours as its duplicate.
     await handler.load('a');
     await bench(log).handler.handleCommand('a', add(2, 'theirs'), meta('c1'));
     const ours = await handler.handleCommand('a', add(2, 'ours'), meta('c1'));
@@ -262,7 +262,7 @@ describe('commands on one stream', () => {
     );
     expect(states).toEqual([1, 2]);
     expect(result).toMatchObject({ status: 'accepted', state: { value: 3 }, revision: 2 });
-    // Refused on the newest state, although what is kept says that there is room.
+    // The newest state refuses, although the cached state would allow it.
     expect(await two.handler.handleCommand('a', add(1), meta())).toMatchObject({
       status: 'refused',
       state: { value: 3 },

@@ -12,7 +12,7 @@ import { createKeyedQueue } from './keyed-queue.js';
 /** Decides on a state; called again when the state has changed meanwhile. */
 export type Decide<State, Event> = (state: State) => RuleResult<Event> | Promise<RuleResult<Event>>;
 
-/** What is stored beside the events of a command. */
+/** The metadata of a command's events. */
 export interface CommandMeta {
   /** A repeat of a command carries the same id, and adds nothing. */
   readonly commandId: string;
@@ -21,32 +21,32 @@ export interface CommandMeta {
   /** Default: that of the stream's first event. */
   readonly runId?: string | null;
   /**
-   * Decided as if the stream were not there, and appended without a read; decided again after a read when something is
-   * there. Only where the command's id is made of its content: of a repeat nothing else is compared.
+   * Decides on an empty stream and appends without a read; reads and decides again on a conflict. Only for commands
+   * whose id derives from their content, because nothing else of a duplicate is compared.
    */
   readonly writeOnly?: boolean;
 }
 
-/** What became of a command. */
+/** The result of a command. */
 export type CommandResult<State> =
   | {
       readonly status: 'accepted';
       readonly state: State;
       readonly revision: number;
-      /** Of the last event recorded, or seen when nothing was: readers that have passed it show this state. */
+      /** The position of the last event, new or existing: readers beyond it show this state. */
       readonly position: number;
-      /** What this command recorded now; empty when the log already said it, or nothing is read back. */
+      /** The events that this command recorded; empty when it was a duplicate, or when nothing is read back. */
       readonly events: readonly RecordedEvent[];
       /** The command was recorded before. */
       readonly repeated: boolean;
     }
   | { readonly status: 'refused'; readonly refusal: Refusal; readonly state: State; readonly revision: number };
 
-/** What handling commands needs. */
+/** The dependencies of command handling. */
 export interface CommandHandlerOptions<State, Event extends LedgerEvent> {
   readonly store: Pick<EventStore, 'append' | 'readStream'>;
   readonly fold: Fold<State, Event>;
-  /** How many folded streams are kept. */
+  /** How many folded streams are cached. */
   readonly cacheSize: number;
   readonly clock: Clock;
   readonly ids: Ids;
@@ -74,7 +74,9 @@ const conflictsMax = 12;
 /** The namespace of event ids. */
 const eventIds = 'b6b05a4e-6f0d-5c53-8a5e-5d1f3c0c1f6a';
 
-/** A handler for one kind of stream in one store. Commands on one stream wait for each other instead of colliding. */
+/**
+ * A handler for one kind of stream in one store. Commands on one stream run one after the other instead of conflicting.
+ */
 export function createCommandHandler<State, Event extends LedgerEvent>(
   options: CommandHandlerOptions<State, Event>,
 ): CommandHandler<State, Event> {
@@ -95,7 +97,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
         conflicts += 1;
         folded = await reload(stream, folded);
       } else {
-        // An answer that appends nothing meets no conflict, so a stale state would go unnoticed: it needs a fresh look.
+        // A decision without events meets no conflict, so an outdated state would go unnoticed: it needs a fresh read.
         const latest = isFresh ? folded : await streams.refresh(stream, folded);
         if (latest.revision === folded.revision) return answer;
         folded = latest;
@@ -128,7 +130,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       if (result.status === 'conflict') return undefined;
       const { revision, position } = result;
       if (result.events.length === 0) {
-        // Not read back: this is what they were to make of it, and too little to be kept and decided on.
+        // Not read back: these are the events to append, without their recorded metadata, so they are not cached.
         streams.drop(stream);
         return {
           status: 'accepted',
@@ -157,7 +159,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
 
 type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; readonly events: readonly Event[] };
 
-/** A promise only when `decide` needs one: most commands are decided within one turn. */
+/** A promise only when `decide` needs one: most commands are decided synchronously. */
 function decideOn<State, Event extends LedgerEvent>(
   { state, revision, position, commandIds }: FoldedStream<State>,
   decide: Decide<State, Event>,

@@ -2,7 +2,7 @@ import type { Judgement as DomainJudgement, ToolCall } from '@countersign/domain
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import type { CommandPorts } from './ports.js';
 
-/** The policy's judgement of a recorded call as it stands, but for what is to change. */
+/** The policy's verdict on a recorded call with some changes. */
 export function judgeRecorded(
   ports: CommandPorts,
   { request, action }: ToolCall,
@@ -16,7 +16,7 @@ export function judgeRecorded(
   return judgement;
 }
 
-/** The policy's judgement as the decider takes it. */
+/** The policy's verdict in the decider's form. */
 export function toDomainJudgement({ verdict, requirement }: Judgement): DomainJudgement {
   switch (verdict.outcome) {
     case 'allow':

@@ -1,4 +1,4 @@
-/** Runs work of one key in turn, and work of different keys at once. */
+/** Runs the work of one key in order, and of different keys in parallel. */
 export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 /** A queue per key; a key without work costs nothing. */

@@ -2,7 +2,9 @@ import type { Refusal } from '@countersign/contracts';
 import { limits } from '@countersign/contracts';
 import { refused } from './result.js';
 
-/** The refusal of a result that is too large to be recorded; undefined when it fits. `at` is where it stands in the request. */
+/**
+ * Returns the refusal of a result that is too large to record; undefined when it fits. `at` is its path in the request.
+ */
 export function oversizeResult(
   result: object,
   at = '',

@@ -7,10 +7,10 @@ import type { Actor } from './actor.js';
 import type { CheckedCall } from './check-calls.js';
 import type { CommandPorts, ServiceTool } from './ports.js';
 
-/** One call of a request: what is to be recorded of it, and what the policy judges. */
+/** One call of a request: what to record, and what the policy judges. */
 export interface Plan {
   readonly callId: string;
-  /** As it was found before anything was recorded. */
+  /** The state before anything was recorded. */
   readonly state: ToolCallState;
   readonly proposal: ToolCallProposal;
   /** Null for a tool that the service does not execute; else whether the agent itself asked for an approval. */
@@ -18,7 +18,7 @@ export interface Plan {
   readonly policyCall: PolicyCall;
 }
 
-/** The calls of one request, in its order, as they were checked. */
+/** The checked calls of one request, in its order. */
 export interface Step {
   readonly body: RequestToolCalls;
   readonly agentId: string;
@@ -26,7 +26,7 @@ export interface Step {
   readonly checked: readonly CheckedCall[];
 }
 
-/** Plans one call of a request, given the states in which its calls were found. */
+/** Plans one call of a request, given the current states of all its calls. */
 export function planCall(
   ports: CommandPorts,
   actor: Actor,
@@ -77,7 +77,10 @@ function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'b
   };
 }
 
-/** What is recorded of a call beside its identity. Of the service's own tools the operator's file says it, not the agent. */
+/**
+ * The facts of a call besides its identity. For the service's own tools they come from the operator's file, not from
+ * the agent.
+ */
 function factsOf(call: RequestedCall, tool: ServiceTool | undefined) {
   const { reason = null, description = null, clientExecuted = false, labels = {} } = call;
   const { needsApproval = false, toolSchema = null, idempotent = false } = call;
@@ -97,14 +100,14 @@ function withToolsFile(
   };
 }
 
-/** Whether a planned call repeats the recorded one, is stricter, or does not agree with it. */
+/** Whether a planned call equals the recorded one, is stricter, or conflicts with it. */
 export function repeatOf(plan: Plan, state: ToolCallState | undefined): Repeat | 'new' {
   return state?.status === 'recorded' ? compareRepeat(onRecorded(plan, state), state) : 'new';
 }
 
 /**
- * The proposal as it compares with the recorded call, which another process may have recorded meanwhile: the digest under
- * the recorded salt, and what the operator's file says of the tool as it was then.
+ * The proposal with the salt and the tool facts of the recorded call, which another process may have recorded
+ * meanwhile, so that both can be compared.
  */
 export function onRecorded({ proposal, serviceTool }: Plan, { request }: ToolCall): ToolCallProposal {
   const { salt, idempotent, needsApproval } = request;

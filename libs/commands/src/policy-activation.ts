@@ -10,9 +10,9 @@ const namespace = '0f5a4a7c-9f0e-5d5e-8f36-6f1f6c2d9a10';
 const triesMax = 5;
 
 /**
- * Records which policy judges from now on, when it is another one than the log knows: a verdict cites its version, and an
- * auditor finds its content. Null is the built-in policy, recorded only where it takes the place of a file.
- * Processes that start side by side with the same policy record it once.
+ * Records the policy in force when the log has another one: a verdict cites its version, and an auditor finds its
+ * content. Null is the built-in policy, recorded only when it replaces a file. Processes that start together with the
+ * same policy record it once.
  * @throws EventStoreUnavailableError when the store cannot be written now.
  */
 export async function recordPolicy(
@@ -29,7 +29,7 @@ export async function recordPolicy(
     if (lastVersion === policy.version || (lastVersion === undefined && content === null)) return;
     const revision = last?.revision ?? noStream;
     const result = await store.append(stream, revision, [activation(policy, stream, revision, activatedAt)]);
-    // Another process was first, or nobody knows: the stream says what is in force now.
+    // Another process was first, or the outcome is unknown: the stream shows what is in force.
     if (result.status === 'committed') return;
   }
   throw new EventStoreUnavailableError('the policy could not be recorded: the event store did not say what it wrote');

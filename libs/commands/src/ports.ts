@@ -5,7 +5,7 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './argument-schema.js';
 import type { CommandHandler } from './handle-command.js';
 
-/** A tool that the service itself executes: its facts come from the operator's file, not from the agent. */
+/** A tool that the service itself executes. Its facts come from the operator's file, not from the agent. */
 export interface ServiceTool {
   readonly needsApproval: boolean;
   readonly idempotent: boolean;
@@ -22,23 +22,24 @@ export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;
 export type BatchHandler = CommandHandler<BatchState, BatchEvent>;
 
 /**
- * What every command needs. A command loads its stream, applies the domain's rule, and appends at the revision that it
- * decided on; roles are checked by the edge, ownership by the rule. A command whose id is in the stream already adds
- * nothing. @throws EventStoreUnavailableError when the store cannot be written; repeating the command is safe.
+ * The dependencies of every command. A command loads its stream, applies the domain's rule, and appends at the revision
+ * that it decided on; the edge checks roles, the rule checks ownership. A command whose id is already in the stream
+ * adds nothing. @throws EventStoreUnavailableError when the store cannot be written; a retry is safe.
  */
 export interface CommandPorts {
   readonly handler: ToolCallHandler;
-  /** Of the streams of all-or-nothing batches. */
+  /** For the streams of all-or-nothing batches. */
   readonly batches: BatchHandler;
   readonly policies: Policies;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
   /**
-   * For a process that shows nobody what it records: a request for one call is recorded without reading its stream first.
-   * It costs one round trip instead of two, and whoever asked is not told whether it was a repeat. Default false.
+   * For a process that does not return what it records: a request for one call is recorded without a read of its
+   * stream. That costs one round trip instead of two, and the result does not say whether it was a duplicate. Default:
+   * false.
    */
   readonly writeOnly?: boolean;
-  /** Only the simulation sets these two: it takes a defence out of a rule, and must then notice. */
+  /** Only the simulation sets these two: it removes a defence from a rule, and its checkers must notice. */
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
   readonly clock: Clock;

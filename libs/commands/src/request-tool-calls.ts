@@ -21,13 +21,13 @@ import type { CommandPorts } from './ports.js';
 /** The calls of one request, in its order. */
 export interface RequestedToolCalls {
   readonly callIds: readonly string[];
-  /** Whether any of them was recorded by this request. */
+  /** Whether this request recorded any of them. */
   readonly isNew: boolean;
 }
 
 /**
- * Records the calls of one model step: all are checked and judged before any is recorded. A repeat adds nothing, unless it
- * is stricter: then it opens the approval. The same id by another principal or with other arguments is
+ * Records the calls of one model step. All are checked and judged before any is recorded. A duplicate adds nothing,
+ * unless it is stricter: then it opens the approval. The same id from another principal or with other arguments is
  * `tool-call-mismatch`.
  */
 export async function requestToolCalls(
@@ -43,7 +43,7 @@ export async function requestToolCalls(
   if (refusal !== undefined) return { status: 'refused', refusal };
 
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
-  // Of several calls none is recorded when one does not agree with what is there, so all are looked at first.
+  // Of several calls none is recorded when one conflicts with the log, so all are read first.
   const writeOnly = ports.writeOnly === true && callIds.length === 1;
   const loaded = await Promise.all(
     writeOnly ? [] : callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
@@ -55,7 +55,7 @@ export async function requestToolCalls(
   const repeats = plans.map((plan, index) => repeatOf(plan, states[index]));
   const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
   if (mismatch !== -1) return refused('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
-  // Of what was there already, too: the view that answers may be behind it.
+  // Also of existing calls: the read model that responds may lag.
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
   const [plan] = plans;
   const meta =
@@ -65,8 +65,8 @@ export async function requestToolCalls(
 }
 
 /**
- * The id of a command that is recorded without a read: other arguments under an id that was used before are another
- * command, and the event store, which compares ids alone, tells the two apart.
+ * The id of a command that is recorded without a read. Other arguments under the same toolCallId give another command
+ * id, so the event store, which compares only ids, distinguishes the two.
  */
 function contentId(commandId: string, proposal: ToolCallProposal): string {
   const { needsApproval, idempotent, clientExecuted } = proposal;
@@ -144,7 +144,7 @@ function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: 
   );
 }
 
-/** A stricter repeat is a question about a recorded call, which its batch may no longer take. */
+/** A stricter duplicate requests approval of a recorded call, which may come too late for its batch. */
 async function repeated(
   ports: CommandPorts,
   call: ToolCall,

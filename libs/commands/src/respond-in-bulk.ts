@@ -9,7 +9,7 @@ import type { CommandPorts } from './ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, toResponse } from './respond.js';
 
-/** What became of one of many approvals. `skipped`: all-or-nothing, and another one could not be answered. */
+/** The result for one of many approvals. `skipped`: all-or-nothing, and another one was refused. */
 export type BulkResult =
   | { readonly approvalId: string; readonly status: 'done' }
   | { readonly approvalId: string; readonly status: 'skipped' }
@@ -19,8 +19,8 @@ export type BulkResult =
 const atOnce = 32;
 
 /**
- * One decision for many approvals. `all-or-nothing` checks all before the first is answered; an answer that is then lost
- * to a race is named in its result.
+ * One decision for many approvals. `all-or-nothing` checks all before the first is recorded; a response that then loses
+ * a race is reported in its own result.
  */
 export async function respondInBulk(
   given: CommandPorts,
@@ -45,8 +45,8 @@ export async function respondInBulk(
 }
 
 /**
- * Whether a first try of this command, whose answer was lost, has recorded some of its answers: then the check is behind
- * it, and would take the command's own answers for somebody else's.
+ * Whether a first try of this command, whose response was lost, recorded some responses: then the check must be
+ * skipped, because it would mistake them for another person's.
  */
 async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], commandId: string): Promise<boolean> {
   const begun = await sideBySide(approvalIds, atOnce, async (approvalId) => {
@@ -77,7 +77,7 @@ async function check(
   const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  // Whether its batch has begun shows when the answer is recorded: the batch has a word for each member.
+  // Whether the batch has begun is checked when the response is recorded, for each member.
   const command = {
     ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
     batch: 'broken',

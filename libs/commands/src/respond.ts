@@ -12,7 +12,7 @@ import type { Result } from './result.js';
 import { oversizeResult } from './output-size.js';
 import type { CommandPorts } from './ports.js';
 
-/** Answers an approval in the name of the actor. */
+/** Records the actor's response to an approval. */
 export async function respond(
   ports: CommandPorts,
   actor: Actor,
@@ -23,7 +23,7 @@ export async function respond(
   return oversizeResult(body.decision, 'decision.') ?? answer(ports, actor, approvalId, body, commandId);
 }
 
-/** The same, of an answer whose size is checked. */
+/** The same, for a response whose size is already checked. */
 export async function answer(
   ports: CommandPorts,
   actor: Actor,
@@ -48,7 +48,7 @@ export async function answer(
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
 }
 
-/** Takes the actor's own vote back while the approval is pending. */
+/** Withdraws the actor's own vote while the approval is pending. */
 export async function withdraw(
   ports: CommandPorts,
   actor: Actor,
@@ -72,7 +72,7 @@ export async function withdraw(
   return { status: 'done', value: undefined, position: outcome.position };
 }
 
-/** Shows the hidden values of an approval to an actor who may answer it, once it is recorded who looked. */
+/** Reveals the hidden values of an approval to an actor who may respond to it, after recording who looked. */
 export async function reveal(
   ports: CommandPorts,
   actor: Actor,
@@ -110,7 +110,7 @@ function asUnknownApproval<T>(outcome: Result<T> & { status: 'refused' }, approv
   return outcome.refusal.code === 'not-found' ? unknownApproval(approvalId) : outcome;
 }
 
-/** The command of a person's answer to this call as it stands. */
+/** The command of a person's response to this call in its current state. */
 export function toResponse(
   ports: CommandPorts,
   actor: Actor,
@@ -150,7 +150,8 @@ function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDe
     salt: request.salt,
     actionDigest: actionDigest({ ...request, salt }, args),
     invalid: [...foreign.map(foreignMask), ...schemaErrors(checked)],
-    // The decider takes the stricter of this and the approval's own: no edit slips below the bar of its arguments.
+    // The decider adds this to the approval's own requirement, so an edit never needs fewer approvals than its
+    // arguments do.
     judgement: toDomainJudgement(judgeRecorded(ports, call, { arguments: args })),
   };
 }

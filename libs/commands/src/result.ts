@@ -1,6 +1,9 @@
 import type { ErrorCode, Refusal } from '@countersign/contracts';
 
-/** What became of a command. `position` is where the log stood when it was done: a view that has reached it shows it. */
+/**
+ * The result of a command. `position` is the log's position afterwards: a read model that has reached it shows the
+ * result.
+ */
 export type Result<T = undefined> =
   | { readonly status: 'done'; readonly value: T; readonly position: number }
   | { readonly status: 'refused'; readonly refusal: Refusal };
@@ -14,7 +17,7 @@ export function refused(
   return { status: 'refused', refusal: { code, detail, ...more } };
 }
 
-/** The answer to a token that requests in the name of an agent that is not its own. */
+/** The refusal of a token that requests for another principal's agent. */
 export function mayNotSpeakFor(agentId: string): { readonly status: 'refused'; readonly refusal: Refusal } {
   return refused(
     'forbidden',
@@ -22,7 +25,7 @@ export function mayNotSpeakFor(agentId: string): { readonly status: 'refused'; r
   );
 }
 
-/** The answer to an id that is nobody's, or another tenant's: they cannot be told apart. */
+/** The refusal for an unknown id or another tenant's id, which look the same. */
 export function noSuchCall(callId: string): { readonly status: 'refused'; readonly refusal: Refusal } {
   return refused('not-found', `there is no tool call ${callId}`);
 }

@@ -5,7 +5,7 @@ import { noSuchCall } from './result.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
-/** A "no" that was said before a rule was asked. */
+/** A refusal before any rule was applied. */
 export interface Refused {
   readonly status: 'refused';
   readonly refusal: Refusal;
@@ -44,7 +44,7 @@ export async function withToolCall<Command extends ToolCallCommand>(
   return { status: 'refused', refusal: handled.refusal };
 }
 
-/** What a rule says of a command in a state. */
+/** A rule's result for a command in a state. */
 export function applyRule<Command extends ToolCallCommand>(
   { alterRule }: CommandPorts,
   rule: Rule<Command>,

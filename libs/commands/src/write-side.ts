@@ -7,7 +7,7 @@ import { createArgumentSchemas } from './argument-schema.js';
 import { createCommandHandler } from './handle-command.js';
 import type { CommandPorts, ServiceTools } from './ports.js';
 
-/** What a process that writes to the ledger brings. */
+/** The dependencies of a process that writes to the ledger. */
 export interface WriteSidePorts {
   readonly store: EventStore;
   /** Null: the built-in policy. */
@@ -20,12 +20,12 @@ export interface WriteSidePorts {
   readonly log: Log;
 }
 
-/** How many folded streams are kept: calls in the middle of their life, some kilobytes each. */
+/** How many folded streams are cached: calls in progress, some kilobytes each. */
 const cacheSize = 1024;
-/** Only batches that nothing is recorded of are kept. */
+/** Only undecided batches are cached. */
 const batchCacheSize = 16;
 
-/** What commands need, over an event store: every process that writes has it inside, standalone or one role of many. */
+/** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
   const { store, policy, tools, writeOnly = false, clock, ids, log } = ports;
   return {

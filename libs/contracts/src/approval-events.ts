@@ -16,7 +16,9 @@ export const approvalRequestedSchema = z.strictObject({
   expiresAt: timeSchema.nullable(),
 });
 
-/** What people were not told when they were asked, added while the approval is pending. It never replaces what they read. */
+/**
+ * Reason or description that the request lacked, added while the approval is pending. It never replaces a recorded one.
+ */
 export const approvalDescribedSchema = z.strictObject({
   approvalId: z.string(),
   /** Null: nothing is added. */
@@ -26,7 +28,7 @@ export const approvalDescribedSchema = z.strictObject({
   describedAt: timeSchema,
 });
 
-/** One person's decision as recorded. An edit carries the full new arguments and the digest that they have. */
+/** One person's recorded decision. An edit carries the full new arguments and their digest. */
 const recordedDecisionSchema = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('approve') }),
   z.strictObject({
@@ -35,7 +37,9 @@ const recordedDecisionSchema = z.discriminatedUnion('type', [
     sensitive: z.array(z.string()),
     salt: z.string().nullable(),
     verdict: verdictSchema,
-    /** In force from this edit on, where the edited arguments call for more than was asked; null: what was asked stands. */
+    /**
+     * Applies from this edit on, when the edited arguments require more approvals; null: the requirement is unchanged.
+     */
     requirement: requirementSchema.nullable(),
   }),
   z.strictObject({ type: z.literal('deny') }),
@@ -46,17 +50,17 @@ export type RecordedDecision = z.infer<typeof recordedDecisionSchema>;
 export const approvalRespondedSchema = z.strictObject({
   approvalId: z.string(),
   decision: recordedDecisionSchema,
-  /** The digest that this response answers; after an edit, that of the edited arguments. */
+  /** The digest of this response; after an edit, that of the edited arguments. */
   actionDigest: digestSchema,
   reason: z.string().nullable(),
   instruction: z.string().nullable(),
   respondedBy: z.string(),
-  /** The person on whose behalf a delegate answered. */
+  /** The person on whose behalf a delegate responded. */
   onBehalfOf: z.string().nullable(),
   groups: z.array(z.string()),
   via: z.string(),
   assurance: assuranceSchema,
-  /** True only where the policy said in words that silence approves. */
+  /** True only when the policy states explicitly that silence approves. */
   automatic: z.boolean(),
   respondedAt: timeSchema,
   resolution: z.enum(['pending', 'approved', 'denied']),
@@ -70,7 +74,7 @@ export const responseWithdrawnSchema = z.strictObject({
   withdrawnAt: timeSchema,
 });
 
-/** A person who may answer an approval looked at its hidden values. Recorded before the values leave. */
+/** A person who may respond to an approval revealed its hidden values. Recorded before the values are sent. */
 export const valuesRevealedSchema = z.strictObject({
   approvalId: z.string(),
   revealedBy: z.string(),

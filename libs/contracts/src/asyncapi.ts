@@ -16,7 +16,7 @@ interface AsyncApiDocument {
   readonly [member: string]: unknown;
 }
 
-/** What stands on a topic. */
+/** A message on a topic. */
 interface Topic {
   readonly name: 'requests' | 'events' | 'deadLetters';
   readonly address: string;

@@ -24,7 +24,7 @@ export const batchBrokenSchema = z.strictObject({
   brokenAt: timeSchema,
 });
 
-/** Events of the stream of one all-or-nothing batch: exactly one of the two is ever recorded. */
+/** Events of the stream of one all-or-nothing batch. Exactly one of the two is recorded. */
 export type BatchEvent =
   | { readonly type: 'BatchBegun'; readonly data: z.infer<typeof batchBegunSchema> }
   | { readonly type: 'BatchBroken'; readonly data: z.infer<typeof batchBrokenSchema> };

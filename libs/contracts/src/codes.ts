@@ -45,13 +45,13 @@ export const edgeCodes = [
   'unavailable',
 ] as const;
 
-/** A stable code that the edge answers with. */
+/** A stable code of the API. */
 type EdgeCode = (typeof edgeCodes)[number];
 
 /** Every code that an error of ours can carry. */
 export type ErrorCode = RefusalCode | EdgeCode;
 
-/** One thing wrong with a request, at a path such as `calls.0.arguments.amount`. */
+/** One error of a request, at a path such as `calls.0.arguments.amount`. */
 export interface FieldError {
   readonly path: string;
   readonly message: string;

@@ -14,12 +14,12 @@ export const notificationKinds = [
   'unknown',
 ] as const;
 
-/** What a message tells: that people are asked, asked again, or how it ended. */
+/** The kind of a message: a request, a reminder, or an outcome. */
 export type NotificationKind = (typeof notificationKinds)[number];
 
-/** Which message: the same values are the same message, so that a repeat is recognised. */
+/** The identity of a message: the same values are the same message, so a duplicate is recognised. */
 const message = {
-  /** Null for a call that nobody was asked about. */
+  /** Null for a call without an approval. */
   approvalId: z.string().nullable(),
   channelId: z.string(),
   kind: z.enum(notificationKinds),
@@ -32,9 +32,9 @@ const message = {
 /** A message reached a channel. */
 export const notificationDeliveredSchema = z.strictObject({
   ...message,
-  /** How the channel names its copy, where it can be changed later; else null. */
+  /** The channel's id of its copy, if it can be updated later; otherwise null. */
   messageRef: z.string().nullable(),
-  /** Names the state that the copy shows, so that an outdated one is found. */
+  /** Identifies the state that the copy shows, so that an outdated copy is found. */
   shows: z.string(),
   deliveredAt: timeSchema,
 });
@@ -47,18 +47,18 @@ export const notificationUpdatedSchema = z.strictObject({
   updatedAt: timeSchema,
 });
 
-/** A channel did not take a message, or a change of one. */
+/** A channel failed to send or to update a message. */
 export const notificationFailedSchema = z.strictObject({
   ...message,
   /** 1 for the first try. */
   attempt: z.int().min(1),
   reason: z.string(),
-  /** Null: it is given up. */
+  /** Null: no further try. */
   nextAttemptAt: timeSchema.nullable(),
   failedAt: timeSchema,
 });
 
-/** One of several notifiers takes the sending of a message; the others leave it alone until the lease is over. */
+/** A notifier claims the sending of a message; the others wait until the lease is over. */
 export const notificationClaimedSchema = z.strictObject({
   ...message,
   notifierId: z.string(),
@@ -66,13 +66,13 @@ export const notificationClaimedSchema = z.strictObject({
   leaseUntil: timeSchema,
 });
 
-/** From here on a channel is told how calls end: what ended before it was configured is no news. */
+/** From here on a channel receives outcomes. Earlier outcomes are not sent. */
 export const channelActivatedSchema = z.strictObject({ channelId: z.string(), activatedAt: timeSchema });
 
-/** The other side of a channel wants no message any more (a webhook answered 410): that holds until its address changes. */
+/** The other side wants no more messages (a webhook answered 410). It stays so until the channel's address changes. */
 export const channelSwitchedOffSchema = z.strictObject({
   channelId: z.string(),
-  /** Names the address that said so; it tells nothing of it. */
+  /** Identifies that address without revealing it. */
   endpoint: z.string(),
   reason: z.string(),
   switchedOffAt: timeSchema,
@@ -93,12 +93,12 @@ type DeliveryEventType = keyof typeof deliveryEventSchemas;
 
 export const deliveryEventTypes = Object.keys(deliveryEventSchemas) as DeliveryEventType[];
 
-/** What was sent to people, and what became of it. Kept apart from the call, so that it never conflicts with a decision. */
+/** The sent messages and their results. Stored apart from the call, so that they never conflict with a decision. */
 export type DeliveryEvent = {
   [T in DeliveryEventType]: { readonly type: T; readonly data: z.infer<(typeof deliveryEventSchemas)[T]> };
 }[DeliveryEventType];
 
-/** The stream of what was sent about an approval; of a call that nobody was asked about, by its callId. */
+/** The stream of messages about an approval; for a call without one, by its callId. */
 export function deliveryStream(subject: { readonly approvalId: string | null; readonly callId: string }): string {
   return `delivery-${subject.approvalId ?? subject.callId}`;
 }

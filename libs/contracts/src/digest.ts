@@ -10,7 +10,7 @@ export interface DigestInput {
   readonly toolCallId: string;
   readonly toolName: string;
   readonly toolSchemaHash: string | null;
-  /** 16 random bytes, hex: a digest seen elsewhere then tells nothing about low-entropy arguments. */
+  /** 16 random bytes, hex, so that a digest reveals nothing about arguments that are easy to guess. */
   readonly salt: string;
 }
 
@@ -20,13 +20,13 @@ export function jcsDigest(value: JsonValue): string {
 }
 
 /**
- * The action digest: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form of
- * `{tenant, agentId, runId, toolCallId, toolName, toolSchemaHash, arguments, salt}`.
- * What was approved is what runs: whoever is about to execute recomputes it over the arguments it will pass.
+ * The action digest: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form of `{tenant, agentId, runId, toolCallId,
+ * toolName, toolSchemaHash, arguments, salt}`. What was approved is what runs: the executor recomputes it over the
+ * arguments that it passes.
  */
 export function actionDigest(input: DigestInput, args: JsonObject): string {
-  // The members are picked one by one, so that a presentational field can never enter the digest; and written in the
-  // order that JCS asks for, so that nothing is sorted but the arguments.
+  // The members are listed one by one, so that no presentational field enters the digest, and in JCS order, so that
+  // only the arguments need sorting.
   return digestOf(
     `{"agentId":${jcs(input.agentId)},"arguments":${jcs(args)},"runId":${jcs(input.runId)},"salt":${jcs(input.salt)},` +
       `"tenant":${jcs(input.tenant)},"toolCallId":${jcs(input.toolCallId)},"toolName":${jcs(input.toolName)},` +

@@ -1,9 +1,9 @@
 import type { RecordedEvent } from './events.js';
 import type { JsonValue } from './json.js';
 
-/** What a row or a folded stream grows by at least with any event. */
+/** The minimum that any event adds to a row or a folded stream. */
 const bytesPerEvent = 512;
-/** The members that the writer of a request chose. Only they can be large. */
+/** The members that the requester chose. Only they can be large. */
 const chosen = [
   'arguments',
   'toolSchema',
@@ -25,7 +25,7 @@ function roughLength(value: JsonValue): number {
   return length;
 }
 
-/** About how many bytes of JSON an event adds to what is made of it, for bounds on memory. */
+/** Roughly how many bytes of JSON an event adds to a row, for memory limits. */
 export function weigh({ data }: Pick<RecordedEvent, 'data'>): number {
   const members = data as Readonly<Record<string, JsonValue | undefined>>;
   let bytes = bytesPerEvent;

@@ -39,7 +39,7 @@ export const toolCallRequestedSchema = z.strictObject({
   agentId: z.string(),
   batchId: z.string().nullable(),
   batchMode: z.enum(batchModes),
-  /** The callIds of every member of the batch, this one included; empty when the call stands alone. */
+  /** The callIds of all members of the batch including this one; empty for a single call. */
   batchCallIds: z.array(z.string()),
   toolCallId: z.string(),
   toolName: z.string(),
@@ -77,8 +77,8 @@ export const toolCallCancelledSchema = z.strictObject({
 });
 
 /**
- * The all-or-nothing batch of the call has begun, and the call takes note: it can no longer be called off, its right to run has
- * no end, and a question that was put too late is closed.
+ * The call's all-or-nothing batch has begun. From now on the call cannot be cancelled, its right to run does not lapse,
+ * and an approval that was requested too late is closed.
  */
 export const toolCallCommittedSchema = z.strictObject({
   /** The approval that was pending, of a call that had been allowed; null: none was. */
@@ -154,17 +154,17 @@ export type EventType = LedgerEvent['type'];
 
 export const eventTypes = Object.keys(eventSchemas) as EventType[];
 
-/** The version in which events are written today; `upcast` lifts older ones. */
+/** The version of newly written events; `upcast` converts older ones. */
 export const currentSchemaVersion = 1;
 
-/** What is stored beside an event's data. */
+/** The metadata of an event. */
 export interface EventMetadata {
   readonly tenant: string;
   /** Null for events that belong to no call. */
   readonly callId: string | null;
   readonly runId: string | null;
   readonly schemaVersion: number;
-  /** The command that made the event: a repeat of it is recognised by this id. */
+  /** The command that made the event; a duplicate command is recognised by this id. */
   readonly commandId: string;
 }
 

@@ -9,7 +9,7 @@ export const executionClaimedSchema = z.strictObject({
   claimedBy: z.string(),
   actionDigest: digestSchema,
   idempotencyKey: z.string(),
-  /** The command that claimed: a retry of it gets this claim again, and no later one. Absent in older logs. */
+  /** The command that claimed: its retry gets the same claim, and no later one. Absent in older logs. */
   claimId: z.string().exactOptional(),
   claimedAt: timeSchema,
   leaseUntil: timeSchema,
@@ -27,7 +27,7 @@ const reported = {
   executedBy: z.enum(['resolver', 'client']),
   reportedBy: z.string(),
   reportedAt: timeSchema,
-  /** The report came after this; absent when it came in time. */
+  /** The report was late; absent when it was in time. */
   late: z.enum(['lease-over', 'outcome-unknown', 'execute-by-over']).exactOptional(),
 };
 
@@ -38,7 +38,7 @@ export const executionFailedSchema = z.strictObject({ ...reported, error: jsonVa
 /** The lease of an idempotent tool is over without a report: the call is claimable again. */
 export const executionLapsedSchema = z.strictObject({ attempt: z.int().min(1), lapsedAt: timeSchema });
 
-/** Nobody knows whether the tool ran: never retried by itself, a person reconciles. */
+/** It is unknown whether the tool ran. It is never retried automatically; a person reconciles it. */
 export const executionOutcomeUnknownSchema = z.strictObject({
   attempt: z.int().min(1),
   reason: z.string(),

@@ -1,6 +1,6 @@
 /**
- * Whether a name matches a glob: `*` stands for any run of characters, `?` for one, everything else for itself.
- * Two pointers and one place to fall back to: linear in practice, quadratic at worst, no regular expression to blow up.
+ * Whether a name matches a glob: `*` matches any run of characters, `?` one, everything else itself. Two pointers and
+ * one backtracking position: linear in practice, quadratic at worst, without a regular expression.
  */
 export function matchesGlob(glob: string, name: string): boolean {
   let at = 0;
@@ -28,7 +28,7 @@ export function matchesGlob(glob: string, name: string): boolean {
   return at === glob.length;
 }
 
-/** Why a glob is not one of ours, or `undefined` when it is. */
+/** Returns why a glob is invalid, or `undefined` when it is valid. */
 export function globProblem(glob: string): string | undefined {
   if (glob === '') return 'is empty';
   if (glob.length > 256) return 'is longer than 256 characters';

@@ -22,7 +22,7 @@ function base32(bytes: Uint8Array): string {
 
 /**
  * The id of a tool call: `tc_` and 26 characters derived from (tenant, runId, toolCallId), so that a repeated request
- * finds the stream of the first one without an index.
+ * finds the first one's stream without an index.
  */
 export function deriveCallId(tenant: string, runId: string, toolCallId: string): string {
   const digest = hash('sha256', canonicalize([tenant, runId, toolCallId]) ?? '', 'hex');
@@ -36,7 +36,7 @@ export function approvalIdOf(callId: string, round: number): string {
 
 const approvalIdPattern = /^apr_([a-z2-7]{26})_([1-9][0-9]{0,5})$/;
 
-/** The callId and round inside an approvalId, or `undefined` when it is not one of ours. */
+/** Returns the callId and round of an approvalId, or `undefined` for any other text. */
 export function parseApprovalId(approvalId: string): { readonly callId: string; readonly round: number } | undefined {
   const match = approvalIdPattern.exec(approvalId);
   const [, suffix, round] = match ?? [];

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Any JSON value. Inside Countersign a JSON value is never merged into another object, only carried. */
+/** Any JSON value. It is only passed on, never merged into another object. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
 /** A JSON object, such as the arguments of a tool call. */

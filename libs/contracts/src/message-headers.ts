@@ -11,7 +11,7 @@ const cloudEvent = {
   traceparent: z.string().optional().meta({ description: 'W3C Trace Context.' }),
 };
 
-/** The headers of a request; others are let through. */
+/** The headers of a request; other headers are allowed. */
 export const requestHeadersSchema = z
   .looseObject({
     ...cloudEvent,
@@ -40,7 +40,7 @@ export const eventHeadersSchema = z
 
 const decimal = z.string().regex(/^[0-9]+$/);
 
-/** What a dead letter has beside the headers of the original message. */
+/** The headers that a dead letter has in addition to those of the original message. */
 export const deadLetterHeadersSchema = z
   .looseObject({
     'x-dead-letter-code': z.string().meta({

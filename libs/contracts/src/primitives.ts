@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** A time as it is stored and answered: RFC 3339, UTC, milliseconds. Such strings sort as the times do. */
+/** A time as stored and returned: RFC 3339, UTC, milliseconds. These strings sort by time. */
 export const timeSchema = z.iso.datetime({ precision: 3 });
 
 /** SHA-256, as it is written in digests and policy versions. */
@@ -9,23 +9,23 @@ export const digestSchema = z.string().regex(/^sha256:[0-9a-f]{64}$/, 'must be s
 /** Control characters and line separators by their codes: generated clients may not know `\p{…}`. */
 const plainText = new RegExp(String.raw`^[^\u0000-\u001f\u007f-\u009f\u2028\u2029]*$`);
 
-/** An id that somebody else chose: 1 to 256 characters without control characters. */
+/** A client's id: 1 to 256 characters without control characters. */
 export const externalIdSchema = z.string().min(1).max(256).regex(plainText, 'must not contain control characters');
 
 /** A free text for people, at most 8,192 characters. */
 export const textSchema = z.string().max(8192);
 
 export const decisionTypes = ['approve', 'edit', 'deny', 'answer'] as const;
-/** What a person can say to an approval. */
+/** A person's possible decisions. */
 export type DecisionType = (typeof decisionTypes)[number];
 export const decisionTypeSchema = z.enum(decisionTypes);
 
 export const batchModes = ['independent', 'all-or-nothing'] as const;
-/** Whether the calls of one model step stand alone or only together. */
+/** Whether the calls of one model step are independent or all-or-nothing. */
 export type BatchMode = (typeof batchModes)[number];
 
 const assuranceLevels = ['low', 'medium', 'high'] as const;
-/** How sure a channel is of the person. */
+/** How strongly a channel authenticated the person. */
 export type Assurance = (typeof assuranceLevels)[number];
 export const assuranceSchema = z.enum(assuranceLevels);
 

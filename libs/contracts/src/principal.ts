@@ -1,11 +1,11 @@
 import { externalIdSchema } from './primitives.js';
 
-/** Names under which the service itself writes events: an event with one of them was not caused by a person or an agent. */
+/** Names under which the service itself writes events. No person or agent caused such an event. */
 const reserved = ['countersign', 'policy', 'operator'];
 
 /**
- * Whether the name belongs to the service itself: `countersign`, `policy`, `operator`, and every name that begins with
- * `countersign-`. Case and surrounding blanks make no difference.
+ * Whether the name is reserved for the service: `countersign`, `policy`, `operator`, and every name that begins with
+ * `countersign-`. Case and surrounding blanks are ignored.
  */
 export function isReservedPrincipal(principal: string): boolean {
   const name = principal.trim().toLowerCase();

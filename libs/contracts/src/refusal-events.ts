@@ -4,7 +4,7 @@ import { z } from 'zod';
 export const requestRefusedSchema = z.strictObject({
   /** The `ce_id` of the request. */
   requestId: z.string(),
-  /** One of the stable codes; a string, so that a newer ledger may say more. */
+  /** One of the stable codes. A string, so that a newer ledger may add codes. */
   code: z.string(),
   detail: z.string(),
   /** The calls that the request spoke of; empty when it was refused before it was read. */

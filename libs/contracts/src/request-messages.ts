@@ -23,7 +23,7 @@ const outputRequestSchema = z
   ])
   .meta({ id: 'OutputRequest' });
 
-/** What may stand on the requests topic, by `ce_type`. */
+/** The message types of the requests topic, by `ce_type`. */
 export const requestMessageSchemas = {
   ToolCallRequested: requestToolCallsSchema,
   ApprovalRequested: approvalRequestSchema,

@@ -13,10 +13,10 @@ import { approvalStates } from './views.js';
 /** Limits of one request, in counts and bytes. */
 export const limits = {
   callsPerRequestMax: 256,
-  /** Each member of a batch carries the list of all: an all-or-nothing batch is no larger, and no longer list is recorded. */
+  /** Each member of a batch records the list of all members, so the list is as limited as the batch. */
   batchMembersMax: 64,
   argumentsBytesMax: 256 * 1024,
-  /** Of an output or an error, as JSON: with what is recorded around it, an append fits into the 1 MiB that an EventStoreDB takes. */
+  /** Of an output or an error, as JSON. With its metadata an append fits into EventStoreDB's limit of 1 MiB. */
   outputBytesMax: 768 * 1024,
   bodyBytesMax: 4 * 1024 * 1024,
   jsonDepthMax: 64,
@@ -153,7 +153,7 @@ export const clientOutputSchema = z
   .meta({ id: 'SubmitClientOutput' });
 export type ClientOutputBody = z.infer<typeof clientOutputSchema>;
 
-/** `POST /v1/tool-calls/{callId}/reconcile`: a person says what happened. */
+/** `POST /v1/tool-calls/{callId}/reconcile`: a person records what happened. */
 export const reconcileSchema = z
   .strictObject({ status: z.enum(['succeeded', 'failed', 'retry']), note: textSchema.min(1) })
   .meta({ id: 'ReconcileExecution' });

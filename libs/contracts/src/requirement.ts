@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { assuranceSchema, decisionTypeSchema, durationMsSchema, riskSchema } from './primitives.js';
 
 /**
- * One stage of a requirement. `quorum`: `approve` distinct people of `groups` (of anybody when null) agree, `deny` of
- * them refuse. `all-of`: one person of each group agrees; `deny` people refuse.
+ * One stage of a requirement. `quorum`: `approve` distinct people of `groups` (of all approvers when null) agree,
+ * `deny` of them refuse. `all-of`: one person of each group agrees; `deny` people refuse.
  */
 const stageSchema = z.strictObject({
   mode: z.enum(['quorum', 'all-of']),
@@ -13,7 +13,7 @@ const stageSchema = z.strictObject({
 });
 export type Stage = z.infer<typeof stageSchema>;
 
-/** Who must agree, how many, by when, and what happens when nobody answers: the policy's `require`, normalised. */
+/** Who must agree, how many, by when, and what happens without a response: the policy's `require`, normalised. */
 export const requirementSchema = z.strictObject({
   stages: z.array(stageSchema).min(1),
   fourEyes: z.boolean(),
@@ -29,7 +29,7 @@ export const requirementSchema = z.strictObject({
 });
 export type Requirement = z.infer<typeof requirementSchema>;
 
-/** What the policy said about one call, recorded with it. Everything automatic cites its rule. */
+/** The policy's verdict on one call, recorded with it. Every automatic decision cites its rule. */
 export const verdictSchema = z.strictObject({
   outcome: z.enum(['allow', 'require', 'block']),
   ruleId: z.string(),

@@ -5,7 +5,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 
 const componentUri = (id: string): string => `#/components/schemas/${id}`;
 
-/** Which side of a schema: what may be sent, or what comes out. */
+/** The side of a schema: input or output. */
 type Side = 'input' | 'output';
 
 const settings = (io: Side) =>
@@ -14,13 +14,13 @@ const settings = (io: Side) =>
     target: 'draft-2020-12',
     unrepresentable: 'any',
     override: ({ zodSchema, jsonSchema }: { zodSchema: z.core.$ZodType; jsonSchema: Record<string, unknown> }) => {
-      // A JSON value whose inside is not looked at: the schema says at least that it is an object.
+      // A JSON value that is not validated further than being an object.
       if (z.globalRegistry.get(zodSchema)?.['x-json'] === 'object') jsonSchema['type'] = 'object';
       delete jsonSchema['x-json'];
     },
   }) as const;
 
-/** The schemas that have a name, and those that stand where they are used. */
+/** The named schemas, and the inlined ones. */
 export interface SchemaRegistry {
   /** A reference to the schema when it has a name, else the schema itself. */
   readonly use: (schema: z.ZodType, io: Side) => JsonSchema;
@@ -28,7 +28,7 @@ export interface SchemaRegistry {
   readonly components: () => Record<string, JsonSchema>;
 }
 
-/** A book over the schemas that zod knows by name (`meta({ id })`). */
+/** A registry of the schemas that are named with zod's `meta({ id })`. */
 export function createSchemaRegistry(): SchemaRegistry {
   const named = {
     input: z.toJSONSchema(z.globalRegistry, { ...settings('input'), uri: componentUri }).schemas,

@@ -5,21 +5,21 @@ import type { JsonValue } from './json.js';
 const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
 const masksWithHash = /\[masked sha256:[0-9a-f]{16}\]/g;
 
-/** Whether a value is a mask that a reader got in place of a sensitive value. */
+/** Whether a value is a mask of a sensitive value. */
 export function isMask(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && maskPattern.test(value);
 }
 
 /**
- * What a reader sees in place of a sensitive value: `[masked sha256:…]`, 64 bits of a salted SHA-256, equal for equal
- * values of one call and useless for guessing. Without a salt the mask carries no hash.
+ * The mask of a sensitive value: `[masked sha256:…]`, 64 bits of a salted SHA-256. Equal values of one call have equal
+ * masks, and the salt prevents guessing. Without a salt the mask has no hash.
  */
 export function maskOf(value: JsonValue, salt: string | null): string {
   if (salt === null) return '[masked]';
   return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
 }
 
-/** The masks with a hash in a text, wherever they stand. */
+/** All masks with a hash in a text. */
 export function masksIn(text: string): readonly string[] {
   return text.match(masksWithHash) ?? [];
 }

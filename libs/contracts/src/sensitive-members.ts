@@ -20,8 +20,8 @@ export function membersOf(container: JsonContainer): (readonly [string, JsonValu
 }
 
 /**
- * Tells of each member of a container whether its name says that it is a secret: its own name, or that of the pair it
- * is the value of: `{ "name": "Authorization", "value": … }`, `["Authorization", …]`.
+ * Calls back for each member of a container with whether its name is secret: its own name, or that of its name-value
+ * pair: `{ "name": "Authorization", "value": … }`, `["Authorization", …]`.
  */
 export function secretMembersOf(container: JsonContainer): (key: string) => boolean {
   if (Array.isArray(container)) {
@@ -33,7 +33,7 @@ export function secretMembersOf(container: JsonContainer): (key: string) => bool
   return (key) => looksSecret(key) || (isPair && isPairValue(key));
 }
 
-/** Whether a member names its sibling, and names it like a secret: `"name": "Authorization"`. */
+/** Whether a member names its sibling as secret: `"name": "Authorization"`. */
 export function isSecretNamer(key: string, value: JsonValue | undefined): boolean {
   return typeof value === 'string' && namers.has(shortLower(key)) && looksSecret(value);
 }
@@ -43,7 +43,7 @@ export function isPairValue(key: string): boolean {
   return values.has(shortLower(key));
 }
 
-/** As the sets have it: `header_name` and `Header-Name` are `headername`. No name of a pair is longer. */
+/** Normalised as in the sets: `header_name` and `Header-Name` are `headername`. No pair name is longer. */
 function shortLower(key: string): string {
   return key.length > 20 ? '' : key.toLowerCase().replaceAll(/[_-]/g, '');
 }

@@ -4,13 +4,13 @@ const secretWords = new Set([
   ...['authorization', 'bearer', 'pin', 'pincode', 'otp', 'totp', 'jwt', 'dsn', 'cvv', 'cvc', 'mnemonic', 'creds'],
 ]);
 
-/** Two words that name a secret together, written as one word, with a separator, or in camelCase. */
+/** Two words that together name a secret, as one word, with a separator, or in camelCase. */
 const secretPairs = [
   ...['apikey', 'privatekey', 'accesskey', 'accountkey', 'signingkey', 'encryptionkey', 'secretkey', 'authkey'],
   ...['masterkey', 'sshkey', 'connectionstring', 'connstring', 'sessionid', 'seedphrase', 'recoverycode', 'backupcode'],
 ];
 
-/** Found at the end of a longer word too, since no ordinary English word ends with one: `dbpassword`, `mysecret`. */
+/** Also found at the end of a longer word, since no ordinary English word ends with one: `dbpassword`, `mysecret`. */
 const secretEndings = [
   ...['password', 'passwd', 'passphrase', 'secret', 'token', 'credential', 'authorization', 'cookie', 'sessid'],
   ...secretPairs,
@@ -67,7 +67,7 @@ const seenCharsMax = 64;
  * `mysecret`, `privateKeyPem`. docs/tools.md has the table of cases.
  */
 export function looksSecret(name: string): boolean {
-  // The same few names come again and again; a flood of new or long ones must not fill the memory.
+  // The same few names repeat; a flood of new or long ones must not fill the memory.
   if (name.length > seenCharsMax) return judgeName(name.slice(-judgedCharsMax));
   const seen = seenNames.get(name);
   if (seen !== undefined) return seen;

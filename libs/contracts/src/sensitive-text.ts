@@ -24,7 +24,7 @@ interface Container extends Member {
 const beginning = /^\s*[[{]/;
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** Whether a string may have something in it that is masked: it begins as a JSON text does, or a URL is in it. */
+/** Whether a string may contain something to mask: it begins like JSON, or contains a URL. */
 export function mayHideText(text: string): boolean {
   return beginning.test(text) || mayHaveUrl(text);
 }
@@ -86,7 +86,9 @@ function stepIn(parent: Container): string | number {
   return parent.isList ? parent.index : parent.key;
 }
 
-/** The text with those members replaced for which `replace` answers a text; the rest stays as it is, to the byte. */
+/**
+ * Returns the text with those members replaced for which `replace` returns a text; the rest is unchanged to the byte.
+ */
 function rewriteMembers(text: string, replace: (member: Member, source: string) => string | undefined): string {
   let out = '';
   let from = 0;
@@ -101,7 +103,7 @@ function rewriteMembers(text: string, replace: (member: Member, source: string) 
   return out + text.slice(from);
 }
 
-/** Of anything but a string the text is hashed: what it means (1e999) may have no canonical form. */
+/** For other values than strings the text is hashed: its value (1e999) may have no canonical form. */
 function maskOfSource(source: string, salt: string | null): string {
   return maskOf(stringIn(source) ?? source, salt);
 }
@@ -112,8 +114,8 @@ function stringIn(source: string): string | undefined {
 }
 
 /**
- * A string that is the text of a JSON object or list, with every value under a secret-looking name masked, also where
- * such a text has another one in it; any other string with the secrets of its URLs masked.
+ * Masks a string. In the text of a JSON object or list every value under a secret-looking name is masked, also in
+ * nested texts; in any other string the secrets of its URLs are.
  */
 export function maskText(text: string, salt: string | null): string {
   if (!isJsonText(text)) return maskUrls(text, salt);
@@ -133,7 +135,7 @@ function isSecretMember({ parent, step }: Member, isPair: (container: Container)
   return (typeof step === 'number' ? step === 1 : isPairValue(step)) && isPair(parent);
 }
 
-/** Tells of the containers of a text whether one member names the other like a secret. Each is looked into once. */
+/** Calls back for the containers of a text with whether one member names the other as secret. Each is read once. */
 function secretPairsIn(text: string): (container: Container) => boolean {
   const known = new Map<Container, boolean>();
   const look = ({ isList, members }: Container): boolean => {
@@ -151,8 +153,8 @@ function secretPairsIn(text: string): (container: Container) => boolean {
 }
 
 /**
- * An edited string with each mask in it replaced by what it stands for at its place in the original. Undefined when one
- * stands for nothing there: a mask is never taken for a value.
+ * Restores the masks of an edited string from the same places of the original. Undefined when a mask has no original
+ * there: a mask is never taken for a value.
  */
 export function unmaskText(edited: string, original: JsonValue | undefined, salt: string): string | undefined {
   const before = typeof original === 'string' ? original : '';
@@ -178,7 +180,7 @@ function unmaskMembers(edited: string, before: string, salt: string): string | u
   return foreign.length === 0 ? restored : undefined;
 }
 
-/** What takes the place of one value of an edited text: undefined keeps it; null: a mask in it stands for nothing here. */
+/** The replacement of one value of an edited text. Undefined keeps it; null: it has a mask without an original. */
 function restoredSource(source: string, was: string | undefined, salt: string): string | null | undefined {
   const value = stringIn(source);
   if (value === undefined) return undefined;
@@ -188,7 +190,7 @@ function restoredSource(source: string, was: string | undefined, salt: string): 
   return inner === value ? undefined : JSON.stringify(inner);
 }
 
-/** What stands at the same place in a text, for one member after the other, each asked for after its parent. */
+/** The value at the same place of a text, for one member after the other, each after its parent. */
 function counterpartsIn(text: string): (member: Member) => Member | undefined {
   const whole = isJsonText(text) ? membersOf(text)[0] : undefined;
   const counterparts = new Map<Member, Member | undefined>();
@@ -204,7 +206,7 @@ function membersIn(member: Member): Container['members'] | undefined {
   return 'members' in member ? (member as Container).members : undefined;
 }
 
-/** Whether `shown` can be what a reader sees of the string `asked`: the same, but for what is masked in it. */
+/** Whether `shown` can be the masked form of the string `asked`: equal except for the masks. */
 export function isShownText(asked: string, shown: string): boolean {
   return asked === shown || withoutHashes(maskText(asked, null)) === withoutHashes(shown);
 }

@@ -4,10 +4,10 @@ import { isContainer, membersOf, secretMembersOf } from './sensitive-members.js'
 import type { JsonContainer } from './sensitive-members.js';
 import { maskText, mayHideText, unmaskText } from './sensitive-text.js';
 
-/** What a schema says about the places of a value, for a walk from the whole to its members. */
+/** A schema's marks for the places of a value, for a walk from the root to its members. */
 export interface MarkedPlaces<Place> {
   readonly whole: Place;
-  /** The place of a member; null where the schema says nothing. */
+  /** The place of a member; null when the schema has no mark there. */
   readonly member: (place: Place, key: string | number) => Place | null;
   readonly isMarked: (place: Place) => boolean;
 }
@@ -23,8 +23,8 @@ function step(pointer: string, key: string): string {
 }
 
 /**
- * The JSON pointers (RFC 6901) of the values that only the requesting agent, the claim and auditors may see: those
- * whose names look like secrets, and those that `marked` marks. Each value is visited once.
+ * The JSON pointers (RFC 6901) of the values that only the requester, the claim and auditors may see: secret-looking
+ * names, and the places that `marked` marks. Each value is visited once.
  */
 export function sensitivePointers<Place>(value: JsonValue, marked: MarkedPlaces<Place> | null = null): string[] {
   const pointers: string[] = [];
@@ -75,7 +75,7 @@ export function hiddenValues(value: JsonValue, pointers: readonly string[]): rea
   return hidden;
 }
 
-/** Pointers as a tree: no pointer has to be written for a value only to look whether it is one of them. */
+/** Pointers as a tree, so that a walk can compare them without building a pointer for each value. */
 interface PointerTree {
   readonly members: Map<string, PointerTree>;
   isEnd: boolean;
@@ -129,15 +129,14 @@ export function maskByName<T extends JsonValue>(value: T): T {
   ) as T;
 }
 
-/** How many masks that stand for nothing are named at most. */
+/** How many masks without an original are named at most. */
 const foreignMax = 100;
 
 /**
- * The edited arguments with each mask that was sent back replaced by the original value it stands for, also inside a
- * string that is a JSON text or has URLs in it.
- * A mask that stands for nothing at its place is left and named in `foreign`, to be refused; the first hundred of them.
- * `restored` has the pointers of the values that stay hidden under any name: those that were put back whole, and the strings in
- * which a value was put back that would not be masked again.
+ * Returns the edited arguments with each returned mask replaced by its original value, also inside strings that are
+ * JSON texts or contain URLs. A mask without an original at its place is kept and named in `foreign`, to be refused;
+ * only the first hundred. `restored` has the pointers of the values that stay hidden under any name: restored values,
+ * and strings with a restored value that would not be masked again.
  */
 export function unmask(
   edited: JsonObject,
@@ -164,7 +163,7 @@ export function unmask(
   return { arguments: result as JsonObject, foreign, restored };
 }
 
-/** Whether a mask inside an edited text, once it is put back, would not be masked again: the name beside it was changed. */
+/** Whether a restored mask inside an edited text would not be masked again, because the name next to it was changed. */
 function isExposed(edited: string, restored: string, salt: string): boolean {
   if (edited === restored) return false;
   const hiddenAgain = [...masksIn(maskText(restored, salt))];

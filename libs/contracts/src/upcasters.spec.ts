@@ -6,7 +6,7 @@ import { UnreadableEventError, upcast } from './upcasters.js';
 
 const folder = join(import.meta.dirname, 'golden');
 
-/** One file a type and version, written once and never edited: what is in somebody's store stays readable. */
+/** One file per type and version, written once and never edited: stored events must stay readable. */
 const corpus = readdirSync(folder)
   .sort()
   .map((file) => ({ file, event: JSON.parse(readFileSync(join(folder, file), 'utf8')) as RecordedEvent }));

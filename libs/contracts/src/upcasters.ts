@@ -2,7 +2,7 @@ import { currentSchemaVersion, eventSchemas } from './events.js';
 import type { EventType, RecordedEvent } from './events.js';
 import type { JsonObject } from './json.js';
 
-/** Lifts the data of one event type from one schema version to the next. Stored events are never edited. */
+/** Converts the data of one event type from one schema version to the next. Stored events are never edited. */
 type Upcaster = (data: JsonObject) => JsonObject;
 
 /** The upcasters by event type and the version that they lift from. */
@@ -11,7 +11,7 @@ export type Upcasters = Readonly<Partial<Record<EventType, Readonly<Record<numbe
 /** None yet: version 1 is the first. A new version adds its step here and its examples to the golden corpus. */
 export const upcasters: Upcasters = {};
 
-/** An event that this version of Countersign cannot read: written by a newer one, or of a type it does not know. */
+/** An event that this version cannot read: written by a newer version, or of an unknown type. */
 export class UnreadableEventError extends Error {
   override readonly name = 'UnreadableEventError';
 }

@@ -17,22 +17,22 @@ const toolCallStates = [
   'unknown',
 ] as const;
 
-/** Where a tool call stands. */
+/** The state of a tool call. */
 export type ToolCallState = (typeof toolCallStates)[number];
 
-/** Decided: nobody is being asked (any more). */
+/** Decided: no approval is pending. */
 export function isDecided(state: ToolCallState): boolean {
   return state !== 'awaiting_approval';
 }
 
-/** Settled: the call has a result. `unknown` counts as settled: nothing more happens by itself. */
+/** Settled: the call has a result. `unknown` counts as settled, because nothing more happens automatically. */
 export function isSettled(state: ToolCallState): boolean {
   return isDecided(state) && state !== 'allowed' && state !== 'approved' && state !== 'executing';
 }
 
 export const approvalStates = ['pending', 'approved', 'denied', 'expired', 'cancelled'] as const;
 
-/** How an approval stands or ended. */
+/** The state or the outcome of an approval. */
 export type ApprovalState = (typeof approvalStates)[number];
 
 export const decisionViewSchema = z.discriminatedUnion('type', [
@@ -96,7 +96,7 @@ export const approvalViewSchema = z
   })
   .meta({ id: 'Approval', description: 'One question put to people about a tool call.' });
 
-/** One question put to people about a tool call, as answered over HTTP. */
+/** One approval of a tool call, as returned over HTTP. */
 export type ApprovalView = z.infer<typeof approvalViewSchema>;
 
 export const revealedViewSchema = z
@@ -114,7 +114,7 @@ export const toolCallViewSchema = z
     batchId: z.string().nullable(),
     toolCallId: z.string(),
     toolName: z.string(),
-    /** As they will run: after an edit, the edited ones. */
+    /** The arguments that will run: after an edit, the edited ones. */
     arguments: jsonObjectSchema,
     originalArguments: jsonObjectSchema.optional(),
     actionDigest: z.string(),
@@ -130,7 +130,7 @@ export const toolCallViewSchema = z
   })
   .meta({ id: 'ToolCall', description: 'One proposed call of a tool by an agent run.' });
 
-/** One proposed call of a tool, as answered over HTTP. `output` and `error` are null where there is none. */
+/** One proposed call of a tool, as returned over HTTP. `output` and `error` are null when absent. */
 export type ToolCallView = z.infer<typeof toolCallViewSchema>;
 
 export const runViewSchema = z
@@ -168,7 +168,7 @@ export const claimViewSchema = z
 
 export type ClaimView = z.infer<typeof claimViewSchema>;
 
-/** One recorded event as it leaves Countersign: over SSE, in audit reads and on the events topic. */
+/** One recorded event as it is sent: over SSE, in audit reads and on the events topic. */
 export const eventViewSchema = z
   .strictObject({
     eventId: z.string(),

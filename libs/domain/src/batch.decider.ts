@@ -4,10 +4,10 @@ import type { Decider, RuleResult } from './decider.js';
 import { toStored } from './time.js';
 import type { ToolCall } from './tool-call.state.js';
 
-/** How one member stands, as far as its batch is concerned. `missing`: nothing that belongs to this batch is recorded of it. */
+/** The state of one member for its batch. `missing`: nothing of this batch is recorded for it. */
 export type Standing = 'missing' | 'waiting' | 'permitted' | 'answered' | 'begun' | 'ended';
 
-/** One member of a batch, as its own stream says. */
+/** One member of a batch, from its own stream. */
 export interface BatchMember {
   readonly callId: string;
   readonly standing: Standing;
@@ -23,7 +23,7 @@ interface OnBatch {
   readonly requestedBy: string;
   /** The member that acts. */
   readonly callId: string;
-  /** Every member that was looked up; one that is not here counts as missing. Not looked at once the batch is decided. */
+  /** Every member that was read; an absent one counts as missing. Not read once the batch is decided. */
   readonly members: readonly BatchMember[];
 }
 
@@ -42,13 +42,13 @@ export interface BreakBatch extends OnBatch {
 
 export type BatchCommand = BeginBatch | BreakBatch;
 
-/** What the stream of a batch says. `begun` and `broken` are final. */
+/** The state of a batch's stream. `begun` and `broken` are final. */
 export type BatchState =
   | { readonly status: 'open' }
   | { readonly status: 'begun' }
   | ({ readonly status: 'broken' } & Pick<BrokenData, 'callIds' | 'callId' | 'state' | 'reason' | 'brokenBy'>);
 
-/** How a call stands for its batch. */
+/** The state of a call for its batch. */
 export function standingOf({ permission, execution }: ToolCall): Standing {
   if (execution.status !== 'none') {
     const isAnswered = 'by' in execution && execution.by === 'approver';
@@ -117,7 +117,7 @@ function breakBatch(command: BreakBatch, state: BatchState): RuleResult<BatchEve
 }
 
 function evolve(state: BatchState, event: BatchEvent): BatchState {
-  // The first word stands.
+  // The first event wins.
   if (state.status !== 'open') return state;
   if (event.type === 'BatchBegun') return { status: 'begun' };
   const { callIds, callId, state: ending, reason, brokenBy } = event.data;
@@ -125,8 +125,8 @@ function evolve(state: BatchState, event: BatchEvent): BatchState {
 }
 
 /**
- * The decider of the stream of one all-or-nothing batch. Whichever word is recorded first stands: `BatchBegun`, then every
- * member may run and none can be called off, or `BatchBroken`, then no member runs.
+ * The decider of the stream of one all-or-nothing batch. The first recorded event is final: after `BatchBegun` every
+ * member may run and none can be cancelled; after `BatchBroken` no member runs.
  */
 export const batchDecider: Decider<BatchState, BatchCommand, BatchEvent> = {
   initialState: () => ({ status: 'open' }),

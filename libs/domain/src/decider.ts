@@ -1,12 +1,12 @@
 import type { Refusal, RefusalCode } from '@countersign/contracts';
 
-/** What a decider answers: the events to append, or a "no" with a stable code. */
+/** A decider's result: the events to append, or a refusal with a stable code. */
 export type RuleResult<Event> =
-  /** No events: the command repeats what the log already says. */
+  /** No events: the command is already recorded. */
   | { readonly status: 'accepted'; readonly events: readonly Event[] }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
-/** How the events of a stream become a state: pure, so that every machine comes to the same state at any time. */
+/** Folds the events of a stream into a state. Pure, so every machine gets the same state at any time. */
 export interface Fold<State, Event> {
   readonly initialState: () => State;
   readonly evolve: (state: State, event: Event) => State;
@@ -14,7 +14,7 @@ export interface Fold<State, Event> {
   readonly isTerminal: (state: State) => boolean;
 }
 
-/** A fold, and the rules for its commands as one pure function. */
+/** A fold, and the rules of its commands as one pure function. */
 export interface Decider<State, Command, Event> extends Fold<State, Event> {
   readonly decide: (command: Command, state: State) => RuleResult<Event>;
 }

@@ -2,7 +2,7 @@ import type { DeliveryEvent, NotificationKind } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { Decider } from './decider.js';
 
-/** Which message. The same values are the same message. */
+/** The identity of a message. The same values are the same message. */
 export interface MessageKey {
   readonly channelId: string;
   readonly kind: NotificationKind;
@@ -15,20 +15,20 @@ export function keyText({ channelId, kind, nth, recipient }: MessageKey): string
   return JSON.stringify([channelId, kind, nth, recipient]);
 }
 
-/** What the log says of one message. */
+/** The recorded state of one message. */
 export interface Delivery extends MessageKey {
   readonly status: 'claimed' | 'failed' | 'given-up' | 'delivered';
   readonly messageRef: string | null;
-  /** What the copy shows; null while there is none. */
+  /** The state that the copy shows; null without a copy. */
   readonly shows: string | null;
-  /** Failed tries since the last one that worked. */
+  /** Failed tries since the last success. */
   readonly attempts: number;
   readonly nextAttemptAt: string | null;
   readonly deliveredAt: string | null;
   readonly claim: { readonly notifierId: string; readonly leaseUntil: string } | null;
 }
 
-/** The messages about one approval, by the text of their key. */
+/** The messages about one approval, by their key as text. */
 export type Deliveries = ReadonlyMap<string, Delivery>;
 
 export type DeliveryCommand =
@@ -39,7 +39,7 @@ export type DeliveryCommand =
     }
   | { readonly type: 'Record'; readonly event: DeliveryEvent };
 
-/** The rule of the streams `delivery-…`: who may send, and what is known to have been sent. */
+/** The decider of the streams `delivery-…`: who may send, and what was sent. */
 export const deliveryDecider: Decider<Deliveries, DeliveryCommand, DeliveryEvent> = {
   initialState: () => new Map(),
   decide: (command, state) => {
@@ -54,7 +54,7 @@ export const deliveryDecider: Decider<Deliveries, DeliveryCommand, DeliveryEvent
     const key = keyText(event.data);
     return new Map(state).set(key, after(state.get(key), event));
   },
-  // A copy may have to be changed as long as the approval is known.
+  // A copy may need updates as long as the approval exists.
   isTerminal: () => false,
 };
 

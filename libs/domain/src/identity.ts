@@ -1,4 +1,4 @@
-/** Whoever stands behind a vote: the person and, where a delegate answered, the person represented. */
+/** The people of a vote: the voter and, for a delegate, the represented person. */
 export interface Voter {
   readonly respondedBy: string;
   readonly onBehalfOf: string | null;
@@ -9,7 +9,7 @@ export function normalised(principal: string): string {
   return principal.trim().toLowerCase();
 }
 
-/** Whether a principal stands behind a vote, in person or represented. */
+/** Whether a principal is one of the people of a vote. */
 export function isBehind(voter: Voter, principal: string): boolean {
   const wanted = normalised(principal);
   return (

@@ -3,7 +3,7 @@ import type { RuleResult } from './decider.js';
 import type { ToolCall } from './tool-call.state.js';
 
 /**
- * Whose calls a command may act on: `own`, the calls that its principal requested; `any`, every call of the tenant. An
+ * Which calls a command may act on. `own`: those that its principal requested; `any`: every call of the tenant. An
  * admin and the service itself have `any`.
  */
 export type Reach = 'own' | 'any';
@@ -15,7 +15,7 @@ export type Reach = 'own' | 'any';
  */
 export function notOwner({ request }: ToolCall, principal: string, reach: Reach): RuleResult<never> | undefined {
   if (reach === 'any' || request.requestedBy === principal) return undefined;
-  // The detail names no principal: the answer goes to somebody that the owner does not know.
+  // The detail names no principal, because the caller may not know the owner.
   return refused(
     'forbidden',
     'Another principal requested this tool call. Only that principal, or an admin, may do this.',

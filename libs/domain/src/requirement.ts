@@ -3,12 +3,12 @@ import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/con
 /** Assurance and risk share their levels. */
 const levels: Readonly<Record<Assurance, number>> = { low: 1, medium: 2, high: 3 };
 
-/** Whether `level` is at least `minimum`; no minimum is always reached. */
+/** Whether `level` is at least `minimum`; without a minimum always true. */
 export function reaches(level: Assurance, minimum: Assurance | null): boolean {
   return minimum === null || levels[level] >= levels[minimum];
 }
 
-/** How many people must agree before a stage is satisfied. */
+/** How many people must agree to satisfy a stage. */
 export function peopleOf(stage: Stage): number {
   return stage.mode === 'all-of' && stage.groups !== null ? stage.groups.length : stage.approve;
 }
@@ -28,9 +28,9 @@ function shorter(one: DurationMs, other: DurationMs): DurationMs {
 }
 
 /**
- * What is required once arguments were edited. The rule of the new arguments says who must agree, unless it asks fewer
- * people than were asked: otherwise an approver of small refunds could edit a small one into a large one, or a member of
- * a quorum could edit themselves out of it. How the approval is asked (deadline, decisions) stays as it was.
+ * The requirement after an edit. The rule of the new arguments decides who must agree, unless it needs fewer people
+ * than the current requirement: otherwise an approver of small refunds could edit a small one into a large one, or a
+ * member of a quorum could edit the quorum away. Deadline and allowed decisions do not change.
  */
 export function raised(asked: Requirement, demanded: Requirement): Requirement {
   return {

@@ -12,7 +12,7 @@ function no(code: RefusalCode, detail: string, extra?: Refusal['extra']): Refusa
   return extra === undefined ? { code, detail } : { code, detail, extra };
 }
 
-/** The late one is told who won, when and through which channel, and never overwrites. */
+/** A late person learns who won, when and through which channel; the first decision is never overwritten. */
 function alreadyEnded(resolution: Exclude<Resolution, { status: 'pending' }>): Refusal {
   switch (resolution.status) {
     case 'expired':
@@ -31,17 +31,19 @@ function alreadyEnded(resolution: Exclude<Resolution, { status: 'pending' }>): R
   }
 }
 
-/** Nobody can answer an approval that has ended, or whose deadline is over although nobody has recorded it yet. */
+/**
+ * An approval that has ended accepts no response, also when its deadline has passed and the expiry is not yet recorded.
+ */
 export function notOpen({ resolution, requirement, expiresAt }: Approval, at: number): Refusal | undefined {
   if (resolution.status !== 'pending') return alreadyEnded(resolution);
-  // `hold` keeps asking: its deadline only says when to stop counting.
+  // With `hold` the approval stays pending; the deadline only ends the counting.
   const isOver = requirement.onTimeout !== 'hold' && hasCome(expiresAt, at);
   return isOver
     ? no('expired', 'The deadline of the approval is over.', { resolution: 'expired', expiredAt: expiresAt })
     : undefined;
 }
 
-/** One answer in its context; `edited` is the approval as the answer's own edit would leave it. */
+/** One response in its context. `edited` is the approval after the response's own edit. */
 export interface Answer {
   readonly command: RespondToApproval;
   readonly call: ToolCall;
@@ -54,7 +56,7 @@ type Check = (answer: Answer) => Refusal | undefined;
 
 const isOpen: Check = ({ approval, command }) => notOpen(approval, command.at);
 
-/** Whoever may not approve the edited arguments may not propose them either. */
+/** A person who may not approve the edited arguments may not propose them. */
 const isApprover: Check = ({ approval, edited, command: { responder } }) => {
   const stage = currentStage(approval);
   const groups = approversOf(approval, stage);
@@ -76,7 +78,7 @@ const isAssured: Check = ({ edited: { requirement }, command: { responder } }) =
         { minAssurance: requirement.minAssurance },
       );
 
-/** Four eyes: whoever asked cannot answer, nor through a delegate, nor as one. */
+/** Four eyes: the requester cannot respond, neither through a delegate nor as one. */
 const isNotOwnRequest: Check = ({ approval, edited, call, response }) => {
   const askers = [call.request.requestedBy, approval.requestedBy];
   const isOwn = askers.some((asker) => isSamePerson(response, { respondedBy: asker, onBehalfOf: null }));
@@ -95,7 +97,7 @@ const hasReason: Check = ({ edited: { requirement }, command: { decision, reason
     ? no('reason-required', `"${decision.type}" needs a reason.`)
     : undefined;
 
-/** Attack: arguments that changed after the approver looked. What they saw must be what the approval asks now. */
+/** Attack: the arguments changed after the approver looked. What they saw must be what the approval asks now. */
 const isSeenDigest: Check = ({ command: { actionDigest }, call: { action } }) =>
   actionDigest === null || actionDigest === action.actionDigest
     ? undefined
@@ -121,7 +123,7 @@ const isValid: Check = ({ command: { decision } }) =>
       }
     : undefined;
 
-/** In this order: what is true of the approval, then of the person, then of what they said. */
+/** In this order: the approval, then the person, then the content of the response. */
 export const responseChecks: readonly Check[] = [
   isOpen,
   isApprover,
@@ -138,7 +140,7 @@ export const responseChecks: readonly Check[] = [
 /** Those of them that concern the approval and the person. */
 export const revealChecks: readonly Check[] = [isOpen, isApprover, isAssured, isNotOwnRequest];
 
-/** The reason to refuse an answer, if there is one. */
+/** Returns the reason to refuse a response, or undefined. */
 export function firstRefusal(checks: readonly Check[], answer: Answer): Refusal | undefined {
   for (const check of checks) {
     const refusal = check(answer);

@@ -55,7 +55,7 @@ function pendingResponse(
   };
 }
 
-/** The response with how the approval stands after it, and until when a call that is to run may be claimed. */
+/** The response, the approval after it, and until when the call may be claimed. */
 function resolved(response: Response, approval: Approval, at: number): Response {
   const after = castVote(approval, response);
   const resolution = tally(after);
@@ -63,7 +63,7 @@ function resolved(response: Response, approval: Approval, at: number): Response 
   return { ...response, resolution, executeBy: isToRun ? storedAfter(at, after.requirement.executeByMs) : null };
 }
 
-/** One person's vote; it resolves the approval when the quorum is reached. */
+/** One person's vote. It resolves the approval when the quorum is reached. */
 export function respondToApproval(command: RespondToApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const found = findApproval(state, command.approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
@@ -77,7 +77,10 @@ export function respondToApproval(command: RespondToApproval, state: ToolCallSta
   return held ?? accepted({ type: 'ApprovalResponded', data });
 }
 
-/** Shows hidden values to a person who may answer now: the checks of an answer that concern the approval and the person. */
+/**
+ * Reveals hidden values to a person who may respond now: it applies the checks of a response that concern the approval
+ * and the person.
+ */
 export function revealValues(command: RevealValues, state: ToolCallState): RuleResult<ToolCallEvent> {
   const { approvalId, pointers, responder, at } = command;
   const found = findApproval(state, approvalId);
@@ -96,7 +99,7 @@ export function revealValues(command: RevealValues, state: ToolCallState): RuleR
   return accepted({ type: 'ValuesRevealed', data });
 }
 
-/** Takes one's own vote back, while it can still make a difference. */
+/** Withdraws one's own vote while the approval is pending. */
 export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = findApproval(state, command.approvalId)?.approval;
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');

@@ -12,15 +12,15 @@ export function isBatchMember({ request }: ToolCall): boolean {
   return request.batchMode === 'all-or-nothing' && request.batchCallIds.length > 1;
 }
 
-/** Whether the batch of this call has begun, as far as the call and the command know. */
+/** Whether the call's batch has begun, according to the call and the command. */
 export function hasBegun(call: ToolCall, fate: BatchFate | undefined): boolean {
   return call.committed || (isBatchMember(call) && fate === 'begun');
 }
 
 /**
- * Refuses to end a call without a run where its batch may have begun: a call that is or was permitted counted for the begin.
- * Such a call ends only once the batch is known to be broken. A call that has waited for people ever since cannot have
- * counted, so its end needs no word of the batch first.
+ * Refuses to end a call without a run when its batch may have begun: a call that is or was permitted counts for the
+ * begin. It ends only once the batch is known to be broken. A call that has always waited for people cannot have
+ * counted, so its end needs no look at the batch.
  */
 export function heldByBatch(call: ToolCall, fate: BatchFate | undefined): RuleResult<never> | undefined {
   if (!isBatchMember(call) || (fate === 'broken' && !call.committed)) return undefined;
@@ -33,24 +33,27 @@ export function heldByBatch(call: ToolCall, fate: BatchFate | undefined): RuleRe
   );
 }
 
-/** The call takes note that its batch has begun: a question that came too late is closed, the right to run has no end. */
+/**
+ * Records in the call that its batch has begun: an approval that came too late is closed, and the right to run does not
+ * lapse.
+ */
 export function committed(call: ToolCall, at: number): ToolCallEvent {
   const approvalId = isLateQuestion(call) ? (currentApproval(call)?.approvalId ?? null) : null;
   return { type: 'ToolCallCommitted', data: { approvalId, committedAt: toStored(at) } };
 }
 
-/** Recorded only where it changes something: on the ordinary way the stream of the batch alone says that it has begun. */
+/** Recorded only when it changes something; usually only the batch's own stream records the begin. */
 export function commitToBatch({ at, batch }: CommitToBatch, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested' || state.committed || !hasBegun(state, batch)) return accepted();
   return isLateQuestion(state) ? accepted(committed(state, at)) : accepted();
 }
 
-/** Whether a question is pending about a call that had been allowed: its batch may have begun before the question. */
+/** Whether an approval is pending for a call that had been allowed: its batch may have begun before the request. */
 export function isLateQuestion({ permission }: ToolCall): boolean {
   return permission.status === 'awaiting_approval' && permission.wasAllowed;
 }
 
-/** How a call ended without having run. */
+/** How a call ended without a run. */
 export interface Ending {
   readonly state: 'blocked' | 'denied' | 'expired' | 'cancelled';
   readonly reason: string;
@@ -58,7 +61,7 @@ export interface Ending {
   readonly by: string;
 }
 
-/** How the call ended without having run; undefined when it has not. */
+/** How the call ended without a run; undefined when it has not. */
 export function endingOf(call: ToolCall): Ending | undefined {
   const { permission, execution } = call;
   if (execution.status !== 'none') return undefined;

@@ -1,14 +1,14 @@
 import type { Reach } from './ownership.js';
 
-/** What every command carries: the moment at which it is decided, epoch milliseconds. The domain reads no clock. */
+/** The common part of every command: the time of the decision, epoch milliseconds. The domain reads no clock. */
 export interface Timed {
   readonly at: number;
 }
 
-/** What the stream of an all-or-nothing batch says; `open`: nothing yet. */
+/** The state of an all-or-nothing batch; `open`: not decided. */
 export type BatchFate = 'open' | 'begun' | 'broken';
 
-/** A command that only the owner of the call may give, or somebody whose reach is `any`. */
+/** A command that only the owner of the call may give, or a caller with the reach `any`. */
 export interface ByOwner extends Timed {
   readonly reach: Reach;
 }

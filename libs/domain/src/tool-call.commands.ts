@@ -17,7 +17,7 @@ import type {
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
 
-/** What the policy says about a call. `ruleId`, policy version and reasons are in the verdict. */
+/** The policy's verdict on a call, with `ruleId`, policy version and reasons. */
 export type Judgement =
   | { readonly outcome: 'allow'; readonly verdict: Verdict }
   | { readonly outcome: 'require'; readonly verdict: Verdict; readonly requirement: Requirement }
@@ -27,8 +27,8 @@ export type Judgement =
 export type ToolCallProposal = Omit<EventData<'ToolCallRequested'>, 'requestedAt'>;
 
 /**
- * An agent wants to run a tool. When the call is already recorded, `call.actionDigest` MUST be computed with the
- * recorded salt (`recordedSalt(state)`): only then is a repeat with the same arguments known as one.
+ * An agent requests a tool run. When the call is already recorded, `call.actionDigest` MUST be computed with the
+ * recorded salt (`recordedSalt(state)`): only then is a duplicate with the same arguments recognised.
  */
 export interface RequestToolCall extends Timed {
   readonly type: 'RequestToolCall';
@@ -36,11 +36,11 @@ export interface RequestToolCall extends Timed {
   readonly judgement: Judgement;
   /** The id of the first round, used when the judgement is `require`. */
   readonly approvalId: string;
-  /** What the batch of a recorded call says, where one was asked. */
+  /** The state of the recorded call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
-/** Ask people about a recorded call: the worker's own predicate says so, or an earlier round ended without an answer. */
+/** Requests approval of a recorded call: the worker's own predicate requires it, or an earlier round expired. */
 export interface RequestApproval extends ByOwner {
   readonly type: 'RequestApproval';
   /** MUST be `nextRound(state)`, and `approvalId` the id of that round. */
@@ -53,11 +53,11 @@ export interface RequestApproval extends ByOwner {
   readonly reason: string | null;
   readonly description: string | null;
   readonly requestedBy: string;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
-/** Says more about a pending approval. */
+/** Adds a reason or description to a pending approval. */
 export interface DescribeApproval extends ByOwner {
   readonly type: 'DescribeApproval';
   /** Null: nothing to say. */
@@ -73,7 +73,7 @@ export interface Responder {
   /** `inbox`, `api`, `cli`, or the id of a channel. */
   readonly via: string;
   readonly assurance: Assurance;
-  /** The person for whom a delegate answers. */
+  /** The person whom a delegate represents. */
   readonly onBehalfOf: string | null;
 }
 
@@ -85,23 +85,23 @@ export interface EditDecision {
   readonly salt: string | null;
   /** The action digest of the edited arguments. */
   readonly actionDigest: string;
-  /** What the tool's schema says about the edited arguments; empty when they are valid. */
+  /** The violations of the tool's schema by the edited arguments; empty when they are valid. */
   readonly invalid: readonly FieldError[];
   /**
-   * The policy once more, over the edited arguments. What it requires is added to what the approval asks, so that no
-   * edit slips below the bar of its own arguments; `allow` takes nothing away from what the approval asks.
+   * The policy's verdict on the edited arguments. Its requirement is added to the approval's, so an edit never needs
+   * fewer approvals than its arguments do; `allow` removes nothing from the approval's requirement.
    */
   readonly judgement: Judgement;
 }
 
-/** What a person says. */
+/** A person's decision. */
 export type ResponseDecision =
   | { readonly type: 'approve' }
   | EditDecision
   | { readonly type: 'deny' }
   | { readonly type: 'answer'; readonly output: JsonValue };
 
-/** A person's answer to an approval. */
+/** A person's response to an approval. */
 export interface RespondToApproval extends Timed {
   readonly type: 'RespondToApproval';
   readonly approvalId: string;
@@ -111,11 +111,11 @@ export interface RespondToApproval extends Timed {
   readonly reason: string | null;
   readonly instruction: string | null;
   readonly responder: Responder;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
-/** A person who may answer wants to see the hidden values of what they are asked to agree to. */
+/** A person who may respond wants to see the hidden values of the approval. */
 export interface RevealValues extends Timed {
   readonly type: 'RevealValues';
   readonly approvalId: string;
@@ -124,18 +124,18 @@ export interface RevealValues extends Timed {
   readonly responder: Responder;
 }
 
-/** A person takes their answer back while the approval is pending. */
+/** A person withdraws their response while the approval is pending. */
 export interface WithdrawResponse extends Timed {
   readonly type: 'WithdrawResponse';
   readonly approvalId: string;
   readonly withdrawnBy: string;
 }
 
-/** The deadline of an approval has come. */
+/** The deadline of an approval has passed. */
 export interface ExpireApproval extends Timed {
   readonly type: 'ExpireApproval';
   readonly approvalId: string;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
@@ -149,7 +149,7 @@ export interface RemindApprovers extends Timed {
 export interface LapseApproval extends Timed {
   readonly type: 'LapseApproval';
   readonly approvalId: string;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
@@ -158,11 +158,11 @@ export interface CancelToolCall extends ByOwner {
   readonly type: 'CancelToolCall';
   readonly reason: string;
   readonly cancelledBy: string;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
-/** The batch of the call has begun, and a question about the call is pending that came too late. */
+/** The call's batch has begun, and an approval is pending that was requested too late. */
 export interface CommitToBatch extends Timed {
   readonly type: 'CommitToBatch';
   readonly batch: BatchFate;

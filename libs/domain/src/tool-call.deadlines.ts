@@ -10,10 +10,10 @@ import { callState, currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 import { isDisputed } from './voting.js';
 
-/** A command that nobody gives: time does. */
+/** A command of the clock, without a caller. */
 export type DeadlineCommand = ExpireApproval | RemindApprovers | LapseApproval | LapseClaim;
 
-/** The moment at which something happens to a call by itself, epoch milliseconds. */
+/** The time at which something happens to a call automatically, epoch milliseconds. */
 export interface Deadline {
   readonly kind: 'expiry' | 'reminder' | 'execute-by' | 'lease';
   readonly atMs: number;
@@ -26,7 +26,7 @@ function pendingApproval(state: ToolCallState, approvalId: string): Approval | u
   return approval?.approvalId === approvalId && approval.resolution.status === 'pending' ? approval : undefined;
 }
 
-/** The deadline of an approval is over: what its policy said for that case, and a no wherever it said nothing. */
+/** The deadline of an approval has passed: applies the policy's `onTimeout`, otherwise the approval expires. */
 export function expireApproval(command: ExpireApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const { approvalId, at, batch } = command;
   const approval = pendingApproval(state, approvalId);
@@ -35,7 +35,7 @@ export function expireApproval(command: ExpireApproval, state: ToolCallState): R
   return event.type === 'ApprovalExpired' ? unlessBegun(event, state, batch, at) : accepted(event);
 }
 
-/** Time ends no call whose batch has begun: the call takes note of that instead. */
+/** Time ends no call whose batch has begun: the begin is recorded in the call instead. */
 function unlessBegun(
   event: ToolCallEvent,
   call: ToolCall,
@@ -77,8 +77,8 @@ function escalated(approval: Approval, at: number): ToolCallEvent | undefined {
 }
 
 /**
- * Silence approves only what was asked, at a risk below high, and only where it is silence: a denial, an edit or an
- * answer that waits for more votes is somebody's objection, and the call fails closed.
+ * Silence approves only the original request, below high risk, and only when it is silence: a denial, an edit or an
+ * answer that waits for more votes is an objection, and the call fails closed.
  */
 function approvedBySilence(approval: Approval, at: number): ToolCallEvent | undefined {
   const { approvalId, requirement, verdict, actionDigest } = approval;
@@ -104,12 +104,12 @@ function approvedBySilence(approval: Approval, at: number): ToolCallEvent | unde
   };
 }
 
-/** How many reminders should have gone out by now. */
+/** How many reminders are due by now. */
 function remindersDue({ requirement, requestedAt }: Approval, at: number): number {
   return requirement.remindersMs.filter((afterMs) => toEpochMs(requestedAt) + afterMs <= at).length;
 }
 
-/** Several that were missed, as after a long stop, become one: nobody is reminded twice in one breath. */
+/** Several missed reminders, for example after a long stop, become one. */
 export function remindApprovers({ approvalId, at }: RemindApprovers, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = pendingApproval(state, approvalId);
   if (approval === undefined || hasCome(approval.expiresAt, at)) return notDue;
@@ -131,7 +131,7 @@ export function lapseApproval(command: LapseApproval, state: ToolCallState): Rul
   return unlessBegun({ type: 'ApprovalLapsed', data: { approvalId, lapsedAt: toStored(at) } }, state, batch, at);
 }
 
-/** The lease is over without a report. Only a tool that said it can be repeated becomes claimable again. */
+/** The lease is over without a report. Only an idempotent tool becomes claimable again. */
 export function lapseClaim({ attempt, at, abandoned }: LapseClaim, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested' || state.execution.status !== 'claimed') return notDue;
   const { execution, request } = state;
@@ -151,7 +151,7 @@ function nextReminder({ requirement, requestedAt, remindersSent }: Approval): re
   return afterMs === undefined ? [] : [{ kind: 'reminder', atMs: toEpochMs(requestedAt) + afterMs }];
 }
 
-/** Everything that will happen by itself in the present state, the final things first. */
+/** Everything that will happen automatically in this state, final events first. */
 function deadlines(state: ToolCallState): readonly Deadline[] {
   if (state.status === 'unrequested') return [];
   const approval = currentApproval(state);
@@ -161,7 +161,7 @@ function deadlines(state: ToolCallState): readonly Deadline[] {
   return [...deadline('expiry', approval.expiresAt), ...nextReminder(approval)];
 }
 
-/** The next moment at which something happens to the call by itself; null when nothing will. */
+/** The next time at which something happens to the call automatically; null when nothing will. */
 export function dueAt(state: ToolCallState): Deadline | null {
   return deadlines(state).reduce<Deadline | null>(
     (first, next) => (first === null || next.atMs < first.atMs ? next : first),
@@ -169,7 +169,7 @@ export function dueAt(state: ToolCallState): Deadline | null {
   );
 }
 
-/** What is due at `at` (epoch milliseconds); null when nothing is. Afterwards ask again: another thing may be due. */
+/** What is due at `at` (epoch milliseconds); null when nothing is. Check again afterwards: more may be due. */
 export function dueCommand(state: ToolCallState, at: number): DeadlineCommand | null {
   const due = deadlines(state).find(({ atMs }) => atMs <= at);
   if (due === undefined || state.status === 'unrequested') return null;

@@ -7,12 +7,12 @@ import { initialState, isSettled } from './tool-call.state.js';
 import type { ToolCallState } from './tool-call.state.js';
 
 /**
- * The life of one tool call: proposed, judged, asked about, answered, claimed, executed. Every command is answered from
- * the call's own stream alone; a "no" is a value with a stable code, and leaves no trace.
+ * The life of one tool call: requested, judged, approved, claimed, executed. Every command is decided on the call's own
+ * stream alone; a refusal is a value with a stable code and leaves no event.
  */
 export function decide(command: ToolCallCommand, state: ToolCallState): RuleResult<ToolCallEvent> {
   switch (command.type) {
-    // What the agent asks.
+    // The agent's commands.
     case 'RequestToolCall':
       return rules.requestToolCall(command, state);
     case 'RequestApproval':
@@ -22,11 +22,11 @@ export function decide(command: ToolCallCommand, state: ToolCallState): RuleResu
     case 'CancelToolCall':
       return rules.cancelToolCall(command, state);
 
-    // What its batch says.
+    // The batch's command.
     case 'CommitToBatch':
       return rules.commitToBatch(command, state);
 
-    // What people say.
+    // People's commands.
     case 'RespondToApproval':
       return rules.respondToApproval(command, state);
     case 'WithdrawResponse':
@@ -34,7 +34,7 @@ export function decide(command: ToolCallCommand, state: ToolCallState): RuleResu
     case 'RevealValues':
       return rules.revealValues(command, state);
 
-    // What time does.
+    // The clock's commands.
     case 'ExpireApproval':
       return rules.expireApproval(command, state);
     case 'RemindApprovers':
@@ -44,7 +44,7 @@ export function decide(command: ToolCallCommand, state: ToolCallState): RuleResu
     case 'LapseClaim':
       return rules.lapseClaim(command, state);
 
-    // What happens to the execution.
+    // The execution's commands.
     case 'ClaimExecution':
       return rules.claimExecution(command, state);
     case 'RenewClaim':

@@ -44,12 +44,12 @@ export function evolveExecution(call: ToolCall, event: ExecutionEvent): ToolCall
   }
 }
 
-/** Who holds the latest claim, also once its lease is over. */
+/** The holder of the latest claim, also after its lease. */
 function claimantOf({ execution }: ToolCall): string | null {
   return 'claimedBy' in execution ? execution.claimedBy : null;
 }
 
-/** The call with this execution; what had settled it before no longer counts. */
+/** The call with this execution; an earlier settlement no longer counts. */
 export function executing(call: ToolCall, execution: Execution, settledAt: string | null = null): ToolCall {
   return { ...call, execution, settledAt };
 }
@@ -59,7 +59,7 @@ function reconciled(call: ToolCall, { status, note, reconciledAt }: EventData<'E
   const claimedBy = claimantOf(call);
   switch (status) {
     case 'succeeded':
-      // The person knows that it ran, not what came out.
+      // The person knows that it ran, not its result.
       return executing(call, { status, attempt, by: 'reconciliation', claimedBy, output: null }, reconciledAt);
     case 'failed':
       return executing(

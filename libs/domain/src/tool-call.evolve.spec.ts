@@ -28,7 +28,7 @@ import {
 import type { ToolCallCommand } from './tool-call.commands.js';
 import { callState, currentApproval, isDecided, isSettled } from './tool-call.state.js';
 
-/** After these commands: the state, whether nobody is asked any more, whether the call has its result, and since when. */
+/** After these commands: the state, whether no approval is pending, whether the call has its result, and since when. */
 const lives: readonly (readonly [string | null, boolean, string | null, readonly ToolCallCommand[]])[] = [
   [null, false, null, []],
   ['awaiting_approval', false, null, [request()]],

@@ -4,8 +4,8 @@ import type { Action, Approval, Execution, Permission, ToolCall, ToolCallState }
 import { castVote, currentStage, withdrawVote } from './voting.js';
 
 /**
- * What the log says, folded. Total: an event that cannot have happened (nobody's decider made it) leaves the state as it
- * is, and the first resolution of an approval wins here too.
+ * Folds the log. Total: an impossible event leaves the state unchanged, and the first resolution of an approval wins
+ * here too.
  */
 export function evolve(state: ToolCallState, event: ToolCallEvent): ToolCallState {
   if (state.status === 'recorded') return evolveCall(state, event);
@@ -91,7 +91,7 @@ function ended(call: ToolCall, permission: Permission, settledAt: string): ToolC
   return { ...call, permission, settledAt };
 }
 
-/** Changes the approval of that id, as long as it is pending. */
+/** Changes the approval of that id while it is pending. */
 function onPending(call: ToolCall, approvalId: string, change: (approval: Approval) => Approval): ToolCall {
   const approvals = call.approvals.map((approval) =>
     approval.approvalId === approvalId && approval.resolution.status === 'pending' ? change(approval) : approval,
@@ -144,7 +144,7 @@ function editedAction({ decision, actionDigest }: EventData<'ApprovalResponded'>
   return { arguments: args, sensitive, salt, actionDigest };
 }
 
-/** An approved run may be claimed. An approved answer is the call's result: there is nothing to claim any more. */
+/** An approved run may be claimed. An approved answer is the call's result, so there is nothing to claim. */
 function resolved(call: ToolCall, { proposal }: Approval, data: EventData<'ApprovalResponded'>): ToolCall {
   if (data.resolution === 'pending') return call;
   if (data.resolution === 'denied') return ended(call, { status: 'denied' }, data.respondedAt);
@@ -185,7 +185,7 @@ function cancelled(call: ToolCall, data: EventData<'ToolCallCancelled'>): ToolCa
   return ended(after, { status: 'cancelled', reason, cancelledBy }, cancelledAt);
 }
 
-/** The call is as it was before the question that came too late; an edit of it that nobody confirmed is gone with it. */
+/** The call is as before the approval that came too late; an unconfirmed edit is dropped with it. */
 function committed(call: ToolCall, { approvalId, committedAt }: EventData<'ToolCallCommitted'>): ToolCall {
   const { permission, request } = call;
   if (permission.status === 'approved') {

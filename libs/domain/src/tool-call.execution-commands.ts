@@ -15,7 +15,7 @@ export interface ClaimExecution extends Timed {
   readonly idempotencyKey: string;
   /** The id of this command. Only a retry of the command that made the latest claim gets that claim again. */
   readonly claimId: string;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }
 
@@ -31,7 +31,7 @@ export type Outcome =
   | { readonly status: 'succeeded'; readonly output: JsonValue }
   | { readonly status: 'failed'; readonly error: JsonValue };
 
-/** The holder of a claim says how the execution ended. */
+/** The claimer reports how the execution ended. */
 export interface ReportExecution extends Timed {
   readonly type: 'ReportExecution';
   readonly attempt: number;
@@ -44,8 +44,8 @@ export interface LapseClaim extends Timed {
   readonly type: 'LapseClaim';
   readonly attempt: number;
   /**
-   * Its own holder says why nobody will ever know the outcome: then a call that must not run twice need not wait for the
-   * end of the lease. An idempotent one does wait, which paces its next attempt.
+   * The claimer reports that the outcome is unknown for good, so a call that must not run twice need not wait for the
+   * end of the lease. An idempotent call waits, which paces its next attempt.
    */
   readonly abandoned?: string;
 }
@@ -58,11 +58,11 @@ export interface ReconcileExecution extends Timed {
   readonly reconciledBy: string;
 }
 
-/** The client ran the tool itself and hands in what came out. */
+/** The client ran the tool itself and submits the output. */
 export interface SubmitClientOutput extends ByOwner {
   readonly type: 'SubmitClientOutput';
   readonly outcome: Outcome;
   readonly submittedBy: string;
-  /** What the batch of the call says, where one was asked. */
+  /** The state of the call's batch, if it has one. */
   readonly batch?: BatchFate;
 }

@@ -17,7 +17,7 @@ import type {
 } from './tool-call.execution-commands.js';
 import type { Execution, ToolCall, ToolCallState } from './tool-call.state.js';
 
-/** The fencing token of the latest claim; 0 when nobody has claimed. */
+/** The fencing token of the latest claim; 0 without a claim. */
 function latestAttempt(execution: Execution): number {
   return execution.status === 'none' ? 0 : (execution.attempt ?? 0);
 }
@@ -29,8 +29,8 @@ function notPermitted(call: ToolCall, at: number, fate: BatchFate | undefined): 
     case 'allowed':
       return undefined;
     case 'approved': {
-      // A call that was claimed in time stays claimable after its claim is released: `executeBy` ends the right to begin.
-      // So does a member of a batch that has begun: its siblings may have run.
+      // A call that was claimed in time stays claimable after its claim is released: `executeBy` limits only the first
+      // claim. So does a member of a batch that has begun: its siblings may have run.
       const isFirst = execution.status === 'none' && !hasBegun(call, fate);
       const isOver = isFirst && hasCome(permission.executeBy, at);
       return isOver ? lapsed(permission.executeBy) : undefined;
@@ -56,7 +56,7 @@ function alreadyBegun(execution: Execution): RuleResult<never> | undefined {
     case 'released':
       return undefined;
     case 'claimed': {
-      // Also when its lease is over: the lapse is recorded first, and says whether a second attempt is allowed at all.
+      // Also when its lease is over: the lapse is recorded first, and decides whether a second attempt is allowed.
       const { attempt, resolverId, leaseUntil } = execution;
       return refused('already-claimed', `Claimed by ${resolverId}.`, { attempt, resolverId, leaseUntil });
     }
@@ -65,13 +65,13 @@ function alreadyBegun(execution: Execution): RuleResult<never> | undefined {
   }
 }
 
-/** The last check before a member runs: only a batch that has begun lets its members run. */
+/** The last check before a member runs: its batch must have begun. */
 function notInBegunBatch(call: ToolCall, fate: BatchFate | undefined): RuleResult<never> | undefined {
   if (!isBatchMember(call) || hasBegun(call, fate)) return undefined;
   return refused('batch-incomplete', 'The all-or-nothing batch of this call has not begun.');
 }
 
-/** The one gate to an execution: approved or allowed, in time, this digest, nobody else, and the whole batch. */
+/** The only way to an execution: approved or allowed, in time, this digest, no other claim, and the whole batch. */
 export function claimExecution(command: ClaimExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-approved', 'No such tool call is recorded.');
   const { request, action, execution } = state;
@@ -113,8 +113,8 @@ export function renewClaim(command: RenewClaim, state: ToolCallState): RuleResul
 }
 
 /**
- * Records the outcome that the holder of the latest fencing token reports, also after its lease: it alone knows what
- * happened. Refused once a person has said what happened, once a newer token exists, and to any other principal.
+ * Records the outcome reported by the holder of the latest fencing token, also after its lease: only it knows what
+ * happened. Refused once a person has reconciled the call, once a newer token exists, and for any other principal.
  */
 export function reportExecution(command: ReportExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
   const execution = executionOf(state);
@@ -127,7 +127,7 @@ export function reportExecution(command: ReportExecution, state: ToolCallState):
     case 'unknown':
       return accepted(settled(outcome, report, 'outcome-unknown'));
     case 'released':
-      // An idempotent tool did finish after its lease: known now, no second run is needed.
+      // An idempotent tool finished after its lease. The outcome is known, so no second run is needed.
       return execution.cause === 'lapsed' && permits(state)
         ? accepted(settled(outcome, report, 'lease-over'))
         : stale(execution, attempt);
@@ -152,14 +152,16 @@ function isSameOutcome(recorded: Extract<Execution, { status: 'succeeded' | 'fai
   return outcome.status === 'failed' && areEqualJson(recorded.error, outcome.error);
 }
 
-/** Whether nobody has called the call off after its claim was released, which older versions allowed. */
+/** Whether the call was not cancelled after its claim was released, which older versions allowed. */
 function permits(state: ToolCallState): boolean {
   return (
     state.status === 'recorded' && (state.permission.status === 'allowed' || state.permission.status === 'approved')
   );
 }
 
-/** A person says what happened to an execution of unknown outcome. Only this makes such a call claimable again. */
+/**
+ * A person records the outcome of an execution whose outcome was unknown. Only this makes such a call claimable again.
+ */
 export function reconcileExecution(command: ReconcileExecution, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (executionOf(state).status !== 'unknown')
     return refused('not-unknown', 'The outcome of this tool call is not unknown.');

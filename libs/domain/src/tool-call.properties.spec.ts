@@ -33,7 +33,7 @@ import type { ToolCallState } from './tool-call.state.js';
 
 const { decide, evolve, initialState } = toolCallDecider;
 
-/** A command that is made for the state it meets, at a given moment. */
+/** A command for the current state, at a given time. */
 type Move = (state: ToolCallState, at: number) => ToolCallCommand;
 
 const groupsOf: Readonly<Record<string, string[]>> = {
@@ -164,7 +164,7 @@ interface Step {
   readonly events: readonly ToolCallEvent[];
 }
 
-/** Lives of a call: a request, then anything at all, time going forward. Only accepted commands leave a step. */
+/** Random lives of a call: a request, then any commands, with increasing times. Only accepted commands add a step. */
 const lives: fc.Arbitrary<readonly Step[]> = fc
   .tuple(requests, fc.array(fc.tuple(moves, fc.integer({ min: 0, max: 15 })), { maxLength: 40, size: 'max' }))
   .map(([first, rest]) => {
@@ -210,7 +210,7 @@ function lastBefore<T extends ToolCallEvent['type']>(events: readonly ToolCallEv
   return found as Extract<ToolCallEvent, { type: T }> | undefined;
 }
 
-/** Told from the log alone, with none of the decider's code: the people whose agreement to this digest stands. */
+/** Computed from the log alone, without the decider's code: the people whose approval of this digest is valid. */
 function agreeingTo(actionDigest: string, approvalId: string, events: readonly ToolCallEvent[]): ReadonlySet<string> {
   const agreeing = new Map<string, boolean>();
   for (const { type, data } of events) {

@@ -5,15 +5,15 @@ import type { ToolCallProposal } from './tool-call.commands.js';
 import type { ToolCall } from './tool-call.state.js';
 
 /**
- * What a duplicate request of a recorded call is: `equal` (or laxer) adds nothing, `stricter` wants a person for a call
- * that is allowed and not claimed.
+ * How a duplicate request compares with the recorded call. `equal` (or less strict) adds nothing; `stricter` requires
+ * approval of an allowed, unclaimed call.
  */
 export type Repeat = 'equal' | 'stricter' | RuleResult<never>;
 
 /**
- * Compares a request with the call that is recorded under its id.
- * @returns the refusal `tool-call-mismatch` for another principal, other arguments, other facts about the execution, or a
- * stricter wish that comes after the claim.
+ * Compares a request with the call recorded under its id.
+ * @returns the refusal `tool-call-mismatch` for another principal, other arguments, other facts about the execution, or
+ *   a stricter request after the claim.
  */
 export function compareRepeat(proposal: ToolCallProposal, call: ToolCall): Repeat {
   const { request, permission, execution } = call;
@@ -42,7 +42,7 @@ function isSameBatch(one: Batch, other: Batch): boolean {
   return hasSameMembers(one.batchCallIds, other.batchCallIds);
 }
 
-/** Whether two lists name the same calls, in any order. */
+/** Whether two lists contain the same calls, in any order. */
 export function hasSameMembers(one: readonly string[], other: readonly string[]): boolean {
   return areEqualJson(one.toSorted(), other.toSorted());
 }

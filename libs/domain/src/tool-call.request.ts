@@ -49,8 +49,8 @@ function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
 }
 
 /**
- * Proposal and verdict are one decision, appended together: no reader ever sees a call that nobody judged. A duplicate
- * adds nothing, unless it is stricter: then it opens the approval.
+ * Request and verdict are one decision, appended together: no reader sees a call without a verdict. A duplicate adds
+ * nothing, unless it is stricter: then it opens the approval.
  */
 export function requestToolCall(command: RequestToolCall, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'recorded') {
@@ -68,7 +68,7 @@ export function requestToolCall(command: RequestToolCall, state: ToolCallState):
   return accepted(requested, judged(command));
 }
 
-/** A batch that has its word takes no further question. A member that the policy blocks ends like any other member. */
+/** A decided batch accepts no further approval request. A member that the policy blocks ends like any other member. */
 function decidedByBatch(
   outcome: Verdict['outcome'],
   fate: BatchFate | undefined,
@@ -122,10 +122,7 @@ function wordsOf({ reason, description }: Words): Words {
   return { reason, description };
 }
 
-/**
- * Attack: an agent asks again with more harmless words than before. The words of the request or of the first round stay
- * first, and later ones are added.
- */
+/** Attack: an agent requests again with more harmless words. The first words stay first, and later ones are added. */
 function withFirstWords<T extends Words & { readonly requestedBy: string }>(
   later: T,
   { request, approvals }: ToolCall,
@@ -143,14 +140,14 @@ function added(first: string | null, later: string | null, by: string): string |
   return `${first}\n\nAdded later by ${by}: ${later}`;
 }
 
-/** The words of a principal that did not ask, such as an admin, name it: they must not stand there as the asker's own. */
+/** Words of another principal, such as an admin, carry its name, so that they do not look like the requester's. */
 function attributed(words: string | null, by: string, asker: string): string | null {
   return words === null || by === asker ? words : `Added by ${by}: ${words}`;
 }
 
 /**
- * Tells the people who are asked what they were not told yet. What they may have read already stays: an answer must not
- * turn out to have been given to other words.
+ * Adds what the approvers have not been told. Words that they may have read stay unchanged: a response must not turn
+ * out to be about other words.
  */
 export function describeApproval(command: DescribeApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   if (state.status === 'unrequested') return refused('not-requested', 'No such tool call is recorded.');
@@ -173,7 +170,7 @@ export function describeApproval(command: DescribeApproval, state: ToolCallState
   });
 }
 
-/** Only what nobody claimed can be called off: a claim may have had its effect, also one that was released. */
+/** Only an unclaimed call can be cancelled: a claim may have had its effect, even a released one. */
 export function cancelToolCall(command: CancelToolCall, state: ToolCallState): RuleResult<ToolCallEvent> {
   const notOwned = state.status === 'recorded' && notOwner(state, command.cancelledBy, command.reach);
   if (notOwned) return notOwned;

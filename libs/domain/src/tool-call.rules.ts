@@ -3,7 +3,7 @@ import type { RuleResult } from './decider.js';
 import type { ToolCallCommand } from './tool-call.commands.js';
 import type { ToolCallState } from './tool-call.state.js';
 
-/** The rule of one command: the events that it leads to in a state, or why it is refused. */
+/** The rule of one command: its events in a state, or its refusal. */
 export type Rule<Command extends ToolCallCommand> = (
   command: Command,
   state: ToolCallState,

@@ -12,7 +12,7 @@ import type {
 /** The states of a call, as the API names them. */
 export type CallState = ToolCallStateName;
 
-/** What will run: the requested arguments, or those of the last edit. */
+/** The arguments that will run: the requested ones, or those of the last edit. */
 export interface Action {
   readonly arguments: JsonObject;
   /** JSON pointers of the sensitive values in `arguments`. */
@@ -21,7 +21,7 @@ export interface Action {
   readonly actionDigest: string;
 }
 
-/** What the approvals of the moment agree to: to run an action, or to give an answer in its place. */
+/** The subject of the current approvals: to run an action, or to give an answer instead. */
 export type Proposal =
   { readonly kind: 'run'; readonly actionDigest: string } | { readonly kind: 'answer'; readonly output: JsonValue };
 
@@ -29,7 +29,7 @@ export type Proposal =
 export interface Vote {
   readonly status: 'counted' | 'void' | 'withdrawn';
   readonly decision: RecordedDecision;
-  /** What an approving vote agrees to; what a denying one was asked. */
+  /** What an approving vote agrees to, or what a denying one refused. */
   readonly proposal: Proposal;
   /** The stage in which it counts, from 0. */
   readonly stage: number;
@@ -45,7 +45,7 @@ export interface Vote {
   readonly respondedAt: string;
 }
 
-/** How an approval ended, or that it has not. */
+/** The outcome of an approval, or pending. */
 export type Resolution =
   | { readonly status: 'pending' }
   | {
@@ -63,13 +63,13 @@ export type Resolution =
       readonly reason: string;
     };
 
-/** Groups that joined the approvers of one stage. */
+/** Groups that were added to the approvers of one stage. */
 export interface Escalation {
   readonly stage: number;
   readonly to: readonly string[];
 }
 
-/** One question put to people about the call. */
+/** One approval of the call. */
 export interface Approval {
   readonly approvalId: string;
   readonly round: number;
@@ -86,14 +86,14 @@ export interface Approval {
   readonly expiresAt: string | null;
   readonly escalations: readonly Escalation[];
   readonly remindersSent: number;
-  /** What runs if people agree to a run: the call's action when they were asked, or that of the last edit. */
+  /** The action that runs after an approval: the call's action at the request, or that of the last edit. */
   readonly action: Action;
   readonly proposal: Proposal;
   readonly votes: readonly Vote[];
   readonly resolution: Resolution;
 }
 
-/** Whether the call may run, apart from whether it has. */
+/** Whether the call may run, independent of whether it has. */
 export type Permission =
   | { readonly status: 'allowed' }
   /** `wasAllowed`: the call could have run before people were asked about it. */
@@ -102,14 +102,14 @@ export type Permission =
   | { readonly status: 'approved'; readonly actionDigest: string; readonly executeBy: string | null }
   | { readonly status: 'blocked'; readonly reason: string }
   | { readonly status: 'denied' }
-  /** `unanswered`: nobody answered in time; `lapsed`: it was approved and not claimed in time. */
+  /** `unanswered`: there was no response in time; `lapsed`: it was approved and not claimed in time. */
   | { readonly status: 'expired'; readonly cause: 'unanswered' | 'lapsed' }
   | { readonly status: 'cancelled'; readonly reason: string; readonly cancelledBy: string };
 
-/** Who said how an execution ended. */
+/** Who reported how an execution ended. */
 export type SettledBy = 'resolver' | 'client' | 'approver' | 'reconciliation';
 
-/** The life of the execution. `attempt` is the fencing token of the latest claim, null where nobody claimed. */
+/** The state of the execution. `attempt` is the fencing token of the latest claim, null without a claim. */
 export type Execution =
   | { readonly status: 'none' }
   | {
@@ -144,7 +144,7 @@ export type Execution =
       readonly claimedBy: string | null;
       readonly error: JsonValue;
     }
-  /** `claimedBy` may still tell what happened. */
+  /** `claimedBy` may still report the outcome. */
   | {
       readonly status: 'unknown';
       readonly attempt: number;
@@ -158,7 +158,7 @@ export interface ToolCall {
   readonly status: 'recorded';
   /** The request exactly as it was recorded. */
   readonly request: EventData<'ToolCallRequested'>;
-  /** What will run; differs from the request after an edit. */
+  /** The action that will run; differs from the request after an edit. */
   readonly action: Action;
   /** The latest verdict of the policy about the call; null only before the first. */
   readonly verdict: Verdict | null;
@@ -166,18 +166,17 @@ export interface ToolCall {
   /** By round; the last one is current. */
   readonly approvals: readonly Approval[];
   readonly execution: Execution;
-  /** The call has taken note that its all-or-nothing batch has begun. */
+  /** The call has recorded that its all-or-nothing batch has begun. */
   readonly committed: boolean;
-  /** What the last response that gave one wants the agent to do besides. */
+  /** The follow-up instruction of the last response that had one. */
   readonly instruction: string | null;
   /** When the call got its present end; null while it has none. */
   readonly settledAt: string | null;
 }
 
-/** The state of a stream: nothing yet, or one tool call. */
+/** The state of a stream: empty, or one tool call. */
 export type ToolCallState = { readonly status: 'unrequested' } | ToolCall;
 
-/** Nothing is recorded. */
 export function initialState(): ToolCallState {
   return { status: 'unrequested' };
 }
@@ -196,13 +195,13 @@ export function callState(state: ToolCallState): CallState | null {
   }
 }
 
-/** No longer waiting for people. */
+/** No longer waiting for approval. */
 export function isDecided(state: ToolCallState): boolean {
   const name = callState(state);
   return name !== null && name !== 'awaiting_approval';
 }
 
-/** Nothing more will happen by itself: the call has its result. An unknown outcome counts, a person has to look. */
+/** The call has its result; nothing more happens automatically. An unknown outcome counts: a person has to look. */
 export function isSettled(state: ToolCallState): boolean {
   const name = callState(state);
   return isDecided(state) && name !== 'allowed' && name !== 'approved' && name !== 'executing';

@@ -13,7 +13,7 @@ function agrees(vote: Vote): boolean {
   return vote.decision.type !== 'deny';
 }
 
-/** Whether two proposals are one: a vote for the one is a vote for the other. */
+/** Whether two proposals are the same: a vote for one is a vote for the other. */
 function isSameProposal(one: Proposal, other: Proposal): boolean {
   if (one.kind === 'run') return other.kind === 'run' && one.actionDigest === other.actionDigest;
   return other.kind === 'answer' && areEqualJson(one.output, other.output);
@@ -23,21 +23,21 @@ function escalatedTo(approval: Approval, stage: number): readonly string[] {
   return approval.escalations.filter((escalation) => escalation.stage === stage).flatMap(({ to }) => to);
 }
 
-/** The groups whose people may answer in a stage, those it was escalated to included; null: anybody. */
+/** The groups that may respond in a stage, including those it was escalated to; null: every approver. */
 export function approversOf(approval: Approval, stage: number): readonly string[] | null {
   const groups = approval.requirement.stages[stage]?.groups ?? null;
   return groups === null ? null : [...groups, ...escalatedTo(approval, stage)];
 }
 
-/** Whether somebody of these groups may answer in a stage. */
+/** Whether a member of these groups may respond in a stage. */
 export function isApproverOf(approval: Approval, stage: number, groups: readonly string[]): boolean {
   const approvers = approversOf(approval, stage);
   return approvers === null || approvers.some((group) => groups.includes(group));
 }
 
 /**
- * How many seats can be filled with distinct people, each seat naming who may take it: a person of two groups stands for
- * one of them, for the one where nobody else can. Augmenting paths; the sets are small.
+ * How many seats can be filled with distinct people. Each seat names who may take it. A person of two groups fills one
+ * seat, the one that no other person can fill. Augmenting paths; the sets are small.
  */
 function seatsFilled(seats: readonly ReadonlySet<number>[]): number {
   const seatOf = new Map<number, number>();
@@ -56,7 +56,7 @@ function seatsFilled(seats: readonly ReadonlySet<number>[]): number {
 function approvedIn(approval: Approval, index: number, stage: Stage): number {
   const votes = approval.votes.filter((vote) => isCounted(vote) && agrees(vote) && vote.stage === index);
   if (stage.mode === 'quorum' || stage.groups === null) return votes.length;
-  // Whoever the stage was escalated to may stand in for any group of it.
+  // A member of a group that the stage was escalated to may fill any seat of it.
   const standIns = escalatedTo(approval, index);
   const seats = stage.groups.map(
     (group) =>
@@ -80,14 +80,14 @@ export function currentStage(approval: Approval): number {
   return open === -1 ? stages.length : open;
 }
 
-/** The groups that are asked now, or were asked last; null: anybody. */
+/** The groups of the current or last stage; null: every approver. */
 export function groupsAsked(approval: Approval): readonly string[] | null {
   const last = approval.requirement.stages.length - 1;
   // A single stage is the rule, and needs no look at the votes.
   return approversOf(approval, last === 0 ? 0 : Math.min(currentStage(approval), last));
 }
 
-/** How the votes stand. A stage with enough denials denies, whatever the other stages say. */
+/** The result of the votes. A stage with enough denials denies, independent of the other stages. */
 export function tally(approval: Approval): 'pending' | 'approved' | 'denied' {
   const { stages } = approval.requirement;
   const denials = (index: number): number =>
@@ -96,25 +96,25 @@ export function tally(approval: Approval): 'pending' | 'approved' | 'denied' {
   return currentStage(approval) === stages.length ? 'approved' : 'pending';
 }
 
-/** The vote that this person gave and that stands now, if there is one. */
+/** The current vote of this person, if there is one. */
 export function countedVoteBy(approval: Approval, principal: string): Vote | undefined {
   return approval.votes.find((vote) => isCounted(vote) && normalised(vote.respondedBy) === normalised(principal));
 }
 
-/** Whether a person, or whom they represent, has already voted on what a new vote of theirs would be about. */
+/** Whether a person, or the person whom they represent, has already voted on the subject of a new vote. */
 export function hasVotedOn(approval: Approval, voter: Voter, proposal: Proposal): boolean {
   return approval.votes.some(
     (vote) => isCounted(vote) && isSamePerson(vote, voter) && isSameProposal(vote.proposal, proposal),
   );
 }
 
-/** Whether anybody's vote stands that is not for what the approval asked at first. */
+/** Whether there is a vote for something else than the original request. */
 export function isDisputed(approval: Approval): boolean {
   const asked: Proposal = { kind: 'run', actionDigest: approval.actionDigest };
   return !isSameProposal(approval.proposal, asked) || approval.votes.some((vote) => isCounted(vote) && !agrees(vote));
 }
 
-/** What a response is about: an edit and an answer propose something of their own. */
+/** The subject of a response: an edit and an answer propose their own. */
 export function proposalOf(
   approval: Approval,
   response: Pick<EventData<'ApprovalResponded'>, 'decision' | 'actionDigest'>,
@@ -131,8 +131,8 @@ export function proposalOf(
 }
 
 /**
- * What a new vote leaves of an earlier one. A person's later vote replaces their earlier one. Approvals of anything else
- * than what is now proposed are void: they were given to something else. Denials stand: nobody's edit undoes another's no.
+ * The earlier votes that remain after a new vote. A person's later vote replaces their earlier one. Approvals of
+ * anything but the current proposal are void. Denials remain: an edit does not undo another person's denial.
  */
 function afterVote(earlier: Vote, vote: Vote): Vote {
   const replaced = isSamePerson(earlier, vote);
@@ -166,14 +166,14 @@ export function withRequirementOf(
 ): Approval {
   if (decision.type !== 'edit' || decision.requirement === null) return approval;
   const last = decision.requirement.stages.length - 1;
-  // A denial of a stage that is gone keeps counting, in the last one.
+  // A denial in a stage that no longer exists counts in the last stage.
   const votes = approval.votes.map((vote) => ({ ...vote, stage: Math.min(vote.stage, last) }));
   return { ...approval, requirement: decision.requirement, votes };
 }
 
 /**
- * The stage in which a vote counts: the first one open that the person may answer in. For an approval and a denial that
- * is the stage being asked. An edit or an answer restarts the stages, and whoever proposes it may belong to a later one.
+ * The stage in which a vote counts: the first open one in which the person may respond. For an approval and a denial
+ * that is the current stage. An edit or an answer restarts the stages, and its author may belong to a later one.
  */
 function stageOf(approval: Approval, groups: readonly string[]): number {
   const open = approval.requirement.stages.findIndex(
@@ -182,7 +182,7 @@ function stageOf(approval: Approval, groups: readonly string[]): number {
   return open === -1 ? currentStage(approval) : open;
 }
 
-/** The approval with one more response counted; how it ends is for `tally`. */
+/** The approval with one more counted response; `tally` computes its outcome. */
 export function castVote(before: Approval, response: EventData<'ApprovalResponded'>): Approval {
   const approval = withRequirementOf(before, response);
   const vote = toVote(approval, response);
@@ -192,8 +192,8 @@ export function castVote(before: Approval, response: EventData<'ApprovalResponde
 }
 
 /**
- * The approval without this person's vote. Edited arguments stay the question, for everybody sees them and their digest.
- * An answer that nobody stands behind any more is no longer proposed: the question is the run again.
+ * The approval without this person's vote. Edited arguments remain the subject, because everyone sees them and their
+ * digest. An answer without a remaining vote is dropped: the run is the subject again.
  */
 export function withdrawVote(approval: Approval, principal: string): Approval {
   const withdrawn = countedVoteBy(approval, principal);

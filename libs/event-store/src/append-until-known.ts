@@ -6,14 +6,14 @@ import { EventStoreUnavailableError } from './event-store.js';
 import type { AppendResult, EventStore } from './event-store.js';
 
 /**
- * The append may or may not have been written, and the store could not say which for as long as was reasonable to wait.
- * Repeating the same request, with the same command id, is safe: it cannot be recorded twice.
+ * The append may or may not have been written, and the store did not tell within the wait. Retrying the same request
+ * with the same command id is safe: it is never recorded twice.
  */
 export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
 }
 
-/** Whether something failed only because the store could not do it now: to repeat it is safe, and may go better. */
+/** Whether a failure was only the store's unavailability: a retry is safe and may succeed. */
 export function isStoreOutage(error: unknown): error is EventStoreUnavailableError | OutcomeUnknownError {
   return error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError;
 }
@@ -21,7 +21,7 @@ export function isStoreOutage(error: unknown): error is EventStoreUnavailableErr
 const triesMax = 6;
 const backoff = { firstMs: 10, maxMs: 500 };
 
-/** How long to wait before repeat `n` of a request to the store, from 1 on. */
+/** Returns the wait before retry `n` of a request to the store, from 1 on. */
 export function storeBackoffMs(ids: Pick<Ids, 'randomBytes'>, repeat: number): number {
   return backoffMs(repeat, backoff, () => (ids.randomBytes(1)[0] ?? 0) / 256);
 }
@@ -49,7 +49,7 @@ export async function appendUntilKnown(
 }
 
 /**
- * The repeats of an append whose outcome is unknown; whoever appends often makes the first try itself.
+ * Retries an append whose outcome is unknown. The first try is the caller's.
  * @param cause why the outcome of the first try is unknown.
  * @throws OutcomeUnknownError when it stays unknown.
  */
@@ -69,7 +69,7 @@ export async function repeatUntilKnown(
       if (result.status !== 'unknown') return result;
       latest = result.cause;
     } catch (error) {
-      // Nothing was written by this try: that says nothing about the first one.
+      // This try wrote nothing, which says nothing about the first one.
       latest = error;
     }
   }

@@ -10,11 +10,11 @@ export interface OpenedEventStore {
   readonly store: EventStore;
   /** Closes the store and opens it again on the same log. */
   readonly reopen: () => Promise<EventStore>;
-  /** Closes what is open and removes what was made for the test. */
+  /** Closes and removes what the test opened and created. */
   readonly dispose: () => Promise<void>;
 }
 
-/** What the suite needs to know of an adapter. */
+/** The adapter's part of the suite. */
 export interface EventStoreContractOptions {
   readonly name: string;
   /** Opens a store; its log may hold other events already. */
@@ -40,7 +40,7 @@ export function eventStoreContract({ name, open }: EventStoreContractOptions): v
   });
 }
 
-/** The committed answer, or a failed test. */
+/** Returns the committed result, or fails the test. */
 export function expectCommitted(result: AppendResult | undefined): Extract<AppendResult, { status: 'committed' }> {
   if (result?.status !== 'committed') throw new Error(`expected a commit, got ${JSON.stringify(result)}`);
   return result;

@@ -1,31 +1,31 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 
-/** The expected revision of a stream that must not exist yet. */
+/** The expected revision of a stream that must not exist. */
 export const noStream = -1;
 
 /**
- * What became of an append. `unknown`: it may or may not be written; repeat it with the same event ids and the same
- * expected revision until the answer is another one.
+ * The result of an append. `unknown`: it may or may not be written; retry it with the same event ids and the same
+ * expected revision until the result is known.
  */
 export type AppendResult =
   | {
       readonly status: 'committed';
       readonly revision: number;
       readonly position: number;
-      /** As they are recorded; none where the store was told to read nothing back. */
+      /** As recorded; empty when the store does not read back. */
       readonly events: readonly RecordedEvent[];
     }
   | { readonly status: 'conflict'; readonly actualRevision: number }
   | { readonly status: 'unknown'; readonly cause: unknown };
 
-/** Receives the log in order. Never called concurrently with itself; an `onEvents` that returns a promise is awaited. */
+/** Receives the log in order. Calls never overlap: a promise of `onEvents` is awaited. */
 export interface SubscriptionHandler {
   /**
-   * At least one event, in log order, without gap or repeat. On the embedded store, a handler that is done when it
-   * returns sees each commit before its writer is answered; one that returns a promise follows behind.
+   * At least one event, in log order, without gaps or duplicates. On the embedded store a synchronous handler sees each
+   * commit before its writer is acknowledged; an asynchronous one may lag.
    */
   readonly onEvents: (events: readonly RecordedEvent[]) => void | Promise<void>;
-  /** The subscription has read all that was recorded when it looked. Called again each time it catches up after falling behind. */
+  /** The subscription has read all that was recorded. Called again each time it catches up. */
   readonly onCaughtUp?: () => void;
   /** The handler threw or the log could not be read: the subscription is over. */
   readonly onError: (error: unknown) => void;
@@ -36,21 +36,22 @@ export interface Subscription {
   readonly stop: () => Promise<void>;
 }
 
-/** How healthy the store is, for `/readyz`. */
+/** The state of the store, for `/readyz`. */
 export type StoreHealth =
   { readonly status: 'ok' } | { readonly status: 'read-only' | 'unavailable'; readonly why: string };
 
 /**
- * The only truth: streams of events in one total order.
+ * The source of truth: streams of events in one total order.
  *
- * MUST for every adapter (the contract suite proves it): a committed event is durable, ordered, never altered; an append
- * is atomic; exactly one of several appends with the same expected revision commits; a repeat of a committed append (same
- * ids, same expected revision) answers `committed` with the first revision and writes nothing.
+ * MUST for every adapter (the contract suite proves it): a committed event is durable, ordered, never altered; an
+ * append is atomic; exactly one of several appends with the same expected revision commits; a retry of a committed
+ * append (same ids, same expected revision) returns `committed` with the first revision and writes nothing.
  */
 export interface EventStore {
   /**
    * Appends all events to one stream, or none.
-   * @throws EventStoreUnavailableError when certainly nothing was written and a later try may succeed (disk full, closed, down).
+   * @throws EventStoreUnavailableError when certainly nothing was written and a retry may succeed (disk full, closed,
+   *   unreachable).
    */
   readonly append: (stream: string, expectedRevision: number, events: readonly NewEvent[]) => Promise<AppendResult>;
   /** The events of a stream in order, from `fromRevision` (default 0); empty when there is no such stream. */
@@ -60,7 +61,7 @@ export interface EventStore {
    * at the end of the log.
    */
   readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
-  /** Everything after a position (exclusive), first what is recorded, then live. */
+  /** Everything after a position (exclusive), first recorded, then live. */
   readonly subscribe: (after: number, handler: SubscriptionHandler) => Subscription;
   /** The position of the last recorded event; 0 for an empty log. */
   readonly head: () => Promise<number>;
@@ -68,17 +69,20 @@ export interface EventStore {
   readonly close: () => Promise<void>;
 }
 
-/** Nothing was written; a later try may succeed. */
+/** Nothing was written; a retry may succeed. */
 export class EventStoreUnavailableError extends Error {
   override readonly name: string = 'EventStoreUnavailableError';
 }
 
-/** The log was put back to an older state under a running process: what this process knows of it is ahead. Nothing was written. */
+/**
+ * The log was restored to an older state under a running process, so the process knows later events. Nothing was
+ * written.
+ */
 export class EventStoreRewoundError extends EventStoreUnavailableError {
   override readonly name: string = 'EventStoreRewoundError';
 }
 
-/** The events of one append weigh more than the store takes: nothing was written, and no repeat makes it better. */
+/** The events of one append are larger than the store accepts: nothing was written, and no retry can succeed. */
 export class EventTooLargeError extends RangeError {
   override readonly name = 'EventTooLargeError';
 }
@@ -86,7 +90,7 @@ export class EventTooLargeError extends RangeError {
 /** Stored bytes are not those that were recorded. Restore the store from a backup; never repair it by hand. */
 export class EventStoreDamagedError extends Error {
   override readonly name = 'EventStoreDamagedError';
-  /** The first position known to be damaged, where one is known. */
+  /** The first position known to be damaged, if known. */
   readonly position: number | undefined;
   readonly stream: string | undefined;
 

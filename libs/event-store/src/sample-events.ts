@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { NewEvent, ToolCallEvent } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
 
-/** A well-formed event for tests. `reason` is free text that tells it apart. */
+/** A valid event for tests. `reason` distinguishes events. */
 export function sampleEvent(reason = 'a test', eventId: string = randomUUID()): NewEvent<ToolCallEvent> {
   return {
     eventId,

@@ -12,17 +12,17 @@ export interface SimulatedLog {
   readonly events: RecordedEvent[];
   readonly streams: Map<string, RecordedEvent[]>;
   readonly readers: Set<Subscriptions>;
-  /** The appends that are not written yet. */
+  /** The appends that are not yet written. */
   readonly onTheirWay: Set<string>;
 }
 
-/** What happens to an append: it is answered; refused with nothing written; or its answer is lost, before or after it was written. */
+/** What happens to an append: success; a refusal without a write; or a lost response, before or after the write. */
 export type AppendFault = 'none' | 'unavailable' | 'lost-request' | 'lost-reply';
 
-/** What a simulated store needs. */
+/** The dependencies of a simulated store. */
 export interface SimulatedEventStoreOptions {
   readonly clock: Clock;
-  /** Default: an empty log of its own. */
+  /** Default: a new empty log. */
   readonly log?: SimulatedLog;
   /** Asked before each append. */
   readonly fault?: (stream: string) => AppendFault;
@@ -30,7 +30,7 @@ export interface SimulatedEventStoreOptions {
   readonly latencyMs?: () => number;
 }
 
-/** How long a server lets the caller of a repeat wait that it has dropped. */
+/** How long a server lets the caller of a dropped duplicate wait. */
 const dropMs = 2_500;
 
 /** A log for simulated stores. */
@@ -39,8 +39,8 @@ export function createSimulatedLog(): SimulatedLog {
 }
 
 /**
- * The event store in memory: for tests and simulations. As a real server does, it drops a repeat of an append that is on
- * its way, and answers it late that nothing is known. Nothing survives the process.
+ * The in-memory event store for tests and simulations. Like a real server it drops a duplicate of an append in flight,
+ * and later returns `unknown` for it. Nothing survives the process.
  */
 export function createSimulatedEventStore(options: SimulatedEventStoreOptions): EventStore {
   const { clock, log = createSimulatedLog(), fault = () => 'none', latencyMs = () => 0 } = options;

@@ -12,27 +12,26 @@ export interface ReadableLog {
 /** The subscriptions on a log in this process. */
 export interface Subscriptions {
   readonly subscribe: (after: number, handler: SubscriptionHandler) => Subscription;
-  /** Hands newly committed events to everyone who is live, before it returns. */
+  /** Passes newly committed events to all live subscribers, synchronously. */
   readonly publish: (events: readonly RecordedEvent[]) => void;
-  /** Ends them all; no handler is called any more. */
+  /** Ends all subscriptions; no handler is called again. */
   readonly close: () => void;
 }
 
-/** How many events are read at a time while catching up: what a slow subscriber costs in memory. */
+/** The page size while catching up: the memory that a slow subscriber costs. */
 const pageSize = 100;
 /** After so many pages other work gets a turn; fewer, and a busy log would grow faster than it is read. */
 const pagesPerTurn = 10;
 
-/** A subscriber that lives beside the log. `publish` tells whether it wants to hear of the next commit. */
+/** A subscriber in the process of the log. `publish` reports whether it wants the next commit. */
 interface Subscriber {
   readonly publish: (events: readonly RecordedEvent[]) => void;
   readonly end: () => void;
 }
 
 /**
- * Subscriptions in the process of the log. A handler that answers at once is live: it gets each commit inside `publish`.
- * One that returns a promise falls behind while it works, and reads on in pages from where it was: nothing is buffered
- * for it.
+ * Subscriptions in the process of the log. A synchronous handler is live: it gets each commit inside `publish`. An
+ * asynchronous one falls behind while it works, and then reads pages from its position: nothing is buffered for it.
  */
 export function createSubscriptions(log: ReadableLog): Subscriptions {
   const subscribers = new Set<Subscriber>();
@@ -69,12 +68,12 @@ function createSubscriber(
   const fail = (error: unknown): void => {
     if (isEnded()) return;
     end();
-    // On its own: whatever it does, the append that is being published is committed, and its writer is told so.
+    // Isolated: its errors do not affect the append that is being published, which is committed.
     queueMicrotask(() => {
       handler.onError(error);
     });
   };
-  /** Hands events over; the promise of a handler that needs time. */
+  /** Passes events on. Returns the promise of an asynchronous handler. */
   const deliver = (events: readonly RecordedEvent[]): Promise<void> | undefined => {
     position = events.at(-1)?.position ?? position;
     return handler.onEvents(events) ?? undefined;
@@ -90,7 +89,7 @@ function createSubscriber(
       await (deliver(page) ?? (pages % pagesPerTurn === 0 ? nextTurn() : undefined));
     }
   };
-  /** After a live delivery took time: live again if nothing was missed, else behind. */
+  /** After an asynchronous delivery: live again if nothing was missed, otherwise behind. */
   const resume = async (delivery: Promise<void>): Promise<void> => {
     await delivery;
     if (isEnded()) return;

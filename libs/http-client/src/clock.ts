@@ -1,12 +1,12 @@
-/** Time as an input: what waits are measured with. Nothing in it reads the time of day. */
+/** Time as an input for waits. It does not read the time of day. */
 export interface Clock {
-  /** Ms since some fixed moment; never goes back. */
+  /** Ms since a fixed moment; never decreases. */
   readonly monotonic: () => number;
-  /** Calls `fn` once after at least `delayMs`. The answer cancels it, and does nothing afterwards. */
+  /** Calls `fn` once after at least `delayMs`. Returns a function that cancels it. */
   readonly setTimer: (delayMs: number, fn: () => void) => () => void;
 }
 
-/** The real clock. A pending timer keeps the process alive: whoever sets one cancels it. */
+/** The real clock. A pending timer keeps the process alive until it is cancelled. */
 export const systemClock: Clock = {
   monotonic: () => performance.now(),
   setTimer: (delayMs, fn) => {
@@ -46,11 +46,11 @@ export function reasonOf(signal: AbortSignal | undefined): Error {
 export interface LinkedController {
   readonly signal: AbortSignal;
   readonly abort: (reason: Error) => void;
-  /** MUST be called when done: a signal that outlives this one would hold on to it otherwise. */
+  /** MUST be called when done, or a longer-lived signal keeps a reference to it. */
   readonly release: () => void;
 }
 
-/** A controller of its own that also aborts when one of `parents` does. */
+/** A controller that also aborts when one of `parents` does. */
 export function linkedController(...parents: readonly (AbortSignal | undefined)[]): LinkedController {
   const controller = new AbortController();
   const releases = parents.map((parent) => {

@@ -2,13 +2,13 @@ import { backoffMs } from '@countersign/contracts/backoff';
 import { linkedController, sleep, systemClock, type Clock } from './clock.js';
 import { createSseParser } from './sse.js';
 
-/** What is followed. */
+/** The stream to follow. */
 export interface FollowOptions {
-  /** Opens one connection, which begins after the event of that id. Throws when it cannot be opened; `signal` ends it. */
+  /** Opens one connection that begins after the event of that id. Throws when it cannot be opened; `signal` ends it. */
   readonly open: (lastEventId: string | undefined, signal: AbortSignal) => Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Told that a connection could not be opened, has broken or has ended (then there is no error). Answers how long to wait
-   * at least, in ms; throws to give up.
+   * Called when a connection could not be opened, has broken or has ended (then without an error). Returns the minimum
+   * wait, in ms; throws to give up.
    */
   readonly onLost: (error: unknown) => number;
   /** Ends the iteration, without an error. */
@@ -18,13 +18,13 @@ export interface FollowOptions {
   readonly random?: (() => number) | undefined;
 }
 
-/** A silent connection may be a dead one. The server sends a sign of life more often than this. */
+/** A silent connection may be dead. The server sends heartbeats more often than this. */
 const silenceMsMax = 45_000;
 const backoff = { firstMs: 100, maxMs: 5000 } as const;
 
 /**
- * The data of an event stream, in order, for ever, without gap or repeat: a broken connection is opened again after a
- * growing wait, from the last place that the server named.
+ * Yields the data of an event stream in order, without gaps or duplicates, without end. A broken connection is reopened
+ * with backoff, after the last event id.
  */
 export async function* followStream(options: FollowOptions): AsyncGenerator<string, void> {
   const { clock = systemClock } = options;
@@ -56,7 +56,7 @@ function createPause({ onLost, random = Math.random }: FollowOptions, clock: Clo
   return async (cause: unknown, heldMs: number): Promise<void> => {
     if (signal.aborted) return;
     const waitMs = onLost(cause);
-    // One that held for a while was a good connection; one that breaks at once is a server in trouble.
+    // A connection that held for a while resets the backoff; one that breaks at once means a server in trouble.
     failures = heldMs > backoff.maxMs ? 1 : failures + 1;
     await sleep(clock, Math.max(waitMs, backoffMs(failures, backoff, random)), signal);
   };
@@ -94,7 +94,7 @@ async function* readConnection(
     }
   } finally {
     cancelTimer();
-    // Also when the reader stopped reading: the connection must not stay open.
+    // Also when the reader stopped early, so that the connection does not stay open.
     connection.abort(new Error('no longer read'));
     connection.release();
   }

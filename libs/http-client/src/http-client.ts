@@ -1,6 +1,6 @@
 import { linkedController, reasonOf, sleep, systemClock, type Clock } from './clock.js';
 
-/** Where requests go, and with what. */
+/** The server and the defaults of its requests. */
 export interface HttpClientOptions {
   /** In front of every path, such as `http://127.0.0.1:7400`. Empty in a browser: the origin of the page. */
   readonly base: string;
@@ -14,28 +14,28 @@ export interface HttpRequest {
   /** Default: GET. */
   readonly method?: 'GET' | 'POST' | 'DELETE' | undefined;
   readonly path: string;
-  /** What is undefined is left out. */
+  /** Undefined members are omitted. */
   readonly query?: Readonly<Record<string, string | number | undefined>> | undefined;
   /** A function is asked at each attempt. */
   readonly headers?: RequestHeaders | (() => RequestHeaders) | undefined;
   /** A text is sent as it is, anything else as JSON. */
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** For one attempt, to the end of its answer. Default: 30,000. */
+  /** For one attempt, to the end of its response. Default: 30,000. */
   readonly timeoutMs?: number | undefined;
   /**
-   * Asked after each attempt that was not answered with 2xx: how many ms to wait before the next one, or undefined to
-   * leave it at that. Default: one attempt.
+   * Called after each attempt without a 2xx status. Returns how many ms to wait before the next attempt, or undefined
+   * to stop. Default: one attempt.
    */
   readonly again?: ((outcome: Attempt, attempt: number) => number | undefined) | undefined;
 }
 
 export type RequestHeaders = Readonly<Record<string, string>>;
 
-/** How an attempt ended: the head of an answer, or none. */
+/** The result of an attempt: the head of a response, or none. */
 export type Attempt = Pick<Response, 'status' | 'headers'> | NoAnswerError;
 
-/** An answer, read to its end. */
+/** A response, read to its end. */
 export interface Answer {
   readonly ok: boolean;
   readonly status: number;
@@ -45,7 +45,7 @@ export interface Answer {
   readonly body: unknown;
 }
 
-/** No answer came, or only a part of one. `cause` is what `fetch` threw. */
+/** There was no response, or only a part of one. `cause` is the error of `fetch`. */
 export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 
@@ -54,11 +54,14 @@ export class NoAnswerError extends Error {
   }
 }
 
-/** Requests to one server. Redirects are not followed: a token is for the server that was named. */
+/** Requests to one server. Redirects are not followed, because a token is for the named server only. */
 export interface HttpClient {
-  /** The answer, whatever its status. @throws NoAnswerError; the signal's reason. */
+  /** Returns the response with any status. @throws NoAnswerError; the signal's reason. */
   readonly send: (request: HttpRequest) => Promise<Answer>;
-  /** The answer as soon as it begins, for streams: no time limit but the signal. @throws NoAnswerError; the signal's reason. */
+  /**
+   * Returns the response as soon as it begins, for streams. Only the signal limits its time. @throws NoAnswerError; the
+   * signal's reason.
+   */
   readonly open: (request: HttpRequest) => Promise<Response>;
 }
 

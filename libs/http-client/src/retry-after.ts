@@ -1,4 +1,4 @@
-/** What a `Retry-After` header asks for, in ms and at most `maxMs`; undefined when it says nothing readable. */
+/** The wait of a `Retry-After` header in ms, at most `maxMs`; undefined when it is absent or unreadable. */
 export function retryAfterMs(header: string | null, now: number, maxMs: number): number | undefined {
   if (header === null) return undefined;
   const seconds = /^\d{1,9}$/.test(header.trim()) ? Number(header) : undefined;

@@ -1,14 +1,14 @@
 /** One message of an event stream. */
 export interface SseMessage {
-  /** The place to come back to; undefined as long as the stream has named none. */
+  /** The id to resume from; undefined until the stream has sent one. */
   readonly id: string | undefined;
-  /** Undefined: nothing but a new place to come back to. */
+  /** Undefined: only a new id. */
   readonly data: string | undefined;
 }
 
 /**
- * A parser of `text/event-stream` (WHATWG HTML, section 9.2): takes the text in pieces that are cut anywhere, and returns
- * the messages that are complete. It reads `id` and `data`; comments, which keep a connection alive, are no messages.
+ * A parser of `text/event-stream` (WHATWG HTML, section 9.2). It accepts text in arbitrary chunks and returns the
+ * complete messages. It reads `id` and `data`; comments, which keep a connection alive, are not messages.
  */
 export function createSseParser(
   onComment: (comment: string) => void = () => undefined,

@@ -132,7 +132,7 @@ const dependencies: Keyword = (value, place, keyword) => {
   }
 };
 
-/** The keywords that put another schema in the place of this one. */
+/** The keywords that refer to another schema for the same value. */
 export const applicators: readonly (readonly [string, Keyword])[] = [
   ['$ref', ref],
   ['allOf', allOf],

@@ -5,7 +5,10 @@ import type { Work } from './work.js';
 /** The canonical texts of containers, each written once. */
 export type CanonicalTexts = Map<JsonValue, string>;
 
-/** A text that two JSON values share exactly when JSON Schema takes them for equal: `1` and `1.0`, names in any order. */
+/**
+ * A text that is equal for two JSON values exactly when JSON Schema treats them as equal: `1` and `1.0`, members in any
+ * order.
+ */
 export function canonicalText(value: JsonValue, texts: CanonicalTexts, work: Work): string {
   if (typeof value === 'string') {
     spend(work, value.length >> 4);
@@ -49,7 +52,7 @@ function decimalOf(value: number): readonly [bigint, number] {
   return [BigInt(mantissa.replace('.', '')), Number(exponent) - decimals];
 }
 
-/** How many characters a text has, surrogate pairs counted once. */
+/** The length of a text in code points. */
 export function characterCount(text: string): number {
   let count = text.length;
   for (let at = 1; at < text.length; at += 1) {

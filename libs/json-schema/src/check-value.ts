@@ -7,20 +7,20 @@ import type { SchemaError } from './run.js';
 import { createWork } from './work.js';
 import type { Work } from './work.js';
 
-/** What a schema says about a value. */
+/** The result of a schema for a value. */
 export type CheckResult =
   | { readonly status: 'valid' }
-  /** Some of the errors, the first ones. */
+  /** The first errors only. */
   | { readonly status: 'invalid'; readonly errors: readonly SchemaError[] }
   /** The work was used up before there was a verdict. */
   | { readonly status: 'over-budget' };
 
 const valid: CheckResult = { status: 'valid' };
 
-/** Steps for finding the errors of a value that is known not to fit. */
+/** The step budget for finding the errors of a value that is known not to fit. */
 const errorStepsMax = 50_000;
 
-/** Whether a value fits a schema. Every step of the evaluation is taken from `work`. */
+/** Whether a value fits a schema. Every step is counted in `work`. */
 export function checkValue({ root, tracks }: PreparedSchema, value: JsonValue, work: Work = createWork()): CheckResult {
   const fits = evaluate(root, value, createRun(work, tracks, null), tracks ? nothingEvaluated() : null);
   if (work.left < 0) return { status: 'over-budget' };

@@ -40,7 +40,7 @@ export const dialects = new Map<JsonValue, Dialect>(
   ]),
 );
 
-/** What is done with each keyword of a dialect; any other name is passed over. */
+/** The compiler of each keyword of a dialect; unknown keywords are ignored. */
 export function keywordsOf(dialect: Dialect): ReadonlyMap<string, Keyword> {
   return dialect === 'draft-07' ? draft07 : everywhere;
 }

@@ -3,7 +3,7 @@ import type { SchemaNode } from './schema-node.js';
 
 /** A schema that refers to itself without going into the value: to evaluate it would never end. */
 export function findEndlessReference({ nodes }: { readonly nodes: readonly SchemaNode[] }): SchemaRefusal | null {
-  // Takes away, again and again, what leads to nothing more; what is left goes round in circles.
+  // Repeatedly removes schemas without references; the rest forms cycles.
   const waiting = new Map<SchemaNode, number>();
   const leadingTo = new Map<SchemaNode, SchemaNode[]>();
   for (const node of nodes) {

@@ -6,10 +6,10 @@ import { fail } from './run.js';
 import type { Run } from './run.js';
 import type { Check, SchemaNode } from './schema-node.js';
 
-/** How many schemas may be inside one another, by nesting and by reference, for the stack to hold them. */
+/** The maximum depth of schemas, by nesting and by reference, that the stack can hold. */
 const depthMax = 800;
 
-/** Whether a value fits a schema. What was evaluated is added to `out` when it does. */
+/** Whether a value fits a schema. If it does, its evaluated parts are added to `out`. */
 export function evaluate(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
   if (node.verdict !== null) return node.verdict || fail(run, () => 'boolean schema is false');
   if ((run.work.left -= 1) < 0) return false;
@@ -41,7 +41,7 @@ export function probe(node: SchemaNode, value: JsonValue, run: Run, out: Evaluat
   return fits;
 }
 
-/** A value that did not fit is evaluated again where errors are wanted: its errors may stand at another place. */
+/** A value that did not fit is evaluated again when errors are wanted, since its errors may be at another place. */
 function evaluateShared(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
   const results = run.remembered.get(node) ?? new Map<JsonValue, { fits: boolean; seen: Evaluated | null }>();
   run.remembered.set(node, results);
@@ -91,7 +91,7 @@ function runChecks<T>(checks: readonly Check<T>[], value: T, run: Run, seen: Eva
   return fits;
 }
 
-/** Whether a first failure ends the evaluation: errors are not wanted, or there are enough. */
+/** Whether the first failure ends the evaluation: no errors are wanted, or there are enough. */
 export function isEnough({ errors, work }: Run): boolean {
   return errors === null || errors.length >= schemaLimits.errorsMax || work.left < 0;
 }

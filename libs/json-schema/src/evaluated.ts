@@ -1,7 +1,7 @@
 import { spend } from './work.js';
 import type { Work } from './work.js';
 
-/** What of an object or a list was looked at: what `unevaluatedProperties` and `unevaluatedItems` leave alone. */
+/** The evaluated parts of an object or a list, which `unevaluatedProperties` and `unevaluatedItems` skip. */
 export interface Evaluated {
   readonly names: Set<string>;
   readonly items: Set<number>;
@@ -9,7 +9,7 @@ export interface Evaluated {
   allItems: boolean;
 }
 
-/** Nothing looked at yet. */
+/** Nothing evaluated yet. */
 export function nothingEvaluated(): Evaluated {
   return { names: new Set(), items: new Set(), allNames: false, allItems: false };
 }

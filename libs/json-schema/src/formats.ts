@@ -18,7 +18,7 @@ const matches =
   (text) =>
     pattern.test(text);
 
-/** The formats of strings that are asserted. Every check takes time by the text's length, not by its square. */
+/** The asserted string formats. Every check is linear in the length of the text. */
 const textFormats = new Map<string, TextCheck>([
   ['date', matches(date)],
   ['time', matches(new RegExp(`^${clock}${zone}$`, 'i'))],
@@ -76,7 +76,7 @@ function isIpv6(text: string): boolean {
   return halves.length === 2 ? groups.length <= 7 : groups.length === 8;
 }
 
-/** The groups of one side of `::`; an IPv4 address at the very end stands for two. */
+/** The groups of one side of `::`; an IPv4 address at the end counts as two. */
 function groupsOf(half: string, isLast: boolean): readonly string[] {
   if (half === '') return [];
   const groups = half.split(':');

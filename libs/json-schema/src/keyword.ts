@@ -3,12 +3,12 @@ import type { Pattern } from './patterns.js';
 import type { SchemaNode } from './schema-node.js';
 
 /**
- * `2020-12` and `draft-07` as `$schema` says. `unnamed`: 2020-12, and draft-07's words where 2020-12 has none
- * (a list in `items`, `dependencies`), since many tools do not say which one they write.
+ * `2020-12` and `draft-07` as in `$schema`. `unnamed`: 2020-12, plus draft-07's keywords that 2020-12 lacks (a list in
+ * `items`, `dependencies`), since many tools do not name their dialect.
  */
 export type Dialect = '2020-12' | 'draft-07' | 'unnamed';
 
-/** Where a keyword is read. */
+/** The context of a keyword. */
 export interface KeywordPlace {
   readonly node: SchemaNode;
   readonly schema: JsonObject;
@@ -18,16 +18,16 @@ export interface KeywordPlace {
   readonly subschema: (value: JsonValue, ...path: readonly (string | number)[]) => SchemaNode;
   /** The sub-schemas by name that the value of this keyword is. */
   readonly subschemas: (value: JsonValue, keyword: string) => readonly (readonly [string, SchemaNode])[];
-  /** Says that the schema cannot be used, and why. */
+  /** Reports why the schema cannot be used. */
   readonly refuse: (reason: string, ...path: readonly (string | number)[]) => void;
   readonly pattern: (text: JsonValue, ...path: readonly (string | number)[]) => Pattern | undefined;
-  /** Hands over the schema that a `$ref` names when all of them are known. */
+  /** Resolves a `$ref` once all schemas are known. */
   readonly reference: (ref: JsonValue, use: (target: SchemaNode) => void) => void;
-  /** Says that what was evaluated must be noted. */
+  /** Requests that evaluated parts are recorded. */
   readonly track: () => void;
 }
 
-/** Reads one keyword of a schema. */
+/** Compiles one keyword of a schema. */
 export type Keyword = (value: JsonValue, place: KeywordPlace, keyword: string) => void;
 
 /** Whether a value is a JSON object. */

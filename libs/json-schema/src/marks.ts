@@ -9,7 +9,7 @@ import type { SchemaNode, SchemaParts } from './schema-node.js';
 import { spend } from './work.js';
 import type { Work } from './work.js';
 
-/** Whether a schema says that its value is to be hidden. */
+/** Whether a schema marks its value as sensitive. */
 export function isMarked(schema: JsonObject): boolean {
   return (
     schema['sensitive'] === true ||
@@ -84,7 +84,7 @@ function reachableFrom(nodes: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
   return reached;
 }
 
-/** The schemas that may speak about one value: this one, and all that stand in its place, whatever their condition. */
+/** The schemas that apply to one value: this one, and all that it refers to, whatever their condition. */
 interface Place {
   readonly nodes: readonly SchemaNode[];
   readonly isMarked: boolean;
@@ -92,8 +92,8 @@ interface Place {
 }
 
 /**
- * The places of a value that a schema may mark, for a walk through the value; null when it marks nothing. A mark
- * counts wherever it may apply: in every branch of `anyOf`, `if` and the like, and `contains` for every item.
+ * The places that a schema marks as sensitive, for a walk through the value; null when it marks nothing. A mark counts
+ * wherever it may apply: in every branch of `anyOf`, `if` and similar, and `contains` for every item.
  */
 export function markedPlaces({ root, nodes }: PreparedSchema, work: Work): MarkedPlaces<Place> | null {
   if (!nodes.some((node) => node.isMarked)) return null;
@@ -159,7 +159,7 @@ function partsForIndex(node: SchemaNode, index: number, run: Run): readonly Sche
   return [prefixItems[index] ?? items, contains, others].filter((part) => part !== undefined);
 }
 
-/** Whether a schema that holds in any case looks at a member, so that it cannot be an unevaluated one. */
+/** Whether a schema that applies unconditionally evaluates a member, so that it cannot be an unevaluated one. */
 function isSeenInAnyCase(node: SchemaNode, isSeen: (parts: SchemaParts) => boolean, work: Work): boolean {
   const always = new Set([node]);
   for (const one of always) {

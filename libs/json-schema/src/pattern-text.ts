@@ -1,5 +1,5 @@
-// ECMAScript patterns as RE2 reads them. Where the two languages disagree about a text, the pattern is rewritten or refused,
-// so that a match here is a match there.
+// Translates ECMAScript patterns to RE2. Where the two disagree, the pattern is rewritten or refused, so that both
+// match the same texts.
 
 const spaces = [
   [0x09, 0x0d],

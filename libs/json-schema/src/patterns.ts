@@ -2,7 +2,7 @@ import { RE2JS, RE2JSCompileException, RE2JSSyntaxException } from 're2js';
 import { schemaLimits } from './limits.js';
 import { toRe2Text } from './pattern-text.js';
 
-/** A compiled pattern, which takes time by the text's length, whatever the text. */
+/** A compiled pattern, linear in the length of every text. */
 export interface Pattern {
   readonly program: number;
   readonly test: (text: string) => boolean;
@@ -12,7 +12,7 @@ export interface Pattern {
 export type PatternResult = { readonly pattern: Pattern } | { readonly reason: string };
 
 const compiled = new Map<string, Pattern>();
-/** A compiled pattern takes some 25 kB. */
+/** A compiled pattern takes about 25 kB. */
 const compiledMax = 500;
 
 /** Compiles a pattern, once for all schemas that have it. */
@@ -41,7 +41,7 @@ function compileNew(text: string): PatternResult {
     if (program > programMax) return { reason: 'is too large: shorten it or its repetitions' };
     return { pattern: { program, test: (value) => re2.test(value) } };
   } catch (error) {
-    // Anything else is a failure of the engine: it says nothing about the pattern.
+    // Any other error is a failure of the engine, and says nothing about the pattern.
     if (!(error instanceof RE2JSSyntaxException || error instanceof RE2JSCompileException)) throw error;
     return { reason: `is no pattern that runs in linear time (RE2): ${error.message}` };
   }

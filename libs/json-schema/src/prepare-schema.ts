@@ -84,7 +84,7 @@ function nameNode(reading: Reading, node: SchemaNode, schema: JsonObject, base: 
   }
 }
 
-/** The base that the references of a schema start from: that of its `$id`, if it has one. */
+/** The base URI of a schema's references: that of its `$id`, if it has one. */
 function identify(reading: Reading, node: SchemaNode, schema: JsonObject, base: string): string {
   const id = schema['$id'];
   // In draft-07 a schema with a reference is nothing but the reference.
@@ -186,7 +186,7 @@ function baseOf(reading: Reading, node: SchemaNode | undefined, otherwise = unna
   return (node && reading.bases.get(node)) ?? otherwise;
 }
 
-/** The schema at a pointer below another one; it may stand where no keyword is read. */
+/** The schema at a pointer below another one, possibly at a place without a keyword. */
 function walkTo(
   reading: Reading,
   start: SchemaNode,

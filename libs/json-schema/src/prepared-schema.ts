@@ -1,12 +1,12 @@
 import type { SchemaNode } from './schema-node.js';
 
-/** A schema that was read: its parts are known, its references lead somewhere, its patterns are compiled. */
+/** A compiled schema: its references are resolved and its patterns compiled. */
 export interface PreparedSchema {
   readonly root: SchemaNode;
   readonly nodes: readonly SchemaNode[];
-  /** Whether what was evaluated must be noted. */
+  /** Whether evaluated parts must be recorded. */
   readonly tracks: boolean;
-  /** An estimate of the bytes that it takes. */
+  /** An estimate of its size in bytes. */
   readonly weight: number;
 }
 
@@ -15,7 +15,7 @@ export type Preparation =
   | { readonly status: 'prepared'; readonly schema: PreparedSchema }
   | { readonly status: 'refused'; readonly pointer: string; readonly reason: string };
 
-/** Where a schema is refused, and why. */
+/** The place and the reason of a refusal. */
 export interface SchemaRefusal {
   readonly pointer: string;
   readonly reason: string;

@@ -7,14 +7,14 @@ import type { SchemaNode } from './schema-node.js';
 import { createWork } from './work.js';
 import type { Work } from './work.js';
 
-/** How a schema is read. */
+/** The options of compiling a schema. */
 export interface PrepareOptions {
-  /** Whether `format` is asserted; default true. */
+  /** Whether `format` is asserted. Default: true. */
   readonly assertsFormats?: boolean;
   readonly work?: Work;
 }
 
-/** What is known of a schema while it is read. */
+/** The state of compiling a schema. */
 export interface Reading {
   readonly dialect: Dialect;
   readonly assertsFormats: boolean;
@@ -42,14 +42,14 @@ export interface Unread {
   readonly level: number;
 }
 
-/** A `$ref`, to be followed when all ids are known. */
+/** A `$ref`, to be resolved when all ids are known. */
 export interface Reference {
   readonly from: SchemaNode;
   readonly uri: string;
   readonly use: (target: SchemaNode) => void;
 }
 
-/** Nothing is read yet; an unknown `$schema` is refused. */
+/** Nothing is compiled yet; an unknown `$schema` is refused. */
 export function startReading(root: JsonValue, { assertsFormats = true, work = createWork() }: PrepareOptions): Reading {
   const named = memberAt(root, '$schema');
   const dialect = named === undefined ? 'unnamed' : dialects.get(named);

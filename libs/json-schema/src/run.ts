@@ -4,13 +4,13 @@ import type { Evaluated } from './evaluated.js';
 import { schemaLimits } from './limits.js';
 import type { Work } from './work.js';
 
-/** One thing wrong with a value, at a path such as `items.0.amount`. */
+/** One violation of a value, at a path such as `items.0.amount`. */
 export interface SchemaError {
   readonly path: string;
   readonly message: string;
 }
 
-/** What a schema said about a value before. */
+/** An earlier result of a schema for a value. */
 export interface Remembered {
   readonly fits: boolean;
   readonly seen: Evaluated | null;
@@ -19,7 +19,7 @@ export interface Remembered {
 /** One evaluation of one value. */
 export interface Run {
   readonly work: Work;
-  /** Whether the schema asks what was evaluated. */
+  /** Whether the schema needs the evaluated parts. */
   readonly tracks: boolean;
   /** Null: only the verdict is wanted. */
   errors: SchemaError[] | null;
@@ -30,7 +30,7 @@ export interface Run {
   depth: number;
 }
 
-/** An evaluation that takes its steps from `work`. */
+/** An evaluation with the budget `work`. */
 export function createRun(work: Work, tracks: boolean, errors: SchemaError[] | null): Run {
   return { work, tracks, errors, path: [], remembered: new Map(), texts: new Map(), depth: 0 };
 }

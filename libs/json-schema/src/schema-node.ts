@@ -3,15 +3,15 @@ import type { Evaluated } from './evaluated.js';
 import type { Pattern } from './patterns.js';
 import type { Run } from './run.js';
 
-/** One assertion of a schema about a value. False: the value does not fit. `seen` notes what was looked at. */
+/** One assertion of a schema about a value. False: the value does not fit. `seen` records the evaluated parts. */
 export type Check<T> = (value: T, run: Run, seen: Evaluated | null) => boolean;
 
 /** A schema or sub-schema, ready to be evaluated. */
 export interface SchemaNode {
   readonly id: number;
-  /** Where it stands in the whole schema, as a JSON pointer. */
+  /** Its place in the whole schema, as a JSON pointer. */
   readonly pointer: string;
-  /** What a boolean schema says; null for any other. */
+  /** The value of a boolean schema; null for any other. */
   readonly verdict: boolean | null;
   /** A `$ref` leads here: results are kept per value, so that references cannot multiply the work. */
   isShared: boolean;
@@ -47,7 +47,7 @@ export interface SchemaParts {
   readonly sometimes: SchemaNode[];
 }
 
-/** A node without any content yet. */
+/** An empty node. */
 export function emptyNode(given: Pick<SchemaNode, 'id' | 'pointer' | 'verdict' | 'isMarked'>): SchemaNode {
   return {
     ...given,

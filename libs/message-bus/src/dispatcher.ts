@@ -6,10 +6,10 @@ import { crashFailure } from './probation.js';
 import type { Trial } from './probation.js';
 import { Turns } from './turns.js';
 
-/** How a consumer group's messages are handled, whatever bus they come from. */
+/** How a consumer group handles messages, for every bus. */
 export interface DispatcherOptions {
   readonly consumer: RetryOptions & Pick<SubscribeOptions, 'onMessage' | 'concurrency' | 'inFlightMax'>;
-  /** Puts a message aside for good. MUST resolve only when it is kept; a rejection is tried again. */
+  /** Parks a message in the dead letters. MUST resolve only when it is stored; a rejection is retried. */
   readonly park: (message: Message, failure: Failure) => Promise<void>;
   /** Among the dispatchers of one process, one message is on trial at a time. */
   readonly trials?: Turns;
@@ -29,7 +29,7 @@ interface Item {
   parking?: Failure;
 }
 
-/** The messages of one key; the first one runs, or waits for its next try, or for its turn. */
+/** The messages of one key. The first one runs, or waits for its retry or for a free place. */
 interface Lane {
   readonly key: unknown;
   readonly items: Item[];
@@ -47,13 +47,13 @@ export class Dispatcher {
   readonly #abort = new AbortController();
   readonly #waitingForRoom: (() => void)[] = [];
   readonly #waitingForIdle: (() => void)[] = [];
-  /** What can neither be handled nor put aside for now, and why. */
+  /** A message that can neither be handled nor parked now, and the reason. */
   readonly #stuck = new Map<Item, string>();
   #inFlight = 0;
   #running = 0;
   /** A message on trial is being handled. */
   #isAlone = false;
-  /** As the signal says; asked for each event of the log. */
+  /** The value of the signal, read for each event of the log. */
   #isStopping = false;
 
   constructor(options: DispatcherOptions) {
@@ -63,7 +63,7 @@ export class Dispatcher {
     this.#inFlightMax = options.consumer.inFlightMax ?? inFlightMaxDefault;
   }
 
-  /** Messages taken and not yet handled or parked. */
+  /** Messages received and not yet handled or parked. */
   get inFlight(): number {
     return this.#inFlight;
   }
@@ -84,8 +84,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes a message over; `settled` is called once it is handled or parked, and never if it still waits when stopped.
-   * An answer is to be awaited before the next message is submitted: there is no room now.
+   * Accepts a message; `settled` is called once it is handled or parked, and never if it still waits at the stop. A
+   * promise means that the buffer is full: await it before the next message.
    */
   submit(message: Message, settled: () => void): Promise<void> | undefined {
     this.#add({ message, settled, trial: undefined, failures: { counted: 0, transient: 0 } });
@@ -94,8 +94,8 @@ export class Dispatcher {
   }
 
   /**
-   * Takes over a message that may have ended a process: its handler runs while no other does. Resolves when it is settled,
-   * or this dispatcher stops.
+   * Accepts a message that may have crashed a process: its handler runs alone. Resolves when it is settled, or this
+   * dispatcher stops.
    */
   submitAlone(message: Message, settled: () => void, trial: Trial): Promise<void> {
     const { signal } = this.#abort;
@@ -114,7 +114,7 @@ export class Dispatcher {
 
   #add(item: Item): void {
     const { message } = item;
-    // A message without a key waits for nobody.
+    // A message without a key waits for no other.
     const key: unknown = message.key ?? Symbol();
     const lane = this.#lanes.get(key);
     this.#inFlight += 1;
@@ -191,7 +191,7 @@ export class Dispatcher {
       await consumer.onMessage(item.message, { attempt: item.failures.counted + 1, signal: this.#abort.signal });
       return undefined;
     } catch (error) {
-      // A handler that heeded its signal has not failed: the message comes again.
+      // A handler that stopped on its signal has not failed: the message comes again.
       if (this.stopping) return 0;
       const verdict = judgeFailure(error, item.failures, consumer);
       const where = { topic: item.message.topic, offset: item.message.offset };
@@ -237,7 +237,7 @@ export class Dispatcher {
     if (this.#inFlight < this.#inFlightMax) this.#waitingForRoom.shift()?.();
   }
 
-  /** The lane waits outside the running ones, so that a failing message takes no place from other keys. */
+  /** Its key waits outside the running ones, so a failing message takes no place from other keys. */
   #runLater(lane: Lane, delayMs: number): void {
     if (this.stopping) return;
     const cancel = this.#options.clock.setTimer(delayMs, () => {

@@ -3,9 +3,9 @@ import { FencedError } from './exclusive-progress.js';
 import type { ExclusiveProgress, Turn } from './exclusive-progress.js';
 import { eventually as eventuallyWithin } from './testing/eventually.js';
 
-/** Processes that share one progress that nobody has kept yet, and what a test does to them from outside. */
+/** Several processes that share one progress, with nothing stored yet, and a test's control over them. */
 export interface ExclusiveProgressHarness {
-  /** That of one more process. */
+  /** The progress of one more process. */
   readonly open: () => Promise<ExclusiveProgress>;
   /** The process hangs, as in a long pause: it hears nothing and nothing that it sends arrives, until it is thawed. */
   readonly freeze: (process: ExclusiveProgress) => Promise<void>;
@@ -15,8 +15,8 @@ export interface ExclusiveProgressHarness {
 }
 
 /**
- * What every exclusive progress promises, wherever it is kept.
- * @param options `withinMs`: how long a takeover may take at most, that from a hung process included. Default 5,000.
+ * The contract of every exclusive progress.
+ * @param options `withinMs`: the limit of a takeover, also from a hung process. Default: 5,000.
  */
 export function exclusiveProgressContract(
   name: string,
@@ -36,7 +36,7 @@ export function exclusiveProgressContract(
       await harness.close();
     });
     const take = (process: ExclusiveProgress): Promise<Turn> => process.take(stopped.signal);
-    /** Begins to take, and shows the turn once it is there. */
+    /** Waits for the leadership, and records its term. */
     const standBy = (process: ExclusiveProgress): { turn: Turn | undefined } => {
       const seen: { turn: Turn | undefined } = { turn: undefined };
       take(process).then(

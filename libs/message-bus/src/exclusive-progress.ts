@@ -1,35 +1,36 @@
-/** The time in which one process is the active one. */
+/** The term in which one process is the leader. */
 export interface Turn {
-  /** What was kept last, by whichever process; null before anything was. */
+  /** The last stored progress, by any process; null at the start. */
   readonly progress: string | null;
-  /** Aborts when the turn is over: another process has taken over or is about to, or it was released. */
+  /** Aborts when the term is over: another process has taken over or is about to, or it was released. */
   readonly ended: AbortSignal;
   /**
-   * Keeps the progress for the next turn. Resolves once it is durable.
-   * @throws FencedError when the turn is over: nothing was kept. Any other error may pass, and may have kept it.
+   * Stores the progress for the next leader. Resolves once it is durable.
+   * @throws FencedError when the term is over: nothing was stored. After any other error it may have been stored, and a
+   *   retry may succeed.
    */
   readonly keep: (progress: string) => Promise<void>;
-  /** Ends the turn, so that another process need not wait until this one is taken for dead. Does nothing a second time. */
+  /** Ends the term, so that another process need not wait for the session timeout. A second call does nothing. */
   readonly release: () => Promise<void>;
 }
 
 /**
- * Lets one of several processes do what only one at a time may, each going on where the last one kept its progress.
+ * Elects one of several processes, which continues from the progress of its predecessor.
  *
- * MUST for every adapter (the contract suite proves it): progress is kept by the holder of the latest turn alone; a
- * holder that is taken for dead is replaced, and fenced when it wakes. It is no lock: for a moment two processes may
- * both believe that they are active, so what they do before they `keep` must bear being done twice.
+ * MUST for every adapter (the contract suite proves it): only the latest leader stores progress; a leader without
+ * heartbeats is replaced, and fenced when it comes back. It is not a lock: for a moment two processes may both act as
+ * leader, so their work before `keep` must tolerate being done twice.
  */
 export interface ExclusiveProgress {
   /**
-   * Resolves when this process is the active one; as long as another is, or nothing can be reached, it waits. One take
-   * at a time: the next one when the turn before is over.
-   * @throws the signal's reason when that aborts first; this process then no longer stands in line.
+   * Resolves when this process is the leader; waits while another is, or while brokers are unreachable. One call at a
+   * time: the next one after the term has ended.
+   * @throws the signal's reason when that aborts first; then this process is no longer a candidate.
    */
   readonly take: (signal: AbortSignal) => Promise<Turn>;
 }
 
-/** Another process has taken over: whatever was read or decided in this turn is no longer this process's to say. */
+/** Another process has taken over. The results of this term must be discarded. */
 export class FencedError extends Error {
   override readonly name = 'FencedError';
 

@@ -9,13 +9,13 @@ export interface Failure {
   readonly attempts: number;
 }
 
-/** How often one message has failed: by its own fault, and by its surroundings'. */
+/** How often one message has failed: by its own fault, and by its surroundings. */
 export interface Failures {
   readonly counted: number;
   readonly transient: number;
 }
 
-/** What becomes of a message after a failed attempt. */
+/** What to do with a message after a failed attempt. */
 export type NextStep =
   | { readonly action: 'retry'; readonly failures: Failures; readonly afterMs: number }
   | { readonly action: 'park'; readonly failure: Failure };
@@ -36,7 +36,7 @@ export function retryDelayMs(failures: number, options: RetryOptions): number {
   return backoffMs(failures, { firstMs: retryDelayMsMin, maxMs: retryDelayMsMax });
 }
 
-/** Tries again after what may pass, parks what will not. `before` are the failures before this one. */
+/** Retries transient failures, parks permanent ones. `before` are the earlier failures. */
 export function judgeFailure(error: unknown, before: Failures, options: RetryOptions): NextStep {
   if (options.isTransient?.(error) === true) {
     const failures = { ...before, transient: before.transient + 1 };

@@ -11,7 +11,7 @@ export interface ContractMessage {
   readonly type?: EventType;
 }
 
-/** One empty bus, and what a test does to it from outside. */
+/** An empty bus, and a test's control over it. */
 export interface MessageBusHarness {
   readonly topic: string;
   /** The bus of the process that runs now. */
@@ -20,7 +20,7 @@ export interface MessageBusHarness {
   readonly publish: (messages: readonly ContractMessage[]) => Promise<void>;
   /** Closes the bus and opens that of the next process. */
   readonly restart: () => Promise<void>;
-  /** The process is killed: nothing is stopped or kept any more. Opens the bus of the next process. */
+  /** Kills the process: nothing more is stopped or stored. Opens the bus of the next process. */
   readonly crash: () => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ function createRecorder() {
   return {
     ids: () => handled.map(idOf),
     handled,
-    /** The first time that each was handled: what is unsettled may come again. */
+    /** The first handling of each: unsettled messages may come again. */
     firstIds: () => [...new Set(handled.map(idOf))],
     overlaps,
     running,
@@ -63,15 +63,15 @@ function createRecorder() {
   };
 }
 
-/** Messages `<key>.<n>`, one key after the other in turns. */
+/** Messages `<key>.<n>`, alternating between the keys. */
 function inTurns(keys: readonly string[], each: number): ContractMessage[] {
   const numbers = Array.from({ length: each }, (_, index) => index + 1);
   return numbers.flatMap((n) => keys.map((key) => ({ id: `${key}.${n}`, key })));
 }
 
 /**
- * What every message bus promises, whatever carries the messages.
- * @param options `withinMs`: how long a delivery may take at most, a new member's joining included. Default 5,000.
+ * The contract of every message bus.
+ * @param options `withinMs`: the limit of a delivery, including a new member's join. Default: 5,000.
  */
 export function messageBusContract(
   name: string,

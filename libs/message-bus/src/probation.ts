@@ -12,11 +12,14 @@ export function crashFailure(crashes: number): Failure | undefined {
 
 /** The handling of one message while no other handler of this process runs. */
 export interface Trial {
-  /** How many processes have ended while they handled this message. */
+  /** How many processes have crashed while they handled this message. */
   readonly crashes: number;
   /** Stores durably that the message is being handled alone. MUST resolve before the handler runs. */
   readonly begin: () => Promise<void>;
-  /** The handler has returned or thrown. Resolves when that is stored, before another message is on trial. Never rejects. */
+  /**
+   * The handler has returned or thrown. Resolves when that is stored, before the next message is on trial. Never
+   * rejects.
+   */
   readonly end: () => Promise<void>;
 }
 
@@ -37,7 +40,7 @@ function parseRecord(text: string): CrashRecord | undefined {
   return mode === undefined ? undefined : { mode: mode as CrashRecord['mode'], crashes: Number(crashes), life };
 }
 
-/** How many processes have ended with the first message after the stored progress. */
+/** How many processes have crashed with the first message after the stored progress. */
 function crashesOf(text: string, life: string | undefined): number {
   const record = parseRecord(text);
   if (record === undefined) return 0;
@@ -50,18 +53,21 @@ function crashesOf(text: string, life: string | undefined): number {
 export interface ProbationOptions {
   /** The stored record; empty when the previous process left in order, or there was none. */
   readonly record: string;
-  /** Names this process. Undefined where one process at a time has the records: each record is that of an earlier one. */
+  /**
+   * Names this process. Undefined when only one process at a time has the records: then each record is an earlier
+   * process's.
+   */
   readonly life?: string;
   /** How many messages the previous process may have been handling. */
   readonly messagesMax: number;
-  /** Handles them alone although no process is known to have ended with one. Default false. */
+  /** Handles them alone although no crash is known. Default: false. */
   readonly isSuspect?: boolean;
 }
 
 /**
- * How the messages of one partition are handled after a process has ended without leaving in order: one at a time, each
- * noted durably beforehand, until every message that the ended process may have been handling is handled or parked. Then
- * they are handled concurrently again, and nothing is stored beside the progress but the same few bytes.
+ * How the messages of one partition are handled after a process has crashed: one at a time, each recorded durably
+ * before it starts, until every message that the crashed process may have been handling is handled or parked. Then they
+ * are handled concurrently again, and only the same few bytes are stored with the progress.
  */
 export class Probation {
   readonly #life: string;
@@ -80,13 +86,13 @@ export class Probation {
     return this.#messagesLeft === 0;
   }
 
-  /** What to store with the progress of now, while this process goes on. */
+  /** What to store with the current progress while this process continues. */
   get record(): string {
     if (this.over) return `together 0 ${this.#life}`;
     return `${this.#isRunning ? 'alone' : 'suspect'} ${String(this.#crashes)} ${this.#life}`;
   }
 
-  /** What to store with the progress of now, when this process leaves in order. */
+  /** What to store with the current progress when this process leaves in order. */
   get farewell(): string {
     return this.over ? '' : `suspect ${String(this.#crashes)} ${this.#life}`;
   }
@@ -114,7 +120,7 @@ export class Probation {
     };
   }
 
-  /** The message on trial is handled or parked. Those behind it may have been under way when a process ended, too. */
+  /** The message on trial is handled or parked. Those after it may also have been in progress at a crash. */
   settled(): void {
     this.#crashes = 1;
     this.#messagesLeft = Math.max(0, this.#messagesLeft - 1);

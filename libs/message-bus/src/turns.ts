@@ -1,4 +1,4 @@
-/** A queue for something that only one at a time may have. */
+/** A queue for a resource that only one holder may have at a time. */
 export class Turns {
   #last: Promise<void> = Promise.resolve();
 

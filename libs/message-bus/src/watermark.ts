@@ -1,11 +1,11 @@
 /**
- * How far a consumer group is: the last place before which everything is handled. Messages are begun in order and end
- * in any order. It holds only what is unfinished, so that one slow message does not make it grow.
+ * The watermark of a consumer group: the last position before which everything is handled. Messages start in order and
+ * end in any order. It stores only unfinished ones, so a slow message does not make it grow.
  */
 export interface Watermark<P> {
   /** A place was reached whose message counts as handled. */
   readonly pass: (place: P) => void;
-  /** A place was reached whose message is being handled; call the answer when it is done. */
+  /** A message at this position is being handled; call the returned function when it is done. */
   readonly begin: (place: P) => () => void;
   /** The last place up to which everything is done. */
   readonly low: () => P;
@@ -13,7 +13,7 @@ export interface Watermark<P> {
   readonly high: () => P;
 }
 
-/** A watermark that starts behind `start`. */
+/** A watermark that starts after `start`. */
 export function createWatermark<P>(start: P): Watermark<P> {
   let high = start;
   // In order of beginning: each unfinished message with the place before it.

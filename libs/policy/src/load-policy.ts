@@ -5,16 +5,16 @@ import type { z } from 'zod';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 
-/** One thing wrong with a policy file. */
+/** One problem of a policy file. */
 export interface PolicyProblem {
   readonly file: string;
-  /** 1-based; null where the format does not tell. */
+  /** 1-based; null when the format does not give it. */
   readonly line: number | null;
   readonly path: string;
   readonly message: string;
 }
 
-/** Everything that is wrong with a policy file, at once. */
+/** Every problem of a policy file, at once. */
 export class PolicyFileError extends Error {
   override readonly name = 'PolicyFileError';
   constructor(readonly problems: readonly PolicyProblem[]) {
@@ -27,7 +27,7 @@ function describe(problem: PolicyProblem): string {
   return problem.path === '' ? `${where}: ${problem.message}` : `${where}: ${problem.path}: ${problem.message}`;
 }
 
-/** An EventStoreDB takes 1 MiB at once. */
+/** EventStoreDB accepts 1 MiB per append. */
 const contentBytesMax = 512 * 1024;
 
 interface Parsed {
@@ -36,8 +36,7 @@ interface Parsed {
 }
 
 /**
- * Reads the text of a policy file; `file` is its name, whose ending tells the format (`.toml`; otherwise YAML, of which
- * JSON is a part).
+ * Parses a policy file. The ending of `file` gives the format (`.toml`; otherwise YAML, which includes JSON).
  * @throws PolicyFileError naming every problem with file, line and path.
  */
 export function loadPolicy(file: string, text: string): PolicyContent {

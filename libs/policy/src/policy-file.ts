@@ -53,7 +53,7 @@ export const policyFileSchema = z
     }
   });
 
-/** What a policy file says, with its defaults filled in. */
+/** The content of a policy file, with defaults filled in. */
 export interface PolicyContent {
   readonly tenant: string;
   readonly default: 'require' | 'allow';
@@ -68,7 +68,7 @@ export interface PolicyContent {
     readonly fourEyes: boolean;
     readonly allowedDecisions: readonly (typeof decisionTypes)[number][];
   };
-  /** As it was written, for the record. */
+  /** The original text, for the record. */
   readonly source: JsonObject;
   /** `sha256:` over the RFC 8785 form of `source`: formatting and comments do not change it, meaning does. */
   readonly version: string;
@@ -97,7 +97,10 @@ function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defa
   return { expiresInMs: expiresIn, isExpirySet, executeByMs: executeBy, onTimeout, fourEyes, allowedDecisions };
 }
 
-/** The policy of a tenant without a file: what the worker flags needs one approver, everything else is allowed, and recorded. */
+/**
+ * The policy of a tenant without a file: calls that the worker flags need one approver; all others are allowed and
+ * recorded.
+ */
 export function builtInPolicyContent(tenant: string): PolicyContent {
   const source = { version: 1, tenant, default: 'allow' } as const;
   return toPolicyContent(policyFileSchema.parse(source), source);

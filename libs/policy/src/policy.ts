@@ -3,7 +3,7 @@ import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from 
 import { builtInPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 
-/** What a policy looks at: the call as validated, and what its worker says of it. */
+/** The input of a policy: the validated call, and the worker's facts about it. */
 export interface PolicyCall {
   readonly agentId: string;
   readonly runId: string;
@@ -97,7 +97,7 @@ function verdictOf(content: PolicyContent, ruled: Ruled): Verdict {
   };
 }
 
-/** One approver, anybody with the role; what the request asks for narrows the defaults, never widens them. */
+/** One approver with the approver role. The request's wishes narrow the defaults and never widen them. */
 function requirementOf(content: PolicyContent, call: PolicyCall): Requirement {
   const { defaults } = content;
   return {
@@ -123,7 +123,7 @@ function decisionsOf({ defaults }: PolicyContent, call: PolicyCall): DecisionTyp
   return decisionTypes.filter((decision) => decision === 'deny' || allowed.includes(decision));
 }
 
-/** Attack: an agent that keeps its question open until somebody approves. A request can only shorten what the file sets. */
+/** Attack: an agent keeps its request open until a person approves. A request can only shorten the file's timeout. */
 function expiryOf({ defaults }: PolicyContent, { expiresInMs: wanted }: PolicyCall): DurationMs {
   if (wanted === null) return defaults.expiresInMs;
   if (!defaults.isExpirySet || defaults.expiresInMs === 'never') return wanted;

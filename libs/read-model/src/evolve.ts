@@ -5,8 +5,8 @@ import type { ToolCall } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 
 /**
- * The row after one more event of its stream: the domain's own fold, and the event's place in the log. Total: an event
- * that no decider can have made leaves the state as it is, so that one broken stream never stops the model of all others.
+ * Returns the row after one more event of its stream: the domain's own fold, and the event's place in the log. Total:
+ * an impossible event leaves the state unchanged, so one broken stream never stops the others.
  */
 export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow | undefined {
   // The fold passes the request on as it is, so it may lack what the row leaves in the log.

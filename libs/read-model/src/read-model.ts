@@ -8,16 +8,19 @@ export interface ApprovalOfCall {
   readonly approval: Approval;
 }
 
-/** What `listApprovals` may be asked. Filters are joined by "and". */
+/** The filters of `listApprovals`, joined by "and". */
 export interface ApprovalsQuery {
   /** Default `pending`. */
   readonly state?: ApprovalState | undefined;
   readonly toolName?: string | undefined;
   readonly runId?: string | undefined;
   readonly agentId?: string | undefined;
-  /** Those that one of this group may answer in their current stage, those open to anybody included. */
+  /**
+   * Approvals that a member of this group may respond to in their current stage, including those open to every
+   * approver.
+   */
   readonly group?: string | undefined;
-  /** Which ones come first, by when they were requested; by default the oldest. */
+  /** The order by request time. Default: the oldest first. */
   readonly order?: 'oldest' | 'newest' | undefined;
   /** Default 100. */
   readonly limit?: number | undefined;
@@ -37,14 +40,14 @@ export type ApprovalsPage =
     }
   | { readonly status: 'invalid-cursor' };
 
-/** A call with a deadline that has come: it is for the decider to say what follows. */
+/** A call with a due deadline. The decider decides what follows. */
 export interface DueCall {
   readonly tenant: string;
   readonly callId: string;
   readonly dueAt: number;
 }
 
-/** What `apply` has just made visible. */
+/** The events that `apply` has just made visible. */
 export interface Applied {
   readonly events: readonly RecordedEvent[];
   /** The calls that they changed, each once. */
@@ -63,10 +66,10 @@ export interface ReadModelStats {
 }
 
 /**
- * The log folded into what can be asked. It holds nothing that a replay would not give again.
+ * The log folded into queryable rows. A replay of the log gives the same rows.
  *
  * MUST for every adapter: what `apply` was given is visible to every read that starts after it returned; the stored
- * checkpoint and the rows that it stands for are written in one transaction; no read crosses tenants.
+ * checkpoint and its rows are written in one transaction; no read crosses tenants.
  */
 export interface ReadModel {
   /** The position of the last event that every read shows. */
@@ -77,18 +80,24 @@ export interface ReadModel {
    * @throws UnreadableEventError for an event of a newer version: nothing of the group is applied.
    */
   readonly apply: (events: readonly RecordedEvent[]) => void;
-  /** Settles once the checkpoint is at `position`, at once when it is; rejects when the model is closed or `signal` aborts. */
+  /**
+   * Resolves once the checkpoint is at `position`, at once when it already is; rejects when the model is closed or
+   * `signal` aborts.
+   */
   readonly reached: (position: number, signal?: AbortSignal) => Promise<void>;
-  /** Calls the listener within each `apply`, after the events became visible. Answers how to stop it. */
+  /** Calls the listener within each `apply`, after the events became visible. Returns a function that removes it. */
   readonly onApplied: (listener: (applied: Applied) => void) => () => void;
   /** Undefined also while only a part of the append that requested the call has been applied. */
   readonly toolCall: (tenant: string, callId: string) => CallRow | undefined;
-  /** The principal that requested a call, known with its first event. */
+  /** The principal that requested a call, known from its first event. */
   readonly requesterOf: (tenant: string, callId: string) => string | undefined;
   readonly approval: (tenant: string, approvalId: string) => ApprovalOfCall | undefined;
-  /** The calls of a run that `toolCall` would answer with, in the order of their requests. */
+  /** The calls of a run that `toolCall` would return, in the order of their requests. */
   readonly run: (tenant: string, runId: string) => readonly CallRow[];
-  /** About how many bytes `run` would read; 0 when there is no such run. Of a very long run only the first 65,536 calls are counted. */
+  /**
+   * Roughly how many bytes `run` would read; 0 when there is no such run. Of a very long run only the first 65,536
+   * calls are counted.
+   */
   readonly runBytes: (tenant: string, runId: string) => number;
   /** The ids of those calls of a run that are not settled, in the order of their requests. */
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
@@ -99,12 +108,12 @@ export interface ReadModel {
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
   readonly nextDueAt: () => number | null;
   readonly stats: () => ReadModelStats;
-  /** Writes to the file what is so far only in memory. Reads do not need it; a clean stop (`close`) does it by itself. */
+  /** Writes the changes in memory to the file. Reads do not need it; a clean stop (`close`) does it. */
   readonly flush: () => void;
   readonly close: () => void;
 }
 
-/** Where the log is read from: an event store, or a part of one. */
+/** A source of the log: an event store, or a part of one. */
 export interface LogSource {
   /** At most `limit` events after a position (exclusive), in order; empty only at the end of the log. */
   readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;

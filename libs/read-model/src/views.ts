@@ -19,7 +19,7 @@ function argumentsOf(action: Action, visibility: Visibility): JsonObject {
   return visibility === 'whole' ? action.arguments : maskAt(action.arguments, action.sensitive, action.salt);
 }
 
-/** Of outputs and errors no schema says what is sensitive: the names of their members do. */
+/** Outputs and errors have no schema, so their member names decide what is sensitive. */
 function resultOf(value: JsonValue, visibility: Visibility): JsonValue {
   return visibility === 'whole' ? value : maskByName(value);
 }
@@ -52,7 +52,7 @@ function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): Appro
   return batchCallIds.length === 0 ? null : { batchId, mode, callIds: [...batchCallIds] };
 }
 
-/** An approval as answered over HTTP: its arguments and digest are what people are asked to agree to now. */
+/** An approval as returned over HTTP, with the arguments and the digest that are currently to be approved. */
 export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: Visibility): ApprovalView {
   const { request } = call;
   const { action, resolution } = approval;
@@ -85,7 +85,7 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
   };
 }
 
-/** What a log has that lacks the judgement of a call: it fails closed. */
+/** A call without a verdict in the log: it fails closed. */
 const unjudged: Verdict = {
   outcome: 'require',
   ruleId: 'none',
@@ -94,7 +94,7 @@ const unjudged: Verdict = {
   why: ['not judged yet'],
 };
 
-/** Every call has a result that its model can be given, so a call that did not run says why. */
+/** Every settled call has a result for its model, so a call that did not run has a reason. */
 function errorOf(call: CallRow, visibility: Visibility): JsonValue {
   switch (call.execution.status) {
     case 'failed':
@@ -138,7 +138,7 @@ function isEdited({ action, request }: CallRow): boolean {
   return action.arguments !== request.arguments;
 }
 
-/** A tool call as answered over HTTP. */
+/** A tool call as returned over HTTP. */
 export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallView {
   const { request, action, execution } = call;
   const approval = call.approvals.at(-1);
@@ -168,7 +168,7 @@ function pendingOf(call: CallRow): readonly Approval[] {
   return call.approvals.filter(({ resolution }) => resolution.status === 'pending');
 }
 
-/** A run as answered over HTTP. Each call may be shown differently: its requester sees it whole. */
+/** A run as returned over HTTP. Each call may be masked differently: its requester sees it whole. */
 export function toRunView(
   runId: string,
   calls: readonly CallRow[],

@@ -1,7 +1,7 @@
 import { sleep } from './clock.js';
 import type { Clock } from './clock.js';
 
-/** Waits for something, but no longer than so many ms; it then goes on unheard. @throws what it throws by then */
+/** Waits for a promise for at most this many ms; then ignores it. @throws its error, if it comes in time */
 export async function atMost(clock: Clock, timeoutMs: number, work: Promise<unknown>): Promise<void> {
   const over = new AbortController();
   try {
@@ -11,7 +11,7 @@ export async function atMost(clock: Clock, timeoutMs: number, work: Promise<unkn
   }
 }
 
-/** What something resolves with. @throws when that takes longer than so many ms: it then goes on unheard */
+/** Returns a promise's value. @throws when it takes longer than this many ms; its later outcome is ignored */
 export async function within<T>(clock: Clock, timeoutMs: number, what: string, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>();
   const fail = (): void => late.reject(new Error(`it took longer than ${timeoutMs / 1000} s ${what}`));
@@ -23,7 +23,7 @@ export async function within<T>(clock: Clock, timeoutMs: number, what: string, w
   }
 }
 
-/** What something resolves with. @throws the signal's reason when that aborts first; the work then goes on unheard */
+/** Returns a promise's value. @throws the signal's reason when that aborts first; the later outcome is ignored */
 export async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const abort = (): void => aborted.reject(signal.reason);

@@ -2,16 +2,16 @@
 export interface Clock {
   /** Wall time in ms since the epoch. It can jump: data only, never used to measure a wait. */
   readonly now: () => number;
-  /** Ms since some fixed moment; never goes back. */
+  /** Ms since a fixed moment; never decreases. */
   readonly monotonic: () => number;
-  /** Calls `fn` once after at least `delayMs`, however long that is. The answer cancels it, and does nothing afterwards. */
+  /** Calls `fn` once after at least `delayMs`, which may be any length. Returns a function that cancels it. */
   readonly setTimer: (delayMs: number, fn: () => void) => () => void;
 }
 
-/** `setTimeout` fires at once beyond 24.8 days, so a long wait is made of short ones, measured on the monotonic clock. */
+/** `setTimeout` fires at once beyond 24.8 days, so a long wait is several short ones on the monotonic clock. */
 const waitMsMax = 3_600_000;
 
-/** The real clock. A pending timer keeps the process alive: whoever sets one cancels it on stop. */
+/** The real clock. A pending timer keeps the process alive until it is cancelled. */
 export function createSystemClock(): Clock {
   const monotonic = (): number => performance.now();
   return {

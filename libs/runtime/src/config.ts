@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself, for the one place that needs it. */
+  /** The secret value. Call it only where it is needed. */
   reveal(): string {
     return this.#value;
   }
@@ -26,13 +26,13 @@ export class Secret {
   }
 }
 
-/** What is wrong with one variable. */
+/** The problem of one variable. */
 export interface ConfigProblem {
   readonly variable: string;
   readonly problem: string;
 }
 
-/** The environment is not usable. The message names every variable that is wrong, one a line, and no value. */
+/** The environment is invalid. The message names every invalid variable, one per line, without values. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError';
   readonly problems: readonly ConfigProblem[];

@@ -1,4 +1,4 @@
-/** Called at a named place in the code; dies there when told to. */
+/** Called at a named place in the code; kills the process there when told to. */
 export type CrashPoint = (name: string) => void;
 
 /**
@@ -23,8 +23,8 @@ function killSelf(): void {
 let fromEnvironment: CrashPoint | undefined;
 
 /**
- * A place where tests of real processes kill the process: the one that the environment variable `COUNTERSIGN_CRASH_AT`
- * names. Without the variable it does nothing.
+ * A place where tests of real processes kill the process, if the environment variable `COUNTERSIGN_CRASH_AT` names it.
+ * Otherwise it does nothing.
  */
 export function crashPoint(name: string): void {
   fromEnvironment ??= createCrashPoint(process.env['COUNTERSIGN_CRASH_AT']);

@@ -1,17 +1,17 @@
 import { hash, randomBytes, randomUUID } from 'node:crypto';
 
-/** Chance as an input: where ids and salts come from. */
+/** Randomness as an input, for ids and salts. */
 export interface Ids {
   /** A random UUID (version 4). */
   readonly uuid: () => string;
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
-/** Ids from the system's cryptographic generator. */
 export function createSystemIds(): Ids {
   let pool = Buffer.alloc(0);
   const draw = (count: number): Uint8Array => {
-    // A call to the generator costs more than the bytes. Each is handed out once: a used up pool is left to its readers.
+    // A call to the generator costs more than its bytes. Each byte is used once; a used-up pool is never overwritten,
+    // because its readers may keep it.
     if (count > poolBytes) return randomBytes(count);
     if (count > pool.length) pool = randomBytes(poolBytes);
     const drawn = pool.subarray(0, count);
@@ -32,7 +32,7 @@ export function formatUuid(bytes: Uint8Array, version: number): string {
   return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
 }
 
-/** One buffer for all names, so that an id costs one call of the hash and no copies. */
+/** One buffer for all names, so that an id costs one hash and no copies. */
 let scratch = Buffer.alloc(1024);
 let [scratchNamespace, namespaceBytes] = ['', 0];
 

@@ -5,8 +5,8 @@ import { createRateLimit } from './rate-limit.js';
 const lineRate = { burst: 20, perSecond: 1 };
 
 /**
- * Returns a log that writes at most 20 warnings or errors of one message at once and one per second after that. The next such
- * line says in `leftOut` how many it left out. The attack: requests that are refused fill the disk with log lines.
+ * Returns a log that writes at most 20 warnings or errors of one message at once, and one per second after that. The
+ * next such line reports in `leftOut` how many were omitted. Attack: refused requests fill the disk with log lines.
  */
 export function createLimitedLog(log: Log, clock: Pick<Clock, 'monotonic'>): Log {
   const mayWrite = createRateLimit(lineRate, clock);

@@ -5,7 +5,7 @@ export const logLevels = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 /** The least level that is written; `silent` writes nothing. */
 export type LogLevel = (typeof logLevels)[number];
 
-/** What a line carries beside its message. An `error` is written with its stack and causes. */
+/** The fields of a line. An `error` is written with its stack and causes. */
 export type LogFields = Readonly<Record<string, unknown>>;
 
 /** A structured log: fields for programs, then one sentence for people. Never pass arguments of a tool or a token. */
@@ -18,7 +18,7 @@ export interface Log {
   readonly child: (fields: LogFields) => Log;
 }
 
-/** How `createLog` writes. */
+/** The options of `createLog`. */
 export interface LogOptions {
   readonly level: LogLevel;
   /** Default `stderr`: the standard output of a command belongs to its result. */
@@ -29,7 +29,7 @@ export interface LogOptions {
   readonly redact?: readonly string[];
 }
 
-/** A log that writes one JSON object a line. Lines are written at once, so that a kill loses none. */
+/** A log that writes one JSON object per line, synchronously, so that a kill loses none. */
 export function createLog(options: LogOptions): Log {
   const { destination = 'stderr' } = options;
   const stream = typeof destination === 'object' ? destination : pino.destination(destination === 'stdout' ? 1 : 2);

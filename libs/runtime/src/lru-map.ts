@@ -1,22 +1,22 @@
 /** A map that forgets what was not used for long. */
 export interface LruMap<Value> {
-  /** Also makes the key a young one. */
+  /** Also marks the key as recently used. */
   readonly get: (key: string) => Value | undefined;
-  /** Also makes the key a young one. */
+  /** Also marks the key as recently used. */
   readonly set: (key: string, value: Value) => void;
   readonly delete: (key: string) => void;
   readonly clear: () => void;
 }
 
-/** A bound beside the number of keys: together the values kept weigh at most about `max`. */
+/** A second limit: the kept values together weigh at most about `max`. */
 export interface WeightBound<Value> {
   readonly of: (value: Value) => number;
   readonly max: number;
 }
 
 /**
- * Keeps about `size` keys, from three quarters of it to three halves, in two generations: the old one goes as a whole, so
- * that a use of a young key changes no order and an eviction walks over nothing.
+ * Keeps about `size` keys, from three quarters of it to three halves, in two generations: the old generation is dropped
+ * as a whole, so neither a use nor an eviction has to reorder or scan keys.
  */
 export function createLruMap<Value>(size: number, weight?: WeightBound<Value>): LruMap<Value> {
   const generationMax = Math.ceil(size * 0.75);

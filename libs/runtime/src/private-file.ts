@@ -1,14 +1,16 @@
 import { chmodSync, closeSync, openSync, statSync } from 'node:fs';
 
 const ownerOnly = 0o600;
-/** The files that SQLite puts beside a database. It gives new ones the mode of the database. */
+/** The side files of a SQLite database. New ones get the mode of the database. */
 const sideFiles = ['', '-wal', '-shm', '-journal'] as const;
 
 /**
- * Gives a data file the mode 0600, whatever the umask and the mode of its folder, and the files of SQLite beside it too.
- * Creates the file, empty, where it is missing. Call it before the file is opened.
+ * Sets a data file and its SQLite side files to mode 0600, whatever the umask and the mode of the folder. Creates the
+ * file, empty, when it is missing. Call it before the file is opened.
  *
- * An existing file is never opened here: closing a second descriptor of a database would drop the locks of this process.
+ * An existing file is never opened here: closing a second descriptor of a database would release the locks of this
+ * process.
+ *
  * @throws Error naming the file when its mode cannot be changed.
  */
 export function keepPrivate(file: string): void {

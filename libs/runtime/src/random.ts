@@ -1,14 +1,14 @@
 import { formatUuid } from './ids.js';
 import type { Ids } from './ids.js';
 
-/** A seeded source of chance: the same seed gives the same run. Not for secrets. */
+/** A seeded random source: the same seed gives the same run. Not for secrets. */
 export interface Random {
   /** 0 ≤ x < 1. */
   readonly next: () => number;
   /** An integer, 0 ≤ n < `limit`. */
   readonly below: (limit: number) => number;
   readonly chance: (probability: number) => boolean;
-  /** One of the items. @throws RangeError when there is none. */
+  /** Returns one of the items. @throws RangeError when there are none. */
   readonly pick: <T>(items: readonly T[]) => T;
   readonly bytes: (count: number) => Uint8Array;
 }

@@ -11,7 +11,7 @@ interface Bucket {
   at: number;
 }
 
-/** Beyond this many active keys, further keys share one bucket: memory stays bounded. */
+/** Beyond this many active keys, further keys share one bucket, so memory stays bounded. */
 const keysMaxDefault = 10_000;
 
 /**

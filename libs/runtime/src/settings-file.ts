@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
 
-/** What is wrong at one place of a file that a person writes. */
+/** One problem of a configuration file, with its place. */
 export interface SettingProblem {
   /** Such as `tools[0].http.url`; empty: the file as a whole. */
   readonly path: string;
   readonly problem: string;
 }
 
-/** A file of settings is not usable. The message names every place that is wrong, one a line, and no secret. */
+/** A configuration file is invalid. The message names every problem, one per line, without secrets. */
 export class SettingsFileError extends Error {
   override readonly name: string = 'SettingsFileError';
   readonly problems: readonly SettingProblem[];
@@ -20,7 +20,7 @@ export class SettingsFileError extends Error {
   }
 }
 
-/** The text of such a file. `refuse` makes the error of one that cannot be read, of what is wrong with it. */
+/** Reads such a file. `refuse` makes the error for a file that cannot be read, from its problem. */
 export function readSettings(file: string, refuse: (problem: string) => Error): string {
   try {
     return readFileSync(file, 'utf8');
@@ -29,7 +29,7 @@ export function readSettings(file: string, refuse: (problem: string) => Error): 
   }
 }
 
-/** What a schema found wrong below a place of such a file; each unknown setting by itself. */
+/** The violations of a schema below a place of such a file; each unknown setting separately. */
 export function settingProblems(place: string, error: z.ZodError): SettingProblem[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.reduce<string>(below, place);

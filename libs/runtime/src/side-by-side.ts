@@ -1,6 +1,6 @@
 /**
- * The results of `work` for each item, in the order of the items, with at most `count` pieces of work at once. After a
- * failure no further piece begins, and the promise rejects with it.
+ * Runs `work` for each item, at most `count` at once. Returns the results in the order of the items. After a failure no
+ * further item starts, and the promise rejects with it.
  */
 export async function sideBySide<Item, Result>(
   items: readonly Item[],

@@ -1,13 +1,13 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Clock } from './clock.js';
 
-/** A clock that stands still until it is told to move. */
+/** A clock that moves only on command. */
 export interface VirtualClock extends Clock {
   /** Moves both clocks and runs what falls due, in order of time, then of setting. */
   readonly advance: (byMs: number) => void;
-  /** As `advance`, but lets promises settle after each timer, so that timers set by their continuations run too. */
+  /** Like `advance`, but lets promises settle after each timer, so that timers set by their continuations run too. */
   readonly advanceAsync: (byMs: number) => Promise<void>;
-  /** Moves to the next timer and runs it; false when there is none. */
+  /** How long until the next timer; `undefined` when there is none. */
   readonly runNext: () => boolean;
   /** How long until the next timer; `undefined` when there is none. */
   readonly nextInMs: () => number | undefined;

@@ -1,20 +1,20 @@
-/** Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts: the usual ones, not all. */
+/** Cyrillic, Greek and Armenian letters that look like Latin ones in common fonts. The usual ones, not all. */
 const twins = new Set('аеорсухіјѕԛԝһӏԁѵАВЕКМНОРСТХІЈЅԚԜҮӀΑΒΕΖΗΙΚΜΝΟΡΤΥΧονϲϳոսօցհԼՏՍՕ');
 const latin = /\p{Script=Latin}/u;
 const otherAlphabet = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}]/u;
 const inWord = /[\p{L}\p{M}\p{N}]/u;
 
-/** Characters that stand together, and where in the text. */
+/** Adjacent characters, and their position in the text. */
 interface Run {
   readonly start: number;
   readonly characters: readonly string[];
 }
 
 /**
- * Where letters pose as Latin ones. The attack: `/еtc/hosts` with a Cyrillic е, or a whole host name in letters that look
- * Latin. A look-alike poses inside a word with Latin letters, and anywhere in a text whose only foreign letters are
- * look-alikes. In an honest Russian or Greek text nothing is marked. What stands between two characters of `partedBy` is
- * judged by itself too: an honest line is no cover for the next one.
+ * Finds letters that look like Latin ones. Attack: `/еtc/hosts` with a Cyrillic е, or a whole host name in look-alike
+ * letters. A look-alike is marked inside a word with Latin letters, and in a text whose only foreign letters are
+ * look-alikes. An honest Russian or Greek text is not marked. The text between two characters of `partedBy` is also
+ * judged separately, so that an honest line does not hide the next one.
  */
 export function confusableLetters(characters: readonly string[], partedBy: string): ReadonlySet<number> {
   const whole = { start: 0, characters };

@@ -1,4 +1,4 @@
-/** What a person did, by the type of the decision: `bob approved …`. */
+/** A person's action, by the type of the decision: `bob approved …`. */
 export const decidedWords = {
   approve: 'approved',
   edit: 'approved with edited arguments',
@@ -6,7 +6,7 @@ export const decidedWords = {
   answer: 'answered in its place',
 } as const;
 
-/** What came of one's own decision, by its type: `Approved: …`. */
+/** The effect of one's own decision, by its type: `Approved: …`. */
 export const doneWords = {
   approve: 'Approved',
   edit: 'Approved with your arguments',

@@ -1,13 +1,13 @@
-/** Reads one member of an event's data as printable text, empty when it is not there. */
+/** Returns one member of an event's data as printable text, empty when it is absent. */
 export type ReadMember = (...path: string[]) => string;
 
-/** What an event says, from its data. */
+/** Describes an event from its data. */
 export type SayEvent = (read: ReadMember, data: unknown) => string;
 
 /** Words by the type of the event. */
 export type EventWords = Readonly<Record<string, SayEvent>>;
 
-/** An event as it is told; a newer server may have left out any member of its data, or made it something else. */
+/** An event to describe. In an event of a newer server any member of the data may be absent or different. */
 export interface ToldEvent {
   readonly type: string;
   readonly data: unknown;
@@ -41,15 +41,15 @@ const lateWords: Readonly<Record<string, string>> = {
   'execute-by-over': 'submitted after the right to run had ended',
 };
 
-/** The words of an outcome, and that it came late, where the event says so. */
+/** Describes an outcome, and whether the report was late. */
 export function withLateness(words: string, read: ReadMember): string {
   const late = read('late');
   return late === '' ? words : `${words} (${lateWords[late] ?? late})`;
 }
 
 /**
- * What an event says, in words: `own` ones first, then those that are the same everywhere; undefined for an event of a
- * newer server. `show` makes any value of its data printable.
+ * Describes an event in words: from `own`, otherwise from the shared texts; undefined for an unknown type. `show` makes
+ * any value of its data printable.
  */
 export function eventWordsOf(event: ToldEvent, own: EventWords, show: (value: unknown) => string): string | undefined {
   const words = { ...common, ...own };
@@ -67,7 +67,7 @@ export function memberOf(value: unknown, name: string): unknown {
   return (value as Readonly<Record<string, unknown>>)[name];
 }
 
-/** Words, and why, where somebody said so. */
+/** A text, and the reason if there is one. */
 export function withWhy(words: string, why: string): string {
   return why === '' ? words : `${words}: ${why}`;
 }

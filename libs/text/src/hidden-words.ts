@@ -7,7 +7,7 @@ export interface HiddenPlace {
   readonly why: 'schema' | 'name';
 }
 
-/** How many values a reader does not see and who hides them; empty when nothing is hidden. */
+/** The number of hidden values and who hides them; empty when nothing is hidden. */
 export function hiddenWords(hidden: readonly HiddenPlace[]): string {
   if (hidden.length === 0) return '';
   const bySchema = hidden.filter(({ why }) => why === 'schema').length;
@@ -22,10 +22,10 @@ export function hiddenWords(hidden: readonly HiddenPlace[]): string {
 
 const maskText = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
 
-/** Beside a text of the agent that reads like a hidden value. */
+/** Shown next to an agent's text that looks like a hidden value. */
 export const writtenMaskNote = 'text from the agent, not a hidden value';
 
-/** Whether a value reads like the stand-in of a hidden value. */
+/** Whether a value looks like a mask of a hidden value. */
 export function looksHidden(value: JsonValue): boolean {
   return typeof value === 'string' && maskText.test(value);
 }

@@ -1,4 +1,4 @@
-/** One line of a diff: kept, removed, added, or the head of a hunk. */
+/** One line of a diff: kept, removed, added, or the header of a hunk. */
 export interface DiffLine {
   readonly kind: ' ' | '-' | '+' | '@';
   readonly text: string;
@@ -68,7 +68,7 @@ function goesDown(reached: Frontier, k: number, d: number): boolean {
   return k === -d || (k !== d && far(reached, k - 1) < far(reached, k + 1));
 }
 
-/** From the end back to the start: each step is one edit, after a run of kept lines. */
+/** From the end to the start: each step is one edit after a run of kept lines. */
 function walkBack(before: readonly string[], after: readonly string[], trace: readonly Frontier[]): DiffLine[] {
   const lines: DiffLine[] = [];
   const at = { x: before.length, y: after.length };

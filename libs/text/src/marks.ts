@@ -1,34 +1,34 @@
 import { confusableLetters } from './confusable.js';
 
 /**
- * What a reader would not see as a letter: control characters and escape sequences, bidi and other format characters,
- * zero-width and ignorable ones, odd spaces, private-use and unassigned code points, lone surrogates.
+ * Characters that a reader does not see as letters: control characters and escape sequences, bidi and other format
+ * characters, zero-width and ignorable ones, unusual spaces, private-use and unassigned code points, lone surrogates.
  */
 const unseen = /[\p{C}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}/u;
 const unseenAnywhere = new RegExp(unseen.source, 'gu');
-/** What our marks begin with: in a foreign text it is marked itself, so that no text passes for a mark of ours. */
+/** The first character of our marks. In a foreign text it is marked itself, so that no text can imitate a mark. */
 const ours = '⟦';
 const combining = /\p{M}/u;
-/** What printable ASCII is not: nothing else is ever marked. */
+/** Everything except printable ASCII; nothing else is ever marked. */
 const beyondAscii = /[^\x20-\x7e]/gu;
 const combiningRunMax = 3;
 
 /**
- * Why a character is marked: nobody would see it or it would change how the text reads (`unseen`), it would paint over
- * other text (`clinging`), or it only looks like a Latin letter (`posing`).
+ * Why a character is marked: it is invisible or changes how the text reads (`unseen`), it overlays other text
+ * (`clinging`), or it only looks like a Latin letter (`posing`).
  */
 export type MarkReason = 'unseen' | 'clinging' | 'posing';
 
-/** A piece of a foreign text: as it is, or the mark that stands for one of its characters. */
+/** A piece of a foreign text: unchanged, or the mark of one of its characters. */
 export type Segment =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'mark'; readonly text: string; readonly character: string; readonly reason: MarkReason };
 
-/** How a text is cut into segments. */
+/** The options of splitting a text into segments. */
 export interface SegmentOptions {
   /**
-   * Characters that part the text, such as line ends: they stay as they are for the caller to show, and what stands
-   * between two of them is judged by itself as well as in the whole.
+   * Characters that separate parts of the text, such as line ends. They are returned unchanged, and each part is judged
+   * separately as well as in the whole.
    */
   readonly partedBy?: string;
 }
@@ -47,7 +47,7 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
   const posing = confusableLetters(characters, partedBy);
   let plain = '';
   let combined = 0;
-  // What a combining character combines with; without it, it would cling to our own text or to a mark.
+  // The base of a combining character; without one it would attach to our own text or to a mark.
   let hasBase = false;
   const flush = (): void => {
     if (plain !== '') segments.push({ kind: 'text', text: plain });
@@ -71,7 +71,7 @@ export function segmentsOf(text: string, { partedBy = '' }: SegmentOptions = {})
   return segments;
 }
 
-/** Most texts, and all of the long ones that somebody types in: they are not taken apart at every key. */
+/** A fast path for most texts, including long typed ones, which are processed at every key. */
 function isPlain(text: string, partedBy: string): boolean {
   for (const [character] of text.matchAll(beyondAscii)) if (!partedBy.includes(character)) return false;
   return true;
@@ -89,7 +89,7 @@ export function markOf(character: string): string {
   return `${ours}U+${codePoint.toString(16).toUpperCase().padStart(4, '0')}⟧`;
 }
 
-/** Segments as one text, for where only plain text goes. */
+/** Segments as one plain text. */
 export function textOf(segments: readonly Segment[]): string {
   return segments.map(({ text }) => text).join('');
 }
@@ -114,8 +114,8 @@ export function moreCharacters(count: number): string {
 }
 
 /**
- * Replaces every single character that nobody would see, for texts that hold marks of ours already, or that a program reads.
- * It judges no letters: foreign texts go through `segmentsOf` first.
+ * Replaces every invisible character, for texts that already contain our marks, or that a program reads. It does not
+ * check for look-alikes: foreign texts go through `segmentsOf` first.
  */
 export function replaceUnseen(text: string, replacement: (character: string) => string): string {
   return text.replaceAll(unseenAnywhere, replacement);

@@ -8,7 +8,7 @@ export interface Refusal {
   readonly [member: string]: unknown;
 }
 
-/** What differs from one place to the other where a refusal is told. */
+/** The differences between the places that show a refusal. */
 export interface RefusalWording {
   /** A channel as it is called there, printable. */
   readonly channel: (via: string) => string;
@@ -23,10 +23,7 @@ const common: Readonly<Record<string, string>> = {
   'digest-mismatch': 'The arguments have changed since: look again before you answer. Nothing was recorded.',
 };
 
-/**
- * A refusal in words for people. Being second is no fault of theirs, so it is told kindly: who was first, when and
- * through which channel.
- */
+/** Describes a refusal for people. When another person was first, it says who, when and through which channel. */
 export function refusalWords(refusal: Refusal, nowMs: number, { channel, sentences }: RefusalWording): string {
   const { code, detail } = refusal;
   if (code === 'already-resolved') return resolvedWords(refusal, nowMs, channel);
@@ -54,7 +51,7 @@ function ago(time: unknown, nowMs: number): string {
   return typeof time === 'string' ? ` ${agoWords(time, nowMs)}` : '';
 }
 
-/** What the detail does not say already. */
+/** What the detail does not contain already. */
 function errorsWords(errors: unknown, detail: string): string {
   if (!Array.isArray(errors)) return '';
   const all = (errors as unknown[]).slice(0, 10).map((error) => {

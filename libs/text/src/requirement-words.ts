@@ -1,19 +1,19 @@
 import { printable } from './marks.js';
 
-/** Who must agree, as a policy says it. */
+/** The requirement of a policy. */
 export interface RequiredPeople {
   readonly stages: readonly {
     readonly mode: 'quorum' | 'all-of';
     readonly approve: number;
-    /** Null: anybody who may answer. */
+    /** Null: every approver. */
     readonly groups: readonly string[] | null;
   }[];
   readonly fourEyes: boolean;
 }
 
 /**
- * Who must agree, in words: `2 approvers of ops, then 1 approver of security; not the requester`. Of a group's name at most
- * `nameMax` characters are shown.
+ * The requirement in words: `2 approvers of ops, then 1 approver of security; not the requester`. Group names are cut
+ * to `nameMax` characters.
  */
 export function requirementWords({ stages, fourEyes }: RequiredPeople, nameMax?: number): string {
   const words = stages.map(({ mode, approve, groups }) => {

@@ -3,25 +3,25 @@ import { membersOf } from './json-members.js';
 import type { DiffLine } from './line-diff.js';
 import { lineDiff } from './line-diff.js';
 
-/** What a text of several lines is about. The file is a foreign text. */
+/** The subject of a multi-line text. The file name is a foreign text. */
 export type BlockSubject =
   | { readonly kind: 'replacement'; readonly oldName: string; readonly newName: string }
   | { readonly kind: 'file'; readonly file: string }
   | { readonly kind: 'patch' }
   | { readonly kind: 'text' };
 
-/** A text of several lines inside a JSON value, to be shown as lines beside the JSON. Nothing in it is marked yet. */
+/** A multi-line text inside a JSON value, shown as lines next to the JSON. Nothing in it is marked yet. */
 export interface TextBlock {
-  /** Where it stands: the text itself, for a replacement the object that has both. */
+  /** Its place: the text itself, or for a replacement the object that contains both texts. */
   readonly pointer: string;
   readonly subject: BlockSubject;
-  /** What lines cannot show, in words. */
+  /** Facts that lines cannot show, in words. */
   readonly lineEnds: readonly string[];
   /** None for a replacement by the same text. */
   readonly lines: readonly DiffLine[];
 }
 
-/** The blocks of a value, and the size in words that stands in the JSON in their place, by JSON pointer. */
+/** The text blocks of a value, and the placeholders with their sizes in the JSON, by JSON pointer. */
 export interface TextBlocks {
   readonly blocks: readonly TextBlock[];
   readonly sizes: ReadonlyMap<string, string>;
@@ -39,7 +39,7 @@ const replacements = [
   ['search', 'replace'],
 ] as const;
 
-/** Takes the long texts out of a JSON value: replacements as diffs, contents of files as added lines, others as they are. */
+/** Extracts the long texts of a JSON value: replacements as diffs, file contents as added lines, others unchanged. */
 export function textBlocksOf(value: JsonValue): TextBlocks {
   const blocks: TextBlock[] = [];
   const sizes = new Map<string, string>();
@@ -64,7 +64,7 @@ export function textBlocksOf(value: JsonValue): TextBlocks {
   return { blocks, sizes };
 }
 
-/** Whether a text has several lines: a line end at its end alone makes none. */
+/** Whether a text has several lines; a final line end does not count. */
 export function isLong(text: string): boolean {
   return /\n[^\n]/.test(text);
 }

@@ -17,7 +17,7 @@ export function durationWords(ms: number): string {
   return showsRest ? `${whole} ${unit.name} ${rest} ${smaller.name}` : `${whole} ${unit.name}`;
 }
 
-/** How long ago a time was: `3 s ago`, `just now`. A time that is no time is said so. */
+/** How long ago a time was: `3 s ago`, `just now`. An invalid time is reported as such. */
 export function agoWords(time: string, nowMs: number): string {
   const ms = nowMs - Date.parse(time);
   if (Number.isNaN(ms)) return 'at an unknown time';

@@ -6,7 +6,7 @@ const client = createClient({ url: 'http://127.0.0.1:7400', token: process.env['
 for await (const event of client.events({ types: ['ApprovalRequested'] })) {
   const { approval } = await client.getToolCall(event.callId ?? '');
   if (approval?.state !== 'pending' || approval.arguments['environment'] !== 'production') continue;
-  // The digest says what was looked at: should the arguments have changed since, the answer is refused.
+  // The digest of what was looked at: if the arguments have changed since, the response is refused.
   const { approvalId, actionDigest } = approval;
   try {
     await client.respond(approvalId, { decision: { type: 'deny' }, reason: 'Freeze until Monday', actionDigest });

@@ -23,7 +23,7 @@ const worker = createWorker({
   tools: [deleteFile],
 });
 
-// What the model asked for in one step.
+// The tool calls of one model step.
 const outcome = await worker.run(
   {
     runId: 'run-42',

@@ -1,4 +1,4 @@
-// An agent that asks by messages: requests go to Kafka, what people decide comes back on the events topic.
+// An agent that uses messages: requests go to Kafka, and decisions arrive on the events topic.
 import { readFileSync, unlinkSync } from 'node:fs';
 import { createWorker, gateTool, type Step, type StepOutcome } from '@countersign/worker-sdk';
 import { z } from 'zod';

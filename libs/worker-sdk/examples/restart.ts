@@ -1,4 +1,4 @@
-// The pause as a value: the process may end while people think, and another one goes on.
+// The pause is a value: the process may end while people think, and another one continues.
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createWorker, gateTool, type RunState, type StepOutcome } from '@countersign/worker-sdk';
 import { z } from 'zod';

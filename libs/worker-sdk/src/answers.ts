@@ -2,7 +2,8 @@ import type { ApprovalView, ClaimView, RunView, ToolCallView } from '@countersig
 import { z } from 'zod';
 import { unreadable } from './transport.js';
 
-// Only what the SDK relies on is looked at: a newer server may answer with more, and must not break older workers.
+// Only the members that the SDK relies on are checked: a newer server may return more, and must not break older
+// workers.
 const approval = z.looseObject({
   approvalId: z.string(),
   callId: z.string(),
@@ -53,7 +54,7 @@ function reader<T>(schema: z.ZodType<T>): (body: unknown) => T {
   };
 }
 
-/** One page of approvals, oldest first. */
+/** One page of approvals, the oldest first. */
 export interface ApprovalPage {
   readonly approvals: readonly ApprovalView[];
   readonly nextCursor: string | null;

@@ -1,15 +1,15 @@
 import { rejectOnAbort } from './reject-on-abort.js';
 
-/** What has changed since the last look: some calls, or, after a gap in what was heard, perhaps any. */
+/** The changes since the last read: some calls or, after a gap in the stream, possibly any. */
 export type Changed = ReadonlySet<string> | 'anything';
 
-/** Gathers news between looks, so that ten events at once cost one look. */
+/** Collects changes between reads, so that ten events at once cost one read. */
 export interface Changes {
   readonly add: (callId: string) => void;
   readonly addAnything: () => void;
-  /** Makes `next` answer with no change at all: what happened is known here already. */
+  /** Makes `next` resolve without a change: the caller already knows what happened. */
   readonly wake: () => void;
-  /** Makes `next` reject: there will be no more news. */
+  /** Makes `next` reject: there will be no more changes. */
   readonly fail: (error: Error) => void;
   /** The news since the last time, as soon as there is any; rejects when the signal aborts. */
   readonly next: (signal: AbortSignal) => Promise<Changed>;

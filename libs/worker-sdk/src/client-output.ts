@@ -9,7 +9,7 @@ export async function submitOutput(requests: Requests, callId: string, output: u
   await requests.output(callId, { status: 'succeeded', output: json });
 }
 
-/** Says that a client-executed call failed. */
+/** Reports that a client-executed call failed. */
 export async function submitFailure(requests: Requests, callId: string, error: unknown): Promise<void> {
   const json = error instanceof Error ? { name: error.name, message: error.message } : asJson(error);
   await requests.output(callId, { status: 'failed', error: json ?? { message: messageOf(error) } });

@@ -23,18 +23,18 @@ import {
 import { readEvents, type EventsOptions } from './events.js';
 import { createTransport, type CallOptions, type Transport, type TransportOptions } from './transport.js';
 
-/** Where Countersign is and who speaks. */
+/** The server's address and the caller's token. */
 export interface ClientOptions extends TransportOptions {
   readonly token: string;
 }
 
-/** Long-poll: answer at once, or when the call is decided or settled, at most 55 s later. */
+/** Long-poll: returns at once, or when the call is decided or settled, after at most 55 s. */
 export interface GetToolCallOptions extends CallOptions {
   readonly waitMs?: number | undefined;
   readonly until?: 'decided' | 'settled' | undefined;
 }
 
-/** Which approvals to list. */
+/** Selects approvals. */
 export interface ListApprovalsOptions extends CallOptions {
   readonly state?: 'pending' | 'approved' | 'denied' | 'expired' | 'cancelled' | undefined;
   readonly toolName?: string | undefined;
@@ -45,7 +45,7 @@ export interface ListApprovalsOptions extends CallOptions {
   readonly cursor?: string | undefined;
 }
 
-/** Who wants to execute, and for how long nobody else may. */
+/** The claimer, and the length of its lease. */
 export interface ClaimRequest {
   readonly resolverId: string;
   readonly leaseMs?: number | undefined;
@@ -58,30 +58,30 @@ export interface RenewRequest {
 }
 
 /**
- * The HTTP contract, typed. Every method repeats itself on broken connections, 5xx and 429 under one `Idempotency-Key`,
- * and throws `CountersignError` when the answer is no. Which role a method needs is that of its endpoint.
+ * The HTTP contract, typed. Every method retries broken connections, 5xx and 429 with one `Idempotency-Key`, and throws
+ * `CountersignError` when the server refuses. The endpoint defines the role that a method needs.
  */
 export interface Client {
-  /** Requests the calls of one model step. A repeat adds nothing. Role agent. */
+  /** Requests the calls of one model step. A duplicate adds nothing. Role agent. */
   readonly requestToolCalls: (body: RequestToolCalls, options?: CallOptions) => Promise<readonly ToolCallView[]>;
   readonly getToolCall: (callId: string, options?: GetToolCallOptions) => Promise<ToolCallView>;
   readonly getRun: (runId: string, options?: CallOptions) => Promise<RunView>;
   readonly listApprovals: (options?: ListApprovalsOptions) => Promise<ApprovalPage>;
   readonly getApproval: (approvalId: string, options?: CallOptions) => Promise<ApprovalView>;
-  /** Answers an approval. Role approver. */
+  /** Responds to an approval. Role approver. */
   readonly respond: (approvalId: string, body: RespondBody, options?: CallOptions) => Promise<ApprovalView>;
   /** Asks (again). Role agent. */
   readonly requestApproval: (callId: string, body?: RequestApprovalBody, options?: CallOptions) => Promise<unknown>;
   readonly cancel: (callId: string, reason: string, options?: CallOptions) => Promise<unknown>;
   /** Cancels all open calls of a run. */
   readonly cancelRun: (runId: string, reason: string, options?: CallOptions) => Promise<unknown>;
-  /** Takes the right to execute. Role resolver. */
+  /** Claims the right to execute. Role resolver. */
   readonly claim: (callId: string, body: ClaimRequest, options?: CallOptions) => Promise<ClaimView>;
   readonly renew: (callId: string, body: RenewRequest, options?: CallOptions) => Promise<unknown>;
   readonly reportOutcome: (callId: string, body: OutcomeBody, options?: CallOptions) => Promise<unknown>;
   /** The result of a client-executed tool. Role agent. */
   readonly submitOutput: (callId: string, body: ClientOutputBody, options?: CallOptions) => Promise<unknown>;
-  /** The recorded events, in order, for ever; survives broken connections. */
+  /** The recorded events in order, without end. Reconnects when the connection breaks. */
   readonly events: (options?: EventsOptions) => AsyncGenerator<EventView, void>;
 }
 

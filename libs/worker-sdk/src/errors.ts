@@ -1,10 +1,10 @@
 import { problemSchema } from '@countersign/contracts';
 import type { z } from 'zod';
 
-/** The body of an error answer (RFC 9457). */
+/** The body of an error response (RFC 9457). */
 export type Problem = z.infer<typeof problemSchema>;
 
-/** What a `CountersignError` is made of. */
+/** The parts of a `CountersignError`. */
 export interface CountersignErrorDetails {
   readonly code: string;
   readonly message: string;
@@ -30,9 +30,9 @@ export interface CountersignErrorDetails {
 export class CountersignError extends Error {
   override readonly name = 'CountersignError';
   readonly code: string;
-  /** The HTTP status; null when there was no answer. */
+  /** The HTTP status; null when there was no response. */
   readonly status: number | null;
-  /** The whole problem document; null when the answer was none. */
+  /** The whole problem document; null when the response was none. */
   readonly problem: Problem | null;
 
   constructor(details: CountersignErrorDetails) {
@@ -43,18 +43,18 @@ export class CountersignError extends Error {
   }
 }
 
-/** Whether an error is Countersign's refusal with one of these codes. */
+/** Whether an error is a refusal by Countersign with one of these codes. */
 export function isRefusal(error: unknown, ...codes: readonly string[]): error is CountersignError {
   return error instanceof CountersignError && codes.includes(error.code);
 }
 
-/** What to tell about something thrown, whatever was thrown. */
+/** The message of any thrown value. */
 export function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message === '' ? thrown.name : thrown.message;
   return typeof thrown === 'string' ? thrown : `thrown ${typeof thrown}`;
 }
 
-/** The error for an answer that is not 2xx. */
+/** The error for a response other than 2xx. */
 export function errorOfAnswer(status: number, body: unknown): CountersignError {
   const parsed = problemSchema.safeParse(body);
   if (!parsed.success) {

@@ -3,9 +3,9 @@ import { followStream, retryAfterMs } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
 import { unreadable, type Transport } from './transport.js';
 
-/** Which events to read, and from where. */
+/** Selects the events to read, and where to start. */
 export interface EventsOptions {
-  /** A position; `now` for live events alone; without it from the first event. */
+  /** A position; `now` for live events only; absent: from the first event. */
   readonly after?: number | 'now' | undefined;
   readonly runId?: string | undefined;
   readonly callId?: string | undefined;
@@ -20,8 +20,8 @@ export interface EventsOptions {
 const retryAfterMsMax = 60_000;
 
 /**
- * The recorded events, in order, for ever: a broken connection is opened again after a growing wait, from the last
- * event seen. Throws on a refusal (`unauthenticated`, `forbidden`, `invalid-request`).
+ * The recorded events in order, without end. Reconnects with backoff after the last received event. Throws when the
+ * server refuses (`unauthenticated`, `forbidden`, `invalid-request`).
  */
 export async function* readEvents(
   transport: Transport,
@@ -64,7 +64,7 @@ async function readJson(response: Response): Promise<unknown> {
   }
 }
 
-/** What another attempt would be answered with as well. */
+/** Errors that a retry would get again. */
 function isFinal(error: unknown): boolean {
   if (!(error instanceof CountersignError) || error.status === null) return false;
   return error.status < 500 && error.status !== 429;

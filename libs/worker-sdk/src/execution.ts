@@ -15,7 +15,7 @@ import type { WorkerLog } from './log.js';
 import { asJson } from './schema.js';
 import { problemOfClaim } from './verify-claim.js';
 
-/** What an execution needs from the worker around it. */
+/** The parts of the worker that an execution needs. */
 export interface ExecutionPorts {
   readonly requester: Client;
   readonly resolver: Client;
@@ -23,9 +23,9 @@ export interface ExecutionPorts {
   readonly log: WorkerLog;
   readonly resolverId: string;
   readonly leaseMs: number;
-  /** Aborts when the worker is asked to stop: the tools are told. */
+  /** Aborts when the worker is asked to stop; the tools get it. */
   readonly stopping: AbortSignal;
-  /** Aborts when it may no longer wait for a server that is away. */
+  /** Aborts when the worker may no longer wait for an unreachable server. */
   readonly stopped: AbortSignal;
 }
 
@@ -36,14 +36,16 @@ export interface ExecutionRequest {
   readonly argumentsHash: string | null;
 }
 
-/** `ran`: its outcome is recorded. `not-claimable`: somebody or something was faster. `batch-incomplete`: not yet. */
+/**
+ * `ran`: its outcome is recorded. `not-claimable`: another worker claimed it, or it ended. `batch-incomplete`: not yet.
+ */
 export type ExecutionEnd = 'ran' | 'not-claimable' | 'batch-incomplete';
 
-/** Claims a call, runs its tool once, and reports what came of it; a server that is away is waited for. */
+/** Claims a call, runs its tool once, and reports the outcome; it waits for an unreachable server. */
 export async function executeCall(ports: ExecutionPorts, request: ExecutionRequest): Promise<ExecutionEnd> {
   const { call } = request;
-  // Never stored, never derived: a claim whose answer was lost is repeated under this key, but nobody who comes later,
-  // such as this worker after a crash, can be handed a claim whose tool may already have run.
+  // Never stored, never derived: a claim whose response was lost is retried with this key, but a later worker, or this
+  // one after a crash, must not get a claim whose tool may already have run.
   const claimKey = randomUUID();
   const { resolverId, leaseMs } = ports;
   const waiting = { attempts: Infinity, signal: ports.stopped };
@@ -63,7 +65,7 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
   return 'ran';
 }
 
-/** The answer took longer than the lease: the tool may start only if the claim can still be prolonged. */
+/** The response took longer than the lease, so the tool starts only if the claim can still be renewed. */
 async function isStillOurs(ports: ExecutionPorts, callId: string, attempt: number): Promise<boolean> {
   try {
     await ports.resolver.renew(callId, { attempt, leaseMs: ports.leaseMs });
@@ -90,7 +92,8 @@ async function outcomeOf(ports: ExecutionPorts, request: ExecutionRequest, claim
     return failed({ code: 'invalid-arguments', message: 'The arguments do not match the schema of the tool', issues });
   }
   if (call.originalArguments === undefined && jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
-    // Such as a path that has become a link since. An edit is exempt: nobody has put it into its validated form yet.
+    // For example a path that has become a link since. An edit is exempt, because it was not validated by the tool
+    // before.
     const message = 'Validated once more, the approved arguments mean something else than when they were approved';
     return failed({ code: 'digest-mismatch', message });
   }
@@ -127,7 +130,7 @@ function recordableOutput(output: unknown): JsonValue {
   return asJson(output) ?? { unrecorded: 'The tool succeeded; its output cannot be written as JSON.' };
 }
 
-/** Runs `work` while the claim is kept renewed; its signal aborts when the claim has gone to somebody else. */
+/** Runs `work` while renewing the claim. Its signal aborts when another worker has the claim. */
 async function withLease<T>(
   ports: ExecutionPorts,
   callId: string,
@@ -170,8 +173,8 @@ async function keepRenewed(
 }
 
 /**
- * Whether a claim that is stale has gone to somebody else. After an outage longer than the lease the call is `unknown`,
- * or claimable again: nobody else is at it, and to stop half-way would be the worst of all ends.
+ * Whether another worker has a stale claim. After an outage longer than the lease the call is `unknown`, or claimable
+ * again: then no other worker runs it, and stopping half-way would be worse than finishing.
  */
 async function isTakenOver(ports: ExecutionPorts, callId: string, signal: AbortSignal): Promise<boolean> {
   try {
@@ -182,7 +185,7 @@ async function isTakenOver(ports: ExecutionPorts, callId: string, signal: AbortS
   }
 }
 
-/** Reports until it is recorded: it is still taken after the lease, when the call is `unknown`. */
+/** Reports until it is recorded: the report is accepted also after the lease, when the call is `unknown`. */
 async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBody): Promise<void> {
   const waiting = { attempts: Infinity, signal: ports.stopped };
   try {

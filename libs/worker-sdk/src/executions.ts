@@ -4,17 +4,17 @@ import { messageOf } from './errors.js';
 import { executeCall, type ExecutionEnd, type ExecutionPorts, type ExecutionRequest } from './execution.js';
 import type { Session } from './outcome.js';
 
-/** An execution that is over, and its call as it then stands. */
+/** A finished execution, and the call after it. */
 interface Run {
   readonly end: ExecutionEnd;
   readonly view: ToolCallView;
 }
 
-/** The executions of one worker: a call runs once at a time, however many waits are after it. */
+/** The executions of one worker. A call runs once at a time, for any number of waiting callers. */
 export interface Executions {
-  /** The execution that is under way, or a new one if there is a request and nothing speaks against it. */
+  /** Returns the execution in progress, or starts a new one if it is requested and possible. */
   readonly joinOrBegin: (view: ToolCallView, request: ExecutionRequest | undefined) => Promise<Run> | undefined;
-  /** Resolves when nothing runs any more. */
+  /** Resolves when nothing runs. */
   readonly idle: () => Promise<void>;
 }
 
@@ -39,7 +39,7 @@ export function createExecutions(ports: ExecutionPorts): Executions {
     const { callId } = request.call;
     const promise = run(request);
     running.set(callId, promise);
-    // Whoever waits for it hears of a failure; when nobody does any more, the log has to be enough.
+    // The waiting callers get a failure; without one, it is only logged.
     promise.catch((error: unknown) => {
       ports.log.error({ callId, error: messageOf(error) }, 'an execution failed outside of its tool');
     });
@@ -54,12 +54,12 @@ export function createExecutions(ports: ExecutionPorts): Executions {
   };
 }
 
-/** What of one session is running here. */
+/** The running executions of one session. */
 export interface Runs {
   readonly has: (callId: string) => boolean;
   readonly add: (callId: string, run: Promise<Run>) => void;
   readonly isIdle: () => boolean;
-  /** Resolves when all are over; rejects, but not before, when one failed outside of its tool. */
+  /** Resolves when all are over; then rejects if one failed outside of its tool. */
   readonly allOver: () => Promise<void>;
   /** A claim refused because the batch was incomplete may succeed once something has changed. */
   readonly forgetRefusals: (changed: Changed) => void;

@@ -5,13 +5,13 @@ import { inputSchemaOf, type InputIssue, type InputOf, type JsonSchema } from '.
 
 /** A tool call as the model proposed it. `arguments` are untrusted. */
 export interface ProposedCall {
-  /** The id that the model or its framework gave: the same one again is the same call again. */
+  /** The id from the model or its framework. The same id is the same call. */
   readonly toolCallId: string;
   readonly toolName: string;
   readonly arguments: JsonValue;
 }
 
-/** What a predicate may look at beside the validated input. */
+/** The context of a predicate besides the validated input. */
 export interface ApprovalContext {
   readonly runId: string;
   readonly agentId: string;
@@ -22,27 +22,30 @@ export interface ApprovalContext {
   readonly batch: readonly ProposedCall[];
 }
 
-/** What a tool is given beside its input. */
+/** The context of a tool besides its input. */
 export interface ExecutionContext {
   readonly callId: string;
   readonly runId: string;
   readonly agentId: string;
   readonly toolCallId: string;
-  /** The same for all attempts of this call: hand it to whatever the tool calls. */
+  /** The same for all attempts of this call: pass it to the services that the tool calls. */
   readonly idempotencyKey: string;
   readonly attempt: number;
-  /** Aborts when the claim is lost to somebody else, and when the worker is closed. */
+  /** Aborts when another worker has the claim, and when the worker is closed. */
   readonly signal: AbortSignal;
-  /** The approval that lets this one call run; null when no person was asked. */
+  /** The approval that permits this call; null when none was needed. */
   readonly approval: ApprovalView | null;
 }
 
-/** `true`, or a predicate over the VALIDATED input. One that throws, or answers anything but a boolean, means `true`. */
+/**
+ * `true`, or a predicate over the VALIDATED input. A predicate that throws or returns anything but a boolean means
+ * `true`.
+ */
 export type NeedsApproval<I> = boolean | ((input: I, context: ApprovalContext) => boolean | Promise<boolean>);
 
 interface ToolBase<S, I> {
   readonly name: string;
-  /** What the tool does. Shown to approvers unless `approvalPrompt` says more. */
+  /** What the tool does. Approvers see it unless `approvalPrompt` replaces it. */
   readonly description?: string;
   /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
   readonly inputSchema: S;
@@ -50,7 +53,7 @@ interface ToolBase<S, I> {
   readonly needsApproval?: NeedsApproval<I>;
   /** The question put to people. It is not masked: leave secrets out of it. */
   readonly approvalPrompt?: (input: I, context: ApprovalContext) => string;
-  /** May run again after a crash in the middle. Default `false`: an outcome that nobody knows is then `unknown`. */
+  /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
   readonly idempotent?: boolean;
   /** How long people may take. Default: the policy's, 1 h. */
   readonly expiresInMs?: DurationMs;
@@ -58,7 +61,7 @@ interface ToolBase<S, I> {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Who runs the tool: this worker, or the client that the user sits at. Exactly one of them. */
+/** Who runs the tool: this worker, or the user's client. Exactly one of them. */
 type RunsWhere<I> =
   | { readonly execute: (input: I, context: ExecutionContext) => unknown; readonly clientExecuted?: false }
   | { readonly clientExecuted: true; readonly execute?: undefined };
@@ -66,7 +69,7 @@ type RunsWhere<I> =
 /** The definition of a tool. */
 export type ToolDefinition<S extends z.ZodType | JsonSchema> = ToolBase<S, InputOf<S>> & RunsWhere<InputOf<S>>;
 
-/** What the worker's own side says about a call. */
+/** The worker's own facts about a call. */
 export interface ApprovalNeed {
   readonly needsApproval: boolean;
   readonly reason?: string;
@@ -75,11 +78,11 @@ export interface ApprovalNeed {
 /** A call of a tool whose arguments are valid. */
 export interface CheckedCall {
   readonly valid: true;
-  /** What to ask about and to run. */
+  /** The arguments to approve and to run. */
   readonly arguments: JsonObject;
   readonly judge: (context: ApprovalContext) => Promise<ApprovalNeed>;
   readonly describe: (context: ApprovalContext) => string | undefined;
-  /** Runs the tool. A client-executed one has none. */
+  /** Runs the tool. A client-executed tool has none. */
   readonly execute: ((context: ExecutionContext) => Promise<unknown>) | undefined;
 }
 

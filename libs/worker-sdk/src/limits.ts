@@ -1,10 +1,10 @@
 import { linkedController, type Clock } from '@countersign/http-client';
 
-/** How long to wait at most. */
+/** The longest wait. */
 export interface WaitOptions {
   /** Stops the waiting, with its reason as the error. Tools that run go on. */
   readonly signal?: AbortSignal | undefined;
-  /** Answers with how things stand when it is over. Default: without limit. */
+  /** Returns the current state when the time is over. Default: no limit. */
   readonly timeoutMs?: number | undefined;
 }
 

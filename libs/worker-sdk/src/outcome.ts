@@ -8,25 +8,25 @@ export interface ClientCall {
   readonly callId: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** As decided: after an edit, the approver's. They match the tool's schema. */
+  /** As approved; after an edit, the approver's. They match the tool's schema. */
   readonly arguments: JsonObject;
   readonly edited: boolean;
   readonly instruction: string | null;
 }
 
 /**
- * Why the model cannot go on yet; null when every call has its result. `awaiting_execution`: a call was claimed by
- * another worker, or by this one before it crashed, and is being waited for.
+ * Why the model cannot continue; null when every call has its result. `awaiting_execution`: another worker has claimed
+ * a call, or this one did before a crash.
  */
 export type StopReason = 'awaiting_approval' | 'awaiting_client' | 'awaiting_execution' | null;
 
-/** How a step stands: the pause as a value. */
+/** The state of a step: the pause as a value. */
 export interface StepOutcome {
   /** The results so far, in the order of the calls. When `stopReason` is null: one for every call. */
   readonly results: readonly ToolResult[];
   readonly pendingApprovals: readonly ApprovalView[];
   readonly hasPendingApprovals: boolean;
-  /** What the client is to run. */
+  /** The calls that the client must run. */
   readonly clientCalls: readonly ClientCall[];
   readonly stopReason: StopReason;
   /** Plain JSON: keep it, and give it to `wait` or `resume`, in this process or another. */
@@ -39,7 +39,7 @@ export interface Session {
   readonly views: Map<string, ToolCallView>;
 }
 
-/** The outcome as far as the session's views tell. */
+/** The outcome according to the session's views. */
 export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>): StepOutcome {
   const { state } = session;
   const views = state.calls.map((call) => viewOf(session, call));
@@ -62,7 +62,7 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
   };
 }
 
-/** Whether something that the caller does not know yet calls for them: a result, or a call for the client to run. */
+/** Whether there is something new for the caller: a result, or a call for the client to run. */
 export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>): boolean {
   return session.state.calls.some((call) => {
     const view = viewOf(session, call);

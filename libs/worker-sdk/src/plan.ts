@@ -4,16 +4,16 @@ import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from './gat
 import { localFailure, type ToolResult } from './results.js';
 import type { CallState, Step } from './state.js';
 
-/** A step, judged on the worker's side: what to request, and what has failed without asking anybody. */
+/** A step after the worker's own checks: the calls to request, and those that failed without a request. */
 export interface StepPlan {
   readonly requests: readonly RequestedCall[];
-  /** One per call, in the order of the calls; the callIds are filled in by the answer. */
+  /** One per call, in the order of the calls; the callIds are filled in later. */
   readonly calls: readonly CallState[];
 }
 
 type Planned = { readonly request: RequestedCall } | { readonly failure: ToolResult };
 
-/** Validates first, then asks the predicates. In an all-or-nothing batch one invalid call fails all. */
+/** Validates first, then runs the predicates. In an all-or-nothing batch one invalid call fails all. */
 export async function planStep(step: Step, tools: ReadonlyMap<string, GateTool>, agentId: string): Promise<StepPlan> {
   const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, agentId)));
   const spoilt = step.batchMode === 'all-or-nothing' && planned.some((one) => 'failure' in one);

@@ -1,6 +1,5 @@
 import { reasonOf } from '@countersign/http-client';
 
-/** Rejects with the signal's reason once it aborts. */
 export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {
   let onAbort: () => void = () => undefined;
   const promise = new Promise<never>((_, reject) => {
@@ -10,7 +9,7 @@ export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<
     if (signal.aborted) onAbort();
     else signal.addEventListener('abort', onAbort, { once: true });
   });
-  // Often nobody looks any more when it rejects.
+  // Often there is no listener when it rejects.
   promise.catch(() => undefined);
   return {
     promise,

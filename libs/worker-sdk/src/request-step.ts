@@ -13,8 +13,8 @@ export interface RequestedStep {
 }
 
 /**
- * Requests what was planned. A call whose arguments only the server refuses (its schema may be stricter than the tool's)
- * gets its failure, and the others are requested without it: one bad call must not take the whole step away.
+ * Requests the planned calls. A call whose arguments only the server refuses (its schema may be stricter than the
+ * tool's) fails, and the others are requested without it.
  */
 export async function requestStep(
   ledger: Pick<Requests, 'toolCalls'>,
@@ -43,7 +43,7 @@ export async function requestStep(
   }
 }
 
-/** What is asked for without the refused call is another request. */
+/** The request without the refused call is another request. */
 function requestIdOf({ requestId }: Step, tries: number): string | undefined {
   return requestId === undefined || tries === 1 ? requestId : `${requestId}/${String(tries)}`;
 }
@@ -53,7 +53,7 @@ interface RefusedCall {
   readonly message: string;
 }
 
-/** Which call it is that the server does not take, if it says so. */
+/** The call that the server refuses, if its error names it. */
 function refusedCall(error: unknown, requests: readonly RequestedCall[]): RefusedCall | undefined {
   if (!isRefusal(error, 'invalid-arguments')) return undefined;
   const errors = error.problem?.errors ?? [];
@@ -75,7 +75,7 @@ function indexIn([first = '']: readonly string[]): number | undefined {
   return index === undefined ? undefined : Number(index);
 }
 
-/** A refusal that was heard on Kafka names its calls; it is about one of them when it names no other. */
+/** A refusal that was read from Kafka names its calls. It concerns one of them when it names no other. */
 function indexByName({ problem }: CountersignError, requests: readonly RequestedCall[]): number {
   const named = problem?.['toolCallIds'];
   if (!Array.isArray(named) || named.length !== 1) return -1;

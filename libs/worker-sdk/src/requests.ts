@@ -4,15 +4,15 @@ import type { Client } from './client.js';
 import { messageOf } from './errors.js';
 import type { CallOptions } from './transport.js';
 
-/** How long to try, and the id under which a repeat of the request is recognised. */
+/** How long to retry, and the id that identifies a retry of the request. */
 export interface RequestOptions extends CallOptions {
-  /** One is made when it is missing. */
+  /** Generated when missing. */
   readonly requestId?: string | undefined;
 }
 
 /**
- * What a worker asks the ledger for, by whatever way: over HTTP, or by messages on Kafka. Each resolves when what was
- * asked for is recorded, and throws `CountersignError` when it is refused.
+ * How a worker sends requests: over HTTP, or as messages on Kafka. Each method resolves when the request is recorded,
+ * and throws `CountersignError` when it is refused.
  */
 export interface Requests {
   readonly toolCalls: (body: RequestToolCalls, options?: RequestOptions) => Promise<readonly ToolCallView[]>;
@@ -21,7 +21,7 @@ export interface Requests {
   readonly cancel: (callId: string, reason: string, options?: RequestOptions) => Promise<void>;
   /** Cancels all open calls of a run. */
   readonly cancelRun: (runId: string, reason: string, options?: RequestOptions) => Promise<void>;
-  /** Puts what happens to the calls of a run into `changes` until the signal aborts; after a gap: anything. */
+  /** Collects the changes of a run's calls in `changes` until the signal aborts; after a gap: any call. */
   readonly listen: (runId: string, changes: Changes, signal: AbortSignal) => Promise<void>;
   readonly close: () => Promise<void>;
 }
@@ -48,7 +48,7 @@ export function requestsOverHttp(client: Client): Requests {
     },
     listen: async (runId, changes, signal) => {
       try {
-        // Live events only, and a look at the run each time the stream opens: no gap can hide anything.
+        // Live events, and one read of the run each time the stream opens, so that a gap hides nothing.
         for await (const event of client.events({ runId, after: 'now', signal, onOpen: changes.addAnything })) {
           if (event.callId !== null) changes.add(event.callId);
         }

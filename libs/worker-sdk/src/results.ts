@@ -33,15 +33,15 @@ export interface ToolResult {
   /** Null for a call that was never requested (invalid arguments, unknown tool). */
   readonly callId: string | null;
   readonly status: ToolResultStatus;
-  /** What the tool returned, or a person in its place; null unless `succeeded`. */
+  /** The tool's output, or a person's answer instead; null unless `succeeded`. */
   readonly output: JsonValue;
-  /** What went wrong, with a `code`; null unless `failed`. */
+  /** The error, with a `code`; null unless `failed`. */
   readonly error: JsonValue;
   /** Why it did not run; for a denial the approver's words. Null when it did. */
   readonly reason: string | null;
-  /** What the model should be told beside the output, in one sentence; null when the output says it all. */
+  /** One sentence for the model in addition to the output; null when the output is enough. */
   readonly message: string | null;
-  /** What an approver told the agent to do next. */
+  /** An approver's instruction to the agent for afterwards. */
   readonly instruction: string | null;
   /** An approver replaced the arguments: `arguments` are those that ran. */
   readonly edited: boolean;
@@ -56,7 +56,7 @@ export interface ToolResult {
 /** How a call ended. Only `succeeded` is a success. */
 export type ToolResultStatus = z.infer<typeof toolResultSchema>['status'];
 
-/** The result of a call that was never requested: nobody was asked, nothing ran. */
+/** The result of a call that was never requested: there was no approval and no run. */
 export function localFailure(
   call: { readonly toolCallId: string; readonly toolName: string },
   code: string,
@@ -80,7 +80,7 @@ export function localFailure(
   };
 }
 
-/** The result of a requested call; undefined while there is none yet. */
+/** The result of a requested call; undefined while there is none. */
 export function resultOf(call: ToolCallView): ToolResult | undefined {
   const status = statusOf(call.state);
   if (status === undefined) return undefined;

@@ -1,13 +1,13 @@
 import { jcsDigest, limits, type JsonObject, type JsonValue } from '@countersign/contracts';
 import { z } from 'zod';
 
-/** A JSON Schema document, for tools that come without zod (such as those of an MCP server). */
+/** A JSON Schema document, for tools without zod (such as those of an MCP server). */
 export type JsonSchema = JsonObject;
 
-/** What a tool's `execute` is given: what the zod schema makes of the arguments, or the arguments themselves. */
+/** The input of a tool's `execute`: the output of the zod schema, or the arguments themselves. */
 export type InputOf<S> = S extends z.ZodType ? z.output<S> : JsonObject;
 
-/** One thing that is wrong with arguments. */
+/** One problem of arguments. */
 export interface InputIssue {
   /** JSON pointer of the place; empty for the arguments as a whole. */
   readonly path: string;
@@ -19,16 +19,19 @@ export type ParsedInput<I> =
   | {
       readonly valid: true;
       readonly input: I;
-      /** What to ask about, in JSON: with defaults filled in and unknown members gone, so that people see what will run. */
+      /**
+       * The arguments to approve, in JSON: with defaults filled in and unknown members removed, so that people see what
+       * will run.
+       */
       readonly arguments: JsonObject;
     }
   | { readonly valid: false; readonly issues: readonly InputIssue[] };
 
 /** A tool's input schema in both of its uses. */
 export interface InputSchema<I> {
-  /** What goes to the server, which validates edited arguments with it. */
+  /** Sent to the server, which validates edited arguments with it. */
   readonly json: JsonObject;
-  /** What the action digest covers. */
+  /** Part of the action digest. */
   readonly hash: string;
   readonly parse: (args: JsonValue) => Promise<ParsedInput<I>>;
 }
@@ -62,7 +65,7 @@ export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): Inpu
   };
 }
 
-/** JSON Schema has no flags: `/^yes$/i` written as `^yes$` would refuse what the tool takes. */
+/** JSON Schema has no flags: `/^yes$/i` written as `^yes$` would refuse values that the tool accepts. */
 function withoutFlags({ zodSchema, jsonSchema }: Parameters<NonNullable<ToJsonOptions['override']>>[0]): void {
   const { def } = zodSchema._zod;
   const defs: readonly object[] = [def, ...(def.checks ?? []).map((check) => check._zod.def)];
@@ -76,9 +79,9 @@ type ToJsonOptions = NonNullable<Parameters<typeof z.toJSONSchema>[1]>;
 const values = new Set(['const', 'default', 'enum', 'examples']);
 
 /**
- * A JSON Schema without the patterns that a regular expression of linear time cannot have (lookaround, references back),
- * such as those of zod's `email` and `hostname`. The server runs strangers' patterns and takes no others; here the whole
- * schema is checked, on edited arguments too.
+ * A JSON Schema without the patterns that no linear-time regular expression can express (lookaround, back references),
+ * such as those of zod's `email` and `hostname`. The server accepts no others from untrusted agents; here the whole
+ * schema is checked, also on edited arguments.
  */
 function withoutLookaround(node: JsonValue): JsonValue {
   if (Array.isArray(node)) return node.map((child: JsonValue) => withoutLookaround(child));
@@ -102,7 +105,7 @@ async function safeParse(schema: z.ZodType, value: unknown): Promise<SafeParsed>
     const issues = result.error.issues.map(({ path, message }) => ({ path: pointerOf(path), message }));
     return { success: false, issues };
   } catch {
-    // A refinement or transformation of the tool's own that throws has not said yes.
+    // A refinement or transformation of the tool that throws counts as invalid.
     return { success: false, issues: [{ path: '', message: 'the validation failed to run' }] };
   }
 }
@@ -134,7 +137,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Why the server would refuse to record a value; known here, one call fails alone and not the whole step with it. */
+/** Why the server would refuse to record a value. Checked here, one call fails alone and not the whole step. */
 export function whyUnrecordable(value: JsonValue): string | undefined {
   const problem = problemWithin(value, 1);
   if (problem !== undefined) return problem;

@@ -9,13 +9,13 @@ import type { GateTool } from './gate-tool.js';
 import { hasNews, isDone, isForClient, viewOf, type Session } from './outcome.js';
 import type { Requests } from './requests.js';
 
-/** Moves the sessions of one worker on. */
+/** Advances the sessions of one worker. */
 export interface Sessions {
   /** Executes what may run now, and looks again afterwards. */
   readonly settle: (session: Session, signal: AbortSignal) => Promise<void>;
   /** Waits until there is news and nothing of the session is running here; executes what gets approved meanwhile. */
   readonly follow: (session: Session, signal: AbortSignal) => Promise<void>;
-  /** Resolves when nothing is running any more. */
+  /** Resolves when nothing is running. */
   readonly idle: () => Promise<void>;
 }
 
@@ -126,7 +126,7 @@ async function refresh(ports: ExecutionPorts, session: Session, changed: Changed
   takeViews(session, calls);
 }
 
-/** Puts what was answered into the session. Throws `not-found` for a call that the ledger does not know. */
+/** Stores the response in the session. Throws `not-found` for a call that the ledger does not know. */
 export function takeViews(session: Session, calls: readonly ToolCallView[]): void {
   for (const view of calls) {
     const known = session.views.get(view.callId);
@@ -139,8 +139,8 @@ export function takeViews(session: Session, calls: readonly ToolCallView[]): voi
 }
 
 /**
- * An edit that passed the server's schema can still fail the tool's own checks: then the client is not given it.
- * Answers with the calls that have their failure now.
+ * An edit that passed the server's schema can still fail the tool's own checks; then the client does not get it.
+ * Returns the calls that failed now.
  */
 async function refuseInvalidEdits(
   requests: Requests,

@@ -7,11 +7,11 @@ const callStateSchema = z.object({
   toolName: z.string(),
   /** Null for a call that was never requested, because its arguments or its name were wrong. */
   callId: z.string().nullable(),
-  /** What was asked for, hashed: what comes back to be run must be it, unless an approver edited it. */
+  /** A hash of the requested call. A call that returns to be run must match it, unless an approver edited it. */
   argumentsHash: z.string().nullable(),
   /** The result of a call that was never requested. */
   local: toolResultSchema.nullable(),
-  /** The revision at which the call was last handed out; `wait` returns when there is news after it. */
+  /** The revision at which the call was last returned. `wait` returns when there is a newer one. */
   seenRevision: z.int().nullable(),
 });
 
@@ -26,8 +26,8 @@ const runStateSchema = z.object({
 export type CallState = z.infer<typeof callStateSchema>;
 
 /**
- * The pause as plain JSON: keep it wherever you keep the conversation. It holds no authority and no outcome, both are
- * in the ledger; an old copy is as good as a new one, and a lost one comes back with `restore`.
+ * The pause as plain JSON: store it with the conversation. It has no authority and no outcome, which are in the ledger.
+ * An old copy works like a new one, and `restore` replaces a lost one.
  */
 export type RunState = z.infer<typeof runStateSchema>;
 
@@ -38,7 +38,7 @@ export function parseRunState(value: unknown): RunState {
   throw new TypeError(`not a state of this worker: ${z.prettifyError(parsed.error)}`);
 }
 
-/** The state of a run whose own one is lost, from what the ledger knows. */
+/** Rebuilds the state of a run from the ledger, when its own is lost. */
 export function stateOfRun(run: RunView, agentId: string, batchId: string | undefined): RunState {
   const ours = run.calls.filter(
     (call) => call.agentId === agentId && (batchId === undefined || call.batchId === batchId),
@@ -58,12 +58,12 @@ export function stateOfRun(run: RunView, agentId: string, batchId: string | unde
   };
 }
 
-/** The calls of one model step, as the model's answer has them. */
+/** The calls of one model step, as in the model's response. */
 export interface Step {
   readonly runId: string;
   /**
-   * Names the request: its idempotency key over HTTP, its `ce_id` on Kafka. Store it first, and give it again with the
-   * same step after a crash; without it one is made. The same calls are the same calls in either case.
+   * Names the request: its idempotency key over HTTP, its `ce_id` on Kafka. Store it first, and pass it again with the
+   * same step after a crash. Generated when missing. The calls are recognised in either case.
    */
   readonly requestId?: string | undefined;
   readonly batchId?: string | undefined;

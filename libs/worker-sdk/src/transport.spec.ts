@@ -14,7 +14,7 @@ interface Seen {
   readonly body: unknown;
 }
 
-/** A fetch that gives the answers in order, and the last one for ever. */
+/** A fetch that returns the responses in order, then the last one always. */
 function fetchOf(...answers: readonly (Response | Error)[]): { readonly fetch: typeof fetch; readonly seen: Seen[] } {
   const seen: Seen[] = [];
   return {
@@ -33,7 +33,7 @@ function fetchOf(...answers: readonly (Response | Error)[]): { readonly fetch: t
   };
 }
 
-/** Timers fire at once; what they would have waited is noted. */
+/** Timers fire at once; their delays are recorded. */
 function instantClock(): Clock & { readonly waitedMs: number[] } {
   const waitedMs: number[] = [];
   return {

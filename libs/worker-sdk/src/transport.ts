@@ -12,28 +12,28 @@ import {
 } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
 
-/** What requests go out with. */
+/** The settings of requests. */
 export interface TransportOptions {
-  /** Where Countersign is, such as `http://127.0.0.1:7400`; a path in front of `/v1` is kept. */
+  /** The address of Countersign, such as `http://127.0.0.1:7400`; a path in front of `/v1` is kept. */
   readonly url: string;
   /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
   readonly clock?: Clock | undefined;
   /** Chance for the jitter of waits, a number in [0, 1). */
   readonly random?: (() => number) | undefined;
-  /** How often a request is tried at most, unless it says otherwise. */
+  /** The maximum number of tries of a request, unless it sets its own. */
   readonly attempts?: number | undefined;
   /** Named to the server as `Countersign-Client`. */
   readonly clientName?: string | undefined;
 }
 
-/** What every request can be given. */
+/** The options of every request. */
 export interface CallOptions {
-  /** Gives up waiting; what the server has begun goes on. */
+  /** Stops waiting; the server continues what it has begun. */
   readonly signal?: AbortSignal | undefined;
-  /** How often to try at most; `Infinity` to wait for a server that is away. Refusals are never repeated. */
+  /** The maximum number of tries; `Infinity` waits for an unreachable server. Refusals are never retried. */
   readonly attempts?: number | undefined;
-  /** One is made when it is missing; all attempts carry the same. */
+  /** Generated when missing; all attempts have the same. */
   readonly idempotencyKey?: string | undefined;
 }
 
@@ -48,7 +48,7 @@ export interface TransportRequest extends CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A request whose answer is a stream. */
+/** A request with a streaming response. */
 export interface StreamRequest {
   readonly path: string;
   readonly query: HttpRequest['query'];
@@ -61,13 +61,13 @@ export interface StreamRequest {
 export interface Transport {
   readonly clock: Clock;
   readonly random: () => number;
-  /** The JSON body of a 2xx answer. */
+  /** The JSON body of a 2xx response. */
   readonly send: (request: TransportRequest) => Promise<unknown>;
-  /** One attempt at a streaming GET. */
+  /** One attempt of a streaming GET. */
   readonly open: (request: StreamRequest) => Promise<Response>;
   /**
-   * From now on no read is answered from before this position of the log, which was heard of elsewhere: unless the server
-   * has not reached it, for what is heard may be forged.
+   * From now on no read returns a state before this position of the log, unless the server has not reached it, because
+   * the position may be forged.
    */
   readonly noticePosition: (position: string) => void;
 }
@@ -83,7 +83,7 @@ export function createTransport(options: TransportOptions): Transport {
   // Here, and not at the first request, where it would look like a server that is away.
   const base = new URL(options.url).href.replace(/\/+$/, '');
   const http = createHttpClient({ base, fetch: options.fetch, clock });
-  // Behind several gateways, a read that names the last position answered is never older than our own writes.
+  // Behind several gateways, a read that sends the last received position is never older than our own writes.
   const position = { answered: null as string | null, heard: null as string | null };
   const noticeAnswer = (headers: Headers): void => {
     position.answered = later(position.answered, headers.get('countersign-position'));
@@ -135,7 +135,7 @@ function statusOf(outcome: Attempt): number | null {
   return outcome instanceof NoAnswerError ? null : outcome.status;
 }
 
-/** Whether another attempt may be answered otherwise. */
+/** Whether a retry may get another response. */
 function isPassing(outcome: Attempt): boolean {
   const status = statusOf(outcome);
   return status === null || status === 429 || (status >= 500 && status !== 501);

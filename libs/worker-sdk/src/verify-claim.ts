@@ -8,9 +8,8 @@ export interface ClaimProblem {
 }
 
 /**
- * What was approved is what runs. The digest is computed over the arguments that are about to be passed and over who,
- * which run, which call and which tool as this worker knows them: a claim that comes back for anything else, whoever
- * swapped it, is refused.
+ * What was approved is what runs. The digest is computed over the arguments that are about to be passed and this
+ * worker's own view of agent, run, call and tool: a claim of anything else is refused.
  */
 export function problemOfClaim(
   claim: ClaimView,

@@ -17,7 +17,7 @@ import { createSessions, takeViews } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
 import { createTransport, type TransportOptions } from './transport.js';
 
-/** What a worker needs. */
+/** The options of a worker. */
 export interface WorkerOptions extends TransportOptions {
   /** A token with role agent; with role resolver too, unless `resolverToken` has it. */
   readonly token: string;
@@ -27,8 +27,8 @@ export interface WorkerOptions extends TransportOptions {
   readonly agentId: string;
   readonly tools: readonly GateTool[];
   /**
-   * Ask over Kafka instead of HTTP: requests are published, and events wake the waits. Claims, outcomes and looks stay
-   * with HTTP. Needs kafkajs 2 beside this package.
+   * Requests over Kafka instead of HTTP: requests are published, and events end the waits. Claims, outcomes and reads
+   * still use HTTP. It needs kafkajs 2 as an additional package.
    */
   readonly kafka?: KafkaOptions | undefined;
   /** Default: silent. */
@@ -43,19 +43,19 @@ export interface RunOptions extends WaitOptions {
   readonly onPause?: ((outcome: StepOutcome) => void | Promise<void>) | undefined;
 }
 
-/** What an agent asks approval with, and runs its tools with. */
+/** Requests approvals for an agent, and runs its tools. */
 export interface Worker {
   /**
-   * Requests all calls of one model step, executes at once, and side by side, what nobody has to be asked about, and
-   * answers with the pause as a value. The same step again is the same calls again, so it is safe to repeat after an
-   * error. Throws `CountersignError` when the request is refused or the server stays away.
+   * Requests all calls of one model step, runs those that need no approval in parallel, and returns the pause as a
+   * value. The same step is the same calls again, so a repeat after an error is safe. Throws `CountersignError` when
+   * the request is refused or the server stays unreachable.
    */
   readonly step: (step: Step, options?: WaitOptions) => Promise<StepOutcome>;
-  /** Looks once, executes what has been approved, and answers how things stand. */
+  /** Reads once, runs what has been approved, and returns the state. */
   readonly resume: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
   /**
-   * Waits, on one connection, until a call has a result (or is the client's to run) that `state` did not have, and
-   * executes what gets approved meanwhile. A server that goes away is waited for.
+   * Waits on one connection until a call has a result (or is ready for the client) that `state` did not have, and runs
+   * approved calls meanwhile. It waits for an unreachable server.
    */
   readonly wait: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
   /**
@@ -67,15 +67,15 @@ export interface Worker {
    * }
    */
   readonly run: (step: Step, options?: RunOptions) => Promise<StepOutcome>;
-  /** As `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, as the ledger has them. */
+  /** Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. */
   readonly restore: (runId: string, options?: WaitOptions & { readonly batchId?: string }) => Promise<StepOutcome>;
-  /** Gives the output of a client-executed call. Anything but JSON is refused with a TypeError. */
+  /** Submits the output of a client-executed call. A value that is not JSON is refused with a TypeError. */
   readonly submitOutput: (callId: string, output: unknown) => Promise<void>;
-  /** Says that a client-executed call failed. */
+  /** Reports that a client-executed call failed. */
   readonly submitFailure: (callId: string, error: unknown) => Promise<void>;
   /** Asks again about a call that expired: a new approval of the same call. Its state is good for `wait` again. */
   readonly requestAgain: (callId: string, question?: RequestApprovalBody) => Promise<void>;
-  /** Cancels a call that nobody has claimed. */
+  /** Cancels a call that is not claimed. */
   readonly cancel: (callId: string, reason: string) => Promise<void>;
   /** Cancels all open calls of a run. */
   readonly cancelRun: (runId: string, reason: string) => Promise<void>;
@@ -147,7 +147,7 @@ export function createWorker(options: WorkerOptions): Worker {
     await within(limits, (signal) => sessions.settle(session, signal));
     return answer(session);
   };
-  /** Undefined when the time was over before the server had answered at all. */
+  /** Undefined when the time was over before the server had responded. */
   const follow = async (state: RunState, limits: WaitOptions): Promise<StepOutcome | undefined> => {
     const session: Session = { state, views: new Map() };
     if (!isRequested(state)) return answer(session);

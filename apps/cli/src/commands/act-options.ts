@@ -3,7 +3,7 @@ import { Option } from 'commander';
 import type { Runner } from '../runner.js';
 import { startHelp } from '../start.js';
 
-/** The commands that change more than one answer: cancel, reconcile, start. */
+/** The commands that change more than one response: cancel, reconcile, start. */
 export function addActCommands(program: Command, runner: Runner): void {
   program
     .command('cancel [callId]')

@@ -33,7 +33,7 @@ export async function cancel(
   return tellRun(invocation, printable(options.run ?? ''), answer);
 }
 
-/** Which calls of a run are cancelled, and why the others are not. */
+/** The calls of a run that were cancelled, and the reason for each call that was not. */
 function tellRun(invocation: Invocation, run: string, { cancelled = [], notCancelled = [] }: CancelAnswer): ExitCode {
   const left = notCancelled.map(({ callId, detail }) => `${printable(callId)} is not cancelled: ${printable(detail)}`);
   const isAll = left.length === 0;
@@ -43,13 +43,13 @@ function tellRun(invocation: Invocation, run: string, { cancelled = [], notCance
   return isAll ? exitCodes.ok : exitCodes.refused;
 }
 
-/** The answer to the cancelling of a run. The answer for a single call has neither list. */
+/** The response to cancelling a run. The response for a single call has neither list. */
 interface CancelAnswer {
   readonly cancelled?: readonly string[];
   readonly notCancelled?: readonly { readonly callId: string; readonly detail: string }[];
 }
 
-/** `countersign reconcile`: a person says what happened to a call whose outcome is unknown. */
+/** `countersign reconcile`: a person records the real outcome of a call whose outcome is unknown. */
 export async function reconcile(
   invocation: Invocation,
   callId: string,
@@ -64,7 +64,7 @@ export async function reconcile(
   return exitCodes.ok;
 }
 
-/** `countersign run`: the calls of one agent run and what it waits for. */
+/** `countersign run`: lists the calls of one agent run and what the run waits for. */
 export async function run(invocation: Invocation, runId: string): Promise<ExitCode> {
   const { client, columns } = invocation;
   const view = await client.get<RunView>(`/v1/runs/${encodeURIComponent(runId)}`);

@@ -11,7 +11,7 @@ function withRemarks(command: Command): Command {
     .option('--digest <sha256:…>', 'the digest of what you saw: refused if the arguments are no longer those');
 }
 
-/** `inbox` and the commands that answer one approval. */
+/** `inbox` and the commands that respond to one approval. */
 export function addAnswerCommands(program: Command, runner: Runner): void {
   addInbox(program, runner);
   addApproveAndDeny(program, runner);

@@ -5,7 +5,7 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 
-/** `countersign channels check <file>`: everything that is wrong with a channels file, at once; it connects to nothing. */
+/** `countersign channels check <file>`: reports every problem of a channels file at once. It opens no connection. */
 export async function checkChannels(output: Output, file: string): Promise<ExitCode> {
   const { ChannelsFileError, loadChannels } = await import('@countersign/channels');
   try {
@@ -35,7 +35,7 @@ export async function checkChannels(output: Output, file: string): Promise<ExitC
   }
 }
 
-/** `countersign channels test <id>`: sends one message that says it is a test, and says what became of it. */
+/** `countersign channels test <id>`: sends one message that is marked as a test, and reports the result. */
 export async function testChannel(output: Output, id: string): Promise<ExitCode> {
   const { openChannels } = await import('@countersign/channels');
   const { createSystemClock } = await import('@countersign/runtime');
@@ -68,7 +68,7 @@ async function readConfigured(env: Readonly<Record<string, string | undefined>>)
   return loadChannels(file, env);
 }
 
-/** A message about a call that never was: blocked, so that it has no buttons and asks nobody. */
+/** A message about a made-up call. The call is blocked, so the message has no buttons and asks for no response. */
 function testNotice(recipient: Notice['recipient']): Notice {
   const at = new Date().toISOString();
   const digest = `sha256:${'0'.repeat(64)}`;

@@ -10,7 +10,7 @@ import type { Line } from '../view/line.js';
 import { wrapped } from '../view/line.js';
 import { withKafka } from './kafka.js';
 
-/** Which dead letters to list. */
+/** Selects the dead letters to list. */
 export interface DeadLettersOptions {
   readonly group?: string;
   readonly limit?: number;
@@ -73,7 +73,7 @@ async function withDeadLetters<T>(output: Output, work: (deadLetters: DeadLetter
   return withFolder(resolve(env['COUNTERSIGN_DATA'] ?? './data'), work);
 }
 
-/** The bus of one machine keeps what it parked beside the log, and both belong to one process at a time. */
+/** The embedded bus keeps its dead letters in the data folder, which one process owns at a time. */
 async function withFolder<T>(folder: string, work: (deadLetters: DeadLetters) => Promise<T>): Promise<T> {
   if (!existsSync(join(folder, 'events.db'))) {
     const detail = `No dead letters are kept in ${folder}, and COUNTERSIGN_KAFKA_BROKERS is not set.`;
@@ -108,7 +108,7 @@ function summary(letter: DeadLetter, { terminal, columns }: Output): Line[] {
   ];
 }
 
-/** The value as text where it is one, else in base64. */
+/** The value as text if it is valid text, otherwise as base64. */
 function toJson({ value, ...letter }: DeadLetter): object {
   const text = textOf(value);
   return Buffer.from(text).equals(value)

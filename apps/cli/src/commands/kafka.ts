@@ -2,7 +2,7 @@ import type { KafkaBus } from '@countersign/message-bus/kafka';
 import { localError } from '../cli-error.js';
 import type { Output } from '../invocation.js';
 
-/** What the environment says about Kafka. */
+/** The Kafka settings of the environment. */
 export interface KafkaAndTopics {
   readonly kafka: KafkaBus;
   readonly brokers: readonly string[];
@@ -21,7 +21,7 @@ export async function withKafka<T>({ terminal }: Output, work: (opened: KafkaAnd
       ...toConnection(config.kafka, 'countersign-cli'),
       clock: createSystemClock(),
       ids: createSystemIds(),
-      // What went wrong is thrown; the client would only tell each try.
+      // Errors are thrown. The client would log each of its retries as well.
       log: createLog({ level: 'silent' }),
     });
     const { partitions, replication } = config;

@@ -5,7 +5,7 @@ import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import { approvalSummary } from '../view/approval-summary.js';
 
-/** Which approvals; what is absent does not filter. */
+/** Selects approvals. An absent member does not filter. */
 export interface ApprovalFilters {
   readonly state?: string;
   readonly tool?: string;
@@ -41,7 +41,7 @@ export async function* approvalPages(
   } while (cursor !== undefined && left > 0);
 }
 
-/** `countersign list`: the approvals, once. One JSON document per approval with `--json`. */
+/** `countersign list`: prints the approvals once. With `--json` it prints one JSON document per approval. */
 export async function list(
   invocation: Invocation,
   options: ApprovalFilters & { readonly limit?: number },

@@ -9,7 +9,7 @@ const brokers = `
 The brokers are those of COUNTERSIGN_KAFKA_BROKERS (host:port,…), the topics
 those of COUNTERSIGN_TOPIC_PREFIX (default countersign).`;
 
-/** The commands of whoever runs the processes. They ask no server: what they work on is named in the environment. */
+/** The commands of the operator. They ask no server: the environment names what they work on. */
 export function addOperateCommands(program: Command, runner: Runner): void {
   addTopics(program, runner);
   addDeadLetters(program, runner);

@@ -11,13 +11,13 @@ import type { Output } from '../invocation.js';
 
 type Environment = Output['terminal']['env'];
 
-/** The log, and whether it is ours alone for as long as it is open. */
+/** The log, and whether this process holds it exclusively while it is open. */
 interface OpenLog {
   readonly store: EventStore;
   readonly isExclusive: boolean;
 }
 
-/** Where the log is: `COUNTERSIGN_EVENTSTORE_URL`, else the data folder. */
+/** The location of the log: `COUNTERSIGN_EVENTSTORE_URL`, otherwise the data folder. */
 async function openLog(env: Environment, folder: string, log: Log): Promise<OpenLog> {
   const { createSystemClock } = await import('@countersign/runtime');
   const world = { log, clock: createSystemClock() };
@@ -36,13 +36,13 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
 
 type Work<T> = (options: RebuildOptions & { readonly isExclusive: boolean }) => Promise<T>;
 
-/** Opens the log beside the read model's file, does the work, and closes the log again. */
+/** Opens the log and the read model's file, does the work, and closes the log again. */
 async function withLog<T>(output: Output, work: Work<T>): Promise<T> {
   const { env } = output.terminal;
   const folder = resolve(env['COUNTERSIGN_DATA'] ?? './data');
   const { createLog } = await import('@countersign/runtime');
   const { EventStoreUnavailableError } = await import('@countersign/event-store');
-  // What went wrong is thrown; the parts underneath would only tell it twice.
+  // Errors are thrown. The parts underneath would log them a second time.
   const log = createLog({ level: 'silent' });
   const progress = progressLine(output);
   try {
@@ -58,7 +58,7 @@ async function withLog<T>(output: Output, work: Work<T>): Promise<T> {
   }
 }
 
-/** `countersign projector verify`: folds the log anew and compares. */
+/** `countersign projector verify`: rebuilds the read model from the log and compares it with the file. */
 export async function verify(output: Output): Promise<ExitCode> {
   const { LogRewoundError, verifyReadModel } = await import('@countersign/read-model');
   const verification = await withLog(output, async (options) => {
@@ -86,12 +86,12 @@ export async function verify(output: Output): Promise<ExitCode> {
   return same ? exitCodes.ok : exitCodes.refused;
 }
 
-/** `countersign projector rebuild`: folds the log anew, and puts the result in place of the old file. */
+/** `countersign projector rebuild`: rebuilds the read model from the log and replaces the file. */
 export async function rebuild(output: Output): Promise<ExitCode> {
   const { openReadModel, rebuildReadModel } = await import('@countersign/read-model');
   const { report, isInPlace } = await withLog(output, async ({ isExclusive, ...options }) => {
     const built = await rebuildReadModel(options);
-    // Nobody else has the folder: it need not wait for the next start.
+    // No other process has the folder open, so the replacement can happen now.
     if (isExclusive) (await openReadModel(options)).close();
     return { report: built, isInPlace: isExclusive };
   });
@@ -114,7 +114,7 @@ interface ProgressLine {
   readonly clear: () => void;
 }
 
-/** One line on a terminal, written over; nothing into a pipe. */
+/** Rewrites one line on a terminal; prints nothing to a pipe. */
 function progressLine({ terminal: { stderr }, json }: Output): ProgressLine {
   const isShown = stderr.isTTY && !json;
   const write = (text: string): void => {

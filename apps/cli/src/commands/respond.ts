@@ -10,11 +10,11 @@ import { responseSentWords } from '../view/response-words.js';
 import { argumentLines, changeLines } from '../view/argument-lines.js';
 import { wrapped } from '../view/line.js';
 
-/** What a person says beside the decision. */
+/** The comment or reason that a person gives with the decision. */
 export interface Remarks {
   readonly reason?: string | undefined;
   readonly instruction?: string | undefined;
-  /** The digest of what they saw: the server refuses the answer when it is no longer that. */
+  /** The digest that the person saw. The server rejects the response when the digest has changed. */
   readonly actionDigest?: string | undefined;
 }
 
@@ -24,7 +24,7 @@ export type DecisionToSend =
   | { readonly type: 'edit'; readonly argumentsJson: string }
   | { readonly type: 'answer'; readonly outputJson: string };
 
-/** Records one person's response. The answer is the approval as it then stands. */
+/** Records one person's response. Returns the approval after it. */
 export async function sendResponse(
   client: LedgerClient,
   approvalId: string,
@@ -52,7 +52,7 @@ function decisionJson(decision: DecisionToSend): string {
   }
 }
 
-/** The options of the commands that answer. */
+/** The options of the commands that respond. */
 export interface RespondOptions {
   readonly reason?: string;
   readonly instruction?: string;
@@ -85,7 +85,7 @@ export async function approveOrDeny(
   return respond(invocation, approvalId, { type }, remarksOf(options));
 }
 
-/** `countersign answer`: a result in place of running the tool. */
+/** `countersign answer`: gives a result instead of running the tool. */
 export async function answer(
   invocation: Invocation,
   approvalId: string,
@@ -101,7 +101,7 @@ export async function answer(
   return respond(invocation, approvalId, { type: 'answer', outputJson }, remarksOf(options));
 }
 
-/** `countersign edit`: approve with other arguments, which replace the old ones whole. */
+/** `countersign edit`: approves with other arguments, which replace the original arguments as a whole. */
 export async function edit(
   invocation: Invocation,
   approvalId: string,
@@ -155,7 +155,7 @@ async function isConfirmed({ terminal }: Invocation): Promise<boolean> {
   }
 }
 
-/** `countersign withdraw`: takes one's own response back while the approval is pending. */
+/** `countersign withdraw`: withdraws one's own response while the approval is pending. */
 export async function withdraw(invocation: Invocation, approvalId: string): Promise<ExitCode> {
   const { client } = invocation;
   const path = `/v1/approvals/${encodeURIComponent(approvalId)}`;

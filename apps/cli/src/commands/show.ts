@@ -9,7 +9,10 @@ import { storyLines } from '../view/call-story.js';
 
 const catchUpMsMax = 10_000;
 
-/** `countersign show`: the whole story of one call, and how it stands. Takes the id of the call or of one of its approvals. */
+/**
+ * `countersign show`: prints the history and the state of one call. Takes the id of the call or of one of its
+ * approvals.
+ */
 export async function show(invocation: Invocation, id: string): Promise<ExitCode> {
   const { client, columns, terminal } = invocation;
   const callId = callOfApproval(id) ?? id;
@@ -20,7 +23,7 @@ export async function show(invocation: Invocation, id: string): Promise<ExitCode
   return exitCodes.ok;
 }
 
-/** An approvalId carries the id of its call, so that whoever may not read approvals finds the call all the same. */
+/** An approvalId contains the id of its call, so a caller who may not read approvals still finds the call. */
 function callOfApproval(id: string): string | undefined {
   const suffix = /^apr_([a-z2-7]+)_\d+$/.exec(id)?.[1];
   return suffix === undefined ? undefined : `tc_${suffix}`;

@@ -12,12 +12,12 @@ const countedMax = 10_000;
 interface Status {
   readonly url: string;
   readonly ready: boolean;
-  /** What the server waits for; empty when it is ready. */
+  /** The checks that the server waits for; empty when it is ready. */
   readonly notReady: readonly string[];
   readonly version: string | null;
   /**
-   * How each channel is doing: `ok`, `failing` or `off` where this process sends to it; else what the log says: `on`,
-   * `off`, or `unserved` when no notifier has ever sent to it.
+   * The state of each channel. A process that sends to it reports `ok`, `failing` or `off`. Otherwise the log gives
+   * `on`, `off`, or `unserved` if no notifier has ever sent to it.
    */
   readonly channels: Readonly<Record<string, string>>;
   readonly signedIn: boolean;
@@ -29,7 +29,7 @@ interface Status {
   readonly oldestAgeMs: number | null;
 }
 
-/** `countersign status`: one look at a server. The exit code says whether it can be worked with. */
+/** `countersign status`: prints the state of a server. The exit code says whether the server can be used. */
 export async function status(invocation: Invocation): Promise<ExitCode> {
   const { client } = invocation;
   const [readiness, version] = await Promise.all([readReadiness(client), readVersion(client)]);
@@ -45,7 +45,8 @@ export async function status(invocation: Invocation): Promise<ExitCode> {
 async function readReadiness(client: LedgerClient): Promise<Pick<Status, 'ready' | 'notReady'>> {
   const answer = await client.look('/readyz');
   if (answer.ok) return { ready: true, notReady: [] };
-  // A 503 of a proxy in front of a dead server is not ready either; only what answers 404 is something else.
+  // A proxy in front of a stopped server also returns 503, which is "not ready". Only a 404 means a different kind of
+  // server.
   if (answer.status !== 503) {
     const detail = `What answers at ${client.url} is not a Countersign server (status ${String(answer.status)} for /readyz).`;
     throw localError('unexpected', 'not-countersign', detail, 'Check --url or COUNTERSIGN_URL.');
@@ -81,13 +82,13 @@ async function readVersion(client: LedgerClient): Promise<string | null> {
 const recordedState = /^countersign_channel_recorded\{channel="([^"]+)",state="(unserved|on|off)"\} 1$/gm;
 const sendingState = /^countersign_channel_state\{channel="([^"]+)",state="(ok|failing|off)"\} 1$/gm;
 
-/** A dead channel makes no server unready: it is told here. */
+/** A failing channel does not make the server unready. It is reported here. */
 async function readChannels(client: LedgerClient): Promise<Readonly<Record<string, string>>> {
   const { ok, text } = await client.look('/metrics');
   if (!ok) return {};
   const statesIn = (pattern: RegExp) =>
     Object.fromEntries([...text.matchAll(pattern)].map(([, channel = '', state = '']) => [channel, state]));
-  // Whoever sends to a channel knows more of it than the log.
+  // The process that sends to a channel knows more about it than the log does.
   return { ...statesIn(recordedState), ...statesIn(sendingState) };
 }
 

@@ -18,7 +18,10 @@ export interface TailOptions {
   readonly limit?: number;
 }
 
-/** `countersign tail`: events as they are recorded, until Ctrl-C or `--limit`. One JSON document per event with `--json`. */
+/**
+ * `countersign tail`: prints events as they are recorded, until Ctrl-C or `--limit`. With `--json` it prints one JSON
+ * document per event.
+ */
 export async function tail(invocation: Invocation, options: TailOptions): Promise<ExitCode> {
   const { client, terminal } = invocation;
   const done = new AbortController();

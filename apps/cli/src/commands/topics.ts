@@ -7,14 +7,14 @@ import { safeJson } from '../text/printable.js';
 import type { Line } from '../view/line.js';
 import { withKafka } from './kafka.js';
 
-/** How `topics describe` may be told to answer. */
+/** The output options of `topics describe`. */
 export interface DescribeOptions {
   readonly asyncapi?: boolean;
 }
 
 const dayMs = 86_400_000;
 
-/** `countersign topics create`: makes what is missing, and says what was there. */
+/** `countersign topics create`: creates the missing topics and reports the existing ones. */
 export async function createTopics(output: Output): Promise<ExitCode> {
   return withKafka(output, async ({ kafka, partitions, replication }) => {
     const created = await kafka.topics.create({ partitions, replication });
@@ -90,7 +90,7 @@ function count(n: number, what: string): string {
   return `${String(n)} ${what}${n === 1 ? '' : 's'}`;
 }
 
-/** What is there is left as it is: whoever asked for something else is told. */
+/** An existing topic is not changed. The command reports settings that differ from the requested ones. */
 function differs(
   { topic, partitions, replication }: TopicDescription,
   deadLetters: string,

@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { localError, usageError } from '../cli-error.js';
 
-/** Where the server is and who is asking. */
+/** The server's address and the caller's token. */
 export interface Connection {
   readonly url: string;
   /** Undefined: nothing is sent, which only the health endpoints accept. */
   readonly token: string | undefined;
-  /** Where the token came from, for error messages. */
+  /** The source of the token, for error messages. */
   readonly tokenSource: string;
 }
 
-/** The options that name a connection; what is absent comes from the environment. */
+/** The options that name a connection. The environment gives the absent ones. */
 export interface ConnectionOptions {
   readonly url?: string | undefined;
   readonly token?: string | undefined;
@@ -20,8 +20,8 @@ export interface ConnectionOptions {
 type Env = Readonly<Record<string, string | undefined>>;
 
 /**
- * The connection that options and environment name. Without a token, and only when the server is on this machine, the
- * token of `me` is read from the tokens file that standalone made: on one machine it just works.
+ * Returns the connection that options and environment name. Without a token, and only when the server is on this
+ * machine, it reads the token of `me` from the tokens file that standalone created.
  */
 export function findConnection(options: ConnectionOptions, env: Env): Connection {
   const url = checkedUrl(options.url ?? nonEmpty(env['COUNTERSIGN_URL']) ?? localUrl(env));
@@ -67,7 +67,7 @@ function checkedToken(token: string, source: string): string {
   throw usageError(`The token from ${source} is empty or has characters that no token has.`);
 }
 
-/** Whether a URL names this machine. The tokens file is for no other. */
+/** Whether a URL names this machine. The tokens file is used for no other. */
 export function isLocal(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }

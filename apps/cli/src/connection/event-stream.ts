@@ -4,24 +4,25 @@ import { type CliError, localError, toCliError } from '../cli-error.js';
 import { exitCodes } from '../exit-codes.js';
 import type { LedgerClient } from './ledger-client.js';
 
-/** Which events to follow, and from where. */
+/** Selects the events to follow, and where to start. */
 export interface FollowOptions {
-  /** Events after this position; `now` for new ones only. */
+  /** Events after this position; `now` for new events only. */
   readonly after: number | 'now';
   readonly runId?: string | undefined;
   readonly callId?: string | undefined;
   /** Event types, separated by commas. */
   readonly types?: string | undefined;
   readonly signal: AbortSignal;
-  /** The server has answered before: a first connection that fails is only a lost one. */
+  /** The server has responded before, so a failed first connection is retried like a lost one. */
   readonly isKnown?: boolean;
-  /** Told when the connection is lost and, with undefined, when it is there. */
+  /** Called with the error when the connection is lost, and with undefined when it is restored. */
   readonly onConnection?: (lost: CliError | undefined) => void;
 }
 
 /**
- * The recorded events as they come, without gap or repeat, until the signal aborts. A connection that breaks is opened
- * again from the last position. A first connection that fails (unless the server is known), and a refusal, are thrown.
+ * Yields the recorded events without gaps or duplicates until the signal aborts. Reconnects from the last position when
+ * the connection breaks. Throws when the first connection fails (unless the server is known) and when the server
+ * refuses.
  */
 export async function* followEvents(client: LedgerClient, options: FollowOptions): AsyncGenerator<EventView, void> {
   const { after, runId, callId, types, signal, onConnection } = options;
@@ -50,7 +51,7 @@ async function* bodyOf({ body }: Response, url: string): AsyncGenerator<Uint8Arr
   try {
     for await (const chunk of body ?? []) yield chunk;
   } catch {
-    // Whatever a socket says when it breaks: the way on is the same.
+    // Every socket error is handled in the same way: reconnect.
     throw localError('unreachable', 'connection-lost', `The connection to ${url} broke.`);
   }
 }

@@ -15,7 +15,7 @@ beforeEach(async () => {
   server = await startContractServer();
 });
 afterEach(async () => {
-  // Also of a test that failed: nobody goes on following a server that is gone.
+  // Also runs after a failed test, so that no reader keeps following a stopped server.
   abort.abort();
   await server.close();
 });

@@ -7,7 +7,7 @@ import type { CliError } from '../cli-error.js';
 import type { Connection } from './connection.js';
 import { unreachableError } from './unreachable.js';
 
-/** What a request says beyond its method and path. */
+/** The parts of a request beyond its method and path. */
 export interface RequestOptions extends Pick<HttpRequest, 'query' | 'body' | 'signal' | 'timeoutMs'> {
   readonly headers?: RequestHeaders;
 }
@@ -15,24 +15,27 @@ export interface RequestOptions extends Pick<HttpRequest, 'query' | 'body' | 'si
 /** The API of a Countersign server over HTTP. Every failure is a `CliError`. */
 export interface LedgerClient {
   readonly url: string;
-  /** The answer's JSON object, whatever the server calls it: the caller names its type. */
+  /** The JSON object of the response. The caller names its type. */
   readonly get: <T extends object>(path: string, options?: RequestOptions) => Promise<T>;
-  /** Repeated under the same idempotency key when the connection broke, so that one answer is never given twice. */
+  /** Retries with the same idempotency key when the connection broke, so a response is never recorded twice. */
   readonly post: <T extends object>(path: string, options?: RequestOptions) => Promise<T>;
   readonly delete: <T extends object>(path: string) => Promise<T>;
-  /** The answer of a GET, whatever its status says and whatever its text is. */
+  /** Returns the response to a GET, with any status and any text. */
   readonly look: (path: string) => Promise<Answer>;
-  /** The beginning of a stream, once it is known to be a success. */
+  /** Opens a stream. Returns once the status is a success. */
   readonly open: (path: string, options?: RequestOptions) => Promise<Response>;
-  /** The server's wall time in ms, as far as its answers told it: a countdown should not depend on this machine's clock. */
+  /**
+   * The server's wall time in ms, from the `Date` headers of its responses, so that countdowns do not depend on this
+   * machine's clock.
+   */
   readonly serverNow: () => number;
 }
 
 const postAttemptsMax = 3;
 const refusedAttemptsMax = 10;
-/** A person waits no longer for a command. */
+/** A person does not wait longer than this for a command. */
 const retryAfterSMax = 10;
-/** Answers tell the time in whole seconds, so a smaller difference means nothing. */
+/** The `Date` header has whole seconds, so a smaller difference means nothing. */
 const skewMsMin = 2000;
 
 /** A client of the server at `connection`; `now` is this machine's wall time in ms. */
@@ -43,7 +46,7 @@ export function createLedgerClient(connection: Connection, now: () => number): L
     const date = Date.parse(headers.get('date') ?? '');
     if (!Number.isNaN(date)) skewMs = Math.abs(date - now()) < skewMsMin ? 0 : date - now();
   };
-  /** One request by `how`, as this program makes all of them. */
+  /** Makes one request. Every request of this program goes through here. */
   const request = async <T extends Answer | Response>(
     how: (request: HttpRequest) => Promise<T>,
     method: 'GET' | 'POST' | 'DELETE',
@@ -82,8 +85,8 @@ export function createLedgerClient(connection: Connection, now: () => number): L
 }
 
 /**
- * How long to wait before a request is made again. As long as the server asks for when there were too many: it carried out
- * none that it refused so. Not at all when the connection broke under a request that has an idempotency key.
+ * Returns how long to wait before a retry. After 429 it is the time that the server asks for, since the server carried
+ * out nothing. It is 0 when the connection broke under a request with an idempotency key.
  */
 function waitMs(url: string, method: string, outcome: Attempt, attempt: number): number | undefined {
   if (outcome instanceof NoAnswerError) {

@@ -48,7 +48,7 @@ function remedyFor(url: string): string {
     : 'Check the address (--url, COUNTERSIGN_URL) and the network.';
 }
 
-/** The code of the innermost cause: fetch wraps what the socket said. */
+/** The code of the innermost cause, since fetch wraps the socket's error. */
 function codeOf(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const inner = codeOf(error.cause);

@@ -8,7 +8,7 @@ import { isJsonObject, parseJsonInput } from '../json-input.js';
 import type { Terminal } from '../terminal.js';
 import { safeJson } from '../text/printable.js';
 
-/** What was written in the editor and is no JSON object; `text` is there to go on from. */
+/** The editor's content was not a JSON object. `text` keeps it so that the person can continue. */
 export class NotArgumentsError extends CliError {
   constructor(
     readonly text: string,
@@ -52,7 +52,7 @@ function asArguments(text: string): { readonly value: JsonObject; readonly text:
 function runEditor(file: string, { env }: Terminal): Promise<void> {
   const windows = process.platform === 'win32';
   const editor = env['VISUAL'] ?? env['EDITOR'] ?? (windows ? 'notepad' : 'vi');
-  // As git does it: the setting is a command line of the person's own, such as "code --wait".
+  // Like git: the setting is a command line of the person's own, such as "code --wait".
   const child = windows
     ? spawn(`${editor} "${file}"`, { stdio: 'inherit', shell: true, env })
     : spawn('sh', ['-c', `${editor} "$@"`, editor, file], { stdio: 'inherit', env });

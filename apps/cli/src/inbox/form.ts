@@ -10,13 +10,13 @@ export interface Field {
   readonly text: string;
 }
 
-/** An answer about to be given to exactly the approval that was on the screen when it was begun. */
+/** A response in preparation, bound to the approval that was on the screen when it was begun. */
 export interface Form {
   readonly type: DecisionType;
   readonly approval: ApprovalView;
   readonly fields: readonly Field[];
   readonly active: number;
-  /** The arguments that replace the old ones, as value and as text. */
+  /** The replacement arguments, as value and as text. */
   readonly edited?: { readonly value: JsonObject; readonly text: string };
 }
 
@@ -32,7 +32,7 @@ export function createForm(type: DecisionType, approval: ApprovalView, edited?: 
   return edited === undefined ? { type, approval, fields, active: 0 } : { type, approval, fields, active: 0, edited };
 }
 
-/** The form after a key: another field, or another text in the active one. */
+/** Returns the form after a key: another field is active, or the text of the active field changed. */
 export function typeInto(form: Form, key: Key): Form {
   const { length } = form.fields;
   switch (key.name) {
@@ -56,7 +56,7 @@ function typed(field: Field, key: Key): Field {
     case 'character':
       return { ...field, text: text + key.text };
     case 'paste':
-      // A field is one line: a pasted line end becomes a space and sends nothing.
+      // A field is one line. A pasted line end becomes a space and submits nothing.
       return { ...field, text: text + key.text.trimEnd().replaceAll(/[\r\n\t]+/g, ' ') };
     case 'backspace':
       return { ...field, text: codePointsOf(text).slice(0, -1).join('') };
@@ -84,7 +84,7 @@ export function resultOf(text: string): { readonly kind: 'json' | 'text'; readon
   }
 }
 
-/** What a filled form sends, or what is still missing. */
+/** Returns what a completed form submits, or the field that is still missing. */
 export function submission(
   form: Form,
 ):

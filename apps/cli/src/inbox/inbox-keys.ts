@@ -28,7 +28,7 @@ const decisionKeys: Readonly<Record<string, DecisionType>> = { a: 'approve', e: 
 const movements: Readonly<Record<string, number>> = { up: -1, down: 1, k: -1, j: 1 };
 const ends: Readonly<Record<string, 'first' | 'last'>> = { home: 'first', g: 'first', end: 'last', G: 'last' };
 
-/** The key as one word: its name, or the letter. A paste is no command. */
+/** The key as one word: its name, or the letter. Pasted text is not a command. */
 function wordOf(key: Key): string {
   if (key.name === 'paste') return '';
   return key.name === 'character' ? key.text : key.name;

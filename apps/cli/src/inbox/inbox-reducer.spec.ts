@@ -14,7 +14,7 @@ const two = approvalOf({ approvalId: 'apr_2', toolName: 'second', requestedAt: '
 const three = approvalOf({ approvalId: 'apr_3', toolName: 'third', requestedAt: '2026-11-22T09:59:00.000Z' });
 const size = { columns: 80, rows: 24, nowMs, url: 'http://127.0.0.1:7400' };
 
-/** An inbox to play with: keys by what the terminal sends, messages as they come. */
+/** An inbox for tests: the input is terminal bytes and messages. */
 function play(approvals: readonly ApprovalView[] = [one, two, three]) {
   let state: InboxState = initialInboxState;
   const effects: Effect[] = [];

@@ -5,7 +5,7 @@ import { createForm } from './form.js';
 import { pressKey } from './inbox-keys.js';
 import type { InboxState, Message, Step } from './inbox-state.js';
 
-/** The whole behaviour of the inbox: pure, so that every key and every race can be tested without a terminal. */
+/** The next approval takes the place of the removed one, so the position on the screen stays. */
 export function reduceInbox(state: InboxState, message: Message): Step {
   switch (message.type) {
     case 'key':
@@ -30,7 +30,7 @@ export function reduceInbox(state: InboxState, message: Message): Step {
 function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
   const stillThere = approvals.some(({ approvalId }) => approvalId === state.selectedId);
   if (stillThere) return { ...state, approvals, hasMore };
-  // The next one takes the place of the one that is gone, so that the eye stays where it is.
+  // When more approvals are pending than loaded, a new one sorts after those. It is loaded later.
   const place = Math.max(
     0,
     state.approvals.findIndex(({ approvalId }) => approvalId === state.selectedId),
@@ -52,13 +52,13 @@ function changed(state: InboxState, approval: ApprovalView, nowMs: number): Inbo
 
 function pendingChanged(state: InboxState, known: ApprovalView | undefined, approval: ApprovalView): InboxState {
   if (known === undefined) {
-    // With more waiting than loaded, a new one comes after those: it will be loaded in its turn.
+    // The approval has changed. Go back to the card, so that no person approves arguments that they have not seen.
     return state.hasMore ? state : withApprovals(state, [...state.approvals, approval].sort(byAge), false);
   }
   const next = { ...state, approvals: state.approvals.map((one) => (one === known ? approval : one)) };
   const { view } = state;
   if (view.kind !== 'form' || view.form.approval.approvalId !== approval.approvalId) return next;
-  // What is being answered is no longer what is asked: back to the card, so that nobody agrees to unseen arguments.
+  // The editor was closed without a change: return to the card with an explanation.
   if (view.form.approval.actionDigest === approval.actionDigest) return next;
   const text = 'The arguments have just been changed by another approver: look again. Nothing was sent.';
   return { ...next, view: { kind: 'card', scroll: 0 }, notice: { text, tone: 'yellow' } };

@@ -26,7 +26,7 @@ export interface Frame {
   readonly page: number;
 }
 
-/** What the inbox looks like. Pure. */
+/** Renders the inbox. Pure. */
 export function renderInbox(state: InboxState, size: ScreenSize): Frame {
   const head = [headLine(state, size)];
   const foot = footLines(state, size);
@@ -59,7 +59,7 @@ function bodyOf(state: InboxState, size: ScreenSize, rows: number): Frame {
   }
 }
 
-/** A window over lines that says how much is above and below, so that nobody takes a part for the whole. */
+/** A window over lines. It shows how many lines are above and below, so that a part is not mistaken for the whole. */
 function scrolling(lines: readonly Line[], scroll: number, rows: number): Frame {
   if (lines.length <= rows) return { lines, scrollMax: 0, page: rows };
   const page = Math.max(1, rows - 1);
@@ -99,7 +99,7 @@ function preview(approval: ApprovalView, size: ScreenSize, rows: number): Line[]
   ];
 }
 
-/** Without colours the chosen one is seen by its mark. */
+/** Without colours a mark shows the selected row. */
 function row(approval: ApprovalView, isSelected: boolean, { columns, nowMs }: ScreenSize): string {
   const mark = `${isSelected ? '▸' : ' '}${approval.risk === 'high' ? '!' : ' '}`;
   const cells = [`${mark}${ageWords(approval.requestedAt, nowMs)}`, deadlineWords(approval.expiresAt, nowMs)];

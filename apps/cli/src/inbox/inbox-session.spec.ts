@@ -10,7 +10,7 @@ import { createFakeTerminal, until } from '../testing/fake-terminal.js';
 import { approvalOf, eventOf } from '../testing/fixtures.js';
 
 let server: ContractServer;
-/** Left after each test, also after one that failed. */
+/** Closed after each test, also after a failed one. */
 const terminals: FakeTerminal[] = [];
 beforeEach(async () => {
   server = await startContractServer();
@@ -32,7 +32,7 @@ function openInbox(args: readonly string[] = [], env: Readonly<Record<string, st
   const press = async (...keys: readonly string[]) => {
     for (const key of keys) {
       terminal.type(key);
-      // Fingers come one by one: together it would be a paste.
+      // Sends keys one by one: several at once would count as a paste.
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   };

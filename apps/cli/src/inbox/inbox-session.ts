@@ -26,7 +26,7 @@ export async function runInbox(invocation: Invocation, filters: ApprovalFilters)
   const ended = new AbortController();
   const session = createSession(invocation, filters, () => ended.abort());
   const signal = AbortSignal.any([ended.signal, invocation.terminal.interrupted]);
-  // Before the screen is taken: what fails here is told like the failure of any command.
+  // Runs before the full screen opens, so an error here is printed as for any command.
   const position = await session.feed.load();
   session.open();
   const ticker = setInterval(session.draw, tickMs);
@@ -45,7 +45,7 @@ interface Session {
   readonly open: () => void;
   readonly close: () => void;
   readonly draw: () => void;
-  /** Settles when nothing is on its way to the server any more. */
+  /** Resolves when no request to the server is in flight. */
   readonly settled: () => Promise<void>;
 }
 

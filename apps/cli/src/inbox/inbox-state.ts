@@ -6,7 +6,7 @@ import type { Key } from './keys.js';
 
 /** All that the screen shows. */
 export interface InboxState {
-  /** What waits, the oldest first. */
+  /** The pending approvals, the oldest first. */
   readonly approvals: readonly ApprovalView[];
   /** More wait than were loaded. */
   readonly hasMore: boolean;
@@ -15,9 +15,9 @@ export interface InboxState {
   /** Shown until the next key. */
   readonly notice: Notice | undefined;
   readonly connection: 'live' | 'lost';
-  /** The approval whose answer is on its way. */
+  /** The approval whose response is being sent. */
   readonly sendingId: string | undefined;
-  /** What was typed in the editor and could not be sent, to go on from. */
+  /** The text of the editor that could not be sent, so that the person can continue from it. */
   readonly draft: { readonly approvalId: string; readonly text: string } | undefined;
 }
 
@@ -31,7 +31,7 @@ export interface Notice {
   readonly tone: keyof Style;
 }
 
-/** What happens to the inbox. */
+/** The inputs of the inbox. */
 export type Message =
   /** `scrollMax` and `page` are how far the last frame could be scrolled, and how many lines it showed. */
   | { readonly type: 'key'; readonly key: Key; readonly scrollMax: number; readonly page: number }
@@ -48,7 +48,7 @@ export type Message =
     }
   | { readonly type: 'connection'; readonly connection: InboxState['connection'] };
 
-/** What the world is to do. */
+/** The side effects that the inbox requests. */
 export type Effect =
   | {
       readonly type: 'respond';

@@ -1,6 +1,6 @@
 import { codePointsOf } from '../text/printable.js';
 
-/** A key as the inbox understands it. Pasted text comes as one, so that a pasted line end presses nothing. */
+/** A key press. Pasted text is one input, so a pasted line end presses nothing. */
 export type Key =
   | { readonly name: KeyName }
   | { readonly name: 'character'; readonly text: string }
@@ -58,14 +58,15 @@ const sequences: Readonly<Record<string, KeyName>> = {
 const pasteStart = '\u001b[200~';
 const pasteEnd = '\u001b[201~';
 const escape = '\u001b';
-/** What follows the escape character: `[A`, `[5~`, `OH`. */
+/** The rest of an escape sequence: `[A`, `[5~`, `OH`. */
 const sequenceAfterEscape = /^[[O]([0-9;]*[A-Za-z~])/;
 
 /**
- * A reader of keys out of what the terminal sends, piece by piece.
+ * Reads keys from terminal bytes, which arrive in chunks.
  *
- * The danger: text pasted into the list, with an "a" and a line end in it, would approve. Terminals that bracket pastes
- * are believed; of the others, a piece of several characters is taken for a paste, since fingers come one by one.
+ * Attack: text that contains "a" and a line end is pasted into the list, and would approve. Bracketed paste is used
+ * where the terminal supports it. Otherwise a chunk of several characters counts as a paste, since a person types one
+ * key at a time.
  */
 export function createKeyReader(): (piece: string) => Key[] {
   let pasting: string | undefined;
@@ -99,7 +100,7 @@ function keysOf(piece: string): Key[] {
 
 interface Read {
   readonly key: Key;
-  /** How much of the text the key took. */
+  /** How many characters of the text the key used. */
   readonly length: number;
 }
 

@@ -7,9 +7,9 @@ import { followEvents } from '../connection/event-stream.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import { exitCodes } from '../exit-codes.js';
 
-/** So many are loaded: nobody looks through more, and the rest is loaded as these are answered. */
+/** The page size. More is loaded as these are decided. */
 const loadedMax = 500;
-/** Events come in bursts; one look at each approval after the burst is enough. */
+/** Events come in bursts. One read of each approval after the burst is enough. */
 const settleMs = 60;
 /** Beyond this many changed approvals, the list is read again as a whole. */
 const singlesMax = 20;
@@ -25,7 +25,7 @@ const relevant = [
   'ToolCallCancelled',
 ].join(',');
 
-/** What the feed tells the inbox. */
+/** The messages from the feed to the inbox. */
 export interface FeedListener {
   readonly loaded: (approvals: readonly ApprovalView[], hasMore: boolean) => void;
   readonly changed: (approval: ApprovalView) => void;
@@ -34,11 +34,14 @@ export interface FeedListener {
 
 /** The approvals that wait, loaded and then kept up to date by the event stream. */
 export interface PendingFeed {
-  /** Reads the list; the answer is the position from which `follow` goes on. */
+  /** Reads the list. Returns the position from which `follow` continues. */
   readonly load: () => Promise<number>;
-  /** Tells every change until the signal aborts. Lost connections heal; a refusal, such as a revoked token, is thrown. */
+  /**
+   * Reports every change until the signal aborts. Reconnects when the connection is lost. Throws when the server
+   * refuses, for example a revoked token.
+   */
   readonly follow: (after: number, signal: AbortSignal) => Promise<void>;
-  /** Looks at one approval again. */
+  /** Reads one approval again. */
   readonly refresh: (approvalId: string) => Promise<void>;
 }
 
@@ -50,7 +53,7 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
     let position = 0;
     let hasMore = false;
     for await (const page of approvalPages(client, { ...filters, state: 'pending' }, loadedMax)) {
-      // Of several pages the first is the oldest: what happened since is told again, which does no harm.
+      // The first of several pages is the oldest. Changes since then are reported a second time, which does no harm.
       position = approvals.length === 0 ? page.position : position;
       approvals.push(...page.approvals);
       hasMore = page.nextCursor !== null;
@@ -72,7 +75,7 @@ export function createPendingFeed(client: LedgerClient, filters: ApprovalFilters
       all.addEventListener('abort', changes.wake, { once: true });
       const look = async (): Promise<void> => {
         const { ids, position } = changes.take();
-        // A group is nothing that an approval says about itself: whether a new one passes, the server knows.
+        // An approval does not name the groups of the reader, so only the server knows whether a new one matches.
         if (ids.length > singlesMax || (hasFilters && ids.length > 0)) await load();
         else for (const id of ids) await refresh(id, position);
       };
@@ -104,7 +107,7 @@ async function listen(
     changes.add(event);
 }
 
-/** A look that fails because the server is gone for a moment is made up for by reading the list once it is back. */
+/** A read that fails during a short outage is repeated when the list is read again. */
 async function untilSeen(look: () => Promise<void>, load: () => Promise<unknown>, signal: AbortSignal): Promise<void> {
   let attempt: () => Promise<unknown> = look;
   while (!signal.aborted) {
@@ -122,7 +125,7 @@ async function untilSeen(look: () => Promise<void>, load: () => Promise<unknown>
 interface Changes {
   readonly add: (event: EventView) => void;
   readonly take: () => { readonly ids: readonly string[]; readonly position: number };
-  /** Settles when there is something to take, or at `wake`. */
+  /** Resolves when a message is available, or at `wake`. */
   readonly next: () => Promise<void>;
   readonly wake: () => void;
 }

@@ -8,7 +8,7 @@ const home = '\u001b[H';
 const clearLineEnd = '\u001b[K';
 const clearBelow = '\u001b[J';
 
-/** A full-screen view on a terminal: drawn over, never scrolled; what was there before comes back. */
+/** A full-screen view on a terminal's alternate screen. Closing it restores the previous content. */
 export interface Screen {
   readonly enter: () => void;
   readonly leave: () => void;

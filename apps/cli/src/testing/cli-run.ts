@@ -2,14 +2,14 @@ import type { ExitCode } from '../exit-codes.js';
 import { runCli } from '../program.js';
 import { createFakeTerminal } from './fake-terminal.js';
 
-/** How a command ended, and all that it wrote. */
+/** The exit code and the output of a command. */
 export interface CliResult {
   readonly code: ExitCode;
   readonly out: string;
   readonly err: string;
 }
 
-/** Runs a command in this process, on a terminal of its own. */
+/** Runs a command in this process with its own fake terminal. */
 export type CliRun = (...args: readonly string[]) => Promise<CliResult>;
 
 /** @param env the whole environment of the commands. */

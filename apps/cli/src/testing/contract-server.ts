@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ApprovalView, EventView, ResponseView, ToolCallView } from '@countersign/contracts';
 
-/** One request as the server saw it. */
+/** One request as the server received it. */
 export interface SeenRequest {
   readonly method: string;
   readonly path: string;
@@ -11,21 +11,21 @@ export interface SeenRequest {
   readonly body: string;
 }
 
-/** An answer in place of the server's. */
+/** A response that replaces the server's. */
 interface Intercepted {
   readonly status: number;
   readonly body: unknown;
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A small server that speaks the HTTP contract, with everything in memory and in the test's hands. */
+/** A small in-memory server of the HTTP contract, which a test controls. */
 export interface ContractServer {
   readonly url: string;
   readonly requests: SeenRequest[];
   readonly approvals: Map<string, ApprovalView>;
   readonly calls: Map<string, ToolCallView>;
   readonly events: EventView[];
-  /** Answers instead of the server when it gives back something. */
+  /** Responds instead of the server when it returns a value. */
   intercept: (request: SeenRequest) => Intercepted | 'hang up' | undefined;
   isReady: boolean;
   readonly record: (event: EventView) => void;
@@ -34,7 +34,7 @@ export interface ContractServer {
   readonly close: () => Promise<void>;
 }
 
-/** The one token that this server knows. */
+/** The only token that this server accepts. */
 export const knownToken = 'token-of-me';
 
 /** Starts a contract server on a free port of this machine. */
@@ -95,7 +95,7 @@ interface Answer {
   readonly body: unknown;
 }
 
-/** A problem document as the server would answer it. */
+/** A problem document in the server's form. */
 export function problem(status: number, code: string, detail: string, more: object = {}): Answer {
   return { status, body: { type: `urn:countersign:${code}`, title: code, status, code, detail, ...more } };
 }

@@ -2,18 +2,18 @@ import { PassThrough } from 'node:stream';
 import { stripVTControlCharacters } from 'node:util';
 import type { Terminal } from '../terminal.js';
 
-/** A terminal in the hands of a test. */
+/** A terminal that a test controls. */
 export interface FakeTerminal extends Terminal {
   /** All that was written to stdout and stderr so far. */
   readonly out: () => string;
   readonly err: () => string;
-  /** What the screen shows: the last frame without its escape sequences. */
+  /** The content of the screen: the last frame without escape sequences. */
   readonly screen: () => string;
   readonly type: (text: string) => void;
   readonly interrupt: () => void;
 }
 
-/** How a fake terminal differs from a pipe. */
+/** The differences between a fake terminal and a pipe. */
 export interface FakeTerminalOptions {
   readonly env?: Readonly<Record<string, string>>;
   readonly isTty?: boolean;

@@ -5,7 +5,7 @@ export const nowMs = Date.parse('2026-11-22T10:00:00.000Z');
 
 const digest = `sha256:${'ab'.repeat(32)}`;
 
-/** A pending approval of `delete_file`, three minutes old, with one member or the other replaced. */
+/** A pending approval of `delete_file`, three minutes old, with some members replaced. */
 export function approvalOf(changes: Partial<ApprovalView> = {}): ApprovalView {
   return {
     approvalId: 'apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1',

@@ -1,6 +1,6 @@
 import { markOf, replaceUnseen, segmentsOf, textOf } from '@countersign/text';
 
-/** A text as its code points: what can be marked one by one. */
+/** Splits a text into code points, so that each can be marked. */
 export function codePointsOf(text: string): string[] {
   return Array.from(text);
 }
@@ -12,8 +12,8 @@ export function printableLines(text: string): string[] {
 }
 
 /**
- * The last gate before the terminal, for lines that we composed out of printable parts: whatever a part forgot to mark
- * is marked here. Only our own marks pass.
+ * The last filter before the terminal. It marks every unprintable character that a view has missed; only our own escape
+ * sequences pass.
  */
 export function sealed(line: string): string {
   return replaceUnseen(line, markOf);
@@ -23,7 +23,7 @@ export function sealed(line: string): string {
 export function safeJson(value: unknown, indent?: number): string {
   const text = JSON.stringify(value, null, indent) as string | undefined;
   return replaceUnseen(text ?? 'null', (character) =>
-    // A line end stands between the values (`indent`), never inside a string, where JSON escapes it.
+    // A line end can only stand between values (`indent`). JSON escapes it inside strings.
     character === '\n' ? character : escapeOf(character),
   );
 }

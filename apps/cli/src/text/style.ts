@@ -11,7 +11,7 @@ export interface Style {
   readonly inverse: (text: string) => string;
 }
 
-/** A style that paints, or one that leaves every text as it is. */
+/** A style that adds colours, or one that returns every text unchanged. */
 export function createStyle(color: boolean): Style {
   const paint = (format: keyof Style) => (text: string) =>
     color && text !== '' ? styleText(format, text, { validateStream: false }) : text;
@@ -26,7 +26,10 @@ export function createStyle(color: boolean): Style {
   };
 }
 
-/** Whether to paint: `NO_COLOR` (no-color.org) and `--no-color` win, then `FORCE_COLOR`, then whether a person looks. */
+/**
+ * Whether to use colours: `NO_COLOR` (no-color.org) and `--no-color` win, then `FORCE_COLOR`, then whether stdout is a
+ * terminal.
+ */
 export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTty: boolean, asked: boolean): boolean {
   if (!asked || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return false;
   const forced = env['FORCE_COLOR'];

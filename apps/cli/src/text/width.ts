@@ -4,7 +4,7 @@ const zeroWidth = /[\p{Mn}\p{Me}]/u;
 const wide =
   /[\u1100-\u115f\u2e80-\u303e\u3041-\ua4cf\ua960-\ua97c\uac00-\ud7a3\uf900-\ufaff\ufe30-\ufe6f\uff00-\uff60\uffe0-\uffe6\u{1f300}-\u{1f64f}\u{1f680}-\u{1f6ff}\u{1f900}-\u{1f9ff}\u{20000}-\u{3fffd}]|\p{Emoji_Presentation}/u;
 
-/** How many columns a printable text without styling takes. */
+/** The columns that a printable text without styling needs. */
 export function widthOf(text: string): number {
   if (isPlain(text)) return text.length;
   let width = 0;
@@ -46,8 +46,8 @@ function head(text: string, columns: number): string {
 }
 
 /**
- * Breaks a line at spaces where it can, anywhere where it must. Later lines start with `hanging` spaces. Nothing is lost.
- * Takes time in proportion to the line: arguments may be one line of 256 KiB.
+ * Breaks a line at spaces if possible, otherwise anywhere. Continuation lines are indented by `hanging` spaces. Nothing
+ * is lost. Runs in linear time, since arguments can be one line of 256 KiB.
  */
 export function wrap(line: string, columns: number, hanging = 0): string[] {
   if (isPlain(line) && line.length <= columns) return [line];
@@ -64,7 +64,9 @@ export function wrap(line: string, columns: number, hanging = 0): string[] {
   return lines;
 }
 
-/** Where the line that begins at `start` ends, and where the next one begins: behind the space that was broken at. */
+/**
+ * Returns the end of the line that begins at `start` and the beginning of the next line, after the space at the break.
+ */
 function breakAt(characters: readonly string[], start: number, room: number): { end: number; next: number } {
   let width = 0;
   let space = -1;

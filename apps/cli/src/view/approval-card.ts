@@ -28,8 +28,8 @@ const ownWordsMax = 1000;
 const ownLinesMax = 20;
 
 /**
- * One approval as an approver reads it. First what is recorded and would run, then, last and labelled, what the agent
- * says about it: a description can lie, the arguments cannot.
+ * One approval as an approver reads it. The recorded facts come first. The agent's description comes last, with a
+ * label, because it can be false.
  */
 export function approvalCard(approval: ApprovalView, options: CardOptions): Line[] {
   const { columns } = options;
@@ -75,7 +75,7 @@ function hiddenLines({ hiddenValues, approvalId, state }: ApprovalView, columns:
   return wrapped(`${hiddenWords(hiddenValues)}.${how}`, columns, 'yellow');
 }
 
-/** Wide enough for the labels, narrow enough for a digest to stay on one line of 80 columns. */
+/** Wide enough for the labels; narrow enough for a digest on one line of 80 columns. */
 const labelColumns = 9;
 
 /** A labelled fact, its later lines under the first. */

@@ -23,7 +23,7 @@ function whenWords({ state, requestedAt, expiresAt, resolvedAt }: ApprovalView, 
   return `waits ${ageWords(requestedAt, nowMs)}, ${expiresAt === null ? 'no deadline' : `deadline ${left === 'over' ? 'over' : `in ${left}`}`}`;
 }
 
-/** A JSON value on one line, cut visibly. */
+/** A JSON value on one line, with a mark where it is cut. */
 export function compactJson(value: unknown, charactersMax: number): string {
   return printable(JSON.stringify(value ?? null), charactersMax);
 }

@@ -30,14 +30,16 @@ export function argumentLines(
   return lines;
 }
 
-/** The inbox draws a card anew every second; arguments of 256 KiB would make each key wait for that. */
+/** Cached: the inbox renders a card every second, and arguments of 256 KiB would delay each key. */
 const drawn = new WeakMap<JsonObject, { readonly columns: number; readonly lines: readonly Line[] }>();
 
-/** The change from one JSON value to another as a unified diff, long texts line by line; empty when they are equal. */
+/**
+ * The change from one JSON value to another as a unified diff, with long texts line by line; empty when they are equal.
+ */
 export function changeLines(before: JsonValue, after: JsonValue, columns: number): Line[] {
   const { blocks, standIns } = textChangesOf(before, after);
   const [old, edited] = [before, after].map((value) =>
-    // As one line each, however long: the two sides must not be broken at different places.
+    // One line each: both sides must break at the same places.
     jsonLines(value, Number.POSITIVE_INFINITY, (pointer) => standIns.get(pointer)).join('\n'),
   );
   const json = lineDiff(old ?? '', edited ?? '').flatMap((line) => diffLine(line, line.text, columns, line.kind));

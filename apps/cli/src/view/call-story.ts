@@ -10,7 +10,7 @@ import { jsonLines } from './json-lines.js';
 import type { Line } from './line.js';
 import { wrapped } from './line.js';
 
-/** The whole story of a call: how it stands, what would run or ran, what happened when. */
+/** The history of a call: its state, its arguments, its result, its events. */
 export function storyLines(call: ToolCallView, events: readonly EventView[], options: CardOptions): Line[] {
   const { columns } = options;
   return [

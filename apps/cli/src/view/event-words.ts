@@ -6,7 +6,7 @@ import { compactJson } from './approval-summary.js';
 
 const textMax = 300;
 
-/** What a terminal says in its own way: beside the common words, with the values that were recorded. */
+/** The event texts of the terminal: the shared texts, plus the recorded values. */
 const own: EventWords = {
   ToolCallRequested: (read) => `${read('agentId')} wants ${read('toolName')} ${read('arguments')}`,
   ApprovalRequested: (read) =>
@@ -23,7 +23,7 @@ const own: EventWords = {
     withWhy(`${read('cancelledBy')} cancelled the run, ${callsWords(memberOf(data, 'callIds'))}`, read('reason')),
 };
 
-/** How many calls were open when it was cancelled; each says by itself whether it still could be. */
+/** The number of calls that were open at the cancellation. Each call records whether it was cancelled. */
 function callsWords(callIds: unknown): string {
   const count = Array.isArray(callIds) ? callIds.length : 0;
   return `${String(count)} ${count === 1 ? 'call' : 'calls'} of it open`;
@@ -43,7 +43,7 @@ function respondedWords(read: ReadMember): string {
   return `${withWhy(`${who}: ${kind}${given} via ${read('via')}`, read('reason'))}${instruction} → ${read('resolution')}`;
 }
 
-/** What an event says, in words. An event of a newer server is shown as it is. */
+/** Describes an event in words. An unknown type of a newer server is shown as recorded. */
 export function eventWords(event: EventView): string {
   const show = (value: unknown): string =>
     typeof value === 'string' ? printable(value, textMax) : compactJson(value, textMax);

@@ -2,7 +2,7 @@ import type { JsonValue } from '@countersign/contracts';
 import { membersOf, printable } from '@countersign/text';
 import { wrap } from '../text/width.js';
 
-/** What is printed in place of the value at a JSON pointer, or undefined for the value itself. */
+/** Returns the text to print instead of the value at a JSON pointer, or undefined to print the value. */
 export type StandIn = (pointer: string, value: JsonValue) => string | undefined;
 
 /** A JSON value as printable lines of at most `columns` columns, indented by two; long strings are wrapped, never cut. */
@@ -21,7 +21,7 @@ interface Output {
 interface Place {
   readonly pointer: string;
   readonly depth: number;
-  /** What stands on the line before the value, such as its key, and after it, such as a comma. */
+  /** The text on the line before the value (such as its key) and after it (such as a comma). */
   readonly before: string;
   readonly after: string;
 }

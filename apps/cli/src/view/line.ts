@@ -2,7 +2,7 @@ import { sealed } from '../text/printable.js';
 import type { Style } from '../text/style.js';
 import { wrap } from '../text/width.js';
 
-/** One line of the screen: printable text without styling, and the tone it is painted in. */
+/** One line of the screen: printable text without styling, and its tone. */
 export interface Line {
   readonly text: string;
   readonly tone?: keyof Style;
@@ -14,7 +14,7 @@ export function paint(line: Line, style: Style): string {
   return line.tone === undefined ? text : style[line.tone](text);
 }
 
-/** Printable text broken into lines of one tone. */
+/** Breaks printable text into lines of one tone. */
 export function wrapped(text: string, columns: number, tone?: keyof Style, hanging = 0): Line[] {
   return wrap(text, columns, hanging).map((part) => (tone === undefined ? { text: part } : { text: part, tone }));
 }

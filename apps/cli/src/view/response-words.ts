@@ -1,7 +1,7 @@
 import type { ApprovalView, DecisionType } from '@countersign/contracts';
 import { agoWords, doneWords, printable } from '@countersign/text';
 
-/** What came of a response that was recorded: `Approved: delete_file.`, or who is still waited for. */
+/** Describes the effect of a recorded response: `Approved: delete_file.`, or who is still needed. */
 export function responseSentWords(type: DecisionType, approval: ApprovalView): string {
   const tool = printable(approval.toolName);
   if (approval.state !== 'pending') return `${doneWords[type]}: ${tool}. The approval is ${printable(approval.state)}.`;
@@ -9,7 +9,7 @@ export function responseSentWords(type: DecisionType, approval: ApprovalView): s
   return `Your answer to ${tool} is recorded (${String(votes)} so far); more people must answer before it is decided.`;
 }
 
-/** How an approval that one was looking at ended without one: `bob approved this 3 s ago via slack.` */
+/** Describes how an approval on the screen ended: `bob approved this 3 s ago via slack.` */
 export function goneWords(approval: ApprovalView, nowMs: number): string {
   const last = approval.responses.at(-1);
   const when = approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`;

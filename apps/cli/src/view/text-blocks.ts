@@ -10,7 +10,7 @@ export interface ShownBlock {
   readonly kind: 'plain' | 'diff';
 }
 
-/** The blocks of a value, and what stands in the JSON in their place, by JSON pointer. */
+/** The text blocks of a value and the placeholders for them in the JSON, by JSON pointer. */
 export interface ShownBlocks {
   readonly blocks: readonly ShownBlock[];
   readonly standIns: ReadonlyMap<string, string>;

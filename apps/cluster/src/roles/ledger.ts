@@ -17,7 +17,7 @@ import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
 
-/** Takes requests off Kafka; with the views it knows which calls of a run are open when a whole run is cancelled. */
+/** Consumes requests from Kafka. It reads the read model to know which calls are open when a run is cancelled. */
 export async function readLedger(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
   const policy = readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
@@ -29,7 +29,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const { clock, ids, log, registry, onStop, check } = process;
     sayWhoMayAsk(log, requests);
     if (keys !== null) onStop(keys.close);
-    // Nobody hears from this process what it recorded: the events topic tells.
+    // No reader waits for this process's writes; the events topic announces them.
     const store = await openEventStore(process, { writeOnly: true });
     const commands = await openJudgingWriteSide(process, store, policy, tools, { writeOnly: true });
     const readModel = await openViews(process, store);

@@ -16,7 +16,7 @@ import { subscriptionCheck } from '../subscription-check.js';
 import { openViews } from '../views.js';
 import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 
-/** Tells people through the channels of the channels file, and fetches the answers that do not come by themselves. */
+/** Sends messages through the channels of the channels file, and polls for responses that are not pushed. */
 export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
   if (config.channelsFile === null) {
     log.info({}, 'COUNTERSIGN_CHANNELS names no channels: people are told by the inbox alone');
@@ -51,7 +51,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
   };
 }
 
-/** The tokens of the gateways, where answers come to this process: they say who may answer. */
+/** The tokens of the gateways, in a process that receives responses: they say who may respond. */
 function readTokens(config: RoleConfig, channels: readonly ChannelConfig[], log: Log): FileTokens | undefined {
   const fetched = channels.filter(isFetched).map(({ id }) => id);
   if (fetched.length === 0) return undefined;

@@ -3,7 +3,7 @@ import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
 
-/** Publishes what the event store records; of several relays one is active, and the others take over from it. */
+/** Publishes the recorded events. One relay is active; the others are on standby. */
 export function readRelay(): Promise<OpenRole> {
   return Promise.resolve(async (process) => {
     const { clock, log, registry, onStop, check } = process;

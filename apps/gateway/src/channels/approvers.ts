@@ -3,21 +3,21 @@ import type { Log } from '@countersign/runtime';
 import type { Sessions } from '../inbox/sessions.js';
 import type { Tokens } from '../tokens.js';
 
-/** Everything that is configured belongs to one tenant. */
+/** All configuration belongs to one tenant. */
 export const channelsTenant = 'default';
 
-/** Whether a principal of the channels' tenant has the role of an approver now. */
+/** Whether a principal of the channels' tenant has the approver role now. */
 export type IsApprover = (principal: string) => boolean;
 
-/** Who proves people. */
+/** How people are authenticated. */
 export interface ApproverSources {
   readonly tokens: Pick<Tokens, 'grants'>;
   readonly sessions?: Pick<Sessions, 'grants'> | undefined;
 }
 
 /**
- * The channels file says who a user of a channel is, and not what they may do: the tokens file does, or the provider at
- * which they signed in here. `told` hears at once of the people whose answers will be refused.
+ * The channels file maps a channel's user to a person, but gives no rights. The tokens file or the OIDC provider gives
+ * them. `told` receives the people whose responses will be refused.
  */
 export function createIsApprover(
   { tokens, sessions }: ApproverSources,

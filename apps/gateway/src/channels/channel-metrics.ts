@@ -8,8 +8,8 @@ import type { GatewayPorts } from '../ports.js';
 const statuses = ['unserved', 'on', 'off'] as const;
 
 /**
- * The figure that says of each channel what the log has of it: the same at every gateway, wherever the notifiers are.
- * Answers how to stop it.
+ * Adds the metric of each channel's state in the log. It is the same at every gateway. Returns a function that stops
+ * it.
  */
 export function observeChannels(
   { metrics, store, readModel }: Pick<GatewayPorts, 'metrics' | 'store' | 'readModel'>,
@@ -26,7 +26,7 @@ export function observeChannels(
     try {
       return await reading;
     } catch {
-      // The store is away, which others tell of; the next scrape asks again.
+      // The store is unreachable, which other checks report. The next scrape tries again.
       known.delete(channel.id);
       return undefined;
     }

@@ -11,8 +11,8 @@ import { addMailRoutes } from './mail-routes.js';
 const bodyBytesMax = 256 * 1024;
 
 /**
- * The ways by which answers come back by themselves: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`, and the
- * pages of links in mails; others are fetched where the notifier runs. Each proves by itself who sent what; none asks for a token of the API.
+ * The routes that receive responses: `POST /channels/<id>/slack`, `POST /channels/<id>/telegram`, and the pages of
+ * links in emails. The notifier polls the other channels. Each route verifies the sender itself and needs no API token.
  */
 export async function addChannels(
   fastify: FastifyInstance,
@@ -26,7 +26,7 @@ export async function addChannels(
   const responses = createResponsePort({ ...ports, isApprover });
   const surfaces = await openSurfaces(config.channels, { responses, people, clock, log });
   await fastify.register((scope, _options, done) => {
-    // A signature covers the bytes that came: nothing parses them first.
+    // A signature covers the raw bytes, so nothing parses them first.
     scope.removeContentTypeParser('application/json');
     const types = ['application/json', 'application/x-www-form-urlencoded'];
     scope.addContentTypeParser(types, { parseAs: 'buffer', bodyLimit: bodyBytesMax }, (_request, body, parsed) => {

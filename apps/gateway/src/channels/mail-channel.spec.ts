@@ -16,7 +16,7 @@ const tokens = createTokens([
 ]);
 const bob = { id: 'bob', email: 'bob@example.com', groups: [] };
 
-/** The port is known only when the server listens, and the mail server's only when that does: the gateway reads it late. */
+/** The ports are known only after listening, so the gateway reads them late. */
 async function openGateway(smtpUrl: string): Promise<World> {
   const channels = { people: [alice, bob], channels: [mailConfigOf(smtpUrl)], routes: [] };
   return openWorld({
@@ -45,7 +45,7 @@ async function cookieOf({ url }: World, token: string): Promise<string> {
   return signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
 }
 
-/** The way back of a mail: the link in it, opened at a real gateway by somebody who is signed in there. */
+/** Responding by email: a signed-in person opens the link at a real gateway. */
 function answersAt(opened: Promise<World>, linkOf: () => Promise<string>): Answers {
   let approvalId = '';
   return {

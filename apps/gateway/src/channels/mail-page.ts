@@ -1,7 +1,7 @@
 import { agentWordsLabel } from '@countersign/channels';
 import { inboxPolicy } from '../inbox/inbox-files.js';
 
-/** The page behind a link is ours alone: no other site frames it, reads it, or learns where one came from. */
+/** The page behind a link: no other site may frame it, read it, or learn the address of the previous page. */
 export const mailPageHeaders = {
   'content-security-policy': inboxPolicy,
   'cross-origin-opener-policy': 'same-origin',
@@ -9,7 +9,7 @@ export const mailPageHeaders = {
   'referrer-policy': 'no-referrer',
 } as const;
 
-/** The same for everybody: it says nothing about the token, and asks with the visitor's own session. */
+/** The same page for every visitor. It reveals nothing about the token, and reads with the visitor's own session. */
 export const mailPage = `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">

@@ -21,7 +21,7 @@ const responseSchema = z.strictObject({
   reason: z.string().max(8192).optional(),
 });
 
-/** More than the arguments of a call can have: only single long values are summed up, and that is said. */
+/** Larger than the arguments of any call can be. Only long single values are shortened, with a note. */
 const charactersMax = 1_000_000;
 
 interface Opened {
@@ -32,9 +32,9 @@ interface Opened {
 }
 
 /**
- * The pages of links in mails. `GET /a/<token>` is the same page for every token and every visitor, so that a scanner
- * that opens it, runs its script and follows what it finds changes nothing and uses nothing up. The card and the decision
- * need the session of the very person that the link was made for.
+ * The pages of links in emails. `GET /a/<token>` returns the same page for every token and visitor. A link scanner that
+ * opens it, runs its script and follows its links changes nothing. The card and the decision need the session of the
+ * person whom the link was made for.
  */
 export function addMailRoutes(
   fastify: FastifyInstance,
@@ -83,7 +83,7 @@ export function addMailRoutes(
   });
 }
 
-/** The groups of the session count beside those of the channels file: the person is signed in. */
+/** The person is signed in, so the groups of the session count in addition to those of the channels file. */
 function toAnswer(
   { person, actor, channelId }: Opened,
   { approvalId, actionDigest }: Pick<ChannelAnswer, 'approvalId' | 'actionDigest'>,
@@ -98,7 +98,7 @@ function toAnswer(
   };
 }
 
-/** The person must be signed in, may answer, and be the one whom the mail was sent to: a forwarded link opens for nobody. */
+/** The person must be signed in, be an approver, and be the recipient of the email: a forwarded link does not work. */
 function openLink(
   { sessions, publicUrl }: Pick<GatewayPorts, 'sessions'> & { readonly publicUrl: URL | undefined },
   people: readonly Person[],
@@ -118,7 +118,7 @@ function openLink(
   throw gone();
 }
 
-/** One answer for whatever is wrong with a link, so that it tells nothing about other people's. */
+/** One error for every problem with a link, so that it reveals nothing about other people's links. */
 function gone(): ProblemError {
   return new ProblemError('not-found', 'this link is not for you, or there is nothing behind it (any more)');
 }

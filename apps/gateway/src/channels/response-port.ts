@@ -9,17 +9,17 @@ import { parseStrictJson } from '@countersign/shell';
 import { channelsTenant } from './approvers.js';
 import type { IsApprover } from './approvers.js';
 
-/** What answering needs. */
+/** The dependencies of responding. */
 export interface ResponsePorts {
   readonly commands: CommandPorts;
   readonly store: Pick<EventStore, 'readStream'>;
-  /** Asked at each answer: a role that was taken away counts at once. */
+  /** Checked at each response, so that a revoked role takes effect at once. */
   readonly isApprover: IsApprover;
   /** `refused` in a process without the policy that its edits would have to be judged by. Default `judged`. */
   readonly edits?: 'judged' | 'refused';
 }
 
-/** Takes the answers of channels to the ledger: the same command whatever the way, in the name of a person who was proved. */
+/** Turns channel responses into commands: the same command for every channel, in the name of a verified person. */
 export function createResponsePort({ commands, store, isApprover, edits = 'judged' }: ResponsePorts): ResponsePort {
   return {
     find: async (approvalId) => {
@@ -56,7 +56,7 @@ const editElsewhere: AnswerResult = {
   detail: 'this channel cannot edit arguments: edit them in the inbox',
 };
 
-/** The limit of a request for a call holds for its edit too, whatever way the edit comes. */
+/** The argument limit of a request applies to its edit too, through every channel. */
 function oversize({ decision }: ChannelAnswer): AnswerResult | undefined {
   const isTooLarge = decision.type === 'edit' && Buffer.byteLength(decision.argumentsText) > limits.argumentsBytesMax;
   if (!isTooLarge) return undefined;

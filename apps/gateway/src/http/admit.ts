@@ -5,7 +5,11 @@ import type { Caps, StrangerRequest } from '../limits/caps.js';
 import type { GatewayPorts } from '../ports.js';
 import { authenticate } from './authenticate.js';
 
-/** Lets a request in: proves who sends it where the path needs that, and counts it. */
+/**
+ * Undefined: not counted. A proxy calls `/healthz` and `/readyz` from the address that all its clients share, and a
+ * flood must not make the gateway look dead. A sign-in counts only after its token proved wrong, so that a flood from
+ * one address does not lock its owner out.
+ */
 export interface Admission {
   /** Returns the sender, or undefined on a public path. @throws ProblemError `unauthenticated`, `forbidden`, `too-many-requests`. */
   readonly admit: (request: FastifyRequest) => Actor | undefined | Promise<Actor>;
@@ -44,11 +48,7 @@ export function createAdmission(
   };
 }
 
-/**
- * Undefined: not counted. A proxy asks `/healthz` and `/readyz` from the address that all its clients share: a flood of them must
- * not make it take the gateway for dead. A sign-in with a token counts itself once
- * the token has proved wrong, so that no flood from the same address keeps its owner out.
- */
+/** The approvers' routes. */
 function kindOf(method: string, path: string): StrangerRequest | undefined {
   if (path === '/healthz' || path === '/readyz' || (method === 'POST' && path === '/session')) return undefined;
   if (path === '/metrics') return 'operations';

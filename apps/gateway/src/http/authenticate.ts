@@ -8,14 +8,7 @@ import type { GatewayPorts } from '../ports.js';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
-/**
- * Who sends a request, by its bearer token; a request without one may carry the session of a person at the inbox.
- * A promise where the token is one that an OIDC provider may have signed.
- * @param beforeUnproved is called before a sender is refused, and before the signature of a token is checked that was never
- * found valid; it may refuse by throwing.
- * @throws ProblemError `unauthenticated`; what was sent instead of a token is never told or logged. `forbidden` when a page
- * of another site used the session.
- */
+/** Only a token in the form of a signed JWT is checked against the provider's keys. */
 export function authenticate(
   ports: GatewayPorts,
   request: FastifyRequest,
@@ -44,7 +37,7 @@ function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: U
   return actor;
 }
 
-/** Only what has the form of a signed token is worth asking the provider's keys. */
+/** For every input: the process stays alive, and nothing is recorded. */
 function providerActor(
   ports: GatewayPorts,
   request: FastifyRequest,

@@ -27,7 +27,7 @@ beforeEach(async () => {
   head = await world.store.head();
 });
 afterEach(async () => {
-  // Whatever was sent: the process lives, and nothing was recorded.
+  // With lenient decoding, all but the last would be valid requests.
   expect((await api.send('GET', '/readyz', { as: null })).status).toBe(200);
   expect(await world.store.head()).toBe(head);
 });
@@ -88,7 +88,7 @@ describe('a body that another parser would read otherwise', () => {
     ['an overlong slash', [0xc0, 0xaf]],
     ['UTF-16', [0xff, 0xfe, 0x7b, 0x00]],
   ])('no UTF-8: %s', async (_what, bytes) => {
-    // Decoded leniently, all but the last would be a request that can be taken.
+    // Dropped bytes still count until they are collected.
     const [before = '', after = ''] = text('{"s":"|"}').split('|');
     const { status, body } = await post(
       Uint8Array.from(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)])),
@@ -155,7 +155,7 @@ describe('what the schema does not know', () => {
   });
 });
 
-/** What is dropped as it comes still counts until it is collected. */
+/** Sends a long body in chunks until the server responds, like a client that reads while it sends. */
 const keptBytes = (): number => {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -360,7 +360,10 @@ describe('anything at all', () => {
   });
 });
 
-/** Sends a long body piece by piece until the server has answered, as a client does that listens while it sends. */
+/**
+ * Returns the JSON value of a body, or undefined for an empty one.
+ * @throws ProblemError `invalid-request`, naming every path that another parser could read differently.
+ */
 function sendMuch(port: number, framing: string, mebibytes: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

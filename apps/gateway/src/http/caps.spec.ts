@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A world whose monotonic time stands still until a spec moves it, so that buckets fill when they are told to. */
+/** A clock whose 15-second timers fire at once, for heartbeats. */
 async function openStillWorld(requestsPerSecond?: number) {
   const time = { aheadMs: 0 };
   const clock = { ...createSystemClock(), monotonic: () => time.aheadMs };

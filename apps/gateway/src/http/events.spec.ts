@@ -9,7 +9,7 @@ import type { Message, Stream } from '../testing/event-stream.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
-/** A clock whose 15 seconds are over at once, where a spec wants heartbeats. */
+/** The routes of remote workers, and of the people who clean up after them. */
 let hurryMs: number | null = null;
 const system = createSystemClock();
 const clock: Clock = {

@@ -6,7 +6,7 @@ import { paramOf, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
-/** What remote workers do, and whoever cleans up after them. */
+/** The address of the gateway. */
 @Controller()
 export class ExecutionsController {
   readonly #http: HttpContext;

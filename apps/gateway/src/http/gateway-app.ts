@@ -31,7 +31,7 @@ import type { ApiRequest } from './http-context.js';
 import { GatewayModule } from './gateway.module.js';
 import { RolesGuard } from './roles.guard.js';
 
-/** Where the gateway listens. */
+/** Its URL; valid after listening. */
 export interface GatewayAddress {
   readonly host: string;
   /** 0: any free port. */
@@ -41,15 +41,15 @@ export interface GatewayAddress {
 
 /** The API as a server. */
 export interface GatewayApp {
-  /** Where it is reached; meaningful once it listens. */
+  /** Starts to accept requests. Returns the URL. */
   readonly url: string;
-  /** Starts to accept requests; answers the url. */
-  readonly listen: () => Promise<string>;
   /** Accepts nothing new, ends streams, lets requests in progress finish, and closes. */
+  readonly listen: () => Promise<string>;
+  /** How long requests in progress may take at shutdown. */
   readonly close: () => Promise<void>;
 }
 
-/** How long requests in progress may take at the end. */
+/** Runs before the guard: authenticates the sender before a byte of the body is read, then reads the body. */
 const finishMsMax = 10_000;
 
 /**
@@ -120,7 +120,7 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   };
 }
 
-/** What comes before the guard: who sends it, before a byte of the body is read; then the body. */
+/** The guard requires an actor wherever it is missing. */
 function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyBytes', undefined);
@@ -133,7 +133,7 @@ function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
     request.startedAtMs = performance.now();
     let proving: Promise<Actor> | undefined;
     const failure = attempt(() => {
-      // The guard asks for an actor wherever there is none.
+      // Runs a function that refuses by throwing. Returns what it threw.
       const actor = admit(request);
       if (actor instanceof Promise) proving = actor;
       else request.actor = actor;
@@ -164,7 +164,7 @@ function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   });
 }
 
-/** Runs something that refuses by throwing; answers what it threw. */
+/** The Nest module of the gateway: the controllers, over a gateway that is built outside. */
 function attempt(fn: () => void): Error | undefined {
   try {
     fn();

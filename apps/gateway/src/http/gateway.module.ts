@@ -11,7 +11,7 @@ import { OpenApiController } from './openapi.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
 
-/** Nest's view of the gateway: the controllers, over the gateway that was made outside. */
+/** The injection token of the gateway. */
 @Module({})
 export class GatewayModule {
   static over(http: HttpContext): DynamicModule {

@@ -15,7 +15,7 @@ import type { Route } from '../route.js';
 import { invalidRequest, parseWith } from '../validation.js';
 import { whenShown } from '../visibility.js';
 
-/** A request as it comes to a controller: its sender is proved, its body is JSON that every parser reads alike. */
+/** Turns requests into gateway calls, and results into responses. */
 export interface ApiRequest extends FastifyRequest {
   /** Undefined on public routes alone. */
   actor: Actor | undefined;
@@ -30,15 +30,15 @@ export interface ApiRequest extends FastifyRequest {
   readonly raw: IncomingMessage;
 }
 
-/** What turns requests into calls of the gateway, and answers into responses. */
+/** The public URL of the gateway behind a proxy. */
 export interface HttpContext {
   readonly ports: GatewayPorts;
   readonly gateway: Gateway;
-  /** How people reach the gateway from outside, when it stands behind a proxy. */
+  /** Holds a connection and reports when it closes. */
   readonly publicUrl: URL | undefined;
   /** The process is about to stop: connections are not kept. */
   readonly isDraining: () => boolean;
-  /** Keeps a connection, and tells when it is gone. */
+  /** The sender of the request. */
   readonly hold: HttpServer['hold'];
 }
 
@@ -47,7 +47,7 @@ const nothing = z.strictObject({});
 const keyLengthMax = 255;
 const shownMsMax = 2000;
 
-/** Who sent the request. */
+/** The query, validated by the route. An unknown parameter is refused. */
 export function actorOf(request: ApiRequest): Actor {
   if (request.actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
   return request.actor;
@@ -58,15 +58,18 @@ export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'ru
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }
 
-/** The query as the route knows it; a parameter that it does not know is refused. */
+/**
+ * Attack: many large requests at once. A large body costs up to half a second, so other requests run between two of
+ * them.
+ */
 export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, request: ApiRequest): z.output<Q> {
   return parseWith(route.query ?? nothing, request.query) as z.output<Q>;
 }
 
-/** Attack: many large requests at once. A larger body costs up to half a second, so others are answered between two of them. */
+/** Reads a body, runs the command once per idempotency key, and sends the response. */
 const largeBodyBytes = 64 * 1024;
 
-/** Reads a body, runs the command once per idempotency key, and sends its answer. */
+/** Sends the result of a read, once the read model has the position that the client has seen. */
 export async function write<B extends z.ZodType>(
   http: HttpContext,
   route: Route<B>,
@@ -128,7 +131,7 @@ function refuseQuery(request: ApiRequest): void {
   if (request.url.includes('?')) parseWith(nothing, request.query);
 }
 
-/** Sends what a read answers, once the views show the position that the reader has seen. */
+/** Calls `fn` once, when the response is complete or the connection is closed. */
 export async function read(
   http: HttpContext,
   request: ApiRequest,
@@ -147,7 +150,7 @@ async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position:
   if (shown !== undefined) await shown;
 }
 
-/** Calls `fn` once, when the answer is complete or its connection is gone. */
+/** Sends a finished JSON text, without a serializer. */
 export function whenOver({ hold }: HttpContext, request: ApiRequest, reply: FastifyReply, fn: () => void): void {
   const release = hold(request.raw.socket, fn);
   reply.raw.once('close', () => {
@@ -163,7 +166,7 @@ export function positionOf(name: string, value: string | string[]): number {
   throw invalidRequest([{ path: name, message: 'must be a position of the log, a whole number' }]);
 }
 
-/** Sends an answer as it is: one JSON text, no serializer in between. */
+/** Counts a finished request, and ends its span. */
 export function send(
   { ports, isDraining }: HttpContext,
   request: ApiRequest,
@@ -181,15 +184,15 @@ export function send(
 
 const [json, problemJson] = ['application/json; charset=utf-8', 'application/problem+json; charset=utf-8'];
 
-/** Counts an answered request, and ends its span. */
+/** A request that the server refused before reading it has no start time. */
 export function answered({ metrics }: GatewayPorts, request: ApiRequest, status: number, body?: unknown): void {
-  // What the server refused before it looked at the request has no start.
+  // The ids of the calls in a response.
   if (request.startedAtMs > 0)
     metrics.requestAnswered(request.routeId, status, performance.now() - request.startedAtMs);
   request.endSpan?.({ status, callIds: callIdsIn(body) });
 }
 
-/** The ids of the calls in an answer. */
+/** Two requests on one connection: the second is read while the process drains. */
 function callIdsIn(body: unknown): string[] {
   const { calls = [] } = (body ?? {}) as { readonly calls?: readonly { readonly callId: string }[] };
   return calls.map(({ callId }) => callId);

@@ -6,7 +6,7 @@ import type { Route } from '../route.js';
 import { routeOf } from './endpoint.js';
 import type { ApiRequest } from './http-context.js';
 
-/** Deny by default: a handler that is no route of the table serves nobody, and a route asks for one of its roles. */
+/** Only the API's requests: a stream has no end, and probes would dominate the figures. */
 export class RolesGuard implements CanActivate {
   readonly #ports: GatewayPorts;
 
@@ -34,7 +34,7 @@ export class RolesGuard implements CanActivate {
     throw new ProblemError('forbidden', needed);
   }
 
-  /** Of what is asked of the ledger: a stream has no end to wait for, and probes would drown the rest. */
+  /** A reconnecting reader sends the same address again, with its last event id. */
   #startSpan(route: Route, { params, headers }: ApiRequest): ApiRequest['endSpan'] {
     const { tracing } = this.#ports;
     if (tracing === undefined || route.stream !== undefined || route.roles === 'public') return undefined;

@@ -6,7 +6,7 @@ import { paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
-/** What agents do with their calls and runs. */
+/** Everything that was received, unchanged. */
 @Controller()
 export class ToolCallsController {
   readonly #http: HttpContext;

@@ -19,7 +19,7 @@ interface Span {
 
 interface Collector {
   readonly endpoint: string;
-  /** All that came, as it came. */
+  /** A collector for OTLP over HTTP with JSON. */
   readonly text: () => string;
   readonly services: () => readonly unknown[];
   readonly spans: () => readonly Span[];
@@ -28,7 +28,7 @@ interface Collector {
 
 const collectors: Collector[] = [];
 
-/** A collector for OTLP over HTTP, as far as JSON goes. */
+/** A sent response, by the hash of its request. */
 async function openCollector(status = 200): Promise<Collector> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {

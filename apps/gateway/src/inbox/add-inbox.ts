@@ -5,11 +5,11 @@ import { addInboxFiles, builtInboxFolder } from './inbox-files.js';
 import { addOidcRoutes } from './oidc-routes.js';
 import { addSessionRoutes } from './session-routes.js';
 
-/** What the inbox is told. */
+/** The folder of the built inbox. Default: the output of `npm run build`. */
 export interface InboxOptions {
-  /** Where the built inbox is; by default where `npm run build` puts it. */
+  /** The public URL of the gateway behind a proxy. */
   readonly folder?: string;
-  /** How people reach the gateway from outside, when it stands behind a proxy. */
+  /** The pages of the inbox: one document, whose script reads the path. */
   readonly publicUrl?: URL | undefined;
 }
 

@@ -5,7 +5,10 @@ import fastifyStatic from '@fastify/static';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/** The pages of the inbox: one document, whose script reads the path. */
+/**
+ * The page runs only our scripts, connects only to its own origin, cannot be framed, and never evaluates text: an
+ * agent's arguments stay text.
+ */
 export const inboxPages = [
   '/',
   '/approvals/:approvalId',
@@ -15,10 +18,7 @@ export const inboxPages = [
   '/insights',
 ] as const;
 
-/**
- * The page runs what we built and nothing else, talks to its own origin alone, sits in no frame, and turns no text into
- * script: whatever an agent writes into its arguments stays a text.
- */
+/** A plain file name with the hash of the build: it cannot leave the folder, and its content never changes. */
 export const inboxPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,16 +39,16 @@ const pageHeaders = {
   vary: 'accept-encoding',
 } as const;
 
-/** A plain name with the hash that the build puts into it: it leads nowhere else, and never changes its content. */
+/** The folder into which `npm run build` writes the inbox. */
 const assetName = /^[\w-]+\.(?:js|css)$/;
 const aYear = 'public, max-age=31536000, immutable';
 
-/** Where `npm run build` puts the inbox. */
+/** Serves the built inbox. Without a build the pages explain how to build it, and the API works. */
 export function builtInboxFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve('@countersign/inbox/package.json')), 'dist');
 }
 
-/** Serves the built inbox. Without one the pages say how to build it; the API serves all the same. */
+/** The body of a response that ends; undefined for a stream. */
 export async function addInboxFiles(fastify: FastifyInstance, folder: string): Promise<void> {
   if (!existsSync(join(folder, 'index.html'))) {
     for (const page of inboxPages) fastify.get(page, (_, reply) => notBuilt(reply));

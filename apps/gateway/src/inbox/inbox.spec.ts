@@ -157,7 +157,7 @@ describe('a stream of events', () => {
     return { url: world.url, cookie, held };
   }
 
-  /** What is read until the server ends it; undefined when it goes on. */
+  /** The settings of an OpenID Connect provider. */
   async function readToEnd(url: string, headers: Record<string, string>, withinMs = 5000): Promise<string | undefined> {
     const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: AbortSignal.timeout(withinMs) });
     return response.text().catch(() => undefined);

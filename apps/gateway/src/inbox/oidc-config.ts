@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, Secret, readConfig } from '@countersign/runtime';
 import { z } from 'zod';
 
-/** How people sign in at an OpenID Connect provider. */
+/** For access tokens as bearer tokens; null: not accepted. */
 export interface OidcConfig {
   readonly issuer: URL;
   readonly clientId: string;
   readonly clientSecret: Secret | null;
-  /** Of access tokens that come as bearer tokens; null: none are taken. */
+  /** Plain http only on loopback. */
   readonly audience: string | null;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
@@ -65,7 +65,10 @@ function readSecret(file: string): Secret {
   }
 }
 
-/** In clear text only where nobody else listens. */
+/**
+ * `GET /session/oidc` redirects a person to the provider, and the callback opens a session. The browser holds the
+ * running sign-in in a sealed cookie, so a callback is accepted only from the browser that started it.
+ */
 function isSafe(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer);
   return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);

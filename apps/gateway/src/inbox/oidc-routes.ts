@@ -10,10 +10,7 @@ import { setSignInCookie, signInOf } from './session-cookie.js';
 const callbackPath = '/session/oidc/callback';
 const secretBytes = 32;
 
-/**
- * `GET /session/oidc` sends a person to their provider, and the callback opens a session for the person who comes back. The
- * browser keeps the running sign-in in a sealed cookie, so that an answer is taken only from the browser that asked.
- */
+/** Single use: a second callback is another person's copy. */
 export function addOidcRoutes(
   fastify: FastifyInstance,
   ports: SessionRoutesPorts & { readonly oidc: Oidc },
@@ -38,7 +35,7 @@ export function addOidcRoutes(
   });
 
   fastify.get(callbackPath, async (request, reply) => {
-    // Once: what is repeated is somebody else's copy.
+    // A page instead of a redirect: browsers withhold a strict cookie after a redirect from another site.
     const signIn = running.take(signInOf(request, publicUrl) ?? '');
     if (signIn === undefined) {
       throw new ProblemError('forbidden', 'no sign-in is running in this browser: start again');
@@ -51,7 +48,7 @@ export function addOidcRoutes(
     setSignInCookie(reply, '', { secure: secureOf(request), maxAgeS: 0 });
     giveSession({ request, reply, sessions }, sessions.openFor(person), { publicUrl, nowMs: clock.now() });
     log.info({ principal: person.principal, tenant: person.tenant }, 'signed in');
-    // A page of ours, not a redirect: after one that began elsewhere, browsers hold a strict cookie back.
+    // The provider's URL for the browser.
     return reply
       .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': inboxPolicy })
       .send(returnPage(signIn.returnTo));

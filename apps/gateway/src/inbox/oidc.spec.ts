@@ -41,17 +41,17 @@ afterEach(async () => {
   await provider.close();
 });
 
-/** A browser's cookies by their names. */
+/** The sign-in up to the provider's response. */
 const cookiesOf = (response: Response): ReadonlyMap<string, string> =>
   new Map(response.headers.getSetCookie().map((cookie) => [cookie.split('=', 1)[0] ?? '', cookie.split(';')[0] ?? '']));
 
 interface SignIn {
-  /** Where the provider sends the browser. */
+  /** The response to the browser, and whether it has a session. */
   readonly callback: URL;
   readonly cookie: string;
 }
 
-/** As far as the provider's answer. */
+/** The state of a sign-in until the callback. */
 async function signIn(returnTo = '/'): Promise<SignIn> {
   const begun = await fetch(`${world.url}/session/oidc?returnTo=${encodeURIComponent(returnTo)}`, {
     redirect: 'manual',

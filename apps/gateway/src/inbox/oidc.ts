@@ -5,22 +5,22 @@ import * as client from 'openid-client';
 import type { OidcConfig } from './oidc-config.js';
 import type { Person } from './session-store.js';
 
-/** What a sign-in must remember until the person comes back. */
+/** Returns the URL for the person, and the state to keep. @throws when the provider is unreachable. */
 export interface RunningSignIn {
   readonly codeVerifier: string;
   readonly state: string;
   readonly nonce: string;
 }
 
-/** People as an OpenID Connect provider proves them. */
+/** Returns the person for this callback URL. @throws when it does not belong to this sign-in. */
 export interface Oidc {
   /** The secret that we share with the provider; undefined for a public client. */
   readonly secret: Uint8Array | undefined;
-  /** Where to send a person, and what to remember. @throws when the provider cannot be reached. */
+  /** Returns the owner of an access token; undefined when the token is not valid for this issuer and audience. */
   readonly begin: (redirectUri: string) => Promise<RunningSignIn & { readonly location: string }>;
-  /** Who came back with this address. @throws when it is not the answer to this sign-in. */
+  /** Whether this access token was valid before. Its signature is still checked every time. */
   readonly finish: (currentUrl: URL, running: RunningSignIn) => Promise<Person>;
-  /** Whom an access token speaks for; undefined when it is not a valid one of this issuer and audience. */
+  /** OpenID Connect with one provider: authorization code with PKCE for people, JWT access tokens for programs. */
   readonly verify: (accessToken: string) => Promise<Person | undefined>;
   /** Whether this access token has been found valid before; it is verified each time all the same. */
   readonly wasValid: (accessToken: string) => boolean;
@@ -43,11 +43,11 @@ const algorithms = [
   'Ed25519',
 ];
 
-/** OpenID Connect with one provider: authorization code with PKCE for people, JWT access tokens for programs. */
+/** Discovered at the first use, and again after a failure: an unreachable provider affects only its own users. */
 export function createOidc(config: OidcConfig): Oidc {
   let discovered: Promise<client.Configuration> | undefined;
   const provider = (): Promise<client.Configuration> => {
-    // Asked when it is first needed, and again after a failure: a provider that is down keeps nobody else out.
+    // The claims that bind an ID token to its code (OpenID Connect Core 2, 3.3.2.11).
     discovered ??= discover(config).catch((error: unknown) => {
       discovered = undefined;
       throw error;
@@ -112,7 +112,10 @@ function remember(validHashes: Set<string>, tokenHash: string): void {
   }
 }
 
-/** Claims that say what an ID token goes with (OpenID Connect Core 2, 3.3.2.11). */
+/**
+ * Read through a plain view of the module: the function is marked as deprecated as a warning, and its use here is
+ * intended.
+ */
 const idTokenClaims = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
 /**
@@ -129,7 +132,7 @@ function isAccessToken({ clientId }: OidcConfig, payload: JWTPayload, headerType
 }
 
 function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<client.Configuration> {
-  // Named through a plain view of the module: it is marked as deprecated so that it stands out, and here it should.
+  // Issuer and subject: names and email addresses can be reassigned, these cannot.
   const { allowInsecureRequests } = client as { readonly allowInsecureRequests: (on: client.Configuration) => void };
   return client.discovery(issuer, clientId, clientSecret?.reveal(), clientSecret === null ? client.None() : undefined, {
     timeout: timeoutS,
@@ -137,7 +140,7 @@ function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<clien
   });
 }
 
-/** Issuer and subject: a name or an address of theirs may change hands, these two may not. */
+/** The roles of a person: the provider's roles that we know, and no others. */
 function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims: JWTPayload): Person {
   return {
     tenant,

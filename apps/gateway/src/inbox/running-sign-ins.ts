@@ -8,7 +8,7 @@ export interface BegunSignIn extends RunningSignIn {
   readonly returnTo: string;
 }
 
-/** The sign-ins that are running. Each one lives in its own browser: no number of others ends it. */
+/** The time that a person may take at the provider. */
 export interface RunningSignIns {
   /** Returns the value of the browser's cookie. */
   readonly begin: (signIn: BegunSignIn) => string;
@@ -16,9 +16,13 @@ export interface RunningSignIns {
   readonly take: (cookie: string) => BegunSignIn | undefined;
 }
 
-/** The time that a person may take at the provider. */
+/** After this, a used cookie could be accepted again; the provider still refuses the code, which is single use. */
 export const signInMsMax = 10 * 60 * 1000;
-/** Beyond this a used cookie could come again; the provider still refuses the code, which it takes once. */
+/**
+ * Refuses requests that another site caused. Browsers send the origin in `Sec-Fetch-Site` and, for every change, in
+ * `Origin`; a page can set neither.
+ * @throws ProblemError `forbidden`.
+ */
 const usedMax = 10_000;
 
 interface Sealed extends BegunSignIn {

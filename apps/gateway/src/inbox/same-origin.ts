@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify';
 export const clientHeader = 'countersign-client';
 
 /**
- * Refuses what a page of another site made a browser send. Browsers say where a request comes from, in `Sec-Fetch-Site`
- * and, with every change, in `Origin`; neither can be set by a page.
+ * Checks a request that is authenticated by a cookie. Browsers attach cookies automatically, so a change also needs the
+ * header that only our page sets.
  * @throws ProblemError `forbidden`.
  */
 export function refuseForeignOrigin({ headers }: FastifyRequest, publicUrl: URL | undefined): void {
@@ -17,11 +17,7 @@ export function refuseForeignOrigin({ headers }: FastifyRequest, publicUrl: URL 
   if (isForeignSite || isForeignOrigin) throw new ProblemError('forbidden', 'this came from a page of another site');
 }
 
-/**
- * What a request must prove that is authenticated by a cookie: browsers send cookies by themselves, so a change needs the
- * header that only our own page sets.
- * @throws ProblemError `forbidden`.
- */
+/** The cookie of a running OIDC sign-in. It is sent with the redirect from the provider. */
 export function refuseForgedRequest(request: FastifyRequest, publicUrl: URL | undefined): void {
   refuseForeignOrigin(request, publicUrl);
   if (request.method !== 'GET' && request.headers[clientHeader] !== 'inbox') {

@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The cookie of a session. No script reads it, and no other site makes a browser send it. */
 const sessionCookie = 'countersign_session';
-/** The cookie of a sign-in that is running at an OIDC provider: it must come back with a link from there. */
+/** Attack: another host of our domain sets the same cookie. Browsers accept this name only from our host over https. */
 const signInCookie = 'countersign_sign_in';
-/** The attack: another host of our domain plants a cookie of its own. A browser takes this name from our host over https alone. */
+/** Without the prefix only when people do not use https. */
 const hostPrefix = '__Host-';
 
 /** The session id that a request carries. */
@@ -17,7 +17,7 @@ export function signInOf(request: FastifyRequest, publicUrl: URL | undefined): s
   return cookieOf(request, signInCookie, publicUrl);
 }
 
-/** Without the prefix only where people do not come over https. */
+/** Sets the session cookie, for the lifetime of the session on the server. */
 function cookieOf({ headers }: FastifyRequest, name: string, publicUrl: URL | undefined): string | undefined {
   const pairs = headers.cookie?.split(/; */) ?? [];
   const find = (start: string) => pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
@@ -25,29 +25,29 @@ function cookieOf({ headers }: FastifyRequest, name: string, publicUrl: URL | un
   return safe ?? (publicUrl?.protocol === 'https:' ? undefined : find(`${name}=`));
 }
 
-/** Gives a browser its session, for as long as it lasts on the server. */
+/** Removes the session cookie. */
 export function setSessionCookie(reply: FastifyReply, id: string, options: CookieOptions): void {
   setCookie(reply, sessionCookie, id, { ...options, sameSite: 'strict' });
 }
 
-/** Takes the session from a browser. */
+/** Sets the sealed sign-in cookie; an empty value with `maxAgeS` 0 removes it. */
 export function clearSessionCookie(reply: FastifyReply, secure: boolean): void {
   setCookie(reply, sessionCookie, '', { secure, maxAgeS: 0, sameSite: 'strict' });
 }
 
-/** Gives a browser its sealed sign-in; with an empty value and `maxAgeS` 0 takes it back. */
+/** The differences between the cookies. */
 export function setSignInCookie(reply: FastifyReply, sealed: string, options: CookieOptions): void {
   setCookie(reply, signInCookie, sealed, { ...options, sameSite: 'lax' });
 }
 
-/** What differs between one cookie and another. */
+/** Adds a cookie that scripts cannot read. The value is base64url, which needs no escapes. */
 export interface CookieOptions {
   /** Over https alone. */
   readonly secure: boolean;
   readonly maxAgeS: number;
 }
 
-/** Sets a cookie that no script can read, beside those that are set already. The value is base64url, which needs no escapes. */
+/** The dependencies of the session routes. */
 function setCookie(
   reply: FastifyReply,
   name: string,

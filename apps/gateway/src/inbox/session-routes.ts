@@ -12,19 +12,22 @@ import type { OpenedSession, Sessions } from './sessions.js';
 const signInBytesMax = 16 * 1024;
 const signInSchema = z.strictObject({ token: z.string().min(1).max(4096) });
 
-/** What the routes of a session stand on. */
+/** The public URL of the gateway, if configured. */
 export interface SessionRoutesPorts extends GatewayPorts {
   readonly sessions: Sessions;
 }
 
-/** How people reach the gateway, as far as it is told. */
+/**
+ * `POST /session` signs in with a token, `GET /session` returns the signed-in person, `DELETE /session` signs out. Only
+ * the inbox uses them; programs send their token with each request.
+ */
 export interface Reach {
   readonly publicUrl: URL | undefined;
 }
 
 /**
- * `POST /session` signs in with a token, `GET /session` says who is signed in, `DELETE /session` signs out. They are the
- * inbox's own, no part of the API: programs send their token with each request.
+ * Whether the browser uses https: from the page's origin, which also works behind a proxy, otherwise from the
+ * configured public URL.
  */
 export function addSessionRoutes(
   fastify: FastifyInstance,
@@ -75,7 +78,7 @@ export function giveSession(
   setSessionCookie(reply, id, { secure: isHttps(request, publicUrl), maxAgeS });
 }
 
-/** Whether the browser came over https: the page's origin says so, also behind a proxy; else what people are told. */
+/** A person whom an OIDC provider authenticated, with their roles here. */
 export function isHttps({ headers, protocol }: FastifyRequest, publicUrl: URL | undefined): boolean {
   return (headers.origin ?? publicUrl?.origin ?? `${protocol}:`).startsWith('https:');
 }

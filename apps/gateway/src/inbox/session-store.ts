@@ -1,4 +1,4 @@
-/** Who a person is that somebody else proved (an OIDC provider), and what they may do here. */
+/** Tenant and principal in one text. The sessions of one holder are counted together. */
 export interface Person {
   readonly tenant: string;
   readonly principal: string;
@@ -11,19 +11,19 @@ export interface StoredSession {
   readonly idHash: string;
   /** SHA-256 of the token that opened it; null when a person signed in at their provider. */
   readonly tokenHash: string | null;
-  /** Tenant and principal in one text: the sessions of one holder are counted together. */
+  /** Where sessions are stored. Small and synchronous: every request of the inbox reads it. */
   readonly holder: string;
   readonly person: Person | null;
   readonly openedAtMs: number;
   readonly expiresAtMs: number;
 }
 
-/** Where sessions are kept. Small and synchronous: it is asked at every request of the inbox. */
+/** Saves a session. Beyond `perHolderMax` it evicts the holder's oldest sessions, never another holder's. */
 export interface SessionStore {
   readonly find: (idHash: string) => StoredSession | undefined;
   /** The session that the holder opened last at their provider, over or not. */
   readonly latestOfProvider: (holder: string) => StoredSession | undefined;
-  /** Saves it; beyond `perHolderMax` the oldest sessions of the same holder go, and of nobody else. */
+  /** A newly opened session. Only the browser keeps its id. */
   readonly save: (session: StoredSession, perHolderMax: number) => void;
   readonly remove: (idHash: string) => void;
   /** Forgets what expired before this time. */

@@ -5,7 +5,7 @@ import type { Tokens } from '../tokens.js';
 import { actorFor } from './person.js';
 import type { Person, SessionStore } from './session-store.js';
 
-/** A session just opened. Its id goes to the browser and is kept nowhere else. */
+/** Opens a session for the token's owner; returns undefined for an unknown token. */
 export interface OpenedSession {
   readonly id: string;
   readonly actor: Actor;
@@ -14,18 +14,20 @@ export interface OpenedSession {
 
 /** The sessions of people at the web inbox. */
 export interface Sessions {
-  /** Opens a session for whom the token speaks; undefined: nobody's token. */
+  /**
+   * Returns the person of a session id; undefined when it expired, was closed, never existed, or its token was revoked.
+   */
   readonly openWithToken: (token: string) => OpenedSession | undefined;
   /** Opens a session for a person whom their provider proved. */
   readonly openFor: (person: Person) => OpenedSession;
-  /** Who a session id stands for; undefined when it is over, closed, never was, or its token has been revoked. */
+  /** Whether the person is signed in through their provider, which gave them this role. */
   readonly actorOf: (id: string) => Actor | undefined;
-  /** Whether the person is signed in here through their provider, which gave them this role. */
+  /** The dependencies of sessions. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
   readonly close: (id: string) => void;
 }
 
-/** What sessions stand on. */
+/** One working day; then a new sign-in is needed. */
 export interface SessionPorts {
   readonly store: SessionStore;
   readonly tokens: Tokens;
@@ -33,12 +35,12 @@ export interface SessionPorts {
   readonly ids: Ids;
 }
 
-/** A working day; then one signs in again. */
+/** Sessions over a store that keeps only hashes of ids, so a reader of the store can open none. */
 const lifetimeMs = 12 * 60 * 60 * 1000;
 const perPrincipalMax = 64;
 const idBytes = 32;
 
-/** Sessions over a store that knows their ids by hash alone, so that whoever reads it can open none. */
+/** The token is looked up each time: a session must not outlast its token, nor keep removed roles. */
 export function createSessions({ store, tokens, clock, ids }: SessionPorts): Sessions {
   const open = (actor: Actor, tokenHash: string | null, person: Person | null): OpenedSession => {
     const id = Buffer.from(ids.randomBytes(idBytes)).toString('base64url');
@@ -61,7 +63,7 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     actorOf: (id) => {
       const session = store.find(hashOf(id));
       if (session === undefined || session.expiresAtMs <= clock.now()) return undefined;
-      // The token is looked up each time: a session must not outlive it, nor keep roles that were taken away.
+      // Returns the text, or undefined when it was sealed with another key or changed.
       if (session.tokenHash !== null) return tokens.actorOfHash(session.tokenHash);
       return session.person === null ? undefined : actorFor(session.person);
     },

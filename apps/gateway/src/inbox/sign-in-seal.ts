@@ -4,16 +4,16 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 export interface SignInSeal {
   /** Returns the sealed text as base64url. */
   readonly seal: (text: string) => string;
-  /** Returns the text, or undefined when this key did not seal it or somebody changed it. */
+  /**
+   * A seal with a key derived from `secret`. Two processes with the same secret open each other's seals.
+   * @param randomBytes makes the initialization vectors.
+   */
   readonly open: (sealed: string) => string | undefined;
 }
 
 const [algorithm, keyBytes, ivBytes, tagBytes] = ['aes-256-gcm', 32, 12, 16] as const;
 
-/**
- * A seal under a key derived from `secret`. Two processes with one secret open each other's seals.
- * @param randomBytes makes the initialization vectors.
- */
+/** A process accepts one connection per turn of its event loop. An idle turn takes microseconds. */
 export function createSignInSeal(secret: Uint8Array, randomBytes: (count: number) => Uint8Array): SignInSeal {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', 'countersign sign-in cookie', keyBytes));
   return {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 const workMsMax = 2;
-/** A process accepts one connection per turn of its event loop. A turn with nothing to do takes microseconds. */
+/** The kinds of unauthenticated requests. Each kind has its own bucket, so none uses up another's. */
 export const turnsOfOthers = 10;
 
 /**

@@ -7,19 +7,19 @@ import type { FairTurns } from './fair-turns.js';
 import { createQuota, principalKey } from './quota.js';
 import type { Quota } from './quota.js';
 
-/** What a request without a proved sender asks for. Each kind has a bucket of its own, so that none uses up another. */
+/** The quotas of one principal, and of one address without a principal. */
 export type StrangerRequest = 'page' | 'sign-in' | 'operations' | 'unproved';
 
-/** What one principal, and one address without a principal, may use of the process. */
+/**
+ * Counts an unauthenticated request by its address. Requests of authenticated principals are never counted here, so a
+ * flood from their address does not affect them. @throws ProblemError `too-many-requests`.
+ */
 export interface Caps {
   /** Counts a request of a principal. @throws ProblemError `too-many-requests`. */
   readonly countRequest: (actor: Actor) => void;
-  /**
-   * Counts a request that no principal answers for, by its address. A proved principal is never counted here: a flood from its
-   * address costs it nothing. @throws ProblemError `too-many-requests`.
-   */
+  /** Handles requests with large bodies one at a time, fairly between principals. */
   readonly countStranger: (address: string, kind: StrangerRequest) => void;
-  /** Requests with large bodies are handled one at a time, fairly between their principals. */
+  /** The quotas of one process. It reads the clock at each request and has no timers. */
   readonly largeBodies: FairTurns;
   readonly streams: Quota;
   readonly waits: Quota;
@@ -36,7 +36,7 @@ const strangersPerSecond: Readonly<Record<StrangerRequest, number>> = {
   unproved: 500,
 };
 
-/** The caps of one process. Time is read from the clock at each request; there are no timers. */
+/** An IPv6 network of 64 bits belongs to one subscriber. */
 export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = requestsPerSecondDefault): Caps {
   const mayRequest = createRateLimit({ burst: requestsPerSecond, perSecond: requestsPerSecond }, clock);
   const mayAsk = Object.fromEntries(
@@ -63,7 +63,7 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
   };
 }
 
-/** An IPv6 network of 64 bits is one subscriber's, with all its addresses. */
+/** A fair semaphore for `atOnce` jobs. A holder with hundreds of waiting jobs delays another holder by one job. */
 function networkOf(address: string): string {
   return address.includes('.') || !address.includes(':') ? address : address.split(':', 4).join(':');
 }

@@ -4,7 +4,7 @@ export interface FairTurns {
   readonly run: <T>(holder: string, work: () => Promise<T>) => Promise<T>;
 }
 
-/** Turns for `atOnce` pieces of work. A holder with hundreds of pieces waiting delays another holder by one piece. */
+/** Counts the current things of one kind per principal. */
 export function createFairTurns(atOnce: number): FairTurns {
   // In the order of their turns.
   const queues = new Map<string, (() => void)[]>();

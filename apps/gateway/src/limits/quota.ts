@@ -1,12 +1,12 @@
 import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 
-/** How many things of one kind each principal has at the moment. */
+/**
+ * Counts one more. Returns a function that releases it, once.
+ * @throws ProblemError `too-many-requests` at the cap.
+ */
 export interface Quota {
-  /**
-   * Counts one more; returns what counts it off, once.
-   * @throws ProblemError `too-many-requests` at the cap.
-   */
+  /** A key for one principal of a tenant. Ids contain no control characters. */
   readonly take: (actor: Actor) => () => void;
 }
 
@@ -33,7 +33,7 @@ export function createQuota(max: number, noun: string): Quota {
   };
 }
 
-/** One text per principal of a tenant. Ids have no control characters. */
+/** Metrics that are read at scrape time. */
 export function principalKey({ tenant, principal }: Actor): string {
   return `${tenant}\n${principal}`;
 }

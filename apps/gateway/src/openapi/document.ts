@@ -36,7 +36,7 @@ export function createOpenApiDocument(): OpenApiDocument {
     const path = templateOf(route);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book) };
   }
-  // What the data of a stream is; no response has it as its JSON.
+  // The API's version, v1: semantic versioning of what clients can rely on.
   book.use(eventViewSchema, 'output');
   return {
     openapi: '3.1.0',
@@ -61,7 +61,7 @@ export function createOpenApiDocument(): OpenApiDocument {
   };
 }
 
-/** Of the API, v1: semantic versioning of what clients can rely on. */
+/** The schema of the output: a number is always sent as digits. */
 const contractVersion = '1.0.0';
 
 const sharedHeaders = {
@@ -102,7 +102,7 @@ function pathParameters({ path }: Route): JsonSchema[] {
 
 function queryParameters({ query }: Route, book: SchemaRegistry): JsonSchema[] {
   const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
-  // As they come out: a number is sent as its digits in any case.
+  // The error codes of a route: its own, and those of reading, authenticating and repeating a request.
   return Object.entries(shape).map(([name, schema]) => ({
     name,
     in: 'query',

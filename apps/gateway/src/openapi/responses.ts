@@ -3,7 +3,7 @@ import { problemSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import type { Route } from '../route.js';
 
-/** The codes that a route can answer with: its own, and those that reading, proving and repeating a request bring. */
+/** The winning response, which `already-resolved` carries in addition to the members of every problem. */
 function codesOf(route: Route): readonly ErrorCode[] {
   if (route.roles === 'public') return ['internal-error', ...route.codes];
   return [
@@ -78,7 +78,7 @@ function headersOf(status: number): JsonSchema {
   return {};
 }
 
-/** The winning response, which `already-resolved` carries beside what every problem has. */
+/** The dependencies of the gateway. It writes only through `commands`. */
 const winner = {
   resolution: { type: 'string' },
   respondedBy: { type: ['string', 'null'] },

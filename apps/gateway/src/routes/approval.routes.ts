@@ -24,7 +24,7 @@ const vote = [
   'blocked-by-policy',
 ] as const;
 
-/** What approvers do. */
+/** The routes of remote workers, and of the people who clean up after them. */
 export const approvalRoutes = {
   listApprovals: defineRoute({
     id: 'listApprovals',

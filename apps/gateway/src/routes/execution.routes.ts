@@ -10,7 +10,7 @@ import {
 import { renewedClaimSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
 
-/** What remote workers do, and whoever cleans up after them. */
+/** The operator's routes; no token is required. */
 export const executionRoutes = {
   claim: defineRoute({
     id: 'claimExecution',

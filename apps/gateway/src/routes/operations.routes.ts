@@ -1,7 +1,7 @@
 import { healthSchema, readinessSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
 
-/** For whoever runs the process; no token is asked for. */
+/** The agents' routes for their calls and runs. */
 export const operationsRoutes = {
   openApi: defineRoute({
     id: 'getOpenApi',

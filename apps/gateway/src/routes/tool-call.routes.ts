@@ -11,7 +11,7 @@ import { oversizeCalls } from '@countersign/shell';
 import { cancelledRunSchema, toolCallsSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
-/** What agents do with their calls and runs. */
+/** Stored responses in a file. They survive a restart and record how far the log was. */
 export const toolCallRoutes = {
   requestToolCalls: defineRoute({
     id: 'requestToolCalls',

@@ -9,17 +9,22 @@ const tables = `
   CREATE INDEX IF NOT EXISTS answersByAge ON answers (storedAtMs);
 `;
 
-/** Answers in a file, which outlive the process and know how far the log was. */
+/** Returns the highest log position of a stored response; 0: none. */
 export interface IdempotencyFile extends IdempotencyStore {
-  /** Returns the furthest position of the log that an answer carries; 0: none. */
+  /** Deletes the responses beyond a position of the log. */
   readonly furthest: () => number;
-  /** Forgets the answers beyond a position of the log. */
+  /**
+   * Stored responses in a SQLite file; claims are stored unshortened. A power cut may lose the latest ones, whose
+   * commands the event store still recognises.
+   */
   readonly forgetBeyond: (position: number) => void;
 }
 
 /**
- * Given answers in a SQLite file, claims whole. Those that a power cut takes were answers to commands that the event store
- * still recognises.
+ * Opens a database that only its owner can read, with its tables, in a file or in memory (`:memory:`). Writes do not
+ * wait for the disk: after a power cut the last rows may be missing.
+ * @param cost what is lost with the file, one clause.
+ * @throws DatabaseFileError when the file is damaged.
  */
 export function createIdempotencyStore(path: string): IdempotencyFile {
   const database = openDatabase(

@@ -1,12 +1,7 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabaseFile } from '@countersign/runtime';
 
-/**
- * A database for its owner's eyes, with its tables, in a file or in memory (`:memory:`). It never waits for the disk:
- * after a power cut the last rows may be missing.
- * @param cost what is lost with the file, one clause.
- * @throws DatabaseFileError when the file is damaged.
- */
+/** Sessions in a SQLite file: they survive a restart. If the file is lost, people sign in again. */
 export function openDatabase(path: string, tables: string, cost: string): DatabaseSync {
   return openDatabaseFile(path, { cost, timeoutMs: 2000 }, (database) => {
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${tables}`);

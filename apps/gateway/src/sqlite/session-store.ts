@@ -24,7 +24,7 @@ const indexes = `
   CREATE INDEX IF NOT EXISTS sessionsByEnd ON sessions (expiresAtMs);
 `;
 
-/** Sessions in a SQLite file: a restart signs nobody out. Lost with the file, people sign in again. */
+/** One response, with its body parsed if it is JSON. */
 export function createSessionStore(path: string): SessionStore {
   const database = openDatabase(path, tables, 'Everybody signs in again.');
   addHolder(database);

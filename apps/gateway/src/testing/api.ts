@@ -2,14 +2,13 @@ import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { createDocumented } from './documented.js';
 import type { World } from './world.js';
 
-/** One answer, its body read as JSON where it is JSON. */
+/** The optional parts of a request. */
 export interface Reply<T> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: T;
 }
 
-/** What a request may carry. */
 export interface Sent {
   /** Without `-token`: `agent`, `ann`, …; null: none. */
   readonly as?: string | null;
@@ -23,12 +22,12 @@ export interface Sent {
 /** The API as specs use it; every response is checked against the OpenAPI document. */
 export interface Api {
   readonly send: <T = Record<string, unknown>>(method: string, path: string, sent?: Sent) => Promise<Reply<T>>;
-  /** Requests one call as `agent` and answers it. */
+  /** Requests one call as `agent` and returns it. */
   readonly request: (
     call?: Readonly<Record<string, unknown>>,
     more?: Readonly<Record<string, unknown>>,
   ) => Promise<ToolCallView>;
-  /** Requests one call that waits for people, and answers its approval. */
+  /** Requests one call that needs an approval, and returns the approval. */
   readonly pending: (
     call?: Readonly<Record<string, unknown>>,
     more?: Readonly<Record<string, unknown>>,

@@ -10,7 +10,7 @@ interface Operation {
   >;
 }
 
-/** Checks what went over the wire against the OpenAPI document. */
+/** Checks a response against the OpenAPI document. */
 export interface Documented {
   /** Throws when the document does not have this response; paths that the document does not have are left alone. */
   readonly checkResponse: (method: string, path: string, status: number, contentType: string, body: unknown) => void;

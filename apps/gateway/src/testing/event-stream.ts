@@ -16,7 +16,7 @@ export interface Stream {
   readonly messages: Message[];
   /** Comments, such as heartbeats. */
   readonly comments: string[];
-  /** The last id that was told, as a browser would send it back. */
+  /** The last event id, as a browser would send it again. */
   readonly lastId: () => string | undefined;
   /** Settles once that many messages are there. */
   readonly until: (count: number) => Promise<readonly Message[]>;

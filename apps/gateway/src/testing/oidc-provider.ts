@@ -5,12 +5,12 @@ import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 
-/** What a provider says in a token, and with which key. */
+/** The claims of a provider's token, and its signing key. */
 export interface Said {
   readonly claims?: Readonly<Record<string, unknown>>;
   /** Signs with a key that it has not published. */
   readonly isForged?: boolean;
-  /** Puts nothing in place of the signature. */
+  /** Leaves the signature empty. */
   readonly isUnsigned?: boolean;
   /** The `typ` of the header; by default none. */
   readonly type?: string;
@@ -19,7 +19,7 @@ export interface Said {
 /** An OpenID Connect provider that keeps the rules, but for what a spec makes it say. */
 export interface OidcProvider {
   readonly issuer: string;
-  /** What the next ID tokens say in place of the truth; `null`: there is none. */
+  /** Claims that replace the true ones in the next ID tokens; `null` removes one. */
   lie: Said | null;
   /** Signs a token. */
   readonly sign: (claims: Readonly<Record<string, unknown>>, said?: Said) => Promise<string>;
@@ -33,7 +33,7 @@ interface Grant {
   readonly challenge: string;
 }
 
-/** Opens it: whoever comes is `alice`, with the roles `approver` and `root`. */
+/** Starts it. Every visitor is `alice`, with the roles `approver` and `root`. */
 export async function openOidcProvider(): Promise<OidcProvider> {
   const [keys, otherKeys] = [await generateKeyPair('RS256'), await generateKeyPair('RS256')];
   const grants = new Map<string, Grant>();
@@ -60,7 +60,7 @@ export async function openOidcProvider(): Promise<OidcProvider> {
     const code = form.get('code') ?? '';
     const grant = grants.get(code);
     const verifier = form.get('code_verifier') ?? '';
-    // Once, and for the one who asked.
+    // Single use, and only for the one who asked.
     if (grant === undefined || hash('sha256', verifier, 'base64url') !== grant.challenge) {
       json(response, 400, { error: 'invalid_grant' });
       return;
@@ -102,7 +102,7 @@ export async function openOidcProvider(): Promise<OidcProvider> {
   return provider;
 }
 
-/** Discovery. */
+/** Sends the same request many times over one connection without waiting. Returns the statuses. */
 function metadataOf(issuer: string): object {
   return {
     issuer,

@@ -6,7 +6,7 @@ type Stage = Requirement['stages'][number];
 
 const stage = (more: Partial<Stage>): Stage => ({ mode: 'quorum', approve: 1, deny: 1, groups: null, ...more });
 
-/** What is asked for a call of these tools, beyond the built-in policy. */
+/** The built-in policy, with tools that need two people, one group or a reason, and one that is blocked. */
 const required: Readonly<Record<string, Partial<Requirement>>> = {
   two_people: { stages: [stage({ approve: 2 })] },
   ops_only: { stages: [stage({ groups: ['ops'] })] },
@@ -14,7 +14,7 @@ const required: Readonly<Record<string, Partial<Requirement>>> = {
   lapses_at_once: { executeByMs: 1 },
 };
 
-/** The built-in policy, with tools that need two people, one group or a reason, and one that is blocked. */
+/** One token per role, some more people, and a second tenant with the same. */
 export function createTestPolicies(): Policies {
   const builtIn = createPolicies([]);
   const judgeOne = (judgement: Judgement, toolName: string): Judgement => {

@@ -4,7 +4,10 @@ import { isObject } from '../text/json-tree.js';
 import { http, orUnreachable, ourHeaders, refusalOf } from './http.js';
 import { UnreachableError } from './problem.js';
 
-/** What is recorded about messages to people. */
+/**
+ * Returns the recorded events of a call in order, up to the server's mark that the rest is live.
+ * @throws ProblemError, UnreachableError
+ */
 export const deliveryTypes = ['NotificationDelivered', 'NotificationUpdated', 'NotificationFailed'] as const;
 
 /** Everything that can be recorded about a call. */
@@ -35,10 +38,7 @@ export const callEventTypes = [
 
 const timeoutMs = 20_000;
 
-/**
- * What is recorded about a call so far, in order: the stream of its events, up to where the server says that the rest is live.
- * @throws ProblemError, UnreachableError
- */
+/** The signed-in person. */
 export async function readCallEvents(
   callId: string,
   types: readonly string[],

@@ -1,9 +1,9 @@
 import type { EventView } from '@countersign/contracts';
 
-/** Whether news comes in. */
+/** Selects the events, and where to start. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** Which events are wanted, from where on. */
+/** The callbacks of a stream. */
 export interface StreamOptions {
   readonly after: number | 'now';
   readonly types: readonly string[];
@@ -11,20 +11,20 @@ export interface StreamOptions {
   readonly runId?: string;
 }
 
-/** Who listens. */
+/** The server refuses the stream: the session has ended, or the server was replaced. */
 export interface StreamListener {
   readonly onEvent: (event: EventView) => void;
   readonly onConnection?: (connection: Connection) => void;
-  /** The server refuses the stream: the session is over, or the server is another one now. */
+  /**
+   * Follows the recorded events. Reconnects and continues after the last received event, without gaps or duplicates.
+   * Returns a function that ends it.
+   */
   readonly onRefused?: () => void;
 }
 
 const retryMs = 1500;
 
-/**
- * Follows the recorded events. A broken connection heals by itself and goes on after the last event that came, without gap
- * or repeat. Answers how to end it.
- */
+/** The browser reconnects after a broken connection, but not after a response that is not a stream. */
 export function followEvents(options: StreamOptions, listener: StreamListener): () => void {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -45,7 +45,7 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
     source.onopen = () => listener.onConnection?.('live');
     source.onerror = () => {
       listener.onConnection?.('lost');
-      // The browser comes back by itself from a broken connection, but not from an answer that was no stream.
+      // The optional parts of a request.
       if (source?.readyState !== EventSource.CLOSED) return;
       listener.onRefused?.();
       clearTimeout(retry);

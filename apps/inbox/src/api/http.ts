@@ -4,11 +4,11 @@ import { ProblemError, UnreachableError } from './problem.js';
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
-/** What a request may carry. */
+/** The response must show the log up to this position. */
 export interface Sent {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** The answer must show the log up to here. */
+  /** A page of another site cannot set this header, so the server accepts it as proof of our page. */
   readonly position?: number | undefined;
 }
 
@@ -17,21 +17,21 @@ const timeoutMs = 20_000;
 /** Requests to our own origin, with the session's cookie. */
 export const http = createHttpClient({ base: '' });
 
-// No page of another site can set it: the server takes it as proof that ours sent this.
+// Called when the server reports that the person is signed out.
 export const ourHeaders = { 'countersign-client': 'inbox' } as const;
 
-/** Called when the server says that nobody is signed in any more. */
+/** Sets the callback for the end of the session. */
 let onSignedOut = (): void => undefined;
 
-/** Sets who is told when the session is over. */
+/**
+ * Makes one request.
+ * @throws ProblemError when the server refuses; UnreachableError when it does not respond.
+ */
 export function whenSignedOut(listener: () => void): void {
   onSignedOut = listener;
 }
 
-/**
- * One request.
- * @throws ProblemError when the server says no; UnreachableError when it says nothing.
- */
+/** @throws UnreachableError when no response comes. */
 export async function send<T>(method: Method, path: string, { body, signal, position }: Sent = {}): Promise<T> {
   const headers = {
     ...ourHeaders,
@@ -43,12 +43,12 @@ export async function send<T>(method: Method, path: string, { body, signal, posi
   throw refusalOf(answer.status, answer.body, path);
 }
 
-/** @throws UnreachableError for a request that was not answered. */
+/** Returns the reason of a refusal, and reports the end of the session to its listener. */
 export function orUnreachable(error: unknown): never {
   throw error instanceof NoAnswerError ? new UnreachableError('no answer', { cause: error.cause }) : error;
 }
 
-/** Why a request was refused; whoever waits for the end of the session is told of it. */
+/** RFC 9457 problem details, the form of every refusal. */
 export function refusalOf(status: number, answer: unknown, path: string): Error {
   const problem = answer as Problem | undefined;
   if (typeof problem?.code !== 'string') return new UnreachableError(`answered ${status}`);

@@ -1,4 +1,4 @@
-/** RFC 9457 problem details, as every refusal comes. */
+/** The server refused. */
 export interface Problem {
   readonly status: number;
   readonly code: string;
@@ -7,7 +7,7 @@ export interface Problem {
   readonly [name: string]: unknown;
 }
 
-/** The server said no. */
+/** The server did not respond, or its response is unreadable. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly problem: Problem;
@@ -18,18 +18,18 @@ export class ProblemError extends Error {
   }
 }
 
-/** The server did not answer at all, or not in a way that one can read. */
+/** Whether the same request may succeed soon: the server is unreachable, restarting, behind or overloaded. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** Whether the same request may get an answer in a moment: the server is away, restarting, behind or overrun. */
+/** Converts a failure to a problem, one shape for every view. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return error instanceof UnreachableError;
   return error.problem.status >= 500 || error.problem.status === 429;
 }
 
-/** Why something failed, as a problem: one shape for whoever shows it. */
+/** The inbox: the sign-in page, or the pages behind it. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;
   return {

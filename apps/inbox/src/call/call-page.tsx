@@ -16,7 +16,7 @@ import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 
-/** One call: what it is, what came of it, and everything that was recorded about it. */
+/** The calls of one agent run in the order of their requests. */
 export default function CallPage({ callId }: { callId: string }): ReactNode {
   const { value, problem, reload } = useLoaded(callId, async (signal) => {
     const [call, events] = await Promise.all([

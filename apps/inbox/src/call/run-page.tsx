@@ -14,7 +14,7 @@ import { WaitingPage } from '../ui/waiting-page.js';
 
 const columns = ['Tool', 'Arguments', 'State', 'Rule', 'Requested'];
 
-/** All calls of one agent run, in the order in which they were requested. */
+/** The content of a card. */
 export default function RunPage({ runId }: { runId: string }): ReactNode {
   const { value: run, problem, reload } = useLoaded(runId, () => readRun(runId));
   useNews({ runId }, reload);

@@ -14,19 +14,19 @@ import { ArgumentsChange } from './arguments-change.js';
 import { Deliveries } from './deliveries.js';
 import { HiddenValues } from './hidden-values.js';
 
-/** What a card shows. */
+/** The policy's verdict; undefined until it is loaded. */
 export interface ApprovalCardProps {
   readonly approval: ApprovalView;
-  /** What the policy said; undefined until it is read. */
+  /** The requested arguments, if an approver has edited them. */
   readonly verdict: Verdict | undefined;
-  /** As they were requested, where an approver has edited them. */
+  /**
+   * One approval as an approver reads it. The recorded facts come first. The agent's description comes last, with a
+   * label, because it can be false.
+   */
   readonly original: JsonObject | undefined;
 }
 
-/**
- * One approval as an approver reads it. First what is recorded and would run, then, last and labelled, what the agent says
- * about it: a description can lie, the arguments cannot.
- */
+/** Last, in a separate and labelled place: the requester wrote it. */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps): ReactNode {
   const { approval, verdict, original } = props;
   return (
@@ -140,7 +140,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }): ReactN
   );
 }
 
-/** Last, in a place of its own, and labelled: it was written by who wants the approval. */
+/** The call shown next to the approval names the rule. */
 function OwnWords({ approval: { description, reason } }: { approval: ApprovalView }): ReactNode {
   const texts = [
     ['It describes the call as', description],

@@ -4,7 +4,9 @@ import type { JsonValue } from '@countersign/contracts';
 import { lineDiff } from '@countersign/text';
 import { DiffLines } from './diff-lines.js';
 
-/** The change from one JSON value to another, line by line. */
+/**
+ * Formatted as an editor shows it. Long texts are split into lines, so that a change in one line is a one-line diff.
+ */
 export function ArgumentsChange({ before, after }: { before: JsonValue; after: JsonValue }): ReactNode {
   const lines = useMemo(() => lineDiff(textOf(before), textOf(after)), [before, after]);
   return lines.length === 0 ? (
@@ -14,7 +16,7 @@ export function ArgumentsChange({ before, after }: { before: JsonValue; after: J
   );
 }
 
-/** As an editor shows it, with the lines of long texts as lines, so that a change in one is a change of one line. */
+/** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
 function textOf(value: JsonValue): string {
   return JSON.stringify(value, null, 2).replaceAll('\\n', '\\n\n');
 }

@@ -7,10 +7,10 @@ import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
 
-/** The arguments of a call: the values, and below them every text of several lines as lines. Nothing is left out or cut. */
+/** Undefined: unknown, so no text is marked as the agent's. */
 export const Arguments = memo(function Arguments(props: {
   readonly value: JsonObject;
-  /** Undefined: not known, so no text is marked as the agent's. */
+  /** The decision buttons at the foot of the card, always in the same place. */
   readonly hiddenValues: readonly HiddenPlace[] | undefined;
 }): ReactNode {
   const { value, hiddenValues } = props;

@@ -13,7 +13,7 @@ import { AnswerDialog } from './answer-dialog.js';
 
 const EditDialog = lazy(() => import('./edit-dialog.js'));
 
-/** What a person decides, at the foot of the card: always in the same place. */
+/** A key alone decides nothing: it moves the focus to the button, and Enter presses it. */
 export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval: ApprovalView) => void }): ReactNode {
   const { approval } = props;
   const { roles, principal } = useAccount();
@@ -30,7 +30,7 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
     if (needsReason(decision.type) && remarks.reason.trim() === '') reason.current?.focus();
     void send(decision);
   };
-  // A key alone decides nothing: it goes to the button, and Enter presses it.
+  // Sends one decision at a time, reports the result, and reloads when it was too late.
   useShortcuts({
     a: () => buttons.approve.current?.focus(),
     d: () => buttons.deny.current?.focus(),
@@ -111,7 +111,7 @@ function Choice(props: {
   );
 }
 
-/** Sends one decision at a time, says what came of it, and looks again where it came too late. */
+/** One person has one vote. It can be withdrawn while others are still needed. */
 function useSending(approval: ApprovalView, remarks: Remarks, onSent: (approval: ApprovalView) => void) {
   const store = usePendingStore();
   const toast = useToast();
@@ -172,7 +172,7 @@ function RemarkFields(props: {
   );
 }
 
-/** One person, one vote; while others are still asked it can be taken back. */
+/** Who was notified of an approval, through which channel, and what was not delivered. */
 function Voted({ approval }: { approval: ApprovalView }): ReactNode {
   const store = usePendingStore();
   const [problem, setProblem] = useState('');

@@ -7,7 +7,7 @@ import { usePendingStore } from '../live/use-pending.js';
 import { eventWords } from '../text/event-words.js';
 import { ClockTime } from '../ui/time.js';
 
-/** Who was told of an approval, by which way, and what did not arrive. */
+/** The latest state of each message. Later updates of a copy are not shown. */
 export function Deliveries({ approval: { approvalId, callId } }: { approval: ApprovalView }): ReactNode {
   const store = usePendingStore();
   const { value, reload } = useLoaded(approvalId, (signal) => readCallEvents(callId, deliveryTypes, signal));
@@ -26,7 +26,7 @@ export function Deliveries({ approval: { approvalId, callId } }: { approval: App
   );
 }
 
-/** Of each message what became of it last. That a copy was brought up to date later is no news to a reader of the card. */
+/** Rendering more lines than this takes visible time, so they are shown on request. */
 function latestOf(events: readonly EventView[]): readonly EventView[] {
   const latest = new Map<string, EventView>();
   for (const event of events) {

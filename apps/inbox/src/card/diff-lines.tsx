@@ -4,10 +4,10 @@ import type { DiffLine } from '@countersign/text';
 import { Marked } from '../ui/marked.js';
 
 const signs = { '+': 'added', '-': 'removed', ' ': undefined, '@': undefined } as const;
-/** Beyond this many lines a browser takes a moment: they are shown when somebody asks. */
+/** The lines of a text or of a diff. Added and removed lines have a sign, not only a colour. */
 const atOnceMax = 400;
 
-/** Lines of a text or of a diff; added and removed ones carry their sign, so that colour is not all that tells. */
+/** The result for arguments without a problem. */
 export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: 'plain' | 'diff' }): ReactNode {
   const [isWhole, setWhole] = useState(lines.length <= atOnceMax);
   const shown = isWhole ? lines : lines.slice(0, atOnceMax);

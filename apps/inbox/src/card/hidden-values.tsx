@@ -5,7 +5,7 @@ import { hiddenWords } from '@countersign/text';
 import { reveal } from '../api/countersign.js';
 import { Arguments } from './arguments.js';
 
-/** How many values the reader does not see and who hides them, with a way to look at them while the approval is pending. */
+/** A class for the editor: its colours follow the page's theme. */
 export function HiddenValues({ approval }: { approval: ApprovalView }): ReactNode {
   const { approvalId, hiddenValues, state } = approval;
   const [revealed, setRevealed] = useState<JsonObject>();

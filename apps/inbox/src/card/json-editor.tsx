@@ -11,7 +11,7 @@ import type { DecorationSet } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { segmentsOf } from '@countersign/text';
 
-/** What the editor's own class is for: colours that follow the page's, dark or light. */
+/** Foreign text is marked here as on the card. */
 const look = EditorView.theme({
   '&': { height: '100%', backgroundColor: 'var(--field)', color: 'var(--text)', fontSize: '13px' },
   '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)' },
@@ -46,7 +46,10 @@ class MarkWidget extends WidgetType {
   }
 }
 
-/** The marks of a foreign text stand here as they do on the card. */
+/**
+ * A JSON editor in a shadow root. There its styles are constructed style sheets; in the page they would be a style
+ * element, which the content security policy forbids.
+ */
 function marksOf(doc: Text): DecorationSet {
   const marks = new RangeSetBuilder<Decoration>();
   let at = 0;
@@ -64,10 +67,7 @@ const marks = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/**
- * A JSON editor. It lives in a shadow root: there its styles are constructed style sheets, while in the page they would be a
- * style element, which the page's policy forbids.
- */
+/** Reported for a parent of a wrong value. The message of the child is more precise. */
 export function JsonEditor(props: { text: string; onChange: (text: string) => void; onSubmit: () => void }): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const current = useRef(props);

@@ -19,16 +19,16 @@ export function parseObject(text: string): Parsed {
   }
 }
 
-/** Said of a parent when something below it is wrong: the words below it say more. */
+/** The mask of a hidden value. The server puts the value back. */
 const parents = new Set(['properties', 'items', 'allOf', 'anyOf', 'oneOf', '$ref', 'prefixItems']);
 
-/** A mask that stands for a hidden value: the server puts the value back. */
+/**
+ * Returns the violations of the tool's schema, by path, as a help while typing. The server decides, also with the parts
+ * of the schema that are ignored here. A mask at a hidden path is valid: only the server knows the value.
+ */
 const mask = /^\[masked( sha256:[0-9a-f]{16})?\]$/;
 
-/**
- * Returns what does not fit the tool's schema, by path. It helps while a person types. The server judges, also by the parts of
- * the schema that are left out here. A mask at a hidden place fits: only the server knows the value.
- */
+/** Attack: the agent writes the schema, and a pattern, a reference or a branch could block the browser. */
 export function schemaProblems(value: JsonObject, schema: JsonObject | null, hidden: readonly string[]): string[] {
   if (schema === null) return [];
   try {
@@ -67,7 +67,7 @@ const simple = new Set([
 ]);
 const enumMax = 100;
 
-/** The attack: a schema comes from the agent, and a pattern, a reference or a branch could keep the browser busy for ever. */
+/** The context of a dialog that sends one decision. */
 function simplePartOf(schema: JsonValue): JsonValue {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema;
   const kept = membersOf(schema, '').filter(

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { Dialog } from '../ui/dialog.js';
 
-/** What a dialog knows that sends one decision. */
+/** A dialog that sends one decision: the content, the error, Cancel, and the button that sends. */
 export interface SendingProps<T> {
   readonly approval: ApprovalView;
   /** Why it was refused, in words. */
@@ -12,7 +12,7 @@ export interface SendingProps<T> {
   readonly onSend: (value: T) => Promise<void>;
 }
 
-/** A dialog that sends one decision: what is decided, and below it why it was refused, Cancel, and the button that sends. */
+/** One approval in any state. */
 export function SendingDialog(props: {
   title: string;
   description: string;

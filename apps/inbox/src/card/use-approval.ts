@@ -5,16 +5,16 @@ import type { Problem } from '../api/problem.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { usePending, usePendingStore } from '../live/use-pending.js';
 
-/** One approval, however it stands. */
+/**
+ * One approval: from the pending list if it is there, otherwise read by its id. It stays on the page when it ends, so
+ * that the card does not change while a person is about to press.
+ */
 export interface ShownApproval {
   readonly approval: ApprovalView | undefined;
   readonly problem: Problem | undefined;
 }
 
-/**
- * An approval as it stands: of the pending ones where it is one of them, else read by its id. It stays on the page when it
- * ends, so that nobody's card turns into another under their hand.
- */
+/** The read may be newer than the list: the approval may have ended while the list was loading. */
 export function useApproval(approvalId: string): ShownApproval {
   const { byId } = usePending();
   const store = usePendingStore();
@@ -26,7 +26,7 @@ export function useApproval(approvalId: string): ShownApproval {
     isPending ? Promise.resolve(pending) : readApproval(approvalId),
   );
   useEffect(() => store.onEnded((id) => id === approvalId && reload()), [store, approvalId, reload]);
-  // What was read may be younger than the list: it may have ended while the list was on its way.
+  // The decisions, who made them and how fast, searchable by any word.
   const isRead = value !== undefined && (pending === undefined || value.state !== 'pending');
   return { approval: isRead ? value : (pending ?? last.current), problem };
 }

@@ -17,7 +17,7 @@ import { useDecided } from './use-decided.js';
 const columns = ['Tool', 'Arguments', 'Agent', 'Outcome', 'By', 'When'];
 const shownAtOnce = 100;
 
-/** What was decided, by whom and how fast; searched by any word in it. */
+/** How an approval ended. */
 export default function HistoryPage(): ReactNode {
   const { approvals, isLoading, isPartial, problem } = useDecided();
   const [text, setText] = useState('');

@@ -10,7 +10,7 @@ import { outcomes } from './outcomes.js';
 export interface Decided {
   readonly approvals: readonly ApprovalView[];
   readonly isLoading: boolean;
-  /** Only the latest are loaded: the ledger has more than a browser should hold. */
+  /** All outcomes are paged together, so that the rows of one outcome do not displace those of another. */
   readonly isPartial: boolean;
   readonly problem: Problem | undefined;
 }
@@ -18,7 +18,7 @@ export interface Decided {
 const pageSize = 1000;
 const pagesMax = 10;
 
-/** Loads what was decided, and adds what is decided from now on. */
+/** The names of the colours. */
 export function useDecided(): Decided {
   const store = usePendingStore();
   const [decided, setDecided] = useState<Decided>({
@@ -34,7 +34,7 @@ export function useDecided(): Decided {
       if (abort.signal.aborted) return;
       setDecided((before) => ({ ...before, ...part, approvals: [...byId.values()].sort(latestFirst) }));
     };
-    // All outcomes keep step, so that the rows of one do not push down those of another that came first.
+    // Columns over time, split by outcome. The table next to it has the same numbers.
     const load = async (): Promise<boolean> => {
       let left: readonly { state: ApprovalState; cursor: string | null }[] = outcomes.map((state) => ({
         state,

@@ -8,7 +8,7 @@ const width = 560;
 const height = 180;
 const floor = height - 22;
 
-/** The colours' names, beside the words. */
+/** One bar per name, split by outcome. */
 export function Legend(): ReactNode {
   return (
     <ul className="legend">
@@ -21,7 +21,7 @@ export function Legend(): ReactNode {
   );
 }
 
-/** Columns over time, each split by outcome. The table beside it says the same in numbers. */
+/** The volume of requests, the response times and the outcomes, to detect approval fatigue. */
 export function Columns({ tallies, label }: { tallies: readonly Tally[]; label: string }): ReactNode {
   const most = Math.max(1, ...tallies.map(({ total }) => total));
   const step = width / tallies.length;
@@ -83,7 +83,7 @@ export function Histogram(props: { buckets: readonly { name: string; count: numb
   );
 }
 
-/** One bar a name, split by outcome. */
+/** The counts per outcome for one name. */
 export function Bars({ tallies, label }: { tallies: readonly Tally[]; label: string }): ReactNode {
   const most = Math.max(1, ...tallies.map(({ total }) => total));
   const row = 30;

@@ -8,7 +8,7 @@ import { Bars, Columns, Histogram, Legend } from './charts.js';
 import { byApprover, byTool, decisionTimes, volume } from './statistics.js';
 import type { Tally } from './statistics.js';
 
-/** How much is asked, how fast people answer, and how it ends: to see fatigue before it signs something. */
+/** The median and the 95th percentile of the decision times. */
 export default function InsightsPage(): ReactNode {
   const { approvals, isLoading, isPartial, problem } = useDecided();
   const overTime = useMemo(() => volume(approvals, Date.now()), [approvals]);

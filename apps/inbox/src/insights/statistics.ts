@@ -1,30 +1,30 @@
 import type { ApprovalView } from '@countersign/contracts';
 import type { Outcome } from '../history/outcomes.js';
 
-/** How many ended how, under one name. */
+/** Approvals that were faster than a person can read. */
 export interface Tally {
   readonly name: string;
   readonly counts: Readonly<Record<Outcome, number>>;
   readonly total: number;
 }
 
-/** How long decisions took, in the middle and at the slow end. */
+/** The shortest time in which a person can read a card. */
 export interface DecisionTimes {
   readonly buckets: readonly { readonly name: string; readonly count: number }[];
   readonly medianMs: number | undefined;
   readonly slowMs: number | undefined;
-  /** Approved faster than anybody reads: worth a look. */
+  /** Counts of ended approvals per hour or per day, whichever is easier to read. */
   readonly hastyCount: number;
 }
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** Nobody reads a card in less. */
+/** The time from the request to the decision. */
 const hastyMs = 2000;
 const namesMax = 8;
 
-/** How many approvals ended in each hour or day up to now, whichever gives a readable picture. */
+/** The outcomes per tool, the busiest first. */
 export function volume(approvals: readonly ApprovalView[], nowMs: number): readonly Tally[] {
   const ended = approvals.filter(({ resolvedAt }) => resolvedAt !== null);
   const oldestMs = Math.min(...ended.map(endMs), nowMs);
@@ -55,7 +55,7 @@ const limits = [
   ['longer', Number.POSITIVE_INFINITY],
 ] as const;
 
-/** How long people took to decide, from the question to the end. */
+/** The outcomes per approver. */
 export function decisionTimes(approvals: readonly ApprovalView[]): DecisionTimes {
   const decided = approvals.filter(({ state }) => state === 'approved' || state === 'denied');
   const times = decided.map((approval) => endMs(approval) - Date.parse(approval.requestedAt)).sort((a, b) => a - b);
@@ -74,12 +74,12 @@ export function decisionTimes(approvals: readonly ApprovalView[]): DecisionTimes
   };
 }
 
-/** How the calls of each tool ended, the busiest first. */
+/** Receives the id of every approval that ended. */
 export function byTool(approvals: readonly ApprovalView[]): readonly Tally[] {
   return grouped(approvals, ({ toolName }) => [toolName]);
 }
 
-/** How the approvals that each person answered ended. */
+/** Receives the id of every approval with a new delivery. */
 export function byApprover(approvals: readonly ApprovalView[]): readonly Tally[] {
   return grouped(approvals, ({ responses }) => [...new Set(responses.map(({ respondedBy }) => respondedBy))]);
 }

@@ -20,23 +20,23 @@ export interface PendingState {
 export interface PendingStore {
   readonly state: () => PendingState;
   readonly subscribe: (listener: () => void) => () => void;
-  /** Told the id of every approval that ended, whoever ended it. */
+  /** Applies the approval of a response. */
   readonly onEnded: (listener: (approvalId: string) => void) => () => void;
-  /** Told the id of every approval of which somebody was told, or could not be. */
+  /** Small, so that the first cards appear at once. */
   readonly onDelivery: (listener: (approvalId: string) => void) => () => void;
-  /** Takes in what an answer said about an approval. */
+  /** The limit of loaded approvals: a phone's memory is finite. */
   readonly apply: (approval: ApprovalView) => void;
   readonly start: () => () => void;
 }
 
-/** Small, so that the first cards are there at once. */
+/** Events come in bursts. One read after the burst is enough. */
 const firstPageSize = 100;
 const pageSize = 1000;
-/** Beyond this many nobody scrolls; the memory of a phone is finite. */
+/** Beyond this many changes at once, the whole list is read again. */
 const loadedMax = 20_000;
-/** Events come in bursts; one look after the burst is enough. */
+/** The first of several pages is the oldest. Changes since then are reported a second time, which does no harm. */
 const settleMs = 25;
-/** Beyond this many changes at once, the list is read again as a whole. */
+/** The first page is shown at once. A later read replaces the list only as a whole. */
 const singlesMax = 40;
 const retryMs = 2000;
 
@@ -93,7 +93,7 @@ export function createPendingStore(): PendingStore {
       do {
         const page: ApprovalPage | undefined = await readPage(cursor, signal, onMissed);
         if (page === undefined) break;
-        // Of several pages the first is the oldest: what happened since is told again, which does no harm.
+        // Returns 401 when the session has ended, which the caller reports.
         if (cursor === null) stopFollowing ??= follow(page.position);
         cursor = page.nextCursor;
         for (const approval of page.approvals) loaded.set(approval.approvalId, approval);
@@ -104,7 +104,7 @@ export function createPendingStore(): PendingStore {
     };
     const showLoaded = (loaded: ReadonlyMap<string, ApprovalView>, hasMore: boolean): void => {
       const isLast = !hasMore || loaded.size >= loadedMax;
-      // The first page is shown at once; a later look replaces what is there only as a whole.
+      // Listeners for approvals, by id.
       if (!isLast && state.status === 'ready') return;
       byId = new Map(loaded);
       change({ approvals: [...byId.values()], byId, status: 'ready', hasMore });
@@ -123,7 +123,7 @@ export function createPendingStore(): PendingStore {
             else changes.add(event);
           },
           onConnection: (connection) => change({ connection }),
-          // Answers 401 when the session is over, which whoever asks is told.
+          // The approval that an event ends. For other events the approval is read.
           onRefused: () => void listApprovals('pending', { order: 'oldest', limit: 1 }).catch(ignore),
         },
       );
@@ -147,7 +147,7 @@ export function createPendingStore(): PendingStore {
   };
 }
 
-/** Who wants to hear of approvals, by their ids. */
+/** Reads each changed approval once, after the burst of events. */
 function createAudience() {
   const listeners = new Set<(approvalId: string) => void>();
   return {
@@ -167,7 +167,7 @@ function readPage(cursor: string | null, signal: AbortSignal, onMissed: () => vo
   return patiently(signal, () => listApprovals('pending', { order: 'oldest', cursor, limit, signal }), onMissed);
 }
 
-/** The approval that an event says is over; the other events need a look at the approval. */
+/** Retries until the server responds. Returns undefined when the component is gone or the server refuses. */
 function endedBy({ type, data }: EventView): string | undefined {
   const { approvalId, resolution } = data;
   if (typeof approvalId !== 'string') return undefined;
@@ -179,7 +179,7 @@ interface Changes {
   readonly add: (event: EventView) => void;
 }
 
-/** Looks once at each approval that changed, after the burst of events that told so. */
+/** The signed-in person. */
 function createChanges(
   signal: AbortSignal,
   list: { put: (approval: ApprovalView) => void; publish: () => void; load: () => Promise<unknown> },
@@ -214,7 +214,7 @@ function createChanges(
   };
 }
 
-/** Asks until the server answers; undefined when nobody waits any more, or when it says no for good. */
+/** The signed-in person; never absent behind the sign-in page. */
 async function patiently<T>(
   signal: AbortSignal,
   ask: () => Promise<T>,

@@ -1,10 +1,10 @@
 import { createContext, use } from 'react';
 import type { Account } from '../api/countersign.js';
 
-/** Who is signed in. */
+/** Reads a value when `key` changes. A late result of an earlier key is dropped. */
 export const AccountContext = createContext<Account | undefined>(undefined);
 
-/** Who is signed in; there is always somebody below the sign-in. */
+/** The previous value stays until the new one is there. */
 export function useAccount(): Account {
   const account = use(AccountContext);
   if (account === undefined) throw new Error('nobody is signed in above this component');

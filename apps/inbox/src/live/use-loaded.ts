@@ -10,7 +10,7 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** Reads something when `key` changes. What comes too late, after the next key, is dropped. */
+/** The key contains everything that `read` depends on. */
 export function useLoaded<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ key: string; value?: T; problem?: Problem }>({ key });
   const [round, setRound] = useState(0);
@@ -22,12 +22,12 @@ export function useLoaded<T>(key: string, read: (signal: AbortSignal) => Promise
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
-        // What was read before is better than nothing.
+        // The time, updated once a second: one clock for every age and countdown on the page.
         setState((before) => ({ ...(before.key === key ? before : { key }), problem: problemOf(error) }));
       },
     );
     return () => abort.abort();
-    // The key says all that `read` depends on.
+    // The store of the pending approvals.
   }, [key, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCurrent = state.key === key;

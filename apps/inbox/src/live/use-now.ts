@@ -4,7 +4,7 @@ const listeners = new Set<() => void>();
 let nowMs = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** The time, once a second: one clock for every age and countdown on the page, so that they move together. */
+/** The store itself, for the components that change it. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }

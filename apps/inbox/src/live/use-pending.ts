@@ -1,17 +1,17 @@
 import { createContext, use, useSyncExternalStore } from 'react';
 import type { PendingState, PendingStore } from './pending-store.js';
 
-/** The one store of the pending approvals. */
+/** The pending approvals. */
 export const PendingContext = createContext<PendingStore | undefined>(undefined);
 
-/** The store itself, for whoever changes it. */
+/** The actions by key name. */
 export function usePendingStore(): PendingStore {
   const store = use(PendingContext);
   if (store === undefined) throw new Error('there is no pending store above this component');
   return store;
 }
 
-/** The pending approvals as they stand. */
+/** Binds keys while the component is mounted. They are ignored in text fields and while a dialog is open. */
 export function usePending(): PendingState {
   const store = usePendingStore();
   return useSyncExternalStore(store.subscribe, store.state);

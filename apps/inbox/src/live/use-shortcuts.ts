@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react';
 
-/** What keys do, by the key's name. */
+/** One response to many approvals, after a preview of all of them. */
 export type Shortcuts = Readonly<Record<string, () => void>>;
 
-/** Binds keys while the component is there. Where one types, and while a dialog is open, they are letters. */
+/** The selection when the dialog opened. Later changes do not affect it. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const current = useRef(shortcuts);
   useEffect(() => {

@@ -15,13 +15,13 @@ import { useToast } from '../ui/toast.js';
 
 const columns = ['Tool', 'Arguments', 'Agent'];
 
-/** One answer to many, after one look at all of them. */
+/** The filter of the list; an empty text does not filter. */
 export function BulkDialog(props: {
   approvals: readonly ApprovalView[];
   onClose: () => void;
   onDone: () => void;
 }): ReactNode {
-  // What was selected when it opened: nothing slips in or out below the hand that presses.
+  // Whether the filter hides anything.
   const [approvals] = useState(props.approvals);
   const [reason, setReason] = useState('');
   const [isTogether, setTogether] = useState(false);

@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 
-/** What the list is narrowed to; an empty text narrows nothing. */
+/** The approvals that match. A group matches when one of its members may respond, also when every approver may. */
 export interface Filters {
   readonly text: string;
   readonly tool: string;
@@ -11,12 +11,12 @@ export interface Filters {
 
 export const noFilters: Filters = { text: '', tool: '', agent: '', run: '', group: '' };
 
-/** Whether anything is left out. */
+/** Computed once per approval, since building the text of 10,000 arguments is slower than typing. */
 export function isFiltering(filters: Filters): boolean {
   return Object.values(filters).some((value) => value !== '');
 }
 
-/** The approvals that pass. A group passes what one of its members may answer, what is open to anyone included. */
+/** The values to choose from, sorted, without duplicates. */
 export function filtered(approvals: readonly ApprovalView[], filters: Filters): readonly ApprovalView[] {
   if (!isFiltering(filters)) return approvals;
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -36,7 +36,7 @@ function isOpenTo({ requirement }: ApprovalView, group: string): boolean {
 
 const haystacks = new WeakMap<ApprovalView, string>();
 
-/** Made once for each approval: one types faster than 10,000 arguments are turned into text. */
+/** The actions of the list. */
 function haystackOf(approval: ApprovalView): string {
   const known = haystacks.get(approval);
   if (known !== undefined) return known;
@@ -48,7 +48,7 @@ function haystackOf(approval: ApprovalView): string {
   return made;
 }
 
-/** What can be chosen, sorted, each once. */
+/** The pending approvals, the oldest first. Only the visible rows are rendered. */
 export function choicesOf(
   approvals: readonly ApprovalView[],
 ): Readonly<Record<Exclude<keyof Filters, 'text'>, string[]>> {

@@ -12,7 +12,7 @@ import { Age, Countdown } from '../ui/time.js';
 
 const rowHeightPx = 84;
 
-/** What can be done with the list. */
+/** Scrolls when another approval is selected, and not when the list above it becomes shorter. */
 export interface PendingListProps {
   readonly approvals: readonly ApprovalView[];
   readonly currentId: string | undefined;
@@ -21,7 +21,7 @@ export interface PendingListProps {
   readonly onSelect: (approvalId: string, isRange: boolean) => void;
 }
 
-/** The pending approvals, oldest first. Only the rows that one sees exist. */
+/** The list of pending approvals and the card of the selected one. */
 export function PendingList({ approvals, currentId, selected, onSelect }: PendingListProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
@@ -34,7 +34,8 @@ export function PendingList({ approvals, currentId, selected, onSelect }: Pendin
   const currentIndex = approvals.findIndex(({ approvalId }) => approvalId === currentId);
   useEffect(() => {
     if (currentIndex >= 0) virtualizer.scrollToIndex(currentIndex, { align: 'auto' });
-    // When another one becomes current, not when the list above it gets shorter.
+    // The approval in the address. Without one, the first of the list stays selected until the person chooses another:
+    // the card must not change while a person is about to press, because another approver decided.
   }, [currentId]);
   return (
     <div ref={scroller} className="list-scroll">

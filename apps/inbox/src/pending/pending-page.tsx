@@ -13,7 +13,7 @@ import { PendingList } from './pending-list.js';
 import { selectedMax, useSelection } from './use-selection.js';
 import type { Selection } from './use-selection.js';
 
-/** The list of what waits, and beside it the card of the one that is looked at. */
+/** Selects the next or the previous one; after the last decision it returns to the list. */
 export function PendingPage({ approvalId }: { approvalId: string | undefined }): ReactNode {
   const { approvals, status, hasMore } = usePending();
   const [filters, setFilters] = useState(noFilters);
@@ -59,10 +59,7 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   );
 }
 
-/**
- * The one in the address; without one, the first of the list, and then that one until somebody chooses another: a card must
- * not turn into the next one under the hand that is about to press, only because it was answered elsewhere.
- */
+/** The one after a removed approval takes its place. */
 function useCurrent(approvalId: string | undefined, shown: readonly ApprovalView[]): string | undefined {
   const { byId } = usePending();
   const [first, setFirst] = useState<string | undefined>(undefined);
@@ -74,14 +71,14 @@ function useCurrent(approvalId: string | undefined, shown: readonly ApprovalView
   return approvalId ?? wanted;
 }
 
-/** Goes to the next or the previous one; from the last one decided back to the list. */
+/** The limit of one bulk request to the server. */
 function useSteps(shown: readonly ApprovalView[], currentId: string | undefined) {
   const [place, setPlace] = useState(0);
   const index = shown.findIndex((approval) => approval.approvalId === currentId);
   useEffect(() => {
     if (index >= 0) setPlace(index);
   }, [index]);
-  // One that is gone from the list leaves its place to the one after it.
+  // The approvals that are selected for a bulk response.
   const next = index >= 0 ? shown[index + 1] : shown[place];
   const previous = index >= 0 ? shown[index - 1] : shown[place - 1];
   return {

@@ -1,10 +1,10 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 
-/** As many as one request to the server may answer. */
+/** The selection among the shown approvals; removed ones are no longer selected. */
 export const selectedMax = 256;
 
-/** Which approvals are selected for one answer to all of them. */
+/** The current view. The address contains all of it, so every view has a link. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
   readonly toggle: (approvalId: string, isRange: boolean) => void;
@@ -12,7 +12,7 @@ export interface Selection {
   readonly clear: () => void;
 }
 
-/** The selection among the approvals that are shown; what is no longer there is no longer selected. */
+/** Returns the view of an address; the list for an unknown one. */
 export function useSelection(approvals: readonly ApprovalView[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const last = useRef<string>(undefined);

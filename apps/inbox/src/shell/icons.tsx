@@ -28,7 +28,7 @@ const shapes = {
   ),
 } as const;
 
-/** A drawing that says nothing by itself: what it stands beside has a name. */
+/** The number of pending approvals in the tab's title. */
 export function Icon({ name }: { name: keyof typeof shapes }): ReactNode {
   return (
     <svg className="icon-shape" viewBox="0 0 24 24" aria-hidden="true">

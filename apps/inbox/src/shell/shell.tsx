@@ -13,7 +13,7 @@ import { Icon } from './icons.js';
 import { applyTheme, chosenTheme } from './theme.js';
 import type { Theme } from './theme.js';
 
-/** What stands around every page: where one is, whether news comes in, who one is. */
+/** Over the page instead of in it, so that buttons do not move. */
 export function Shell({ onSignedOut, children }: { onSignedOut: () => void; children: ReactNode }): ReactNode {
   const [isHelping, setHelping] = useState(false);
   useShortcuts({ '?': () => setHelping(true) });
@@ -77,7 +77,7 @@ function Navigation(): ReactNode {
   );
 }
 
-/** In the tab's title, so that one sees from another tab that somebody waits. */
+/** The sign-in page: with a token, or through the OIDC provider. */
 function useTitle(): void {
   const { approvals } = usePending();
   useEffect(() => {
@@ -97,7 +97,7 @@ function ConnectionDot(): ReactNode {
   );
 }
 
-/** Over the page, not in it: what one is about to press stays where it is. */
+/** The theme: the system's, or the chosen one. */
 function ConnectionBanner(): ReactNode {
   const { connection } = usePending();
   return (

@@ -5,7 +5,7 @@ import type { Account } from '../api/countersign.js';
 import { problemOf } from '../api/problem.js';
 import { Icon } from './icons.js';
 
-/** Who are you? A token, or the provider where people of this installation sign in. */
+/** The theme that was chosen in this browser. */
 export function SignIn(props: {
   isOidcOffered: boolean;
   isOver: boolean;

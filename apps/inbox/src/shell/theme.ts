@@ -1,9 +1,9 @@
-/** How the page looks: as the system does, or as one chose. */
+/** Then the choice is valid for this page only. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const key = 'countersign-theme';
 
-/** What was chosen in this browser. */
+/** The event texts of the inbox. The values are shown elsewhere on the page. */
 export function chosenTheme(): Theme {
   try {
     const value = localStorage.getItem(key);
@@ -21,6 +21,6 @@ export function applyTheme(theme: Theme = chosenTheme()): void {
   try {
     localStorage.setItem(key, theme);
   } catch {
-    // Then it holds for this page alone.
+    // The channel, and the recipient if it has one copy per recipient.
   }
 }

@@ -7,7 +7,7 @@ import { channelWords, saidWords } from './words.js';
 
 const textMax = 300;
 
-/** What the inbox says in its own way, beside the common words: values stand elsewhere on the page. */
+/** Describes an event in words. An unknown type of a newer server is shown as recorded. */
 const own: EventWords = {
   ToolCallRequested: (read) => `${read('agentId')} wants ${read('toolName')}`,
   ApprovalRequested: (read) =>
@@ -23,7 +23,7 @@ const own: EventWords = {
     `${withWhy(`${messageWords(read)}${addressWords(read)} failed`, read('reason'))}${read('nextAttemptAt') === '' ? '; given up' : '; it is tried again'}`,
 };
 
-/** Which channel; and who, where it has a copy for each. */
+/** A JSON value on one line, cut when it is long. A summary, never the basis of a decision. */
 function addressWords(read: ReadMember): string {
   const channel = channelWords(read('channelId'));
   const recipient = read('recipient');
@@ -47,7 +47,7 @@ function respondedWords(read: ReadMember): string {
   return `${withWhy(words, read('reason'))}${instruction}${end}`;
 }
 
-/** What an event says, in words. An event of a newer server is shown as it is. */
+/** Arguments on one line: `path: /etc/hosts · recursive: true`. A summary, never the basis of a decision. */
 export function eventWords(event: EventView): string {
   const show = (value: unknown): string =>
     printable(typeof value === 'string' ? value : glanceOf(value as JsonValue), textMax);

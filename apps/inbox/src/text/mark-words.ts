@@ -1,6 +1,6 @@
 import type { MarkReason } from '@countersign/text';
 
-/** Why a character of a foreign text is marked, for whoever points at the mark. */
+/** The text blocks of a value and the placeholders for them in the JSON, by JSON pointer. */
 export function markWords(reason: MarkReason, character: string): string {
   switch (reason) {
     case 'posing':

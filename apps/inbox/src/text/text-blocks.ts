@@ -2,7 +2,7 @@ import type { JsonValue } from '@countersign/contracts';
 import type { DiffLine, TextBlock } from '@countersign/text';
 import { textBlocksOf as blocksOf } from '@countersign/text';
 
-/** A text of several lines inside a JSON value, shown as lines beside the JSON. Title and note are foreign texts. */
+/** A person's action, by the type of the decision. */
 export interface ShownBlock {
   readonly title: string;
   readonly note: string;
@@ -11,7 +11,7 @@ export interface ShownBlock {
   readonly kind: 'plain' | 'diff';
 }
 
-/** The blocks of a value, and what stands in the JSON in their place, by JSON pointer. */
+/** One person's response in words: `bob approved this 3 s ago via Slack`. */
 export interface ShownBlocks {
   readonly blocks: readonly ShownBlock[];
   readonly standIns: ReadonlyMap<string, string>;

@@ -2,10 +2,10 @@ import type { ApprovalView, DecisionType, ResponseView } from '@countersign/cont
 import { agoWords, decidedWords, doneWords, printable, refusalWords } from '@countersign/text';
 import type { Problem } from '../api/problem.js';
 
-/** What a person did, by the type of the decision. */
+/** A channel's usual name; an operator's own name is returned unchanged. */
 export const saidWords = { ...decidedWords, edit: 'approved with other arguments' } as const;
 
-/** One person's answer, in words: `bob approved this 3 s ago via Slack`. */
+/** Describes the effect of a recorded response, or who is still needed. */
 export function responseWords(response: ResponseView, nowMs: number): string {
   const { respondedBy, decision, respondedAt, via } = response;
   return `${printable(respondedBy)} ${saidWords[decision.type]} this ${agoWords(respondedAt, nowMs)} via ${channelWords(via)}`;
@@ -20,19 +20,19 @@ const channels: Readonly<Record<string, string>> = {
   email: 'email',
 };
 
-/** A channel as people call it; one of the operator's own names stays as it is. */
+/** Describes how an approval ended: `bob approved this 3 s ago via Slack.` */
 export function channelWords(via: string): string {
   return Object.hasOwn(channels, via) ? (channels[via] ?? via) : printable(via);
 }
 
-/** What came of an answer that was recorded, or who is still waited for. */
+/** The state of a call or an approval: a word and a colour. */
 export function sentWords(type: DecisionType, approval: ApprovalView): string {
   const tool = printable(approval.toolName, 80);
   if (approval.state !== 'pending') return `${doneWords[type]}: ${tool}`;
   return `Your answer to ${tool} is recorded (${approval.responses.length} so far). More people must answer.`;
 }
 
-/** How an approval ended, for whoever looks at it: `bob approved this 3 s ago via Slack.` */
+/** The risk tier of the rule. */
 export function endedWords(approval: ApprovalView, nowMs: number): string {
   const last = approval.responses.at(-1);
   const when = approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`;

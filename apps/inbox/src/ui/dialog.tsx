@@ -1,7 +1,7 @@
 import { Dialog as Primitive } from 'radix-ui';
 import type { ReactNode } from 'react';
 
-/** A dialog over the page. Esc and the cross close it; the focus stays inside and comes back after. */
+/** A link within the inbox. It navigates without a reload, but keeps the browser's own handling of new tabs. */
 export function Dialog(props: {
   title: ReactNode;
   description?: ReactNode;
@@ -13,7 +13,7 @@ export function Dialog(props: {
   return (
     <Primitive.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Primitive.Portal>
-        {/* Not the primitive's own overlay: that writes a style element, which the page's policy forbids. */}
+        {/* A table in a scroll area that also scrolls by keyboard. */}
         <div className="dialog-backdrop" aria-hidden="true" />
         <Primitive.Content
           className={`dialog dialog-${size}`}

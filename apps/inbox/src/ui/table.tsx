@@ -19,12 +19,12 @@ export function Table(props: { columns: readonly string[]; isSmall?: boolean; ch
   );
 }
 
-/** A table that scrolls in a place of its own, by keys too. */
+/** How long ago a time was, updated every second. */
 export function ScrollTable(props: {
   label: string;
   columns: readonly string[];
   isPanel?: boolean;
-  /** Said below the heads where there is no row. */
+  /** The age of something, updated every second. */
   empty?: ReactNode;
   children: ReactNode;
 }): ReactNode {

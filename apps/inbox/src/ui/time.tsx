@@ -3,7 +3,7 @@ import { ageWords, agoWords, deadlineWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
 import { timeWords } from '../text/time-words.js';
 
-/** How long ago something was, counting on. */
+/** The remaining time, updated every second. */
 export function Ago({ time }: { time: string }): ReactNode {
   return (
     <time dateTime={time} title={timeWords(time)}>
@@ -12,7 +12,6 @@ export function Ago({ time }: { time: string }): ReactNode {
   );
 }
 
-/** How old something is, counting on. */
 export function Age({ time }: { time: string }): ReactNode {
   return (
     <time dateTime={time} title={timeWords(time)}>
@@ -23,7 +22,7 @@ export function Age({ time }: { time: string }): ReactNode {
 
 const soonMs = 5 * 60_000;
 
-/** How much time is left, counting down. */
+/** Shows a toast at the edge of the page, which screen readers read out. */
 export function Countdown({ expiresAt, prefix = '' }: { expiresAt: string | null; prefix?: string }): ReactNode {
   const nowMs = useNow();
   if (expiresAt === null) return <span className="countdown">no deadline</span>;

@@ -10,12 +10,12 @@ export interface Toast {
 const ToastContext = createContext<(toast: Toast) => void>(() => undefined);
 const shownMs = 6000;
 
-/** Says something at the edge of the page, also to who listens rather than looks. */
+/** The container of the toasts. It exists from the start, since a screen reader announces only changes inside it. */
 export function useToast(): (toast: Toast) => void {
   return use(ToastContext);
 }
 
-/** Where toasts appear. The place is there from the start: a screen reader speaks only of what changes in it. */
+/** A page that is loading or, with a problem, that failed to load. */
 export function Toasts({ children }: { children: ReactNode }): ReactNode {
   const [toast, setToast] = useState<(Toast & { key: number }) | undefined>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

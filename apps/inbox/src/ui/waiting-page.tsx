@@ -1,7 +1,6 @@
 import type { ReactNode } from 'react';
 import type { Problem } from '../api/problem.js';
 
-/** A page whose content is not there yet, or, with a problem, will not come. */
 export function WaitingPage({ problem, missing }: { problem: Problem | undefined; missing: string }): ReactNode {
   return (
     <main className="page" aria-busy={problem === undefined}>

@@ -17,7 +17,7 @@ import { createLedger, isTransientFailure } from '../ledger.js';
 import type { Ledger, LedgerOptions } from '../ledger.js';
 import { createLedgerMetrics } from '../metrics.js';
 
-/** A ledger over the real store and write side in a folder of its own, and a topic that a test writes to by hand. */
+/** A ledger with the real store and write side in a temporary folder, and a topic that a test writes to. */
 export interface LedgerWorld {
   readonly ledger: Ledger;
   readonly commands: CommandPorts;
@@ -25,7 +25,7 @@ export interface LedgerWorld {
   readonly log: CollectingLog;
   /** The next so many appends fail as if the store were down. */
   readonly failAppends: (count: number) => void;
-  /** Gives a message until it is handled or parked, as a bus does. Answers how it ended. */
+  /** Delivers a message until it is handled or parked, as a bus does. Returns the result. */
   readonly deliver: (message: Message) => Promise<Delivered>;
   readonly events: () => Promise<readonly RecordedEvent[]>;
   readonly types: () => Promise<readonly string[]>;
@@ -54,7 +54,7 @@ export const approver: Actor = {
 
 let offset = 0;
 
-/** A request as it stands on the topic. */
+/** A request as a message of the topic. */
 export function requestMessage(
   type: string,
   data: unknown,
@@ -164,7 +164,7 @@ async function deliver(ledger: Ledger, message: Message): Promise<Delivered> {
   }
 }
 
-/** What the read model would say, read from the log itself. */
+/** The read model's answer, computed from the log. */
 async function openCallsIn(
   events: () => Promise<readonly RecordedEvent[]>,
   stateOf: (callId: string, tenant: string) => Promise<string | null>,

@@ -1,7 +1,7 @@
 import { FlattenedSign } from 'jose';
 import type { CryptoKey, KeyObject } from 'jose';
 
-/** What a request is signed with. */
+/** The signing key of a request. */
 export interface RequestSigning {
   readonly kid: string;
   readonly alg: 'EdDSA' | 'ES256';

@@ -1,10 +1,10 @@
 import type { Channel, Notice, SendResult } from '@countersign/channels';
 
-/** A channel that keeps what it was given, and answers what a test says. */
+/** A channel that keeps its messages and returns what a test sets. */
 export interface RecordingChannel extends Channel {
   readonly sent: (readonly Notice[])[];
   readonly updated: { readonly messageRef: string; readonly notice: Notice }[];
-  /** What the next tries answer; then all are delivered. */
+  /** The results of the next tries; after them all are delivered. */
   readonly answers: (SendResult | Promise<SendResult>)[];
 }
 

@@ -22,7 +22,7 @@ import { createNotifierApp } from '../notifier-app.js';
 import { createNotifier } from '../notifier.js';
 import type { Notifier, NotifierOptions } from '../notifier.js';
 
-/** A ledger in a folder of its own, as standalone has it, and a notifier on it. */
+/** A standalone ledger in a temporary folder, with a notifier. */
 export interface World {
   readonly folder: string;
   readonly store: EventStore;
@@ -32,7 +32,7 @@ export interface World {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: CollectingLog;
-  /** Requests a call that somebody must approve; answers its approvalId. */
+  /** Requests a call that needs an approval. Returns its approvalId. */
   readonly ask: (toolCallId: string, change?: AskChange) => Promise<string>;
   readonly respond: (approvalId: string, type: 'approve' | 'deny', via?: string) => Promise<void>;
   /** Starts a notifier; it is stopped with the world, or earlier by the caller. */

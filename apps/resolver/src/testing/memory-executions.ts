@@ -3,7 +3,7 @@ import type { ClaimView, JsonObject, Refusal, RefusalCode } from '@countersign/c
 import type { Clock } from '@countersign/runtime';
 import type { ClaimAnswer, ExecutableCall, Executions, ReportedOutcome } from '../executions.js';
 
-/** A call of a test; the rest is made up. */
+/** A call for tests, with defaults. */
 export interface MemoryCall {
   readonly toolName: string;
   readonly toolCallId: string;
@@ -21,26 +21,26 @@ interface Recorded {
   leaseUntil: number;
 }
 
-/** A ledger in memory that keeps the rules of claims, and whose answers a test can break. */
+/** An in-memory ledger with the rules of claims, whose responses a test can break. */
 export interface MemoryExecutions extends Executions {
-  /** Adds a call; answers its id. */
+  /** Adds a call; returns its id. */
   readonly add: (call: MemoryCall, state?: 'pending' | 'claimable') => string;
   readonly approve: (callId: string) => void;
   /** What the deadlines do: an overdue claim becomes claimable again (idempotent) or unknown. */
   readonly lapse: (callId: string) => void;
   readonly stateOf: (callId: string) => Recorded['state'];
-  /** What was asked, as `claim tc_…`, in order. */
+  /** The requests as `claim tc_…`, in order. */
   readonly asked: readonly string[];
-  /** Called before each question; a throw is the answer. */
+  /** Called before each request; its error is the response. */
   onAsked: (question: string) => void | Promise<void>;
-  /** Called after each answer was recorded; a throw loses the answer. */
+  /** Called after each response was recorded; its error loses the response. */
   onAnswered: (question: string) => void;
   /** Changes a claim on its way to the resolver. */
   tamper: (claim: ClaimView) => ClaimView;
 }
 
 export const memoryRunId = 'run-1';
-/** Of every approval. */
+/** For every approval. */
 export const memoryApprovalId = 'apr_1';
 
 const refuse = (code: RefusalCode): { status: 'refused'; refusal: Refusal } => ({

@@ -13,7 +13,7 @@ export interface Received {
 export interface ToolServer {
   readonly port: number;
   readonly received: Received[];
-  /** How it answers; the body has been read. Default: 200 and `{"ok":true}`. */
+  /** The response handler, after the body has been read. Default: 200 and `{"ok":true}`. */
   answer: (received: Received, response: ServerResponse) => void;
   readonly close: () => Promise<void>;
 }

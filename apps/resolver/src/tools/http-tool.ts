@@ -11,7 +11,7 @@ export interface HttpTarget {
   readonly headers: Readonly<Record<string, Secret>>;
 }
 
-/** What runs a tool by posting to it. */
+/** Runs a tool with a POST request. */
 export function createHttpRun(target: HttpTarget, ports: PostPorts): Tool['run'] {
   return async (run) => {
     const { url, timeoutMs, allowPrivateNetwork } = target;

@@ -3,7 +3,7 @@ import type { JsonObject } from '@countersign/contracts';
 import { z } from 'zod';
 import type { Tool } from './tool.js';
 
-/** What a tool says about its arguments, in the two forms that are needed. */
+/** A tool's schema of its arguments, in the two forms that are needed. */
 export type InputSchema = Pick<Tool, 'inputSchema' | 'validate'>;
 
 /** A schema that cannot be used. */
@@ -11,7 +11,7 @@ export class InputSchemaError extends Error {
   override readonly name = 'InputSchemaError';
 }
 
-/** What zod and others that follow the Standard Schema specification have in common. */
+/** The common interface of zod and other implementations of the Standard Schema specification. */
 interface StandardSchema {
   readonly '~standard': {
     readonly vendor: string;

@@ -19,13 +19,13 @@ interface Loading {
   readonly folder: string;
   readonly env: Environment;
   readonly ports: PostPorts;
-  /** Collected, so that all are told at once. */
+  /** Collected, so that all are reported at once. */
   readonly problems: SettingProblem[];
 }
 
 /**
- * Loads the tools of a file (`COUNTERSIGN_TOOLS`): modules are imported, schemas compiled and secrets read now, not at
- * the first call. Paths in the file are relative to it. Null: no file, no tools.
+ * Loads the tools of a file (`COUNTERSIGN_TOOLS`): imports modules, compiles schemas and reads secrets now, not at the
+ * first call. Paths in the file are relative to it. Null: no file, no tools.
  * @throws ToolsFileError with all problems at once.
  */
 export async function loadTools(

@@ -44,7 +44,7 @@ export function createModuleRun(tool: ToolModule): Tool['run'] {
   };
 }
 
-/** The tool has run, whatever it returned: what cannot be kept is left out, and said so. */
+/** The tool has run. An output that cannot be recorded is left out, with a note. */
 function toJson(returned: unknown): JsonValue {
   try {
     const text = JSON.stringify(returned) as string | undefined;

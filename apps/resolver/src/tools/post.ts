@@ -4,12 +4,12 @@ import { request as httpsRequest } from 'node:https';
 import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@countersign/runtime';
 import type { Clock, ResolveName } from '@countersign/runtime';
 
-/** One POST. */
+/** One POST request. */
 export interface PostRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** From the first look-up to the last byte of the answer. */
+  /** The time limit from the DNS look-up to the last byte of the response. */
   readonly timeoutMs: number;
   readonly allowPrivateNetwork: boolean;
   readonly answerBytesMax: number;
@@ -23,8 +23,8 @@ export interface PostPorts {
 }
 
 /**
- * What became of a POST. `not-sent`: it failed before a connection (and for https its handshake) was made, so that not
- * one byte of it has left; `refused`: it must not be sent there; `lost`: it may have arrived and been acted on.
+ * The result of a POST. `not-sent`: it failed before the connection (for https, the handshake) was complete, so no byte
+ * was sent; `refused`: the target is forbidden; `lost`: it may have arrived and been executed.
  */
 export type PostResult =
   | {
@@ -32,12 +32,15 @@ export type PostResult =
       readonly httpStatus: number;
       readonly contentType: string;
       readonly body: Buffer;
-      /** The answer was longer than it may be; `body` is its beginning. */
+      /** The response was longer than allowed; `body` is its beginning. */
       readonly truncated: boolean;
     }
   | { readonly status: 'not-sent' | 'refused' | 'lost'; readonly message: string };
 
-/** Posts once. Follows no redirect, and reuses no connection: one that breaks when reused leaves an unknown outcome. */
+/**
+ * Sends one POST. It follows no redirect and reuses no connection: a connection that breaks on reuse leaves an unknown
+ * outcome.
+ */
 export function post(request: PostRequest, ports: PostPorts): Promise<PostResult> {
   const { url, allowPrivateNetwork, signal } = request;
   const address = allowPrivateNetwork ? undefined : privateAddressOf(url);
@@ -56,7 +59,7 @@ export function post(request: PostRequest, ports: PostPorts): Promise<PostResult
     const cancelTimeout = ports.clock.setTimer(request.timeoutMs, () =>
       fail(new Error(`no answer within ${request.timeoutMs} ms`)),
     );
-    // Only the first ending counts: a destroyed request still tells of errors.
+    // Only the first event counts: a destroyed request still emits errors.
     const end = (result: PostResult): void => {
       cancelTimeout();
       signal.removeEventListener('abort', giveUp);

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 
-/** One execution of a tool, as the tool sees it. */
+/** One execution, as the tool sees it. */
 export interface ToolRun {
   readonly callId: string;
   readonly runId: string;
@@ -10,13 +10,13 @@ export interface ToolRun {
   readonly attempt: number;
   /** The same for all attempts of a call. */
   readonly idempotencyKey: string;
-  /** Aborts when the claim is lost or the resolver gives up waiting. */
+  /** Aborts when the claim is lost or the resolver stops waiting. */
   readonly signal: AbortSignal;
 }
 
 /**
- * What one try to run a tool came to. `not-sent`: certainly not executed, and another try may work; `refused`: certainly
- * not executed, and no other try will; `unknown`: it may have been executed.
+ * The result of one try. `not-sent`: certainly not executed, and another try may succeed; `refused`: certainly not
+ * executed, and no other try will succeed; `unknown`: it may have been executed.
  */
 export type ToolOutcome =
   | { readonly status: 'succeeded'; readonly output: JsonValue }
@@ -31,9 +31,9 @@ export interface Tool {
   readonly tenant: string;
   readonly needsApproval: boolean;
   readonly idempotent: boolean;
-  /** The JSON Schema of its arguments; null when it has none, or one that cannot be written as JSON Schema. */
+  /** The JSON Schema of its arguments; null when there is none, or none that JSON Schema can express. */
   readonly inputSchema: JsonObject | null;
-  /** What is wrong with the arguments, as `pointer message`; empty when they are valid. Never changes them. */
+  /** Returns the violations as `pointer message`; empty when the arguments are valid. Never changes the arguments. */
   readonly validate: (args: JsonObject) => readonly string[] | Promise<readonly string[]>;
   /** Tries once; never rejects. */
   readonly run: (run: ToolRun) => Promise<ToolOutcome>;

@@ -26,7 +26,7 @@ const headerValueSchema = z.union(
 /** A header's value as the file gives it. */
 export type HeaderValue = z.infer<typeof headerValueSchema>;
 
-/** What the request itself decides; a second value would make it another request. */
+/** Headers that the request itself sets; a second value would make it ambiguous. */
 const ownHeaders = new Set([
   'connection',
   'content-length',
@@ -61,7 +61,7 @@ const httpSchema = z
     context.addIssue({ code: 'custom', path: ['url'], message });
   });
 
-/** Whether the url names a public address itself. The addresses of a name are known only when it is used. */
+/** Whether the url itself contains a public address. The addresses of a host name are known only when it is used. */
 function isPublicLiteral(url: URL): boolean {
   return isIP(url.hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 && privateAddressOf(url) === undefined;
 }
@@ -76,7 +76,7 @@ const toolSchema = z.strictObject({
   module: z.string().min(1).optional(),
 });
 
-/** One entry of a tools file, with its place in it. */
+/** One entry of a tools file, with its position. */
 export type ToolEntry = z.infer<typeof toolSchema> & { readonly path: string };
 
 const fileSchema = z.strictObject({ tools: z.array(z.unknown()) });
@@ -100,7 +100,7 @@ export function readToolsFile(text: string): ToolsFile {
   return { entries, problems: [...read.flatMap((each) => each.problems), ...repeated(entries)] };
 }
 
-/** What a document says; too many copies by its aliases are a problem. */
+/** Parses a document; too many copies by YAML aliases are a problem. */
 function plain(document: ReturnType<typeof parseDocument>, problems: SettingProblem[]): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });

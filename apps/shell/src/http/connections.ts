@@ -1,20 +1,20 @@
 import type { Socket } from 'node:net';
 
 /**
- * The open connections of a server. Those that a request holds stay; of the others the least recently used one is closed
- * when there are too many, so that no number of idle or slow connections keeps a new one out.
+ * The open connections of a server. Those with a request stay open. Of the others the least recently used one is closed
+ * at the limit, so that idle or slow connections do not exclude new ones.
  */
 export interface Connections {
   readonly add: (socket: Socket) => void;
-  /** A request came over this connection. */
+  /** A request arrived on this connection. */
   readonly use: (socket: Socket) => void;
   /**
-   * Keeps a connection until the returned function is called. Calls `onGone` once when it is closed before, at once when it
-   * is closed already. The event `close` of a response does not serve here: one that waits behind another on the same
-   * connection never has it.
+   * Holds a connection until the returned function is called. Calls `onGone` once when it is closed earlier, at once
+   * when it is already closed. The `close` event of a response cannot be used: a response that is queued behind another
+   * never emits it.
    */
   readonly hold: (socket: Socket, onGone: () => void) => () => void;
-  /** Closes those that no byte came over. */
+  /** Closes the connections that have sent no byte. */
   readonly closeUnused: () => void;
 }
 

@@ -1,20 +1,20 @@
-/** How one thing that a process stands on is; `note`: what a person may want to know of it all the same. */
+/** The state of one dependency of a process; `note`: extra information for a person. */
 export type CheckResult =
   { readonly status: 'ok'; readonly note?: string } | { readonly status: 'failing'; readonly why: string };
 
-/** One thing that has to be well before the process may be given work. */
+/** One check that must pass before the process is ready. */
 export interface ReadinessCheck {
   readonly name: string;
   readonly check: () => CheckResult | Promise<CheckResult>;
 }
 
-/** What `/readyz` answers: every check by name, so that it says what is not ready. */
+/** The body of `/readyz`: every check by name, so that it shows what is not ready. */
 export interface Readiness {
   readonly status: 'ready' | 'not-ready';
   readonly checks: Readonly<Record<string, CheckResult>>;
 }
 
-/** Asks every check; one that throws is failing, and says why. */
+/** Runs every check; one that throws counts as failing, with its message. */
 export async function askReadiness(checks: readonly ReadinessCheck[]): Promise<Readiness> {
   const results = await Promise.all(checks.map(async (each) => [each.name, await ask(each)] as const));
   const isReady = results.every(([, { status }]) => status === 'ok');
@@ -39,8 +39,8 @@ const places = [
 ];
 
 /**
- * Leaves out addresses and paths. `/readyz` may be public, and errors of clients name the hosts, ports and files behind it;
- * the log has them.
+ * Removes addresses and paths. `/readyz` may be public, and errors of clients name hosts, ports and files; the log has
+ * them.
  */
 function withoutPlaces(why: string): string {
   return places.reduce((text, place) => text.replaceAll(place, '[hidden]'), why);

@@ -7,29 +7,29 @@ import { ProblemError, toProblem } from './problem.js';
 import type { ProblemFilter } from './problem-filter.js';
 import { safeHeaders } from './safe-headers.js';
 
-/** What the HTTP side of a process is told. */
+/** The settings of the HTTP side of a process. */
 export interface HttpServerOptions {
   /** Bytes that a body may have. */
   readonly bodyBytesMax: number;
   readonly filter: ProblemFilter;
-  /** The methods that a path knows; undefined: no such path. */
+  /** The methods of a path; undefined: unknown path. */
   readonly methodsOf: (path: string) => readonly string[] | undefined;
   /** Connections that may be open without a request that holds them; default 4,096. */
   readonly connectionsMax?: number;
 }
 
-/** Nest's adapter over a fastify that answers nothing but problems where it refuses. */
+/** Nest's adapter for a fastify that responds with problem documents only when it refuses. */
 export interface HttpServer {
   readonly adapter: FastifyAdapter;
   readonly fastify: FastifyInstance;
-  /** From now on every new request is answered 503, and connections are not kept. */
+  /** From now on every new request gets 503, and connections are closed after their response. */
   readonly drain: () => void;
   readonly isDraining: () => boolean;
-  /** Keeps the connection of a request that stays for long, and tells when it is gone. */
+  /** Holds the connection of a long request, and reports when it closes. */
   readonly hold: Connections['hold'];
 }
 
-/** A whole request must be there after this long: nobody holds a connection by sending a byte a minute. */
+/** The time limit for a whole request: slow sending does not hold a connection. */
 const requestTimeoutMs = 60_000;
 const keepAliveTimeoutMs = 72_000;
 const headersTimeoutMs = 20_000;
@@ -37,7 +37,7 @@ const connectionsMaxDefault = 4096;
 /** An id of 256 characters, percent-encoded. */
 const paramLengthMax = 4096;
 
-/** Routes check with schemas of their own: fastify's compilers are neither used nor loaded, which takes a tenth of a start. */
+/** Routes validate with their own schemas. Fastify's compilers are not loaded, which saves a tenth of the start. */
 const noSchemas = { buildValidator: refuseSchemas, buildSerializer: refuseSchemas };
 
 function refuseSchemas(): never {
@@ -45,8 +45,8 @@ function refuseSchemas(): never {
 }
 
 /**
- * Nest sets an error handler, but only once it starts: routes that fastify has bound by then would answer 500 to a
- * refusal. Ours is there from the beginning, and asks the same filter.
+ * Nest sets its error handler only when it starts, and routes that fastify has bound by then would return 500 for a
+ * refusal. Ours is there from the beginning and uses the same filter.
  */
 class OneErrorHandlerAdapter extends FastifyAdapter {
   override setErrorHandler(): ReturnType<FastifyAdapter['setErrorHandler']> {
@@ -55,18 +55,18 @@ class OneErrorHandlerAdapter extends FastifyAdapter {
 }
 
 /**
- * Fastify with what every process of ours wants: no body parser but one's own, 404 and 405 before any body is read,
- * headers that keep answers out of caches and frames, and an orderly end.
+ * Fastify with the common settings of our processes: only our body parser, 404 and 405 before a body is read, headers
+ * against caching and framing, and an orderly shutdown.
  */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault } = options;
   const adapter = new OneErrorHandlerAdapter({
     bodyLimit: bodyBytesMax,
-    // HEAD and OPTIONS are no part of the API: they are answered 405 like any other method that a path does not know.
+    // The API has no HEAD and OPTIONS: they get 405 like any other unknown method of a path.
     exposeHeadRoutes: false,
     requestTimeout: requestTimeoutMs,
     keepAliveTimeout: keepAliveTimeoutMs,
-    // Our own hook answers while draining, in our own words.
+    // Our own hook responds while draining, with our own text.
     return503OnClosing: false,
     forceCloseConnections: 'idle',
     skipMiddie: true,
@@ -110,9 +110,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     fastify,
     drain: () => {
       isDraining = true;
-      // A connection whose last answer still said keep-alive must not hold up the end,
+      // A connection whose last response said keep-alive must not delay the shutdown,
       fastify.server.keepAliveTimeout = 1;
-      // nor one that was opened and never used: Node does not count it as idle.
+      // nor one that was never used: Node does not count it as idle.
       connections.closeUnused();
     },
     isDraining: () => isDraining,
@@ -127,14 +127,14 @@ function unknownRoute(
 ): ProblemError {
   const query = request.url.indexOf('?');
   const methods = methodsOf(query === -1 ? request.url : request.url.slice(0, query));
-  // Nobody reads a body that was sent there.
+  // A body that was sent there is not read.
   if (request.method !== 'GET') void reply.header('connection', 'close');
   if (methods === undefined) return new ProblemError('not-found', 'this path does not exist');
   void reply.header('allow', methods.join(', '));
   return new ProblemError('method-not-allowed', `this path takes ${methods.join(', ')}, not ${request.method}`);
 }
 
-/** What Node could not read as HTTP at all. */
+/** Bytes that Node could not parse as HTTP. */
 function answerBrokenRequest(error: Error & { readonly code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || socket.destroyed) return;
   const detail = error.code === 'HPE_HEADER_OVERFLOW' ? 'the headers are too large' : 'this is not readable as HTTP';

@@ -1,7 +1,9 @@
 import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
 import { escapedErrors } from '../process/edge-guard.js';
 
-/** A registry of its own with the process's figures (memory, CPU, event loop): nothing global, so two can live side by side. */
+/**
+ * A registry with the process metrics (memory, CPU, event loop). Nothing is global, so two can exist in one process.
+ */
 export function createMetricsRegistry(): Registry {
   const register = new Registry();
   // The default would wake an idle process a hundred times a second to look at its event loop.
@@ -18,7 +20,7 @@ export function createMetricsRegistry(): Registry {
 /** Half a millisecond to a minute. */
 const secondsBuckets = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60];
 
-/** Tells how long something took. */
+/** Observes a duration. */
 type TellDuration<T extends string> = (durationMs: number, labels?: Readonly<Record<T, string | number>>) => void;
 
 /** Adds figures of how long something took, in seconds; all have the same buckets, so that they can be compared. */
@@ -33,12 +35,12 @@ export function createDurations(
   };
 }
 
-/** For a process that fires deadlines: tells how late one was recorded. */
+/** For a process that fires deadlines: observes how late one was recorded. */
 export function createDeadlineLag(registry: Registry): TellDuration<never> {
   return createDurations(registry)('countersign_deadline_lag_seconds', 'How long after a deadline it was recorded.');
 }
 
-/** Adds figures that are read when somebody scrapes. */
+/** Adds metrics that are read at scrape time. */
 export function createGauges(
   registry: Registry,
 ): (name: string, help: string, read: () => number | Promise<number>) => void {
@@ -54,7 +56,7 @@ export function createGauges(
   };
 }
 
-/** Adds a count of the messages that were parked in the dead letters; each call counts one. */
+/** Adds a counter of parked messages; each call counts one. */
 export function countParked(registry: Registry): (parked: { readonly group: string; readonly code: string }) => void {
   const parked = new Counter({
     name: 'countersign_messages_parked_total',

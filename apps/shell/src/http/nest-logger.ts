@@ -12,7 +12,7 @@ export function createNestLogger(log: Log): LoggerService {
       log.warn({}, textOf(message));
     },
     error: (message: unknown, ...more: unknown[]) => {
-      // The start fails with it, and says it with the remedy.
+      // The start fails with this text, which contains the remedy.
       if (/^(Error: )?listen /.test(textOf(message))) return;
       log.error({ error: message instanceof Error ? message : undefined, more }, textOf(message));
     },

@@ -4,7 +4,7 @@ import { askReadiness } from './health.js';
 import type { Readiness, ReadinessCheck } from './health.js';
 import { sendProblem } from './problem-filter.js';
 
-/** What the operations routes need. */
+/** The dependencies of the operations routes. */
 export interface OperationsPorts {
   readonly checks: readonly ReadinessCheck[];
   /** The figures in Prometheus' text format. */
@@ -13,7 +13,7 @@ export interface OperationsPorts {
 
 export const operationsPorts = Symbol('OperationsPorts');
 
-/** For whoever runs the process: is it alive, is it ready, what is it doing. */
+/** The operator's routes: liveness, readiness, metrics. */
 @Controller()
 export class OperationsController {
   readonly #ports: OperationsPorts;
@@ -30,7 +30,7 @@ export class OperationsController {
 
   @Get('readyz')
   async readyz(@Res() reply: FastifyReply): Promise<void> {
-    // Requests of the same moment share one round of checks: a check may ask another server.
+    // Simultaneous requests share one round of checks, since a check may call another server.
     this.#asking ??= askReadiness(this.#ports.checks).finally(() => {
       this.#asking = undefined;
     });

@@ -20,7 +20,7 @@ class OperationsModule {}
 let app: NestFastifyApplication | undefined;
 afterEach(() => app?.close());
 
-/** A process that has nothing but its operations, as the ones beside the gateway do. */
+/** A process with only the operations routes, for the roles other than the gateway. */
 async function open(ports: OperationsPorts): Promise<string> {
   const log = createCollectingLog();
   const filter = new ProblemFilter(log);

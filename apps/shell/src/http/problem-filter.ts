@@ -6,14 +6,14 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import { ProblemError, statusOf, toProblem } from './problem.js';
 import { refuseBody } from './refuse-body.js';
 
-/** What a process tells its filter. */
+/** The hooks of a process for its error filter. */
 export interface ProblemFilterOptions {
-  /** What an error of the process's own kind means; undefined: nothing known. */
+  /** Converts an error of the process's own kind; undefined: not known. */
   readonly known?: (error: unknown) => Refusal | undefined;
   readonly onAnswered?: (request: FastifyRequest, status: number) => void;
 }
 
-/** The one place where an exception becomes an answer: `application/problem+json`, and nothing of our insides. */
+/** The one place that turns an exception into a response: `application/problem+json`, without internals. */
 @Catch()
 export class ProblemFilter implements ExceptionFilter {
   readonly #log: Log;
@@ -29,7 +29,7 @@ export class ProblemFilter implements ExceptionFilter {
     this.answer(error, http.getRequest<FastifyRequest>(), http.getResponse<FastifyReply>());
   }
 
-  /** Answers a request with the problem that an error stands for. */
+  /** Responds with the problem of an error. */
   answer(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
     const refused = refusedOf(error) ?? this.#options.known?.(error) ?? internal;
     if (refused === internal) {
@@ -53,7 +53,7 @@ export function sendProblem(reply: FastifyReply, refused: Refusal): void {
   else void reply.send(text);
 }
 
-/** What Nest and fastify refuse by themselves, such as a body that is too large, in our words. */
+/** Rewrites the refusals of Nest and fastify, such as a too large body, in our words. */
 const byStatus: Readonly<Record<number, Refusal>> = {
   400: { code: 'invalid-request', detail: 'the request could not be read' },
   403: { code: 'forbidden', detail: 'this is not allowed' },

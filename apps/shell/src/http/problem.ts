@@ -1,6 +1,6 @@
 import type { ErrorCode, FieldError, Refusal } from '@countersign/contracts';
 
-/** RFC 9457 problem details. Further members stand at the top level. */
+/** RFC 9457 problem details. Extra members are at the top level. */
 export interface Problem {
   readonly type: string;
   readonly title: string;
@@ -10,7 +10,7 @@ export interface Problem {
   readonly errors?: readonly FieldError[];
 }
 
-/** How a code reads over HTTP. Every code has a row; nothing else in Countersign knows a status. */
+/** The HTTP status of each code. Every code has a row; only this table knows statuses. */
 const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]>> = {
   'invalid-request': [400, 'The request is not valid'],
   'reason-required': [400, 'A reason is required'],
@@ -59,7 +59,7 @@ export function statusOf(code: ErrorCode): number {
 export function toProblem({ code, detail, extra, errors }: Refusal): Problem {
   const [status, title] = table[code];
   return {
-    // What the refusal adds comes first: it can never replace what every problem has.
+    // The extra members come first, so they can never replace the standard ones.
     ...extra,
     type: `urn:countersign:problem:${code}`,
     title,

@@ -2,12 +2,12 @@ import { once } from 'node:events';
 import { Readable } from 'node:stream';
 import type { FastifyReply } from 'fastify';
 
-/** How long a client that was refused may go on sending before its connection is closed, ms. */
+/** How long a refused client may continue to send before its connection is closed, ms. */
 const lingerMs = 2000;
 
 /**
- * Answers a request whose body is not wanted, and ends the connection. What still comes is read and dropped for a moment:
- * a connection that is closed with unread bytes is reset, and the client would never see why.
+ * Responds to a request whose body is not wanted, and closes the connection. It first reads and drops the rest for a
+ * moment: closing with unread bytes resets the connection, and the client would not see the response.
  */
 export function refuseBody(reply: FastifyReply, text: string): void {
   void reply

@@ -1,4 +1,4 @@
-/** Answers are for the one who asked: no cache keeps them, no page frames them, no browser guesses their type. */
+/** Responses are private: no caching, no framing, no content sniffing. */
 export const safeHeaders = {
   'cache-control': 'no-store',
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",

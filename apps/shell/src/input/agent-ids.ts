@@ -2,8 +2,8 @@ import { globProblem } from '@countersign/contracts';
 import { z } from 'zod';
 
 /**
- * The `agentIds` of a token or a key: globs of the agents that its principal may speak for besides itself. Default: none.
- * Every agent needs `["*"]`, written out.
+ * The `agentIds` of a token or a key: globs of the agents that its principal may request for, in addition to itself.
+ * Default: none. `["*"]` allows every agent.
  */
 export const agentIdsSchema = z
   .array(

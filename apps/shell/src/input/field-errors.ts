@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { FieldError } from '@countersign/contracts';
 
-/** What a schema found wrong, path by path; each unknown key by itself. */
+/** The violations of a schema, path by path, each unknown key separately. */
 export function toFieldErrors(error: z.ZodError): FieldError[] {
   return error.issues.flatMap((issue) => {
     const path = issue.path.map(String).join('.');

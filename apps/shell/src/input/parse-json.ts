@@ -3,7 +3,10 @@ import { limits } from '@countersign/contracts';
 import { scanJson } from './strict-json.js';
 import type { JsonFault } from './strict-json.js';
 
-/** A JSON text as a value, or why it is not taken. `faults` are the paths that another parser could read otherwise. */
+/**
+ * The value of a JSON text, or the reason for its rejection. `faults` are the paths that another parser could read
+ * differently.
+ */
 export type ParsedJson =
   | { readonly status: 'ok'; readonly value: unknown }
   | { readonly status: 'faulty'; readonly detail: string; readonly faults: readonly JsonFault[] };
@@ -11,14 +14,14 @@ export type ParsedJson =
 const detailLengthMax = 2000;
 
 /**
- * Reads JSON that came from outside, as no two parsers may differ about it: neither duplicate keys nor numbers that lose
- * digits, no `__proto__`, no invalid UTF-8, no deep nesting. `what` names the text in the answer, such as `the body`.
+ * Parses JSON from outside in the one way that all parsers agree on: no duplicate keys, no numbers that lose digits, no
+ * `__proto__`, no invalid UTF-8, no deep nesting. `what` names the text in messages, such as `the body`.
  */
 export function parseStrictJson(bytes: Uint8Array, what: string): ParsedJson {
   if (!isUtf8(bytes)) return faulty(`${what} is not valid UTF-8`);
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8');
   const { depth, faults } = scanJson(text, limits.jsonDepthMax);
-  // Too deep a text must not reach the parser; of any other the parser's own word comes first.
+  // A too deep text must not reach the parser. For any other text the parser's error comes first.
   const parsed = depth === 'too-deep' ? faulty('') : parse(text, what);
   if (parsed.status === 'faulty' && depth === 'ok') return parsed;
   if (faults.length === 0) return parsed;

@@ -6,7 +6,7 @@ import type { FieldError } from '@countersign/contracts';
 /** JSON can be longer written again than it was: `1e15` is written with 16 digits. */
 const growthMax = 6;
 
-/** What is too large in a request for calls: their number, or the arguments of one. */
+/** The parts of a request for calls that are too large: their number, or the arguments of one. */
 export function oversizeCalls(body: unknown, bodyBytes: number): FieldError[] {
   const calls = memberOf(body, 'calls');
   if (!Array.isArray(calls)) return [];
@@ -19,7 +19,7 @@ export function oversizeCalls(body: unknown, bodyBytes: number): FieldError[] {
   );
 }
 
-/** What is too large in an answer: the arguments of an edit. */
+/** The parts of a response that are too large: the arguments of an edit. */
 export function oversizeEdit(body: unknown, bodyBytes: number): FieldError[] {
   if (bodyBytes * growthMax <= limits.argumentsBytesMax) return [];
   return oversize(memberOf(memberOf(body, 'decision'), 'arguments'), 'decision.arguments');

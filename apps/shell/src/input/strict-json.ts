@@ -1,11 +1,11 @@
-/** One thing in a JSON text that would be read otherwise by another parser, or could not be canonicalised. */
+/** One place in a JSON text that another parser would read differently, or that cannot be canonicalised. */
 export interface JsonFault {
   /** Such as `calls.0.arguments.amount`; empty for the whole text. */
   readonly path: string;
   readonly message: string;
 }
 
-/** What a scan found. `too-deep`: the text must not reach a parser. */
+/** The result of a scan. `too-deep`: the text must not reach a parser. */
 export interface JsonScan {
   readonly depth: 'ok' | 'too-deep';
   readonly faults: readonly JsonFault[];
@@ -22,15 +22,15 @@ interface Frame {
 const [quote, comma, minus, zero, nine, openArray, backslash, closeArray, openObject, closeObject] = [
   0x22, 0x2c, 0x2d, 0x30, 0x39, 0x5b, 0x5c, 0x5d, 0x7b, 0x7d,
 ] as const;
-/** More of them help nobody, and a body may be made of nothing else. */
+/** More faults are not listed; a hostile body may consist of nothing else. */
 const faultsMax = 1000;
 
 /**
- * What `JSON.parse` would silently change or let through: duplicate keys, integers beyond ±(2^53−1), numbers that lose
+ * Finds what `JSON.parse` would silently change or accept: duplicate keys, integers beyond ±(2^53−1), numbers that lose
  * precision, `__proto__`, lone surrogates, nesting deeper than `depthMax`. One pass over the text, no recursion.
  *
- * It expects valid JSON: of a broken text it may say anything, but never throws and never loops. So it can run first,
- * and keep a text nested a million levels deep away from the parser.
+ * It expects valid JSON. For other text its findings mean nothing, but it never throws and never loops, so it can run
+ * first and keep a text that is nested a million levels deep away from the parser.
  */
 export function scanJson(text: string, depthMax: number): JsonScan {
   const faults: JsonFault[] = [];
@@ -69,7 +69,7 @@ export function scanJson(text: string, depthMax: number): JsonScan {
       frame.keys.add(value);
       expectsKey = false;
     }
-    // UTF-8 has no lone surrogates: only an escape can make one.
+    // UTF-8 cannot encode lone surrogates: only an escape can make one.
     if (isEscaped && !value.isWellFormed()) fault('holds a lone surrogate, which is no text');
     at = closing;
   };
@@ -92,7 +92,7 @@ export function scanJson(text: string, depthMax: number): JsonScan {
   return { depth: 'too-deep', faults };
 }
 
-/** Where the string that starts at `start` ends; negative when it holds an escape. */
+/** Returns the end of the string that starts at `start`; negative when it contains an escape. */
 function endOfString(text: string, start: number): number {
   let isEscaped = false;
   let at = start + 1;
@@ -112,7 +112,7 @@ function textOf(text: string, start: number, end: number, isEscaped: boolean): s
   try {
     return JSON.parse(text.slice(start, end + 1)) as string;
   } catch {
-    // Not JSON: the parser says so.
+    // Invalid JSON, which the parser reports.
     return '';
   }
 }
@@ -134,7 +134,7 @@ function isNumberPart(code: number): boolean {
   );
 }
 
-/** So few digits without an exponent are always kept by a double. */
+/** A double keeps this many digits without an exponent exactly. */
 const exactLengthMax = 15;
 
 function judgeNumber(text: string, start: number, end: number): string | undefined {
@@ -145,7 +145,7 @@ function judgeNumber(text: string, start: number, end: number): string | undefin
   if (Number.isNaN(value)) return undefined;
   if (!Number.isFinite(value)) return 'is too large for a number; send it as a string';
   const size = Math.abs(value);
-  // Below 1e21 a number is written out as an integer again, however it came.
+  // Below 1e21 a number is printed as an integer again, whatever its original form.
   if (size > Number.MAX_SAFE_INTEGER && (size < 1e21 || /^-?\d+$/.test(literal))) {
     return 'is an integer beyond ±(2^53−1); send it as a string';
   }

@@ -1,21 +1,21 @@
 import type { Log } from '@countersign/runtime';
 import { complain } from './process-entry.js';
 
-/** How long what is in flight over HTTP may take to end. */
+/** How long HTTP requests in flight may take at shutdown. */
 const leaveMs = 2_000;
 
 let escaped = 0;
 
-/** How many errors have escaped from libraries in this process. */
+/** The number of errors that escaped from libraries in this process. */
 export function escapedErrors(): number {
   return escaped;
 }
 
 /**
- * Guards the edge of a process: an error that escapes from a library, where nobody can catch it, is logged with its cause
- * and counted. After the first one the process takes no more requests, answers those that it has, and ends with exit
- * code 1. The rest it leaves as a kill would: a message whose handler did this must count as one that ended its process.
- * @param leave stops taking requests; resolves when those in flight are answered.
+ * Handles errors that escape from a library: logs each with its cause and counts it. After the first one the process
+ * accepts no more requests, finishes those in flight, and ends with exit code 1. The rest is left as by a kill: a
+ * message whose handler caused the error must count as one that crashed its process.
+ * @param leave stops accepting requests; resolves when those in flight are finished.
  */
 export function guardEdge(name: string, log: Log, leave: () => Promise<unknown>): void {
   const note = (error: unknown): void => {

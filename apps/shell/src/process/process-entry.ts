@@ -1,16 +1,18 @@
 import { ConfigError } from '@countersign/runtime';
 
-/** Tells the person who started the process; its log goes elsewhere. */
+/** Prints a line for the person who started the process; the log goes elsewhere. */
 export function say(text: string): void {
   process.stdout.write(`${text}\n`);
 }
 
-/** Tells them what went wrong. */
+/** Prints an error for that person. */
 export function complain(text: string): void {
   process.stderr.write(`${text}\n`);
 }
 
-/** Prints what `read` answers as JSON; where it throws, says why in the name of the process and sets exit code 1. */
+/**
+ * Prints the result of `read` as JSON. If it throws, prints the reason with the process's name and sets exit code 1.
+ */
 export function printJson(name: string, read: () => unknown): void {
   try {
     say(JSON.stringify(read(), undefined, 2));
@@ -34,7 +36,7 @@ export function stopSignal(): Promise<void> {
   });
 }
 
-/** One sentence for what a person can mend; the stack for what they cannot. */
+/** One sentence for errors that a person can fix; the stack for others. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error instanceof ConfigError) return error.message;
@@ -43,7 +45,7 @@ export function reasonOf(error: unknown): string {
   return remedied(error, code) ?? (isOurs || code !== undefined ? error.message : (error.stack ?? error.message));
 }
 
-/** What a person can do about an error of the system's. */
+/** The remedy for a system error. */
 function remedied(error: Error, code: unknown): string | undefined {
   if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
   if (code === 'ENOSPC' || isFull(error)) {

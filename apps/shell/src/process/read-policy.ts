@@ -3,8 +3,8 @@ import type { PolicyContent } from '@countersign/policy';
 import { ConfigError, readSettings } from '@countersign/runtime';
 
 /**
- * The policy of the file that `COUNTERSIGN_POLICY` names; null without one.
- * @throws ConfigError when it cannot be read; PolicyFileError naming what is wrong and where.
+ * The policy of the file that `COUNTERSIGN_POLICY` names; null when it is unset.
+ * @throws ConfigError when it cannot be read; PolicyFileError with the problem and its position.
  */
 export function readPolicy(file: string | null): PolicyContent | null {
   if (file === null) return null;

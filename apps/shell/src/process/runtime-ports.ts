@@ -1,11 +1,11 @@
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { Tracing } from '../tracing/tracing.js';
 
-/** What the outside world gives to a process. */
+/** The ports that a process gets from outside. */
 export interface RuntimePorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Where the spans of requests go; none are made without. */
+  /** The exporter of request spans; without it none are made. */
   readonly tracing?: Tracing | undefined;
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 
 // The variables that several kinds of processes know. Values stay what a person wrote until the process makes sense of them.
 
-/** Of every process. */
+/** Common to every process. */
 export const processVariables = {
   COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
   COUNTERSIGN_PORT: z
@@ -16,7 +16,7 @@ export const processVariables = {
   COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
 };
 
-/** Of those that serve the API. */
+/** For processes that serve the API. */
 export const servingVariables = {
   COUNTERSIGN_REQUESTS_PER_SECOND: z
     .string()
@@ -26,13 +26,13 @@ export const servingVariables = {
     .default(5000),
 };
 
-/** Of those that judge requests. */
+/** For processes that judge requests. */
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),
   COUNTERSIGN_TOOLS: z.string().optional(),
 };
 
-/** Of those that tell people, and that hear their answers. */
+/** For processes that send messages and receive responses. */
 export const tellingVariables = {
   COUNTERSIGN_CHANNELS: z.string().optional(),
   COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),

@@ -1,12 +1,12 @@
 import type { Clock } from '@countersign/runtime';
 
-/** What shows the log up to a position, and can be waited for. */
+/** A projection that shows the log up to a position, and can be waited for. */
 export interface Reachable {
   /** Rejects when the signal aborts first. */
   readonly reached: (position: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Whether the views reach a position of the log within `msMax`. */
+/** Whether the read model reaches a position of the log within `msMax`. */
 export function reachedWithin(views: Reachable, clock: Clock, position: number, msMax: number): Promise<boolean> {
   return new Promise((resolve) => {
     const tooLong = new AbortController();

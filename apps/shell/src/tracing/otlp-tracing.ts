@@ -7,7 +7,7 @@ import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
 import type { Log } from '@countersign/runtime';
 import type { TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing.js';
 
-/** Spans over OTLP/HTTP, in batches. Nothing global is registered: two processes' worth can live in one. */
+/** Spans over OTLP/HTTP, in batches. Nothing is registered globally, so two exporters can exist in one process. */
 export function createOtlpTracing({ service, env, log, endpoint }: TracingOptions & { endpoint: string }): Tracing {
   const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
   const provider = new NodeTracerProvider({
@@ -17,7 +17,7 @@ export function createOtlpTracing({ service, env, log, endpoint }: TracingOption
   const tracer = provider.getTracer('countersign');
   return {
     requestStarted: (request) => startSpan(tracer, request),
-    // Spans that could not be delivered at the end were told already: a process does not fail to stop for them.
+    // Undelivered spans were reported already. They do not make the shutdown fail.
     close: () => provider.shutdown().catch(() => undefined),
   };
 }
@@ -31,7 +31,7 @@ function startSpan(tracer: Tracer, request: TracedRequest): (answer: TracedAnswe
   return ({ status, callIds }) => {
     span.setAttribute('http.response.status_code', status);
     if (callIds.length > 0) span.setAttribute('countersign.call_ids', [...callIds]);
-    // As the semantic conventions have it: what the client did wrong is no error of this span.
+    // As in the semantic conventions: a client error is not an error of this span.
     if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end();
   };
@@ -45,7 +45,7 @@ const attributeOf: Readonly<Record<string, string>> = {
 
 const traceparentPattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 
-/** The caller's span out of the W3C header. One that is not well-formed counts as none. */
+/** The caller's span from the W3C header; a malformed header is ignored. */
 function parentOf(traceparent: TracedRequest['traceparent']): Context {
   const [, traceId, spanId, flags] =
     typeof traceparent === 'string' ? (traceparentPattern.exec(traceparent) ?? []) : [];
@@ -54,7 +54,7 @@ function parentOf(traceparent: TracedRequest['traceparent']): Context {
   return isSpanContextValid(caller) ? trace.setSpanContext(ROOT_CONTEXT, caller) : ROOT_CONTEXT;
 }
 
-/** An exporter that says so in our log when spans are lost: requests go on without them. */
+/** An exporter that logs lost spans. Requests continue without them. */
 function telling(exporter: SpanExporter, log: Log): SpanExporter {
   return {
     export: (spans, done) => {

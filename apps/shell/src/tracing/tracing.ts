@@ -1,6 +1,6 @@
 import type { Log } from '@countersign/runtime';
 
-/** What tracing is told. */
+/** The settings of tracing. */
 export interface TracingOptions {
   /** The service's name where `OTEL_SERVICE_NAME` does not say another. */
   readonly service: string;
@@ -8,7 +8,7 @@ export interface TracingOptions {
   readonly log: Log;
 }
 
-/** A request that has come. Ids and the route alone: what a tool is given or answers never reaches a tracer. */
+/** A received request. Only ids and the route: a tool's input and output never reach a tracer. */
 export interface TracedRequest {
   readonly method: string;
   /** The path of the route, such as `/v1/tool-calls/{callId}`. */
@@ -19,17 +19,17 @@ export interface TracedRequest {
   readonly ids: Readonly<Record<string, string>>;
 }
 
-/** How a request ended. */
+/** The result of a request. */
 export interface TracedAnswer {
   readonly status: number;
-  /** The calls that it made, which no path names. */
+  /** The calls of the request that its path does not name. */
   readonly callIds: readonly string[];
 }
 
-/** Where spans go, for whoever runs a collector; without one nothing is made. */
+/** The tracer, if a collector is configured; otherwise no spans are made. */
 export interface Tracing {
-  /** Answers what to call at the end of the request. */
+  /** Returns a function to call at the end of the request. */
   readonly requestStarted: (request: TracedRequest) => (answer: TracedAnswer) => void;
-  /** Delivers what has not been delivered yet. */
+  /** Flushes undelivered spans. */
   readonly close: () => Promise<void>;
 }

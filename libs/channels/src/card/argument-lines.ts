@@ -16,10 +16,10 @@ export interface ArgumentLines {
 const stringMax = 500;
 const headLength = 360;
 const tailLength = 80;
-/** A run of an encoding that nobody reads: base64, base64url, hex. */
+/** A run of an encoding that people cannot read: base64, base64url, hex. */
 const encoded = /^[A-Za-z0-9+/_-]{160,}={0,2}$/;
 
-/** The first 64 bits of the SHA-256 of what is not shown, so that two people can tell whether they mean the same. */
+/** The first 64 bits of the SHA-256 of the hidden part, so that two people can compare it. */
 function hashOf(text: string): string {
   return `sha256:${hash('sha256', text, 'hex').slice(0, 16)}`;
 }
@@ -94,14 +94,14 @@ function stringText(text: string, seen: Seen): string {
     return `⟦${size} characters of encoded data, ${hashOf(text)}⟧`;
   }
   const characters = Array.from(text);
-  // The end is shown too: what is dangerous likes to stand where nobody scrolls.
+  // The end is shown too: a dangerous part may be hidden where people do not scroll.
   const head = quoted(characters.slice(0, headLength).join(''), seen);
   const tail = quoted(characters.slice(-tailLength).join(''), seen);
   const left = countOf(characters.length - headLength - tailLength);
   return `${head} …⟦${left} characters not shown, ${hashOf(text)}⟧… ${tail}`;
 }
 
-/** No mark of ours has one of these in it. */
+/** Our own marks contain none of these. */
 const escapes: Readonly<Record<string, string>> = {
   '\n': '\\n',
   '\t': '\\t',

@@ -5,19 +5,19 @@ import { argumentLines } from './argument-lines.js';
 import { countOf, look } from './visible.js';
 
 /**
- * A message as people read it, in plain text in which every character is seen; each channel escapes it for its own
- * format. What is recorded comes first; what the agent says about it comes last, and is labelled.
+ * A message as plain text in which every character is visible; each channel escapes it for its own format. The recorded
+ * facts come first. The agent's description comes last, with a label.
  */
 export interface Card {
   readonly headline: string;
-  /** How it stands or ended; empty while nothing has been said. */
+  /** The state or the outcome; empty before the first one. */
   readonly status: readonly string[];
   readonly facts: readonly (readonly [label: string, text: string])[];
   readonly argumentLines: readonly string[];
-  /** What an approver should be wary of. */
+  /** A warning for the approver. */
   readonly warnings: readonly string[];
   readonly agentWords: readonly (readonly [label: string, text: string])[];
-  /** Whether buttons make sense. */
+  /** Whether to show buttons. */
   readonly isOpen: boolean;
 }
 
@@ -124,7 +124,7 @@ function wordsOf(approval: ApprovalView | null): (readonly [string, string])[] {
   ] as const;
   return texts.flatMap(([label, text]) => {
     if (text === '') return [];
-    // Each line stands behind a bar, so that no line of theirs passes for one of ours.
+    // Each line has a bar in front, so that a foreign line cannot look like one of ours.
     const { text: shown } = look(text.slice(0, wordsMax).replaceAll('\r\n', '\n'), { partedBy: '\n' });
     const lines = shown.split('\n').map((line) => `│ ${line}`);
     const left = text.length - wordsMax;

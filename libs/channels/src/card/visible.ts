@@ -4,13 +4,12 @@ import { segmentsOf, textOf } from '@countersign/text';
 /** A foreign text in which every character is seen. */
 export interface Visible {
   readonly text: string;
-  /** Letters of another alphabet that pose as Latin ones; each is marked. */
+  /** Letters of another alphabet that look like Latin ones; each is marked. */
   readonly posing: number;
-  /** Characters that would not have been seen; each is marked. */
   readonly hidden: number;
 }
 
-/** Marks what would be obeyed, hidden or reordered, and letters that pose as Latin ones, and counts both. */
+/** Marks and counts control, invisible and reordering characters, and letters that look like Latin ones. */
 export function look(text: string, options?: SegmentOptions): Visible {
   const segments = segmentsOf(text, options);
   const marks = segments.filter((segment) => segment.kind === 'mark');

@@ -11,7 +11,7 @@ const secretRefSchema = z.union(
   [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
   { error: 'must be { env: NAME } or { file: PATH }: a secret is never written in place' },
 );
-/** Where a secret is kept. */
+/** Where a secret is stored. */
 export type SecretRef = z.infer<typeof secretRefSchema>;
 
 const httpUrlSchema = z
@@ -22,7 +22,7 @@ const httpUrlSchema = z
   })
   .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), { error: 'must carry no credentials' });
 
-/** Ways in that are always there: no channel may pass for one of them. */
+/** The built-in channels. No configured channel may have one of these ids. */
 const builtIn = ['inbox', 'cli', 'api'];
 
 const channelIdSchema = z
@@ -123,7 +123,7 @@ export const personSchema = z.strictObject({
   groups: z.array(externalIdSchema).default([]),
 });
 
-/** Somebody whom channels know, and who they are there. */
+/** A person, with their identities in the channels. */
 export type Person = z.output<typeof personSchema>;
 
 const globSchema = z.string().superRefine((glob, context) => {
@@ -155,7 +155,7 @@ export const routeSchema = z
 /** Which messages go to which channels. */
 export type Route = z.output<typeof routeSchema>;
 
-/** The file as a whole; its parts are checked one by one, so that all problems are told at once. */
+/** The file as a whole. Its parts are validated one by one, so that all problems are reported at once. */
 export const channelsFileSchema = z.strictObject({
   version: z.literal(1, { error: 'must be 1' }),
   people: z.array(z.unknown()).default([]),

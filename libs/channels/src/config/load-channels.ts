@@ -16,12 +16,12 @@ export class ChannelsFileError extends SettingsFileError {
 type Revealed<T> = { readonly [K in keyof T]: Extract<T[K], SecretRef> extends never ? T[K] : SecretOf<T[K]> };
 type SecretOf<V> = undefined extends V ? Secret | undefined : Secret;
 
-/** One channel, ready to be opened. */
+/** One configured channel, ready to open. */
 export type ChannelConfig = ChannelEntry extends infer E ? (E extends ChannelEntry ? Revealed<E> : never) : never;
 /** The configuration of one type of channel. */
 export type ChannelConfigOf<T extends ChannelEntry['type']> = Extract<ChannelConfig, { readonly type: T }>;
 
-/** Everything that `COUNTERSIGN_CHANNELS` says. */
+/** The content of `COUNTERSIGN_CHANNELS`. */
 export interface ChannelsConfig {
   readonly people: readonly Person[];
   readonly channels: readonly ChannelConfig[];
@@ -40,8 +40,8 @@ interface Loading {
 }
 
 /**
- * Loads a channels file: YAML, and so JSON too. Secrets are read now, not at the first message; their paths are relative
- * to the file.
+ * Loads a channels file: YAML, and therefore also JSON. Secrets are read now, not at the first message; their paths are
+ * relative to the file.
  * @throws ChannelsFileError with all problems at once.
  */
 export function loadChannels(file: string, env: Environment): ChannelsConfig {
@@ -52,7 +52,7 @@ export function loadChannels(file: string, env: Environment): ChannelsConfig {
   return config;
 }
 
-/** What a document says; too many copies by its aliases are a problem. */
+/** Parses a document; too many copies by YAML aliases are a problem. */
 function plain(document: ReturnType<typeof parseDocument>, problems: SettingProblem[]): unknown {
   try {
     return document.toJS({ maxAliasCount: 100 });
@@ -109,7 +109,7 @@ function memberOf(given: unknown, key: string): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }
 
-/** Two people with one identity would leave it to chance who answered. Case and blanks at the ends make no difference. */
+/** With one identity for two people it would be unclear who responded. Case and surrounding blanks are ignored. */
 function repeated(
   given: readonly unknown[],
   section: string,
@@ -192,7 +192,7 @@ function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loa
   return undefined;
 }
 
-/** What can be known of a secret or an address before the first message. */
+/** What can be checked of a secret or an address before the first message. */
 function checkMeaning(channel: ChannelConfig, path: string, { problems }: Loading): void {
   if (channel.type === 'webhook') {
     if (!channel.allowPrivateNetwork && privateAddressOf(new URL(channel.url)) !== undefined) {

@@ -8,13 +8,13 @@ import { htmlOf, textOf } from './mail-text.js';
 import type { MailPart } from './mail-text.js';
 
 export interface EmailPorts {
-  /** Where people reach the gateway; null: mails have no link. */
+  /** The public URL of the gateway; null: emails have no link. */
   readonly publicUrl: string | null;
 }
 
 const timeoutMs = 10_000;
 const charactersMax = 20_000;
-/** Mails leave within 5 s of what they tell. */
+/** Emails are sent within 5 s of their event. */
 const gatherMs = 3_000;
 
 /** Mails by SMTP: a text and an HTML part, and a link to a page where the person decides. No mail decides anything. */
@@ -25,7 +25,7 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
     greetingTimeout: timeoutMs,
     socketTimeout: timeoutMs,
     dnsTimeout: timeoutMs,
-    // What a mail says is text: nothing in it makes us read a file or fetch an address.
+    // An email's content is text: it cannot make us read a file or fetch an address.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
@@ -68,13 +68,13 @@ function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl
   return `${publicUrl.replace(/\/+$/, '')}/a/${token}`;
 }
 
-/** One line: what is not seen as a letter is a mark already. */
+/** One line; control characters are already marks. */
 function subjectOf(notices: readonly Notice[], parts: readonly MailPart[]): string {
   const headline = parts[0]?.card.headline ?? 'Countersign';
   return notices.length === 1 ? headline : `${String(notices.length)} approvals are waiting for you`;
 }
 
-/** Permanent is what the server says of this mail or this address; everything else may pass. */
+/** Permanent: what the server reports about this email or address. Every other error may pass. */
 function failureOf(error: unknown): SendResult {
   const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
   const answer = error instanceof Error && 'responseCode' in error ? Number(error.responseCode) : 0;

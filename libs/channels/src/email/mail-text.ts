@@ -1,7 +1,7 @@
 import { agentWordsLabel } from '../card/card.js';
 import type { Card } from '../card/card.js';
 
-/** One question of a mail, or one outcome, and where it is looked at. */
+/** One request or outcome in an email, with its link. */
 export interface MailPart {
   readonly card: Card;
   readonly link: string | null;
@@ -67,7 +67,7 @@ const entities: Readonly<Record<string, string>> = {
   "'": '&#39;',
 };
 
-/** A text that no reader of HTML takes for anything else. */
+/** Escapes a text for HTML. */
 export function escaped(text: string): string {
   return text.replaceAll(/[&<>"']/g, (character) => entities[character] ?? character);
 }

@@ -4,12 +4,12 @@ import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
 
-/** Slack takes 3,000 characters a section; escaping makes a text longer. */
+/** Slack accepts 3,000 characters per section; escaping lengthens a text. */
 const sectionMax = 2_900;
 const argumentsMax = 2_000;
 const headerMax = 150;
 
-/** The three characters that mean something to mrkdwn wherever they stand. */
+/** The three characters with a meaning in mrkdwn. */
 export function escapedMrkdwn(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
@@ -41,7 +41,7 @@ function cutLines(text: string): string {
   return `${shown}…⟦more is not shown⟧`;
 }
 
-/** A notice as Block Kit, and as the one line that notifications show. */
+/** A notice as Block Kit, and as one line for notifications. */
 export function messageOf(
   notice: Notice,
   tokens: AnswerTokens,

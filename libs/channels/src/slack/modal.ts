@@ -4,7 +4,7 @@ import { printable } from '@countersign/text';
 import type { ChannelAnswer } from '../response-port.js';
 import type { ViewSubmission } from './payload.js';
 
-/** Slack takes 3,000 characters as the initial value of an input. */
+/** Slack accepts 3,000 characters as the initial value of an input. */
 const inputMax = 3_000;
 const reasonMax = 2_000;
 export const modalId = 'countersign-answer';
@@ -15,7 +15,7 @@ const options = {
   deny: 'Deny',
 } as const;
 
-/** The modal behind "More…": a reason, and edited arguments. */
+/** The modal of "More…": a reason, and edited arguments. */
 export function answerModal(approval: ApprovalView, token: string): ModalView {
   const args = editable(approval.arguments);
   const decisions = (['approve', 'edit', 'deny'] as const).filter(
@@ -62,7 +62,7 @@ function argumentsInput(initial: string) {
   };
 }
 
-/** The same value in letters that one sees: what hides is written as its escape. Undefined: too long to be edited here. */
+/** The same value with every invisible character as its escape. Undefined: too long to edit here. */
 function editable(args: ApprovalView['arguments']): string | undefined {
   const text = JSON.stringify(args, null, 2).replaceAll(/[^\x20-\x7e\n\p{L}\p{N}\p{P}\p{S}]/gu, (character) =>
     Array.from(
@@ -73,7 +73,7 @@ function editable(args: ApprovalView['arguments']): string | undefined {
   return text.length <= inputMax ? text : undefined;
 }
 
-/** One line that the person is told, as a modal. */
+/** A modal with one line for the person. */
 export function noticeModal(words: string): ModalView {
   return {
     type: 'modal',
@@ -83,7 +83,7 @@ export function noticeModal(words: string): ModalView {
   };
 }
 
-/** What was sent with the modal; undefined when it is none of the choices. */
+/** The submitted values of the modal; undefined when they are none of the choices. */
 export function readModal({ view }: ViewSubmission): Pick<ChannelAnswer, 'decision' | 'reason'> | undefined {
   const field = (block: string): string => {
     const given = view.state.values[block]?.['value'];

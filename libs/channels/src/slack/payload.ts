@@ -32,12 +32,12 @@ const viewSubmissionSchema = z.object({
 
 const payloadSchema = z.discriminatedUnion('type', [blockActionsSchema, viewSubmissionSchema]);
 
-/** What Slack tells of a press or of a modal that was sent. */
+/** The relevant part of Slack's payload of a press or a submitted modal. */
 export type SlackPayload = z.infer<typeof payloadSchema>;
 export type BlockActions = z.infer<typeof blockActionsSchema>;
 export type ViewSubmission = z.infer<typeof viewSubmissionSchema>;
 
-/** A payload as Slack writes it; undefined for whatever is none of ours. */
+/** Parses a payload of Slack; undefined for any other kind. */
 export function readSlackPayload(text: string): SlackPayload | undefined {
   try {
     return payloadSchema.safeParse(JSON.parse(text)).data;

@@ -5,7 +5,7 @@ import type { ChannelConfigOf } from '../config/load-channels.js';
 import { messageOf } from './blocks.js';
 import { createSlackClient, slackFailureOf } from './slack-client.js';
 
-/** Cards in a Slack channel: every copy is changed when a decision is made anywhere, and how it ended stands in its thread. */
+/** Cards in a Slack channel: every copy is updated when a decision is made, and the outcome is posted in its thread. */
 export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
   const client = createSlackClient(config);
   const tokens = createSlackTokens(config);
@@ -46,7 +46,7 @@ export function parseSlackRef(messageRef: string): { readonly channel: string; r
   return { channel, ts };
 }
 
-/** What Slack says of one message that no other try would change. */
+/** Slack's errors about one message that no retry can fix. */
 const permanent = new Set([
   'invalid_blocks',
   'invalid_blocks_format',

@@ -12,7 +12,7 @@ export const silentLogger: Logger = {
   getLevel: () => LogLevel.ERROR,
 };
 
-/** How Slack's API is called: the client neither retries nor waits by itself, that is its caller's. */
+/** Calls Slack's API. The client neither retries nor waits; its caller does. */
 export function slackClientOptions({ apiUrl }: Pick<ChannelConfigOf<'slack'>, 'apiUrl'>): WebClientOptions {
   return {
     slackApiUrl: `${apiUrl.replace(/\/+$/, '')}/`,
@@ -34,12 +34,12 @@ export function createSlackClient(config: ChannelConfigOf<'slack'>): WebClient {
 /** Why a call failed, in words without a secret. */
 export interface SlackFailure {
   readonly reason: string;
-  /** Slack's own name for it, where it answered with one. */
+  /** Slack's id of the message, if the response has one. */
   readonly code?: string;
   readonly retryAfterMs?: number;
 }
 
-/** What an error of Slack's clients comes to. Its own words are not repeated: they may name what was sent. */
+/** Classifies an error of Slack's clients. Its text is not repeated: it may contain the sent content. */
 export function slackFailureOf(error: unknown): SlackFailure {
   if (error instanceof WebAPIRateLimitedError) {
     return { reason: 'Slack asks for patience', retryAfterMs: error.retryAfter * 1000 };

@@ -25,22 +25,22 @@ export interface SlackPorts {
   readonly log: Log;
 }
 
-/** Deals with presses and modals, whatever way they came. */
+/** Handles presses and modals of both modes. */
 export interface SlackInteractions {
   /**
-   * Takes a payload, as the text that Slack wrote, of which it is proved that Slack wrote it. A press is answered at once
-   * and decided after that; a modal is answered with what became of it, within 3 s; never rejects.
+   * Handles a payload that is verified to be Slack's. A press is acknowledged at once and decided afterwards; a modal
+   * is acknowledged with its result, within 3 s; never rejects.
    */
   readonly take: (payloadText: string) => Promise<SurfaceResponse>;
 }
 
-/** What presses and modals of one Slack app mean: nobody decides whom the channels file does not know. */
+/** Handles the presses and modals of one Slack app. Only people of the channels file can decide. */
 export function createSlackInteractions(config: ChannelConfigOf<'slack'>, ports: SlackPorts): SlackInteractions {
   const interactions = new Interactions(config, ports);
   return { take: (payloadText) => interactions.take(payloadText) };
 }
 
-/** Slack gives up after 3 s. */
+/** Slack's timeout is 3 s. */
 const answerMs = 2_500;
 
 const lateWords = 'It takes longer than usual. The card will change when your answer is recorded.';
@@ -61,7 +61,7 @@ class Interactions {
   async take(payloadText: string): Promise<SurfaceResponse> {
     const payload = readSlackPayload(payloadText);
     if (payload === undefined) return answered(200);
-    // Slack repeats what it thinks was not answered: the same text is the same press.
+    // Slack repeats payloads that it believes were not acknowledged: the same text is the same press.
     const commandId = `slack:${this.#config.id}:${hash('sha256', payloadText, 'hex')}`;
     if (payload.type === 'view_submission') return this.#answerInTime(payload, commandId);
     return { status: 200, done: this.#pressedOrTold(payload, commandId) };
@@ -142,12 +142,12 @@ class Interactions {
     return { approvalId, actionDigest, person, channelId: this.#config.id, assurance: 'medium', commandId } as const;
   }
 
-  /** To the one who pressed, and to nobody else. */
+  /** Shown only to the person who pressed. */
   async #tell({ trigger_id: triggerId }: BlockActions, view: ModalView): Promise<void> {
     if (triggerId !== undefined) await this.#client.views.open({ trigger_id: triggerId, view });
   }
 
-  /** A copy whose buttons decide nothing any more. */
+  /** A copy with inactive buttons. */
   async #refresh({ container }: BlockActions, tokenText = ''): Promise<void> {
     const token = this.#tokens.open(tokenText);
     const question = token === undefined ? undefined : await this.#ports.responses.find(token.approvalId);
@@ -157,13 +157,13 @@ class Interactions {
   }
 
   #failed(error: unknown): void {
-    // Only its name: a message of Slack's client may repeat what it was given.
+    // Only its name: an error message of Slack's client may repeat its input.
     const name = error instanceof Error ? error.name : 'unknown';
     this.#ports.log.error({ channelId: this.#config.id, name }, 'a press in Slack could not be dealt with');
   }
 }
 
-/** What the person can mend is said at the field; anything else takes the modal's place. */
+/** An error that the person can fix is shown at the field; any other replaces the modal. */
 function notRecorded(result: Extract<AnswerResult, { status: 'refused' }>, decision: string): object {
   const words = answerWords(result, decision);
   const mendable: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { SocketModeClient } from '@slack/socket-mode';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { silentLogger, slackClientOptions } from './slack-client.js';
 
-/** What came over the connection, and how it is acknowledged. */
+/** An envelope of the connection, and its acknowledgement. */
 export interface Envelope {
   readonly envelope_id: string;
   readonly type: string;
@@ -11,19 +11,19 @@ export interface Envelope {
   readonly ack: (response?: object) => Promise<void>;
 }
 
-/** One connection to Slack, and no other one after it: when to try again is decided by whoever opened it. */
+/** One connection to Slack. The caller decides when to open the next one. */
 export interface SlackConnection {
-  /** Resolves when Slack says hello; rejects when it does not. */
+  /** Resolves when Slack sends hello; rejects without it. */
   readonly open: () => Promise<void>;
-  /** Resolves when the connection is over, whoever ended it. */
+  /** Resolves when the connection has ended on either side. */
   readonly over: Promise<void>;
   /** Ends it; asked again, without waiting for Slack to agree. */
   readonly close: () => void;
 }
 
 /**
- * Opens `apps.connections.open` and what it answers. The vendor's client watches the connection with pings, and closes it
- * when Slack asks for that. It does not reconnect: it would do so in the background, where an error ends the process.
+ * Opens a connection through `apps.connections.open`. The vendor's client checks it with pings, and closes it when
+ * Slack asks for that. It does not reconnect: it would do so in the background, where an error ends the process.
  */
 export function createSlackConnection(
   config: ChannelConfigOf<'slack'>,
@@ -60,7 +60,7 @@ function isEnvelope(message: Partial<Envelope>): message is Envelope {
 }
 
 class WatchedClient extends SocketModeClient {
-  /** The vendor's own lets an error out where nobody can catch it: a message of no known form would end the process. */
+  /** The vendor's own handler throws where it cannot be caught: a message of unknown form would end the process. */
   protected override async onWebSocketMessage(data: string | ArrayBuffer, isBinary: boolean): Promise<void> {
     await super.onWebSocketMessage(data, isBinary).catch(() => undefined);
   }

@@ -8,15 +8,15 @@ import type { Envelope, SlackConnection } from './slack-socket-client.js';
 
 /** From the first request to Slack's hello. */
 const helloMs = 15_000;
-/** So long Slack gets to agree that a connection ends. */
+/** How long Slack may take to acknowledge the end of a connection. */
 const closeMs = 2_000;
-/** A connection that has lasted so long failed for no reason that lasts. */
+/** A connection that lasted this long did not fail for a lasting reason. */
 const steadyMs = 60_000;
 
 /**
- * Listens to a Slack app that has no public address, over a connection that Slack calls socket mode. It is opened anew
- * whenever it ends: at once when it has lasted, after a growing pause when it has not. Several processes may listen:
- * Slack gives each envelope to one of them, and one that comes again is the same command. Answers how to stop it.
+ * Listens to a Slack app without a public address through socket mode. It reconnects whenever the connection ends: at
+ * once when it had lasted, with backoff when it had not. Several processes may listen: Slack gives each envelope to one
+ * of them, and a repeated envelope is the same command. Returns a function that stops it.
  */
 export function listenToSlack(config: ChannelConfigOf<'slack'>, ports: SlackPorts): () => Promise<void> {
   const listener = new SlackListener(config, ports);
@@ -56,12 +56,12 @@ class SlackListener {
     await Promise.all(this.#taken);
   }
 
-  /** One connection, from its beginning to its end; answers for how long Slack wants to be left alone. */
+  /** Runs one connection to its end. Returns how long Slack wants no new connection. */
   async #listen(): Promise<number> {
     const { clock, log } = this.#ports;
     const { id: channelId } = this.#config;
     const { signal } = this.#stopping;
-    // Only who listens loads the vendor's client.
+    // Only a listener loads the vendor's client.
     const { createSlackConnection } = await import('./slack-socket-client.js');
     const connection = createSlackConnection(this.#config, (envelope) => this.#take(envelope), signal);
     const end = (): void => void this.#close(connection);
@@ -102,7 +102,7 @@ class SlackListener {
     void taking.then(() => this.#taken.delete(taking));
   }
 
-  /** What is none of ours is acknowledged too, or Slack would send it again. */
+  /** Unknown envelopes are acknowledged too, or Slack would send them again. */
   async #answer({ type, body, ack }: Envelope): Promise<void> {
     if (type !== 'interactive') return ack();
     const { body: answer, done } = await this.#interactions.take(JSON.stringify(body ?? null));

@@ -5,7 +5,10 @@ import { createSlackInteractions } from './slack-interactions.js';
 import type { SlackPorts } from './slack-interactions.js';
 import { isSignedBySlack } from './slack-signature.js';
 
-/** Receives presses and modals of one Slack app as signed form posts. Nothing is read before its signature is proved. */
+/**
+ * Receives presses and modals of one Slack app as signed form posts. Nothing is parsed before the signature is
+ * verified.
+ */
 export function createSlackSurface(config: ChannelConfigOf<'slack'>, ports: SlackPorts): Surface {
   const interactions = createSlackInteractions(config, ports);
   return {

@@ -36,7 +36,7 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>): Chan
   };
 }
 
-/** The client of a Telegram channel: it neither retries nor waits by itself. */
+/** The client of a Telegram channel. It neither retries nor waits. */
 export function createTelegramApi({ botToken, apiUrl }: ChannelConfigOf<'telegram'>): Api {
   return new Api(botToken.reveal(), { apiRoot: apiUrl.replace(/\/+$/, ''), timeoutSeconds });
 }
@@ -52,7 +52,7 @@ export function parseTelegramRef(messageRef: string): { readonly chat: string; r
   return { chat: messageRef.slice(0, at), messageId: Number(messageRef.slice(at + 1)) };
 }
 
-/** A change that was made already, by a try whose answer was lost, is made. */
+/** An update that an earlier try has already made, whose response was lost, counts as made. */
 function unlessUnchanged(error: unknown): void {
   if (error instanceof GrammyError && error.description.includes('message is not modified')) return;
   throw error;
@@ -67,7 +67,7 @@ async function attempt(call: () => Promise<string>): Promise<SendResult> {
     const { error_code: code, parameters } = error;
     const reason = `Telegram answers ${String(code)}`;
     if (code === 429) return { status: 'failed', reason, retryAfterMs: (parameters.retry_after ?? 1) * 1000 };
-    // 400 is about this message; 401, 403 and 404 are about the bot or the chat, and can be mended.
+    // 400 concerns this message; 401, 403 and 404 concern the bot or the chat, and can be fixed.
     return { status: code === 400 ? 'refused' : 'failed', reason };
   }
 }

@@ -2,7 +2,7 @@ import type { AnswerTokens } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Notice } from '../channel.js';
 
-/** Telegram takes 4,096 characters a message. */
+/** Telegram accepts 4,096 characters per message. */
 const textMax = 4_000;
 const argumentsMax = 1_800;
 
@@ -20,14 +20,14 @@ export interface TelegramMessage {
   readonly reply_markup: { readonly inline_keyboard: { readonly text: string; readonly callback_data: string }[][] };
 }
 
-/** A notice as a message; without buttons when there is nothing to decide (any more). */
+/** A notice as a message, without buttons when there is nothing to decide. */
 export function telegramMessageOf(notice: Notice, tokens: AnswerTokens): TelegramMessage {
   const card = cardOf(notice, argumentsMax);
   const builder = createBuilder();
   builder.add(`${card.headline}\n`, 'bold');
   for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
   builder.add('\n');
-  // As code, so that no name of theirs becomes a link, a mention or a command.
+  // As code, so that foreign names do not become links, mentions or commands.
   for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
   for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
   builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');

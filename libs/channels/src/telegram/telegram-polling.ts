@@ -13,9 +13,9 @@ const standByMs = 30_000;
 const emptyMsMin = 1_000;
 
 /**
- * Fetches the updates of a bot that has no public address. What was fetched is dealt with before it counts as taken, so
- * that an end in between loses nothing. Telegram lets one process at a time fetch for a bot: of several, those that are
- * refused stand by, and ask again now and then. Answers how to stop it.
+ * Polls the updates of a bot without a public address. An update is handled before it is confirmed, so a crash in
+ * between loses nothing. Telegram allows one polling process per bot: the others stand by and retry. Returns a function
+ * that stops it.
  */
 export function pollTelegram(
   config: ChannelConfigOf<'telegram'>,
@@ -54,7 +54,7 @@ export function pollTelegram(
   };
 }
 
-/** Only what kind of error it is: its words may name the url, which has the bot's token in it. */
+/** Only the kind of the error: its text may contain the url with the bot's token. */
 function pauseMsOf(error: unknown, failures: number, channelId: string, log: Log): number {
   if (error instanceof GrammyError && error.error_code === 409) {
     log.info({ channelId }, 'another process fetches the updates of this bot; this one stands by');

@@ -38,11 +38,11 @@ type Press = NonNullable<Update['callback_query']>;
 
 /** Deals with updates, however they were fetched. */
 export interface TelegramUpdates {
-  /** Ends when the update needs no more attention; never rejects. */
+  /** Resolves when the update is handled; never rejects. */
   readonly take: (update: unknown) => Promise<void>;
 }
 
-/** Receives the updates of one bot: nothing counts without the secret that Telegram was given with the webhook. */
+/** Receives the updates of one bot. Each needs the secret that was set with the webhook. */
 export function createTelegramSurface(config: ChannelConfigOf<'telegram'>, ports: TelegramSurfacePorts): Surface {
   const updates = createTelegramUpdates(config, ports);
   const wanted = hash('sha256', config.webhookSecret?.reveal() ?? '', 'buffer');
@@ -51,7 +51,7 @@ export function createTelegramSurface(config: ChannelConfigOf<'telegram'>, ports
     type: 'telegram',
     receive: async (request) => {
       const given = headerOf(request, 'x-telegram-bot-api-secret-token');
-      // Hashes, so that the comparison tells nothing, not even the length.
+      // Compares hashes, so that the time reveals nothing, not even the length.
       const isProved = given !== undefined && timingSafeEqual(hash('sha256', given, 'buffer'), wanted);
       if (config.webhookSecret === undefined || !isProved) {
         ports.log.warn({ channelId: config.id }, 'refused: a request to the Telegram surface lacks the secret');
@@ -70,7 +70,9 @@ function parse(body: Uint8Array): unknown {
   }
 }
 
-/** What a press means, who pressed, and what they are told: always something, or their button would spin for ever. */
+/**
+ * Handles a press: its meaning, its person, and the reply. There is always a reply, or the button would show a spinner.
+ */
 export function createTelegramUpdates(
   config: ChannelConfigOf<'telegram'>,
   ports: TelegramSurfacePorts,
@@ -94,7 +96,7 @@ export function createTelegramUpdates(
         await told(press, words.text, !words.isDone);
         if (words.isStale) await refresh(api, ports.responses, tokens, press);
       } catch (error) {
-        // Only its name: an error of the client may name the url, which has the bot's token in it.
+        // Only its name: an error of the client may contain the url with the bot's token.
         ports.log.warn(
           { channelId: config.id, name: error instanceof Error ? error.name : 'unknown' },
           'Telegram could not be answered',
@@ -106,7 +108,7 @@ export function createTelegramUpdates(
 
 interface Words {
   readonly text: string;
-  /** The buttons that were pressed decide nothing any more. */
+  /** The pressed buttons are no longer active. */
   readonly isStale: boolean;
   readonly isDone: boolean;
 }

@@ -16,18 +16,18 @@ import type { SlackServer } from './slack-server.js';
 import { interactive } from './slack-sockets.js';
 import type { TelegramServer } from './telegram-server.js';
 
-/** What is false about an answer: who brings it, the token in it, or who gives it. */
+/** The forged part of a response: its sender, its token, or its person. */
 export type Forgery = 'sender' | 'token' | 'person';
 
-/** The way back of a channel: how people answer what they were sent. */
+/** How people respond to the messages of a channel. */
 export interface Answers {
   /** A question that is pending. */
   readonly question: () => Promise<Notice>;
-  /** Answers the message that was sent last, as its reader would; answers whether that was refused, and what they were told. */
+  /** Responds to the last message as its reader would. Returns whether it was refused, and the reply. */
   readonly press: (type: 'approve' | 'deny', forgery?: Forgery) => Promise<{ isRefused: boolean; told: string }>;
   /** Bob approves in the inbox. */
   readonly decideElsewhere: () => Promise<void>;
-  /** What was decided, such as `approve by alice`. */
+  /** The recorded decision, such as `approve by alice`. */
   readonly decided: () => Promise<readonly string[]>;
 }
 
@@ -35,7 +35,7 @@ interface LocalDesk extends Pick<Answers, 'decideElsewhere' | 'decided'> {
   readonly responses: ResponsePort;
 }
 
-/** A port that keeps one question, and the ledger's rules about it: one decision, and a repeated command adds nothing. */
+/** A port with one approval and the ledger's rules: one decision, and a repeated command adds nothing. */
 function createLocalDesk(notice: Notice): LocalDesk {
   const decisions: { readonly commandId: string; readonly words: string; readonly by: string; readonly via: string }[] =
     [];
@@ -87,7 +87,7 @@ export function slackAnswers(config: ChannelConfigOf<'slack'>, server: SlackServ
   };
 }
 
-/** The way back of a Slack channel in socket mode: envelopes. Nobody but Slack can bring one; a post is refused. */
+/** The responses of a Slack channel in socket mode: envelopes. Only Slack can send one; a post is refused. */
 export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: SlackServer): Answers {
   const notice = sampleNotice();
   const { responses, ...local } = createLocalDesk(notice);

@@ -15,7 +15,10 @@ export const hostileTexts: readonly { readonly name: string; readonly text: stri
   { name: 'an entity', text: '&lt;b&gt;&#60;' },
 ];
 
-/** The first character that is marked, unless it may stand in a message: in our own marks, between lines, on a letter. */
+/**
+ * The first control or invisible character that is not allowed in a message: our own marks, line ends and combining
+ * letters are.
+ */
 function unseenIn(shown: string): { readonly unseen?: string } {
   const [, codePoint = ''] = /⟦U\+([0-9A-F]+)⟧/.exec(shown) ?? [];
   const unseen = String.fromCodePoint(Number.parseInt(codePoint, 16));

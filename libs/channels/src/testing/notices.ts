@@ -21,7 +21,7 @@ export interface NoticeChange {
   readonly toolCallId?: string;
 }
 
-/** A question about a call, pending unless the test says otherwise. */
+/** A request notice about a call, pending by default. */
 export function sampleNotice({
   toolName = 'delete_file',
   toolCallId = 'call-1',

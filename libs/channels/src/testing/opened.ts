@@ -14,14 +14,14 @@ import type { SlackServer } from './slack-server.js';
 import { openTelegramServer } from './telegram-server.js';
 import { openVendorServer } from './vendor-server.js';
 
-/** A channel over a server of its own that speaks the vendor's wire. */
+/** A channel with its own fake server that speaks the vendor's protocol. */
 export interface OpenedChannel {
   readonly channel: Channel;
-  /** Each message that arrived, as its reader's program gets it. */
+  /** Each received message, as its reader's program gets it. */
   readonly messages: () => Promise<readonly string[]>;
   /** The texts of a message that a program would show, its formats read. */
   readonly shown: () => Promise<string>;
-  /** False: nobody answers through it. */
+  /** False: people do not respond through it. */
   readonly answers: Answers | false;
   /** Breaks the other side. */
   readonly down: () => Promise<void>;
@@ -117,7 +117,7 @@ export interface ReadMail {
   readonly headers: readonly string[];
 }
 
-/** A real SMTP server; `reply`: what it says to every recipient in the place of 250. */
+/** A real SMTP server. `reply`: its answer to every recipient instead of 250. */
 export async function openMailServer(reply?: number): Promise<{
   readonly url: string;
   readonly mails: () => Promise<readonly ReadMail[]>;
@@ -162,7 +162,7 @@ export async function openMailServer(reply?: number): Promise<{
   return { url: `smtp://127.0.0.1:${String(port)}`, mails, raw, close };
 }
 
-/** A mail channel. Its way back is a page of the gateway, which says what it is. */
+/** An email channel. Responses use a page of the gateway, which has its own tests. */
 export async function openEmail(
   publicUrl: string,
   answersOf: (server: Awaited<ReturnType<typeof openMailServer>>) => Answers,

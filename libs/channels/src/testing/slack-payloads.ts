@@ -1,6 +1,6 @@
 const alice = { user: { id: 'U01', team_id: 'T01' }, team: { id: 'T01' } };
 
-/** What Slack tells of a press of Alice's. */
+/** Slack's payload of a press by Alice. */
 export function slackPress(actionId: string, value: string, change: object = {}) {
   return {
     type: 'block_actions',
@@ -12,7 +12,7 @@ export function slackPress(actionId: string, value: string, change: object = {})
   };
 }
 
-/** What Slack tells of a modal that Alice sent: the view that was opened, and what she put into it. */
+/** Slack's payload of a modal that Alice submitted: the opened view, and her input. */
 export function slackSubmission(
   view: object,
   { decision, reason, args }: { readonly decision: string; readonly reason?: string; readonly args?: string },

@@ -6,9 +6,9 @@ import type { RawData, WebSocket } from 'ws';
 import { z } from 'zod';
 import type { Received, VendorAnswer } from './vendor-server.js';
 
-/** How an envelope was acknowledged. */
+/** The acknowledgement of an envelope. */
 export interface Acknowledged {
-  /** What was answered with it. */
+  /** Its payload. */
   readonly payload: Readonly<Record<string, unknown>>;
   readonly afterMs: number;
 }
@@ -25,20 +25,22 @@ export interface SlackSockets {
   /** `apps.connections.open`: a url for one connection. */
   readonly open: (request: Received, url: string) => VendorAnswer;
   readonly upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) => void;
-  /** Sends an envelope over the newest connection; resolves with its acknowledgement, rejects without one within 3 s. */
+  /**
+   * Sends an envelope over the newest connection. Resolves with its acknowledgement, rejects without one within 3 s.
+   */
   readonly deliver: (envelope: Envelope) => Promise<Acknowledged>;
   /** Sends a text as it is. */
   readonly say: (text: string) => void;
-  /** Tells that the connections will end, and ends them when nobody else does. */
+  /** Announces the end of the connections, and ends those that the client does not end. */
   readonly refresh: (reason: 'warning' | 'refresh_requested' | 'link_disabled') => void;
   /** Breaks the connections without a word. */
   readonly drop: () => void;
-  /** How many connections were opened, and how many there are. */
+  /** How many connections were opened, and how many are open. */
   readonly opened: () => number;
   readonly connected: () => number;
-  /** What the other end did against the documentation. */
+  /** The client's violations of Slack's documentation. */
   readonly violations: readonly string[];
-  /** Says no hello to connections that are opened from now on. */
+  /** Sends no hello to connections that are opened from now on. */
   silent: boolean;
   readonly close: () => Promise<void>;
 }
@@ -46,7 +48,7 @@ export interface SlackSockets {
 const ackSchema = z.strictObject({ envelope_id: z.uuid(), payload: z.record(z.string(), z.unknown()).optional() });
 const ackMs = 3_000;
 
-/** An envelope with a press or a modal; only what a person waits for in front of a modal takes an answer. */
+/** An envelope with a press or a modal; only a modal's submission accepts a payload in its acknowledgement. */
 export function interactive(payload: { readonly type: string }): Envelope {
   const isModal = payload.type === 'view_submission';
   return { envelope_id: randomUUID(), type: 'interactive', payload, accepts_response_payload: isModal };

@@ -8,7 +8,7 @@ export interface TelegramCall {
 
 export interface TelegramServer extends VendorServer {
   readonly calls: () => readonly TelegramCall[];
-  /** What `getUpdates` gives out. */
+  /** The results of `getUpdates`. */
   readonly updates: { readonly update_id: number }[];
 }
 

@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 
-/** One request as it came. */
+/** One received request. */
 export interface Received {
   readonly path: string;
   readonly headers: IncomingMessage['headers'];
@@ -16,11 +16,11 @@ export interface VendorAnswer {
   readonly body?: unknown;
 }
 
-/** A server on a port of its own. `hang`: no answer at all. */
+/** A server on its own port. `hang`: it never responds. */
 export interface VendorServer {
   readonly url: string;
   readonly received: Received[];
-  /** What the next requests get before the ordinary answer is used again. */
+  /** The responses to the next requests, before the usual one. */
   readonly next: (VendorAnswer | 'hang')[];
   readonly close: () => Promise<void>;
 }

@@ -4,25 +4,25 @@ import { request as httpsRequest } from 'node:https';
 import { AddressNotAllowedError, privateAddressOf, publicLookup } from '@countersign/runtime';
 import type { Clock, ResolveName } from '@countersign/runtime';
 
-/** One POST to an endpoint that somebody else configured. */
+/** One POST to an operator's endpoint. */
 export interface PostRequest {
   readonly url: URL;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
-  /** From the first look-up to the head of the answer. */
+  /** The time limit from the DNS look-up to the head of the response. */
   readonly timeoutMs: number;
   readonly allowPrivateNetwork: boolean;
   readonly signal: AbortSignal;
 }
 
-/** The head of the answer: its body is nobody's business. Messages name no secret of the url. */
+/** The head of the response; its body is ignored. Error messages contain no secret of the url. */
 export type PostAnswer =
   | { readonly status: 'answered'; readonly httpStatus: number; readonly retryAfterMs?: number }
   | { readonly status: 'failed' | 'refused'; readonly message: string };
 
 /**
- * Posts once. Follows no redirect (it could lead into the private network) and reuses no connection, so that each is made
- * to an address that was checked.
+ * Sends one POST. It follows no redirect, which could lead into the private network, and reuses no connection, so that
+ * each is made to a checked address.
  */
 export function post(
   request: PostRequest,
@@ -35,7 +35,7 @@ export function post(
   if (signal.aborted) return Promise.resolve({ status: 'failed', message: 'given up before it was sent' });
   return new Promise((resolve) => {
     const posting = open(request, ports.resolve);
-    // Only the first ending counts: a destroyed request still tells of errors.
+    // Only the first event counts: a destroyed request still emits errors.
     const end = (answer: PostAnswer): void => {
       cancelTimeout();
       signal.removeEventListener('abort', giveUp);

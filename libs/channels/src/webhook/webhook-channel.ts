@@ -14,8 +14,8 @@ export interface WebhookPorts {
 const timeoutMs = 10_000;
 
 /**
- * Posts Standard Webhooks 1.0 messages. A secret may be several ones with blanks between, the newest first: each signs,
- * so that the receiver can change to the new one whenever it likes.
+ * Posts Standard Webhooks 1.0 messages. A secret may be several secrets separated by blanks, the newest first: each
+ * signs, so that the receiver can change to the new one at any time.
  */
 export function createWebhookChannel(config: ChannelConfigOf<'webhook'>, ports: WebhookPorts): Channel {
   const signers = signersOf(config.secret);
@@ -48,7 +48,7 @@ export function webhookEndpoint({ url }: Pick<ChannelConfigOf<'webhook'>, 'url'>
   return hash('sha256', new URL(url).href, 'hex').slice(0, 16);
 }
 
-/** `whsec_` and base64, as the standard writes secrets; any other text is taken as the bytes of the key. */
+/** `whsec_` and base64, as in the standard; any other text is used as the bytes of the key. */
 function signersOf(secret: Secret): readonly Webhook[] {
   return secret
     .reveal()

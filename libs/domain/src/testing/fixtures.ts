@@ -94,7 +94,7 @@ export const proposal = (change: Partial<ToolCallProposal> = {}): ToolCallPropos
   ...change,
 });
 
-/** A request that needs approval as `required` says. */
+/** A request that needs approval with the requirement `required`. */
 export const request = (
   required: Partial<Requirement> = {},
   call: Partial<ToolCallProposal> = {},

@@ -5,7 +5,7 @@ import { toolCallDecider } from '../tool-call.decider.js';
 import type { ToolCallCommand } from '../tool-call.commands.js';
 import type { ToolCallState } from '../tool-call.state.js';
 
-/** The events of commands that are all accepted, one after the other. */
+/** Returns the events of commands that are all accepted, one after the other. */
 export function history(...commands: readonly ToolCallCommand[]): ToolCallEvent[] {
   return commands.reduce<ToolCallEvent[]>((events, command) => {
     const decision = toolCallDecider.decide(command, stateAfter(events));

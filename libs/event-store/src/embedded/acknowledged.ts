@@ -2,11 +2,11 @@ import { closeSync, constants, openSync, readFileSync, writeSync } from 'node:fs
 import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
-/** The position of the last acknowledged event, in a file beside the log. */
+/** The position of the last acknowledged event, in a file next to the log. */
 export interface Acknowledged {
-  /** The position that the file held when it was opened; `undefined` when it held none, or a torn one. */
+  /** The position in the file when it was opened; `undefined` when it had none, or a torn one. */
   readonly found: number | undefined;
-  /** Keeps a position. It survives a kill at once and a power cut a little later. */
+  /** Stores a position. It survives a kill at once, and a power cut a little later. */
   readonly note: (position: number) => void;
   readonly close: () => void;
 }
@@ -15,10 +15,10 @@ export interface Acknowledged {
 const form = /^(\d{16}) (\d{16})\n$/;
 
 /**
- * Opens the file, or creates it.
+ * Opens or creates the file.
  *
- * A position is noted after its commit was flushed and before the commit is answered, without a flush of its own: the
- * file may be behind the log, and is never ahead of it. So a log that ends before the noted position has lost
+ * A position is stored after its commit was flushed and before the commit is acknowledged, without its own flush: the
+ * file may be behind the log, and is never ahead of it. So a log that ends before the stored position has lost
  * acknowledged events.
  */
 export function openAcknowledged(file: string, log: Log): Acknowledged {
@@ -34,7 +34,7 @@ export function openAcknowledged(file: string, log: Log): Acknowledged {
       try {
         writeSync(descriptor, bytes, 0, bytes.length, 0);
       } catch (error) {
-        // The events are in the log: the file alone is behind.
+        // The events are in the log; only the file is behind.
         log.warn({ file, error }, 'the acknowledged position cannot be noted');
       }
     },

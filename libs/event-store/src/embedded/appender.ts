@@ -7,7 +7,7 @@ import type { LogReader } from './log-reader.js';
 import { chainOf } from './stored-event.js';
 import type { LeafHash } from './stored-event.js';
 
-/** An event with the JSON texts that will be stored, made when it was handed over. */
+/** An event with its JSON texts, serialised when it was submitted. */
 export interface EncodedEvent {
   readonly event: NewEvent;
   readonly metadata: string;
@@ -21,11 +21,11 @@ export interface AppendRequest {
   readonly events: readonly EncodedEvent[];
 }
 
-/** What a group of appends, committed or not, comes to. */
+/** The result of a group of appends, committed or not. */
 export interface WrittenGroup {
-  /** One for each append, in order. */
+  /** One per append, in order. */
   readonly results: readonly AppendResult[];
-  /** What the group adds to the log, in order. */
+  /** The events that the group adds to the log, in order. */
   readonly recorded: readonly RecordedEvent[];
   /** The length of the JSON texts in it. */
   readonly bytes: number;
@@ -34,7 +34,7 @@ export interface WrittenGroup {
 /** Writes groups of appends into the open transaction. */
 export interface Appender {
   readonly head: () => Head;
-  /** Judges and writes each append in turn; a later one sees the earlier ones. Nothing counts before `keep`. */
+  /** Checks and writes each append in order; a later one sees the earlier ones. Nothing is visible before `keep`. */
   readonly write: (group: readonly AppendRequest[], recordedAt: string) => WrittenGroup;
   /** The transaction is committed: its end is the head. */
   readonly keep: () => void;
@@ -42,19 +42,22 @@ export interface Appender {
   readonly forget: () => void;
 }
 
-/** Those in the middle of their life. One that rested for longer costs a query, and less than to be kept. */
+/** Streams in use. One that was idle for longer costs a query, which is cheaper than keeping it. */
 const streamsKept = 4096;
 
 /**
- * The writer of the log. It knows where the last streams stand, so that most appends cost no query: it is the only one
- * who writes, so what it knows is true.
+ * The writer of the log. It caches the ends of recent streams, so most appends need no query. It is the only writer, so
+ * its cache is always right.
  */
 export function createAppender(log: LogFile, reader: LogReader, leafHash: LeafHash, start: Head): Appender {
   const ends = createLruMap<StreamEnd>(streamsKept);
   let [committed, written] = [start, start];
   let bytes = 0;
 
-  /** A stream that its first append takes for new most often is: inserting its name asks and answers in one. */
+  /**
+   * A stream whose first append expects it to be new usually is new: inserting its name checks and writes in one
+   * statement.
+   */
   const endOf = ({ stream, expectedRevision }: AppendRequest): StreamEnd | undefined => {
     const known = ends.get(stream);
     if (known !== undefined) return known;

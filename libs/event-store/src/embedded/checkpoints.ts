@@ -33,7 +33,7 @@ export function createCheckpoints(ports: {
       log.warn({ error }, 'the write-ahead log could not be moved into the main file, and grows');
       return;
     }
-    // As with a commit: a failed flush is not tried again.
+    // As with a commit: a failed flush is not retried.
     guard.broken(`a write to the log failed (${messageOf(error)}): restart the process`);
     log.error({ error }, 'the event store is unavailable: a checkpoint failed');
   };
@@ -61,7 +61,7 @@ export function createCheckpoints(ports: {
     afterCommit: () => {
       if (!isDue()) return;
       isScheduled = true;
-      // In a turn of its own: those who were just answered do not wait for it.
+      // In its own turn of the event loop: acknowledged writers do not wait for it.
       setImmediate(run);
     },
     last: () => {
@@ -70,7 +70,7 @@ export function createCheckpoints(ports: {
         logFile.markClosed();
         logFile.checkpoint('TRUNCATE');
       } catch (error) {
-        // Nothing is lost: what is committed is in the write-ahead log, and is found there by the next opening.
+        // Nothing is lost: committed data is in the write-ahead log, and the next opening finds it there.
         log.warn({ why: messageOf(error) }, 'the write-ahead log could not be emptied');
       }
     },

@@ -8,7 +8,7 @@ import type { LogFile } from './log-file.js';
 import { isSqliteError, messageOf, sqliteCodes } from './sqlite-errors.js';
 import type { WriteGuard } from './write-guard.js';
 
-/** One commit: one flush of the write-ahead log. `bytes` is the length of the JSON texts written. */
+/** One commit: one flush of the write-ahead log. `bytes` is the length of the written JSON texts. */
 export interface CommitMeasure {
   readonly appends: number;
   readonly events: number;
@@ -16,7 +16,7 @@ export interface CommitMeasure {
   readonly bytes: number;
 }
 
-/** Where measures go. */
+/** The receiver of measurements. */
 export interface CommitMetrics {
   /** Called inside the commit: MUST be quick and not throw. */
   readonly onCommit: (measure: CommitMeasure) => void;
@@ -31,7 +31,7 @@ export interface CommitStats {
   readonly bytes: number;
 }
 
-/** What committing a group needs. */
+/** The dependencies of committing a group. */
 export interface CommitPorts {
   readonly log: LogFile;
   readonly appender: Appender;
@@ -40,21 +40,21 @@ export interface CommitPorts {
   readonly acknowledge: (position: number) => void;
   readonly clock: Clock;
   readonly metrics: CommitMetrics | undefined;
-  /** Shows committed events to the readers in this process, before their writers are answered. */
+  /** Passes committed events to the readers in this process, before their writers are acknowledged. */
   readonly publish: (events: readonly RecordedEvent[], bytes: number) => void;
 }
 
 /** Commits groups of appends. */
 export interface Commit {
   /**
-   * Writes, flushes, publishes, and answers each append of a group.
+   * Writes, flushes, publishes, and acknowledges each append of a group.
    * @throws EventStoreUnavailableError when nothing of the group was written.
    */
   readonly commit: (group: readonly AppendRequest[]) => readonly AppendResult[];
   readonly stats: () => CommitStats;
 }
 
-/** The writing half of the embedded store: one group, one transaction, one flush. */
+/** The write path of the embedded store: one group, one transaction, one flush. */
 export function createCommit(ports: CommitPorts): Commit {
   const { appender, guard, clock, metrics, publish } = ports;
   const write = createWrite(ports);
@@ -105,7 +105,7 @@ function createWrite({ log, appender, guard, clock }: CommitPorts): (group: read
   };
 }
 
-/** Commits the open transaction; an answer when it is not known whether that succeeded. */
+/** Commits the open transaction. Returns results only when it is unknown whether the commit succeeded. */
 function flush({ log, appender, guard }: CommitPorts): Extract<AppendResult, { status: 'unknown' }> | undefined {
   try {
     crashPoint('append.before-commit');
@@ -115,14 +115,14 @@ function flush({ log, appender, guard }: CommitPorts): Extract<AppendResult, { s
   } catch (error) {
     if (isSqliteError(error, sqliteCodes.full, sqliteCodes.busy)) throw undo({ log, appender, guard }, error);
     // The flush failed. The kernel may have dropped the pages and would call a second flush a success, so it is never
-    // retried: what is on the disk is known only after the log was opened anew.
+    // retried: only reopening the log shows what is on the disk.
     guard.broken(`a write to the log failed and its outcome is unknown (${messageOf(error)}): restart the process`);
     undo({ log, appender, guard }, error);
     return { status: 'unknown', cause: error };
   }
 }
 
-/** Leaves nothing of a group whose transaction was not committed, and says why. */
+/** Rolls a group back whose transaction was not committed, and returns the reason. */
 function undo({ log, appender, guard }: Pick<CommitPorts, 'log' | 'appender' | 'guard'>, error: unknown): Error {
   appender.forget();
   try {

@@ -19,7 +19,7 @@ interface Image {
   readonly main: Buffer;
   readonly wal: Buffer;
   readonly events: readonly RecordedEvent[];
-  /** How many events the log held after each commit. */
+  /** The number of events in the log after each commit. */
   readonly commits: readonly number[];
   /** The length of the write-ahead log after each commit. */
   readonly walLengths: readonly number[];
@@ -105,7 +105,7 @@ function tryLog(): Outcome {
   }
 }
 
-/** A matcher on each of ten thousand outcomes would take longer than making them. */
+/** A matcher on each of ten thousand outcomes would be slower than computing them. */
 const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other);
 
 function flipped(bytes: Buffer, at: number): Buffer {
@@ -144,7 +144,7 @@ describe('a damaged log', () => {
       outcomes.add(outcome.status === 'opened' ? `opened with ${kept}` : 'refused');
     }
     expect(wrong).toEqual([]);
-    // The sweep has met both, or it proves nothing.
+    // The sweep must have met both, or it proves nothing.
     expect([...outcomes].toSorted()).toEqual(['opened with 3', 'refused']);
   });
 
@@ -171,7 +171,6 @@ describe('a damaged log', () => {
     const wrong: unknown[] = [];
     for (let length = 1; length < main.length; length += 1) {
       put(main.subarray(0, length), Buffer.alloc(0));
-      // SQLite reads zeros where its last page is cut: when zeros are all that was cut off, nothing is missing.
       const isWhole = main.subarray(length).every((byte) => byte === 0);
       const outcome = tryLog();
       if (outcome.status !== 'refused' && !(isWhole && isSame(outcome, { status: 'opened', events: image.events })))
@@ -186,7 +185,7 @@ describe('a damaged log', () => {
     put(image.main, image.wal);
     await (await openEmbeddedEventStore(options())).close();
     const main = readFileSync(mainFile());
-    // The number of cells on page 1, behind the 100 bytes of the file's header.
+    // The number of cells on page 1, after the 100 bytes of the file's header.
     main.writeUInt16BE(0, 103);
     put(main, Buffer.alloc(0));
     expect(tryLog()).toEqual({ status: 'refused' });

@@ -10,9 +10,9 @@ import type { WalScan } from './wal-scan.js';
 const applicationId = 0x4353474e;
 
 /**
- * The stored format. `head` comes first, so that it lives on page 2 (`headPage`), which every transaction writes: what a
- * look at the write-ahead log needs to find where transactions begin. A stream's name is stored once: an index over the
- * names themselves, which are random, would rewrite a page of it with every event.
+ * The stored format. `head` comes first, so that it is on page 2 (`headPage`), which every transaction writes: the
+ * check of the write-ahead log uses it to find where transactions begin. A stream's name is stored once: names are
+ * random, and an index over them would rewrite a page with every event.
  */
 const schema = [
   'CREATE TABLE head (id INTEGER PRIMARY KEY, position INTEGER NOT NULL, chain BLOB NOT NULL) STRICT',
@@ -48,7 +48,7 @@ export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
     );
   }
   if (bytes > 0 && bytes < headerBytes) {
-    // SQLite would take so short a file for a new one.
+    // SQLite would treat such a short file as a new one.
     throw new EventStoreDamagedError(`${file} is cut off after ${bytes} bytes: restore the folder from a backup`);
   }
   const wal = scanWal(`${file}-wal`, headPage);
@@ -67,9 +67,9 @@ export function openDatabase(file: string, bytesMax?: number): OpenedDatabase {
 }
 
 /**
- * Closes a log that is refused, and leaves its files as they were found: who closes the last connection moves the
- * write-ahead log into the main file and deletes it, and with it what somebody could still repair. A reader in the middle
- * of its transaction keeps SQLite from doing so, and may not do it itself.
+ * Closes a refused log and leaves its files unchanged. The last connection to close moves the write-ahead log into the
+ * main file and deletes it, which could destroy the evidence for a repair. A reader in the middle of its transaction
+ * prevents that.
  */
 export function closeUnchanged(database: DatabaseSync, file: string): void {
   let reader: DatabaseSync | undefined;
@@ -93,7 +93,7 @@ export function openFile(file: string): DatabaseSync {
   }
 }
 
-/** @throws EventStoreUnavailableError when SQLite is too old: it takes `wal_checkpoint(NOOP)` for a checkpoint. */
+/** @throws EventStoreUnavailableError when SQLite is too old: it treats `wal_checkpoint(NOOP)` as a real checkpoint. */
 function checkSqlite(database: DatabaseSync): void {
   const version = String(database.prepare('SELECT sqlite_version() AS version').get()?.['version']);
   if (isRecentSqlite(version)) return;
@@ -109,9 +109,9 @@ export function isRecentSqlite(version: string): boolean {
 }
 
 function configure(database: DatabaseSync, file: string): void {
-  // FULL: a commit returns only after the write-ahead log is on the disk.
-  // Checkpoints are asked for (an automatic one swallows its errors), and no page leaves the cache before its commit, so
-  // that the frames of a transaction are in order of pages.
+  // FULL: a commit returns only after the write-ahead log is on the disk. Checkpoints are explicit (automatic ones
+  // swallow their errors), and no page leaves the cache before its commit, so the frames of a transaction are in order
+  // of pages.
   database.exec(`
     PRAGMA page_size = 4096;
     PRAGMA auto_vacuum = NONE;

@@ -28,9 +28,9 @@ import type { Verification, VerifyOptions, VerifyResult } from './verification.j
 import { createWriteGuard } from './write-guard.js';
 import type { WriteGuard } from './write-guard.js';
 
-/** What an embedded event store needs. */
+/** The dependencies of an embedded event store. */
 export interface EmbeddedEventStoreOptions {
-  /** The data folder; it belongs to one process at a time. */
+  /** The data folder, which one process owns at a time. */
   readonly folder: string;
   readonly log: Log;
   readonly clock: Clock;
@@ -46,7 +46,7 @@ export interface EmbeddedStats extends CommitStats {
   readonly checkpoints: number;
 }
 
-/** The embedded event store: the port, and what a file of one's own allows beyond it. */
+/** The embedded event store: the port, and what a local file allows beyond it. */
 export interface EmbeddedEventStore extends EventStore {
   readonly stats: () => EmbeddedStats;
   /**
@@ -54,18 +54,19 @@ export interface EmbeddedEventStore extends EventStore {
    * @example const result = await store.verify({ onProgress: (verified, total) => bar.update(verified / total) });
    */
   readonly verify: (options?: VerifyOptions) => Promise<VerifyResult>;
-  /** As `verify`, taking a tenth of the process's time at most. Ends when the store is closed. */
+  /** Like `verify`, with at most a tenth of the process's time. Ends when the store is closed. */
   readonly verifyInBackground: () => Promise<VerifyResult>;
 }
 
-/** How many events are proved each time the log is opened; the rest is the business of `verifyInBackground`. */
+/** How many events are verified at each opening; `verifyInBackground` does the rest. */
 const verifiedAtOpen = 10_000;
 
 /**
- * Opens the event store in a folder, or creates it there: one SQLite file, `events.db`.
+ * Opens or creates the event store of a folder: one SQLite file, `events.db`.
  *
- * A commit is flushed to the disk before it is answered; concurrent appends share a flush. Opening proves the end of the
- * log, so it takes well under a second however long the log is.
+ * A commit is flushed to the disk before it is acknowledged; concurrent appends share a flush. Opening verifies the end
+ * of the log, so it takes well under a second for any length.
+ *
  * @throws EventStoreUnavailableError when another process has the folder.
  * @throws EventStoreDamagedError when acknowledged events are damaged or missing.
  */
@@ -107,7 +108,7 @@ function open(options: EmbeddedEventStoreOptions, lock: FolderLock): EmbeddedEve
   }
 }
 
-/** Proves the end of the log and that nothing is missing behind it. */
+/** Verifies the end of the log, and that nothing is missing after it. */
 function proveEnd(
   { file, walBytes, acknowledged }: Opened,
   logFile: LogFile,
@@ -172,7 +173,10 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   };
 }
 
-/** Encodes at once: what cannot be stored fails its own append alone, and a later change of the object changes nothing. */
+/**
+ * Serialises at once: a value that cannot be stored fails only its own append, and a later change of the object has no
+ * effect.
+ */
 function encode(event: NewEvent): EncodedEvent {
   return { event, metadata: JSON.stringify(event.metadata), data: JSON.stringify(event.data) };
 }

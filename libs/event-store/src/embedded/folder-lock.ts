@@ -5,18 +5,18 @@ import { EventStoreUnavailableError } from '../event-store.js';
 import { openFile } from './database.js';
 import { isSqliteError, sqliteCodes } from './sqlite-errors.js';
 
-/** The exclusive right to one data folder. */
+/** The exclusive lock of one data folder. */
 export interface FolderLock {
   readonly release: () => void;
 }
 
 /**
- * Takes a folder for this process alone. The lock is that of the operating system on `events.lock` (an exclusive SQLite
- * transaction that stays open), so it dies with the process, however that ends; `events.pid` only names the holder.
+ * Locks a folder for this process. The lock is an operating-system lock on `events.lock` (an exclusive SQLite
+ * transaction that stays open), so it ends with the process in every case; `events.pid` only names the holder.
  * @throws EventStoreUnavailableError naming the folder and the holder.
  */
 export function lockFolder(folder: string): FolderLock {
-  // What agents ask for is nobody else's business.
+  // Agents' requests are private.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pidFile = join(folder, 'events.pid');
   const holder = openFile(join(folder, 'events.lock'));
@@ -34,7 +34,7 @@ export function lockFolder(folder: string): FolderLock {
   writeFileSync(pidFile, `${process.pid}\n`);
   return {
     release: () => {
-      // The pid goes first: once the lock is free, the file belongs to the next holder.
+      // The pid file is removed first: once the lock is free, the file belongs to the next holder.
       rmSync(pidFile, { force: true });
       holder.close();
     },

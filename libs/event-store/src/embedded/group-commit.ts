@@ -2,18 +2,18 @@ import { setImmediate } from 'node:timers';
 import type { AppendResult } from '../event-store.js';
 import type { AppendRequest } from './appender.js';
 
-/** Gathers concurrent appends, so that they share one flush. */
+/** Combines concurrent appends, so that they share one flush. */
 export interface GroupCommit {
   readonly append: (request: AppendRequest) => Promise<AppendResult>;
-  /** Commits what is waiting, at once. */
+  /** Commits the waiting appends now. */
   readonly flush: () => void;
 }
 
-/** What a group commit needs. */
+/** The dependencies of a group commit. */
 export interface GroupCommitPorts {
-  /** Commits a group and answers each append in order. A throw is the answer to all of them. */
+  /** Commits a group and resolves each append in order. An error rejects all of them. */
   readonly commit: (group: readonly AppendRequest[]) => readonly AppendResult[];
-  /** Called after the appends of a group were answered. */
+  /** Called after the appends of a group were resolved. */
   readonly afterCommit: () => void;
   readonly monotonic: () => number;
 }
@@ -31,8 +31,8 @@ interface Waiting {
 }
 
 /**
- * A group is what arrives in one turn of the event loop: an append alone is committed in the turn that it came in. When
- * the last group was large, a flush is worth waiting for: it gathers further turns, as long as each brings more, for one
+ * A group is what arrives in one turn of the event loop: a single append is committed in its own turn. After a large
+ * group it is worth collecting more before the flush: it waits for further turns as long as each brings more, for one
  * millisecond at most.
  */
 export function createGroupCommit({ commit, afterCommit, monotonic }: GroupCommitPorts): GroupCommit {

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs';
 import { EventStoreDamagedError } from '../event-store.js';
 
-/** What tells where the log should end. */
+/** The sources of the expected end of the log. */
 export interface LogEnd {
   /** The file of the log. */
   readonly file: string;
@@ -9,7 +9,7 @@ export interface LogEnd {
   readonly head: number;
   /** The noted position of the last acknowledged event. */
   readonly acknowledged: number | undefined;
-  /** Whether the main file says that a process has it in use. */
+  /** Whether the main file is marked as in use by a process. */
   readonly isMarkedInUse: boolean;
   readonly walBytes: number;
   /** The end that the operator accepts although later events are missing. */
@@ -22,10 +22,11 @@ const walBytesMin = 32 + 24;
 /**
  * Refuses a log that has lost its end.
  *
- * A main file that is marked as in use without its write-ahead log is sound in one case alone: SQLite has moved
- * everything into the main file when its last connection closed, although the process did not close the store. Then the
- * log reaches the noted position.
- * @throws EventStoreDamagedError naming what is missing and what to do.
+ * A main file that is marked as in use and has no write-ahead log is intact in one case only: SQLite moved everything
+ * into it when its last connection closed, although the process did not close the store. Then the log reaches the
+ * stored position.
+ *
+ * @throws EventStoreDamagedError naming what is missing and the remedy.
  */
 export function checkLogEnd({ file, head, acknowledged, isMarkedInUse, walBytes, acceptedEnd }: LogEnd): void {
   if (acceptedEnd === head) return;

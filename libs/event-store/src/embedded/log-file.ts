@@ -2,7 +2,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { noStream } from '../event-store.js';
 import type { StoredRow } from './stored-event.js';
 
-/** Where a stream stands. `id` is its key inside the file. */
+/** The end of a stream. `id` is its key in the file. */
 export interface StreamEnd {
   readonly id: number;
   readonly revision: number;
@@ -14,7 +14,7 @@ export interface Head {
   readonly chain: Uint8Array;
 }
 
-/** What an event needs to be written. */
+/** The values of an event row. */
 export interface NewRow {
   readonly position: number;
   readonly streamId: number;
@@ -28,35 +28,35 @@ export interface NewRow {
   readonly chain: Uint8Array;
 }
 
-/** The statements on the log. Nothing here checks what it reads. */
+/** The prepared statements of the log. They do not verify what they read. */
 export interface LogFile {
   readonly begin: () => void;
   readonly commit: () => void;
-  /** Does nothing when SQLite has rolled back by itself. */
+  /** Does nothing when SQLite has already rolled back. */
   readonly rollback: () => void;
-  /** Undefined: there is one of that name. */
+  /** Undefined: the name exists. */
   readonly insertStream: (name: string) => number | undefined;
   readonly insertEvent: (row: NewRow) => void;
   readonly setHead: (head: Head) => void;
   readonly head: () => Head | undefined;
   /** Writes into the main file, durably, that a process has it in use. */
   readonly markInUse: () => void;
-  /** Takes that mark away; the next complete checkpoint brings it into the main file. */
+  /** Clears that mark; the next complete checkpoint writes it to the main file. */
   readonly markClosed: () => void;
   readonly isMarkedInUse: () => boolean;
   readonly streamEnd: (name: string) => StreamEnd | undefined;
   /** From a revision to a revision, both included. */
   readonly readStream: (name: string, from: number, to: number) => readonly StoredRow[];
-  /** After a position, to a position (included), one row at a time. */
+  /** After a position, up to a position (inclusive), one row at a time. */
   readonly readAll: (after: number, to: number) => Iterable<StoredRow>;
-  /** As `readAll`, with the chains. */
+  /** Like `readAll`, with the chains. */
   readonly readChained: (after: number, to: number) => Iterable<StoredRow>;
   readonly lastPosition: () => number;
   readonly chainAt: (position: number) => Uint8Array | undefined;
   /** The position that the indexes lead to. */
   readonly positionOf: (stream: string, revision: number) => number | undefined;
   readonly checkpoint: (mode: 'PASSIVE' | 'TRUNCATE') => void;
-  /** How many frames the write-ahead log holds. */
+  /** The number of frames in the write-ahead log. */
   readonly walFrames: () => number;
 }
 
@@ -136,7 +136,7 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
     'SELECT s.id, (SELECT max(e.revision) FROM events e WHERE e.stream = s.id) FROM streams s WHERE s.name = ?',
   );
   const streamId = prepare('SELECT id FROM streams WHERE name = ?');
-  // Ranges, not LIMIT: SQLite compiles a statement anew each time that a bound LIMIT changes.
+  // Ranges instead of LIMIT: SQLite recompiles a statement whenever a bound LIMIT changes.
   const readStream = prepare(
     `SELECT ${before}, ?, ${after} FROM events e WHERE e.stream = ? AND e.revision BETWEEN ? AND ? ORDER BY e.revision`,
   );

@@ -2,13 +2,14 @@ import type { RecordedEvent } from '@countersign/contracts';
 
 /** The end of the log in memory, so that those who follow it closely cost no queries. */
 export interface RecentEvents {
-  /** A committed group; it continues the one before. */
+  /** A committed group; it continues the previous one. */
   readonly add: (events: readonly RecordedEvent[], bytes: number) => void;
   /** At most `limit` events after a position, or `undefined` when they are not all here. */
   readonly readAll: (after: number, limit: number) => readonly RecordedEvent[] | undefined;
 }
 
-// A few groups of a busy log. Whoever is further behind reads the file; to keep more for them burdens the garbage collector.
+// A few groups of a busy log. A reader that is further behind reads the file; keeping more would burden the garbage
+// collector.
 const bytesMax = 500_000;
 const groupsMax = 256;
 
@@ -27,7 +28,7 @@ export function createRecentEvents(): RecentEvents {
       groups.push({ events, first: events[0]?.position ?? 0, bytes: addedBytes });
       bytes += addedBytes;
       if (bytes <= bytesMax && groups.length <= groupsMax) return;
-      // Half goes at a time, so that an eviction is rare.
+      // Half is removed at a time, so that evictions are rare.
       groups = groups.slice(Math.ceil(groups.length / 2));
       bytes = groups.reduce((sum, group) => sum + group.bytes, 0);
     },

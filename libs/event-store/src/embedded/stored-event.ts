@@ -19,7 +19,7 @@ export type StoredRow = readonly [
 /** The chain before the first event. */
 export const genesisChain: Uint8Array = new Uint8Array(32);
 
-/** Computes the leaf of stored fields. Not reentrant: it keeps one scratch buffer. */
+/** Computes the leaf of stored fields. Not reentrant: it reuses one buffer. */
 export type LeafHash = (
   position: number,
   stream: string,
@@ -76,7 +76,7 @@ export function chainOf(previous: Uint8Array, leaf: Uint8Array): Uint8Array {
 
 const chained = Buffer.alloc(64);
 
-/** Through hex, which needs no allocation outside of the heap: a digest as a `Buffer` costs twice as much. */
+/** Whether two digests are equal. */
 function sha256(bytes: Uint8Array): Uint8Array {
   return Buffer.from(hash('sha256', bytes, 'hex'), 'hex');
 }

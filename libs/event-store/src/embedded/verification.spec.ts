@@ -29,7 +29,7 @@ async function fill(streams: number): Promise<void> {
   await store.close();
 }
 
-/** What somebody with access to the file can do while the store is closed. */
+/** What a person with access to the file can do while the store is closed. */
 function tamper(...statements: readonly string[]): void {
   const database = new DatabaseSync(join(folder, 'events.db'));
   database.enableDefensive(false);
@@ -37,7 +37,7 @@ function tamper(...statements: readonly string[]): void {
   database.close();
 }
 
-/** Changes an event and its leaf with it, as one would who knows the format. */
+/** Changes an event and its leaf, as a person who knows the format would. */
 function forge(position: number): void {
   const database = new DatabaseSync(join(folder, 'events.db'));
   const row = database

@@ -7,20 +7,20 @@ import { reading } from './log-reader.js';
 import { chainOf, checkLeaf, genesisChain, isSameDigest } from './stored-event.js';
 import type { LeafHash, StoredRow } from './stored-event.js';
 
-/** How a verification goes. */
+/** The state of a running verification. */
 export interface VerifyOptions {
   readonly onProgress?: (verified: number, total: number) => void;
   readonly signal?: AbortSignal;
 }
 
-/** What a verification found. `verified` counts the events proved, from the first one on. */
+/** The result of a verification. `verified` counts the verified events from the first one on. */
 export type VerifyResult =
   | { readonly status: 'ok' | 'stopped'; readonly verified: number }
   | { readonly status: 'damaged'; readonly verified: number; readonly error: EventStoreDamagedError };
 
 /** Proves stored events: each by its leaf, all by the chain, and that the indexes lead to them. */
 export interface Verification {
-  /** Verifies the last events and the head, at once. @throws EventStoreDamagedError */
+  /** Verifies the last events and the head, synchronously. @throws EventStoreDamagedError */
   readonly verifyTail: (count: number) => Head;
   /** Verifies from the first event on, in slices; between them the process does other work. */
   readonly verifyAll: (options: VerifyOptions & { readonly background: boolean }) => Promise<VerifyResult>;

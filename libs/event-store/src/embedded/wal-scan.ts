@@ -4,7 +4,7 @@ import { EventStoreDamagedError } from '../event-store.js';
 const headerBytes = 32;
 const frameHeaderBytes = 24;
 
-/** SQLite's file format, §4.1: the lowest bit says in which byte order the checksums were computed. */
+/** SQLite's file format, section 4.1: the lowest bit gives the byte order of the checksums. */
 const magicLittleEndian = 0x377f0682;
 const magicBigEndian = 0x377f0683;
 
@@ -28,19 +28,20 @@ interface Frame {
 /** What SQLite will find in the write-ahead log. */
 export interface WalScan {
   readonly commits: number;
-  /** Where a torn, unacknowledged tail begins, which SQLite will drop; `undefined` when there is none. */
+  /** The offset of a torn, unacknowledged tail, which SQLite will drop; `undefined` when there is none. */
   readonly tornAt: number | undefined;
 }
 
 /**
- * Looks at a write-ahead log before SQLite does. SQLite drops everything after the first invalid frame without a word:
- * right for the torn tail of a transaction that was being written when the power went, silent loss of acknowledged events
- * when the damage lies before later commits.
+ * Checks a write-ahead log before SQLite reads it. SQLite silently drops everything after the first invalid frame. That
+ * is right for the torn tail of a transaction during a power cut, and a silent loss of acknowledged events when later
+ * commits follow.
  *
- * How the two are told apart: a transaction's frames are written only after the previous commit was flushed, and every
- * transaction of the event store contains `firstPage` (the row that is its head) as its first frame, or as its second
- * after page 1, because SQLite writes frames in order of page numbers. So a later frame of one of these pages proves that
- * the damaged transaction was committed, and acknowledged.
+ * How the two are distinguished: a transaction's frames are written only after the previous commit was flushed, and
+ * every transaction of the event store contains `firstPage` (the page of its head row) as its first frame, or as its
+ * second after page 1, because SQLite writes frames in order of page numbers. So a later frame of one of these pages
+ * proves that the damaged transaction was committed and acknowledged.
+ *
  * @throws EventStoreDamagedError naming file and offset.
  */
 export function scanWal(file: string, firstPage: number): WalScan {
@@ -70,7 +71,7 @@ function scanFrames(read: Reader, file: string, header: WalHeader, firstPage: nu
     frame = readFrame(read, header, offsetOf(damaged), checksum);
   }
   const isTorn = damaged > transactionStart || frame?.saltMatches === true;
-  // The frames that the damaged transaction began with say nothing about a later one.
+  // The first frames of the damaged transaction prove nothing about a later one.
   const after = Math.max(damaged + 1, transactionStart + 2);
   if (hasTransactionStart(read, header, offsetOf(after), firstPage)) {
     throw new EventStoreDamagedError(
@@ -81,7 +82,9 @@ function scanFrames(read: Reader, file: string, header: WalHeader, firstPage: nu
   return { commits, tornAt: isTorn ? offsetOf(transactionStart) : undefined };
 }
 
-/** Whether a transaction begins at an offset or later. Frames of before the last restart of the file have other salts. */
+/**
+ * Whether a transaction begins at an offset or later. Frames from before the last restart of the file have other salts.
+ */
 function hasTransactionStart(read: Reader, header: WalHeader, from: number, firstPage: number): boolean {
   for (let offset = from; ; offset += frameHeaderBytes + header.pageBytes) {
     const frame = readFrame(read, header, offset, header.checksum);

@@ -77,7 +77,7 @@ describe('a full disk', () => {
 });
 
 describe('a commit', () => {
-  /** The writing half over a log whose statements fail when told to. */
+  /** The write path over a log whose statements fail on command. */
   function writer(failures: Partial<Record<'begin' | 'insertEvent' | 'commit' | 'rollback', Error[]>>) {
     const { database } = openDatabase(join(folder, 'events.db'));
     const real = createLogFile(database);

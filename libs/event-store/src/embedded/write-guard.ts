@@ -6,24 +6,24 @@ export interface WriteGuard {
   readonly health: () => StoreHealth;
   /** @throws EventStoreUnavailableError when a write must not even be tried. */
   readonly admit: () => void;
-  /** A write succeeded: whatever was full has space again. */
+  /** A write succeeded: the disk has space again. */
   readonly succeeded: () => void;
-  /** No space: reads go on, and now and then a write is let through to see whether there is space again. */
+  /** No space: reads continue, and from time to time one write is tried. */
   readonly full: (why: string) => void;
   /** Stored events are damaged: reads of sound events go on, nothing is written on top. */
   readonly damaged: (why: string) => void;
-  /** What was written is not known, or the store was closed: only opening it anew helps. */
+  /** It is unknown what was written, or the store was closed: only reopening helps. */
   readonly broken: (why: string) => void;
 }
 
 const probeIntervalMs = 2000;
 
-/** A guard that lets everything through until told otherwise. */
+/** A guard that allows everything until a test changes it. */
 export function createWriteGuard(monotonic: () => number): WriteGuard {
   let health: StoreHealth = { status: 'ok' };
   let probeAt = Infinity;
   const become = (next: StoreHealth, nextProbeAt: number): void => {
-    // A broken store stays broken, whatever else happens to it.
+    // A broken store stays broken, whatever follows.
     if (health.status === 'unavailable') return;
     health = next;
     probeAt = nextProbeAt;

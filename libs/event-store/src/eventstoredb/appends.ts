@@ -15,7 +15,7 @@ import type { RetryPorts } from './retries.js';
 import { createRepeats } from './repeats.js';
 import { createSkewWatch } from './skew.js';
 
-/** What appending needs. */
+/** The dependencies of appending. */
 export interface AppendPorts extends RetryPorts {
   readonly connection: Connection;
   readonly reads: Reads;
@@ -26,9 +26,9 @@ export interface AppendPorts extends RetryPorts {
 }
 
 /**
- * Appends at exactly one revision, so that the server's strong check recognises a repeat however much later it comes;
- * with "any" revision it forgets when it restarts. The answer is read back, for who needs it: only the server knows when
- * it recorded, and whether a repeat found other data under the same ids.
+ * Appends at exactly one revision, so that the server recognises a duplicate at any time; with "any" revision it
+ * forgets duplicates when it restarts. The result is read back if the caller needs it: only the server knows the
+ * recorded time, and whether a duplicate found other data under the same ids.
  */
 export function createAppends(ports: AppendPorts): EventStore['append'] {
   const { connection, reads, appendMs, prefixes, clock, writeOnly } = ports;
@@ -36,13 +36,13 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
   const repeats = createRepeats<AppendResult>(({ status }) => status !== 'unknown');
   const pace = createPace();
 
-  /** The recorded events, where they are these; repeats and conflicts are told apart by the ids. */
+  /** Returns the recorded events if they are these. The ids distinguish duplicates from conflicts. */
   const readBack = async ({ stream, expectedRevision, events }: Proposal): Promise<Recorded | undefined> => {
     const found = await reads.readStream(stream, expectedRevision + 1, events.length);
     const areOurs = found.length === events.length && found.every((one, at) => one.eventId === events[at]?.eventId);
     return areOurs ? found : undefined;
   };
-  /** What the server answers; or, where it is late, what is found in the stream. */
+  /** The server's response or, when it is late, what the stream shows. */
   const send = async (proposal: Proposal): Promise<Sent> => {
     const { stream, expectedRevision, proposed } = proposal;
     const expected = expectedRevision === noStream ? 'no_stream' : BigInt(expectedRevision);
@@ -72,7 +72,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
       over.abort();
     }
   };
-  /** What is recorded where an append was answered with a revision, or with a conflict. */
+  /** The recorded events of an append that was answered with a revision or with a conflict. */
   const found = async (proposal: Proposal, sent: Answered | Conflict): Promise<Recorded | AppendResult> => {
     try {
       const recorded = await readBack(proposal);
@@ -83,7 +83,7 @@ export function createAppends(ports: AppendPorts): EventStore['append'] {
         cause: new Error(`${proposal.stream} does not have the events that were just written`),
       };
     } catch (error) {
-      // It says nothing about the append. Repeating that is safe, and answers as soon as the stream can be read.
+      // This says nothing about the append. A retry is safe, and succeeds once the stream can be read.
       if (error instanceof EventStoreUnavailableError) return { status: 'unknown', cause: error };
       throw error;
     }
@@ -117,15 +117,14 @@ type Recorded = readonly RecordedEvent[];
 
 type Conflict = Extract<AppendResult, { readonly status: 'conflict' }>;
 type Unknown = Extract<AppendResult, { readonly status: 'unknown' }>;
-/** The server's own answer. */
 interface Answered {
   readonly status: 'answered';
   readonly revision: number;
 }
-/** What became of an append on its way. */
+/** The result of an append in flight. */
 type Sent = Answered | Conflict | Unknown | { readonly status: 'found'; readonly recorded: Recorded };
 
-/** One append on its way. */
+/** One append in flight. */
 interface Proposal {
   readonly stream: string;
   readonly expectedRevision: number;
@@ -140,7 +139,7 @@ function committed(events: Recorded, isShown: boolean): AppendResult {
     : { status: 'committed', revision, position: 0, events: [] };
 }
 
-/** What a failed append is to the caller. @throws when certainly nothing was written. */
+/** Classifies a failed append. @throws when certainly nothing was written. */
 function outcomeOf(error: unknown, stream: string): Conflict | Unknown {
   if (error instanceof EventStoreUnavailableError || error instanceof EventStoreDamagedError) throw error;
   const verdict = meaningOf(error);
@@ -168,7 +167,7 @@ function checkPrefix(stream: string, prefixes: readonly string[]): void {
   throw new RangeError(`no subscription would see "${stream}": a stream's name begins with ${prefixes.join(', ')}`);
 }
 
-/** A stream that was deleted or truncated goes on counting where it was: then "no stream" is not revision 0. */
+/** A stream that was deleted or truncated continues its count, so "no stream" is not revision 0. */
 function checkRevision(stream: string, actual: number, expected: number): void {
   if (actual === expected) return;
   const message = `${stream} was deleted or truncated: an append up to revision ${expected} was recorded as ${actual}`;

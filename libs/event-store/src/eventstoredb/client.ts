@@ -1,9 +1,10 @@
 /**
- * What the adapter asks of a vendor's client: small, so that another client is one file (`db-client.ts` is one). Its
- * promises may hang and its errors are the vendor's own: deadlines, retries and meaning are the adapter's business.
+ * The part of a vendor's client that the adapter uses. It is small, so another client is one more file (like
+ * `db-client.ts`). Its promises may hang and its errors are the vendor's own: the adapter adds deadlines, retries and
+ * their meaning.
  */
 export interface EventStoreClient {
-  /** Appends at exactly that revision, and answers the stream's last revision. Gives up on the wire after `deadlineMs`. */
+  /** Appends at exactly that revision. Returns the stream's last revision. Gives up on the wire after `deadlineMs`. */
   readonly append: (
     stream: string,
     expectedRevision: bigint | 'no_stream',
@@ -16,14 +17,14 @@ export interface EventStoreClient {
     count: number,
     signal: AbortSignal,
   ) => Promise<readonly ClientEvent[]>;
-  /** Of `$all`, from a position on, that one included or not. */
+  /** Reads `$all` from a position, which is included or not. */
   readonly readAll: (
     from: ClientPosition | 'start' | 'end',
     direction: 'forwards' | 'backwards',
     count: number,
     signal: AbortSignal,
   ) => Promise<readonly ClientEvent[]>;
-  /** Everything in `$all` after a position whose stream's name begins with one of these. */
+  /** Everything in `$all` after a position, in streams whose names begin with one of these. */
   readonly subscribeToAll: (after: ClientPosition | 'start', prefixes: readonly string[]) => ClientSubscription;
   /** Ends every call and the connection. */
   readonly dispose: () => Promise<void>;
@@ -42,12 +43,12 @@ export interface ClientPosition {
 export interface ClientNewEvent {
   readonly id: string;
   readonly type: string;
-  /** Plain JSON: a copy that came out of our own text, so that serialising it again can neither fail nor differ. */
+  /** Plain JSON, parsed from our own text, so that serialising it again can neither fail nor differ. */
   readonly data: Record<string, unknown>;
   readonly metadata: Uint8Array;
 }
 
-/** An event as the client gives it: anybody's, so nothing is taken for granted. */
+/** An event as the client returns it. It may be another application's, so every member is optional. */
 export interface ClientEvent {
   readonly id: string;
   readonly type: string;
@@ -56,23 +57,28 @@ export interface ClientEvent {
   readonly data: unknown;
   readonly metadata: unknown;
   readonly created: Date;
-  /** Servers before 22.6 do not tell it to readers of a stream. */
+  /** Servers before 22.6 do not return it to readers of a stream. */
   readonly position: ClientPosition | undefined;
 }
 
-/** What a subscription brings, in this order. */
+/** The items of a subscription, in this order. */
 export type ClientItem =
   | { readonly kind: 'event'; readonly event: ClientEvent }
-  /** The server has looked through the log up to here, and found nothing else that matches. */
   | { readonly kind: 'checkpoint'; readonly position: ClientPosition }
   | { readonly kind: 'caught-up' };
 
-/** A running subscription: taken from, never pushed, so that a slow reader holds the server back. */
+/** A running subscription. It is pulled, so a slow reader slows the server down. */
 export interface ClientSubscription {
-  /** What has arrived; empty when nothing has. @throws what ended it, once everything before that is taken. */
+  /**
+   * Returns what has arrived; empty when nothing has. @throws the error that ended it, after everything before that is
+   * read.
+   */
   readonly take: (max: number) => readonly ClientItem[];
   readonly hasMore: () => boolean;
-  /** Calls back once when there is something to take, or it has ended. The answer cancels the wish. */
+  /**
+   * Calls back once when an item is available or the subscription has ended. Returns a function that cancels the
+   * callback.
+   */
   readonly onArrival: (arrived: () => void) => () => void;
   readonly stop: () => void;
 }

@@ -11,7 +11,7 @@ const remedy =
   'kurrentdb:// needs the optional package @kurrent/kurrentdb-client with its native bridge for this platform. ' +
   'Install it without --omit=optional, or use esdb://';
 
-/** Both clients register their generated messages under the same global names: this one is in the process. */
+/** Both clients register their generated messages under the same global names. This one is already loaded. */
 let inUse: Scheme | undefined;
 
 /**

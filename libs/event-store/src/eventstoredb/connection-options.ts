@@ -27,14 +27,14 @@ const forms: Readonly<Record<string, Form>> = {
 const formOf = new Map(Object.entries(forms).map(([name, form]) => [name.toLowerCase(), { name, form }]));
 
 /**
- * What is wrong with the options of a connection string; undefined: nothing. The vendors' clients print the whole
- * connection string, password included, when they meet an option that they do not know.
+ * Returns the problem of a connection string's options; undefined: none. The vendors' clients print the whole
+ * connection string, with the password, when they meet an unknown option.
  */
 export function optionProblem(options: URLSearchParams): string | undefined {
   for (const [given, value] of options) {
     const known = formOf.get(given.toLowerCase());
     if (known === undefined) {
-      // Attack: what stands behind a `?` in a password would be shown as the name of an option.
+      // Attack: the part after a `?` in a password would be printed as the name of an option.
       const name = /^[a-z_-]+$/i.test(given) && !options.toString().includes('%40') ? ` ${given}` : '';
       return `has an unknown option${name}; the options are ${Object.keys(forms).join(', ')}`;
     }

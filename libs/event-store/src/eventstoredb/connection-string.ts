@@ -3,28 +3,28 @@ import { optionProblem } from './connection-options.js';
 /** A connection string as it may be written to a log: without user, password, and what else its options say. */
 export function withoutSecrets(url: string): string {
   const [, scheme = '', rest = ''] = /^([a-z+]+:\/\/)?([^?]*)/i.exec(url) ?? [];
-  // Up to the last @: an unescaped one in a password is a mistake that people make.
+  // Up to the last @, because people forget to escape one in a password.
   return `${scheme}${rest.slice(rest.lastIndexOf('@') + 1)}`;
 }
 
-/** Where a server listens. */
+/** The address of a server. */
 export interface Endpoint {
   readonly host: string;
   readonly port: number;
 }
 
-/** What a connection string says. */
+/** The parts of a connection string. */
 export interface StoreAddress {
   readonly servers: readonly Endpoint[];
-  /** Several servers, or a name to find them by: whoever leads now is asked for before each connection. */
+  /** Several servers, or a name to discover them: the leader is looked up before each connection. */
   readonly isCluster: boolean;
-  /** The user's name; undefined: nobody's. */
+  /** The user's name; undefined: anonymous. */
   readonly user: string | undefined;
-  /** Never written anywhere; undefined: none is given. */
+  /** Never printed; undefined: none is given. */
   readonly password: string | undefined;
   readonly isEncrypted: boolean;
   readonly option: (name: string) => string | undefined;
-  /** The connection string of one server alone: the same user and options. */
+  /** The connection string of one server, with the same user and options. */
   readonly of: (server: Endpoint) => string;
 }
 

@@ -6,16 +6,16 @@ import { guardChannels } from './vendor-channels.js';
 
 /** Skipped events between two checkpoints, in windows of 32: the client's default calls back after every window. */
 const checkpointInterval = 100;
-/** How many events wait in a subscription's buffer before the server is held back. */
+/** The buffer of a subscription, in events. When it is full, the server waits. */
 const bufferedEvents = 64;
 
 /** The client `@eventstore/db-client` 6.2.1: EventStoreDB, and KurrentDB by its older protocol. */
 export const connectDbClient: ConnectClient = (url) => {
   const client = EventStoreDBClient.connectionString(url);
-  // Appends go by `Append`, one call each, with a deadline that works. By `BatchAppend`, the client's own choice, an
-  // append hangs for ever when the server hangs, half-closes the shared stream, or sends an error without details; one
-  // client's error rejects another's appends; a failed look-up of the server's features is cached for good; and the
-  // deadline is a moment of this machine's clock, so that a clock 10 s late fails every append.
+  // Appends use `Append`, one call each, with a working deadline. The client's default, `BatchAppend`, has these
+  // faults: an append hangs for ever when the server hangs, half-closes the shared stream, or sends an error without
+  // details; one client's error rejects another's appends; a failed look-up of the server's features is cached for
+  // good; and the deadline is a time of this machine's clock, so a clock that is 10 s late fails every append.
   Reflect.set(client, 'supports', () => Promise.resolve(false));
   const end = guardChannels(client);
   return {
@@ -51,7 +51,7 @@ async function collect(read: StreamingRead<ResolvedEvent>, signal: AbortSignal):
   const cancel = (): void => {
     read.cancel().catch(() => undefined);
   };
-  // An error that nobody listens to ends the process, and one may come after the read is over.
+  // An unhandled error event ends the process, and one may come after the read is over.
   read.on('error', () => undefined);
   signal.addEventListener('abort', cancel, { once: true });
   try {
@@ -75,7 +75,7 @@ function subscribe(
     const filter = streamNameFilter({
       prefixes: [...prefixes],
       checkpointInterval,
-      // Never throws: here that would end the process.
+      // Never throws: an error here would end the process.
       checkpointReached: async (_, position) => {
         subscription.checkpointReached(position);
       },

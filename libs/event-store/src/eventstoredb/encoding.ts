@@ -2,13 +2,13 @@ import type { EventMetadata, NewEvent, RecordedEvent } from '@countersign/contra
 import { EventStoreDamagedError, EventTooLargeError } from '../event-store.js';
 import type { ClientEvent, ClientNewEvent } from './client.js';
 
-/** What an append weighs at most on a server of version 24 as it is delivered (`--max-append-size`); later ones take more. */
+/** The default append limit of a server of version 24 (`--max-append-size`); later versions accept more. */
 const appendBytesMax = 1024 * 1024;
 const uuid = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
 /**
- * The events of one append as they go over the wire.
- * @throws TypeError, RangeError: a mistake in the caller, or more than a server takes; nothing is sent.
+ * The events of one append in wire format.
+ * @throws TypeError, RangeError: a bug in the caller, or more than a server accepts; nothing is sent.
  */
 export function toClientEvents(events: readonly NewEvent[]): readonly ClientNewEvent[] {
   const encoded = events.map(toClientEvent);
@@ -22,20 +22,20 @@ export function toClientEvents(events: readonly NewEvent[]): readonly ClientNewE
 }
 
 /**
- * An event as it goes over the wire. It is serialised here, before the client has it: a value that JSON does not know
- * would make the client's promise hang and kill the process.
- * @throws TypeError, RangeError: a mistake in the caller.
+ * An event in wire format. It is serialised here, before the client gets it: a value that is not JSON would make the
+ * client's promise hang and kill the process.
+ * @throws TypeError, RangeError: a bug in the caller.
  */
 function toClientEvent({ eventId, type, data, metadata }: NewEvent): { event: ClientNewEvent; bytes: number } {
   if (!uuid.test(eventId)) throw new RangeError(`an event's id is a UUID in small letters, not "${eventId}"`);
   const [text, metadataText] = [JSON.stringify(data), JSON.stringify(metadata)];
   const encodedMetadata = new TextEncoder().encode(metadataText);
   const event = { id: eventId, type, data: JSON.parse(text) as Record<string, unknown>, metadata: encodedMetadata };
-  // As the server counts: the type in two bytes a character.
+  // As the server counts: two bytes per character of the type.
   return { event, bytes: Buffer.byteLength(text) + encodedMetadata.length + 2 * type.length };
 }
 
-/** The event, when it is one of ours: other applications may use the same store, and names like ours. */
+/** The event if it is one of ours: other applications may use the same store, with similar names. */
 export function fromClientEvent(event: ClientEvent, prefixes: readonly string[]): RecordedEvent | undefined {
   if (!prefixes.some((prefix) => event.streamId.startsWith(prefix)) || !isOurs(event.metadata)) return undefined;
   const { id, type, data, metadata, streamId, revision, created } = event;
@@ -62,7 +62,7 @@ export function positionOf(event: ClientEvent): number {
   return toNumber(event.position.commit);
 }
 
-/** A number of the server's 64 bits. @throws RangeError beyond 2^53, where a JavaScript number would be another one. */
+/** A 64-bit number of the server. @throws RangeError beyond 2^53, where JavaScript would change it. */
 export function toNumber(value: bigint): number {
   const number = Number(value);
   if (!Number.isSafeInteger(number)) throw new RangeError(`${value} is too large a position`);

@@ -1,7 +1,7 @@
 import { noStream } from '../event-store.js';
 import { ClosedChannelError } from './vendor-channels.js';
 
-/** What a failed call means for its caller. */
+/** The meaning of a failed call for its caller. */
 export type ErrorMeaning =
   /** Another writer was first; or this append was, once before. */
   | { readonly kind: 'conflict'; readonly actualRevision: number }
@@ -10,7 +10,7 @@ export type ErrorMeaning =
   | { readonly kind: 'too-large' }
   | { readonly kind: 'stream-not-found' }
   | { readonly kind: 'stream-deleted' }
-  /** It may be written or not: everything that is not known to mean something else. `answered`: the server said so itself. */
+  /** It may be written or not: every error without a known meaning. `answered`: the server itself reported it. */
   | { readonly kind: 'unknown'; readonly timedOut: boolean; readonly answered?: true };
 
 /** Our own deadline passed: the client did not settle its promise. */
@@ -18,7 +18,7 @@ export class NoAnswerError extends Error {
   override readonly name = 'NoAnswerError';
 }
 
-/** The call ended because its client was replaced: what became of it nobody heard. */
+/** The call ended because its client was replaced; its result is unknown. */
 export class ReplacedError extends Error {
   override readonly name = 'ReplacedError';
 }
@@ -29,22 +29,22 @@ const answeredLate = { kind: 'unknown', timedOut: false, answered: true } as con
 const turnedAway = { kind: 'not-written', transient: true } as const;
 const refused = { kind: 'not-written', transient: false } as const;
 
-/** By the vendor's `type`, where it gives one. `unavailable` and `unknown` say too little: the text decides (below). */
+/** By the vendor's `type`, if there is one. `unavailable` and `unknown` are too general: the text decides (below). */
 const byType: Readonly<Record<string, ErrorMeaning>> = {
-  // Refused before the write; the client goes to the leader next time, and does not repeat the call itself.
+  // Refused before the write. The client goes to the leader next time, and does not retry the call.
   'not-leader': turnedAway,
   'access-denied': refused,
   'maximum-append-size-exceeded': { kind: 'too-large' },
   'stream-not-found': { kind: 'stream-not-found' },
   'no-stream': { kind: 'stream-not-found' },
   'stream-deleted': { kind: 'stream-deleted' },
-  // The server gave up waiting for its own write, or dropped a repeat of one that was on its way: either may be written.
+  // The server timed out on its own write, or dropped a duplicate of one in flight: either may be written.
   timeout: answeredLate,
   'deadline-exceeded': timedOut,
   cancelled: unknown,
 };
 
-/** By the text: the client has no type for these, or one that covers too much. The first that matches counts. */
+/** By the text: the client has no type for these, or a too general one. The first match counts. */
 const byText: readonly (readonly [RegExp, ErrorMeaning])[] = [
   [/No connection established|Name resolution failed|ECONNREFUSED|Failed to discover/i, turnedAway],
   // The server took the request off its queue without handling it.
@@ -64,7 +64,7 @@ const byCode: Readonly<Record<string, ErrorMeaning>> = {
   ECONNREFUSED: turnedAway,
 };
 
-/** What an error of the client means. What is not recognised is of unknown outcome: repeating it is always safe. */
+/** Classifies an error of the client. An unrecognised error has an unknown outcome: a retry is always safe. */
 export function meaningOf(error: unknown): ErrorMeaning {
   if (error instanceof NoAnswerError) return timedOut;
   if (error instanceof ClosedChannelError) return turnedAway;

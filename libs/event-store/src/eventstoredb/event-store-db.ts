@@ -14,7 +14,7 @@ import { createConnection } from './watched-connection.js';
 import { createReads } from './reads.js';
 import { createSubscription } from './subscription.js';
 
-/** What an event store over EventStoreDB needs. */
+/** The dependencies of an event store over EventStoreDB. */
 export interface EventStoreDbOptions {
   /** `esdb://…` or `kurrentdb://…`, also with `+discover`; user and password are URL-encoded in it. */
   readonly url: string;
@@ -23,18 +23,18 @@ export interface EventStoreDbOptions {
   /** Chance for the backoff; default: the system's. */
   readonly ids?: Ids;
   readonly timeouts?: EventStoreDbTimeouts;
-  /** How streams of ours begin; events of others are passed over. */
+  /** The prefixes of our streams; other events are skipped. */
   readonly streamPrefixes?: readonly string[];
   /**
-   * For a process that shows nobody what it records: an append answers with its revision alone, position 0 and no
-   * events, and costs one call instead of two. Default false.
+   * For a process that does not return what it records: an append returns only its revision, position 0 and no events,
+   * and costs one call instead of two. Default: false.
    */
   readonly writeOnly?: boolean;
-  /** No answer although the client was replaced, again and again: end the process, so that a new one starts. */
+  /** There was no response although the client was replaced repeatedly: end the process, so that a new one starts. */
   readonly onWedged?: (why: string) => void;
-  /** The vendor's client; `connectOf` loads the one that serves the URL. */
+  /** The vendor's client; `connectOf` loads the one for the URL. */
   readonly connect: ConnectClient;
-  /** Who asks the servers beside the client; default: gossip, over connections of its own. */
+  /** Asks the servers besides the client. Default: gossip, over its own connections. */
   readonly members?: Members;
 }
 
@@ -139,7 +139,7 @@ function connected(connect: ConnectClient, url: string, server: string): ReturnT
   }
 }
 
-/** What is wrong with a connection string; what `work` throws does not repeat it. */
+/** Returns the problem of a connection string. It does not repeat the error of `work`. */
 function naming<T>(server: string, work: () => T): T {
   try {
     return work();

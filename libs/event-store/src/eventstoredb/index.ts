@@ -1,5 +1,5 @@
-// The entrance `@countersign/event-store/eventstoredb`: apart from the library's own, so that only who uses the server
-// loads its client, and of the two clients only the one that it asks for.
+// The entry point `@countersign/event-store/eventstoredb`. It is separate, so that only its users load the server's
+// client, and only the one of the two that they need.
 export { connectOf } from './connect-of.js';
 export { readConnectionString } from './connection-string.js';
 export { openEventStoreDb, streamPrefixes } from './event-store-db.js';

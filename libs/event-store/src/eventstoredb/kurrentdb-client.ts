@@ -13,14 +13,15 @@ import { guardChannels } from './vendor-channels.js';
 
 /** Skipped events between two checkpoints, in windows of 32: the client's default calls back after every window. */
 const checkpointInterval = 100;
-/** How many events wait in a subscription's buffer before the server is held back. */
+/** The buffer of a subscription, in events. When it is full, the server waits. */
 const bufferedEvents = 64;
 
 /** The client `@kurrent/kurrentdb-client` 1.3.1: KurrentDB, and EventStoreDB by the protocol that both speak. */
 export const connectKurrentDb: ConnectClient = (url) => {
   const open = (): KurrentDBClient => KurrentDBClient.connectionString(withQuickDiscovery(url));
   const client = open();
-  // Once its bridge has met an unavailable server, it may stay so for good: the next read uses another one.
+  // Once its native bridge has met an unavailable server, it may stay unavailable for good. The next read uses another
+  // one.
   let reader = client;
   const read = async (signal: AbortSignal, start: (from: KurrentDBClient) => AsyncIterable<ResolvedEvent>) => {
     const used = reader;
@@ -31,7 +32,7 @@ export const connectKurrentDb: ConnectClient = (url) => {
       throw bridgeError(error);
     }
   };
-  // As in the older client: one call for each append, with a deadline that works.
+  // As in the older client: one call per append, with a working deadline.
   Reflect.set(client, 'supports', () => Promise.resolve(false));
   const end = guardChannels(client);
   return {
@@ -62,7 +63,8 @@ export const connectKurrentDb: ConnectClient = (url) => {
 
 /**
  * The native bridge "discovers" even a single server: by default after half a second, and never with
- * `maxDiscoverAttempts=1`. The adapter itself finds the leader, so these options do not apply to the one server given here.
+ * `maxDiscoverAttempts=1`. The adapter itself finds the leader, so these options do not apply to the one server given
+ * here.
  */
 function withQuickDiscovery(url: string): string {
   const [server = '', query = ''] = url.split('?');
@@ -78,7 +80,10 @@ function conflictAt(revision: bigint): Error {
   return Object.assign(new Error('wrong expected version'), fields);
 }
 
-/** The native bridge cannot cancel a read. An aborted one takes no further event; its call ends with the server's answer. */
+/**
+ * The native bridge cannot cancel a read. An aborted read accepts no further event; its call ends with the server's
+ * response.
+ */
 async function collect(read: AsyncIterable<ResolvedEvent>, signal: AbortSignal): Promise<readonly ClientEvent[]> {
   const events: ClientEvent[] = [];
   for await (const resolved of read) {
@@ -115,7 +120,7 @@ function subscribe(
     const filter = streamNameFilter({
       prefixes: [...prefixes],
       checkpointInterval,
-      // Never throws: here that would end the process.
+      // Never throws: an error here would end the process.
       checkpointReached: async (_, position) => {
         subscription.checkpointReached(position);
       },
@@ -129,7 +134,7 @@ function subscribe(
 function toEvent({ event }: ResolvedEvent): ClientEvent | undefined {
   if (event === undefined) return undefined;
   const { id, type, streamId, revision, data, metadata, position } = event;
-  // Reads go through the native bridge, which keeps whole seconds only; subscriptions do not. One event has one time.
+  // Reads use the native bridge, which has whole seconds only; subscriptions do not use it. One event has one time.
   const created = new Date(Math.floor(event.created.getTime() / 1000) * 1000);
   return { id, type, streamId, revision, data, metadata, created, position };
 }

@@ -3,18 +3,18 @@ import { sleep } from '@countersign/runtime';
 
 const waitMsMin = 100;
 const waitMsMax = 1000;
-/** An append that takes so many times longer than appends take now may be a repeat that the server has dropped. */
+/** An append that takes this many times longer than recent appends may be a duplicate that the server dropped. */
 const patience = 8;
-/** How much one append counts in what appends take now. */
+/** The weight of one append in the moving average. */
 const weight = 0.1;
 
-/** How long appends take now, and so when one is late. */
+/** The moving average of append durations, to detect a late append. */
 export interface Pace {
   readonly took: (ms: number) => void;
   readonly lateAfterMs: () => number;
 }
 
-/** Begins with what an append takes on a quiet server. */
+/** The initial value: an append on an idle server. */
 export function createPace(): Pace {
   let usualMs = 15;
   return {
@@ -26,8 +26,8 @@ export function createPace(): Pace {
 }
 
 /**
- * Looks for something again and again, the first time after `firstAfterMs` and then at twice the distance each time.
- * Resolves with what was found, or with undefined once `over` aborts; a look that fails is the next one's business.
+ * Looks for something repeatedly, first after `firstAfterMs`, then with doubled pauses. Resolves with the result, or
+ * with undefined once `over` aborts. A failed look is ignored.
  */
 export async function lookUntil<T>(
   clock: Clock,

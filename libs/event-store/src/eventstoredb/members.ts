@@ -7,21 +7,21 @@ import type { Endpoint, StoreAddress } from './connection-string.js';
 import { readMembers, readVersion } from './protocol.js';
 import type { Member } from './protocol.js';
 
-/** What the servers of an event store say, asked at one moment. */
+/** The members' reports at one time. */
 export interface Sighting {
-  /** Who leads, as those say who answered. */
+  /** The leader according to the responding members. */
   readonly leader: Endpoint | undefined;
-  /** Whether the leader itself answered. */
+  /** Whether the leader itself responded. */
   readonly hasLeaderAnswered: boolean;
   readonly answered: number;
   readonly asked: number;
 }
 
-/** The servers, asked over connections of their own: what they say does not depend on the client in use. */
+/** Asks the servers over separate connections, so the result does not depend on the current client. */
 export interface Members {
-  /** Asks all that are known at once. Never rejects. */
+  /** Asks all known members at once. Never rejects. */
   readonly look: () => Promise<Sighting>;
-  /** What version a server has; undefined when it does not say. Never rejects. */
+  /** Returns a server's version; undefined when it does not report one. Never rejects. */
   readonly version: (server: Endpoint) => Promise<string | undefined>;
 }
 
@@ -38,7 +38,7 @@ export function createMembers(address: StoreAddress, clock: Clock): Members {
   let named: readonly Endpoint[] = [];
   const ask = <T>(server: Endpoint, method: string, read: (bytes: Uint8Array) => T): Promise<T | undefined> =>
     new Promise((resolve, reject) => {
-      // Of its own: a client of gRPC shares its connections with others to the same server, broken ones too.
+      // A separate session: gRPC clients share connections to the same server, broken ones too.
       const alone = { 'grpc.use_local_subchannel_pool': 1, 'grpc.enable_retries': 0 };
       const client = new Client(`${server.host}:${String(server.port)}`, asWhom, alone);
       const done = (error: ServiceError | null, value?: T): void => {
@@ -66,7 +66,7 @@ export function createMembers(address: StoreAddress, clock: Clock): Members {
   };
 }
 
-/** Whoever is named leader and answers goes before one that does not; else whoever most members name. */
+/** Prefers a reported leader that responds itself; otherwise the one that most members report. */
 function leaderAmong(
   seen: readonly (readonly Member[])[],
   heard: readonly Endpoint[],
@@ -84,12 +84,12 @@ function distinct(servers: readonly Endpoint[]): readonly Endpoint[] {
   return servers.filter((server, at) => servers.findIndex((other) => areSame(server, other)) === at);
 }
 
-/** Any other status comes from a server, whatever it says. */
+/** Any other status comes from a server. */
 function isSilence({ code }: ServiceError): boolean {
   return code === status.UNAVAILABLE || code === status.DEADLINE_EXCEEDED || code === status.CANCELLED;
 }
 
-/** How the servers of an address are reached. @throws RangeError when a certificate cannot be read. */
+/** The credentials for the servers of an address. @throws RangeError when a certificate cannot be read. */
 export function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCredentials {
   if (!isEncrypted) return credentials.createInsecure();
   const read = (name: string): Buffer | null => {

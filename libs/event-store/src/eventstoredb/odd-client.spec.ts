@@ -96,7 +96,7 @@ describe('a read whose client is replaced meanwhile', () => {
     const connect = (): EventStoreClient => clients.shift() ?? quiet;
     const store = openEventStoreDb({ url: 'esdb://nowhere', log, clock, connect, members });
     const reading = store.readStream(stream);
-    // After three failures in a row, with no answer in between, a server that answers others is asked by a new client.
+    // After three failures in a row without a response, a new client asks a server that responds to others.
     await Promise.all([1, 2, 3].map(() => store.append(sampleStream(), noStream, sampleEvents(1))));
     expect(await reading).toHaveLength(1);
     await store.close();

@@ -1,7 +1,7 @@
 import { textOf } from './connection-string.js';
 import type { Sighting } from './members.js';
 
-/** What kind of outage it is, as the members tell. */
+/** Describes the outage according to the members. */
 export function outageOf({ leader, answered, asked }: Sighting): string {
   const count = `${String(answered)} of ${String(asked)}`;
   if (answered === 0) return asked === 1 ? 'the server does not answer' : `no member answers, of ${String(asked)}`;

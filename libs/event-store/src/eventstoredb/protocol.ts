@@ -1,7 +1,7 @@
 import { BinaryReader } from 'google-protobuf';
 import type { Endpoint } from './connection-string.js';
 
-/** A server of a cluster, as another one sees it. */
+/** A member of a cluster, as another member reports it. */
 export interface Member {
   readonly endpoint: Endpoint;
   readonly isLeader: boolean;
@@ -12,9 +12,8 @@ export interface Member {
 const leaderState = 8;
 
 /**
- * Reads the vendor's messages by their numbers: the generated classes of its two clients share global names, and so a
- * process may load those of one client only.
- * Source: the vendor's `gossip.proto` and `serverfeatures.proto`.
+ * Decodes the vendor's messages by field number: the generated classes of its two clients share global names, so a
+ * process can load those of one client only. Source: the vendor's `gossip.proto` and `serverfeatures.proto`.
  */
 function fieldsOf(bytes: Uint8Array, read: Readonly<Record<number, (reader: BinaryReader) => void>>): void {
   const reader = new BinaryReader(bytes);

@@ -9,7 +9,7 @@ import { meaningOf } from './errors.js';
 import { withRetries } from './retries.js';
 import type { RetryPorts } from './retries.js';
 
-/** What reading needs. */
+/** The dependencies of reading. */
 export interface ReadPorts extends RetryPorts {
   readonly connection: Connection;
   readonly readMs: number;
@@ -23,10 +23,13 @@ export interface Reads {
   readonly head: () => Promise<number>;
 }
 
-/** How many events are asked for at a time; the deadline counts for each page. */
+/** The page size in events; the deadline applies to each page. */
 const pageSize = 500;
 const firstPage = 64;
-/** Attack: thousands of events with large arguments, read at once. Beyond so many bytes a read of the log ends early. */
+/**
+ * Attack: thousands of events with large arguments are read at once. A read of the log ends early beyond this many
+ * bytes.
+ */
 const bytesMax = 8 * 1024 * 1024;
 const firstHeadPage = 16;
 
@@ -49,7 +52,7 @@ export function createReads(ports: ReadPorts): Reads {
       const events: RecordedEvent[] = [];
       // The server cannot filter a read. It begins at its position: what is there has been read before.
       let [from, passed] = [startAt(after), after];
-      // One more than is wanted, for the first one has been read before; larger pages when the events are small.
+      // One more than wanted, because the first one was read before; larger pages when the events are small.
       let [count, bytes] = [Math.min(firstPage, limit + 1), 0];
       while (events.length < limit && bytes < bytesMax) {
         const found = await page.ofAll(from, 'forwards', count);
@@ -71,7 +74,7 @@ export function createReads(ports: ReadPorts): Reads {
   };
 }
 
-/** A place to begin: the server knows none before its first event but the start. */
+/** A start position: before its first event the server knows only the start. */
 export function startAt(after: number): ClientPosition | 'start' {
   return after === 0 ? 'start' : { commit: BigInt(after), prepare: BigInt(after) };
 }
@@ -139,15 +142,15 @@ function readError(error: unknown, stream: string | undefined): unknown {
 }
 
 /**
- * The position of our last event. The log's very last events may be others', so it looks backwards until it finds one
- * of ours, or the place where it began to look the time before.
+ * The position of our last event. The last events of the log may be other applications', so it searches backwards until
+ * one of ours, or until the start of the previous search.
  */
 function createHead(
   ofAll: Pages['ofAll'],
   own: (event: ClientEvent) => RecordedEvent | undefined,
 ): () => Promise<number> {
   let known = { end: 0, head: 0 };
-  /** Where the search ends in a page: at an event of ours, or where the search before this one began. */
+  /** Where the search ends in a page: at an event of ours, or at the start of the previous search. */
   const endIn = (page: readonly ClientEvent[], floor: number): ClientEvent | undefined =>
     page.find((event) => positionOf(event) <= floor || own(event) !== undefined);
   return async () => {
@@ -157,7 +160,7 @@ function createHead(
     for (let count = firstHeadPage; ; count = Math.min(pageSize, count * 4)) {
       const page = await ofAll(from, 'backwards', count);
       end ??= page[0] === undefined ? 0 : positionOf(page[0]);
-      // A log that ends before where it once did was put back to an older state: what is known of it is worth nothing.
+      // A log that ends before an earlier end was restored to an older state, so the knowledge about it is void.
       const floor = end < before.end ? { end: 0, head: 0 } : before;
       const found = endIn(page, floor.end);
       const last = page.at(-1)?.position;

@@ -1,11 +1,11 @@
 import type { NewEvent } from '@countersign/contracts';
 import { createLruMap } from '@countersign/runtime';
 
-/** What this process knows of its own appends. */
+/** This process's appends in flight and uncertain ones. */
 export interface Repeats<Result> {
   /**
-   * Runs `work`, unless the same append (stream, revision, ids) is on its way: then the answer is that one's. `wasTried`
-   * says whether an earlier try ended without a certain outcome.
+   * Runs `work`, unless the same append (stream, revision, ids) is in flight: then returns that one's result.
+   * `wasTried` is true after an earlier try without a certain outcome.
    */
   readonly run: (
     stream: string,
@@ -18,9 +18,9 @@ export interface Repeats<Result> {
 const remembered = 10_000;
 
 /**
- * The server drops a repeat of an append that is still on its way, and lets its caller wait for seconds, so a second
- * caller in this process waits for the first one's answer instead.
- * @param isCertain whether the outcome is known now.
+ * The server drops a duplicate of an append in flight and lets its caller wait for seconds, so a second caller in this
+ * process waits for the first one's result instead.
+ * @param isCertain whether the outcome is known.
  */
 export function createRepeats<Result>(isCertain: (result: Result) => boolean): Repeats<Result> {
   const onTheirWay = new Map<string, Promise<Result>>();

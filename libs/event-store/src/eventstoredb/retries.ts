@@ -8,13 +8,13 @@ const triesMax = 3;
 /** Steps of the backoff: a server that has just restarted is back within the third. */
 const backoffStep = 3;
 
-/** What trying again needs. */
+/** The dependencies of retries. */
 export interface RetryPorts {
   readonly clock: Clock;
   readonly ids: Ids;
 }
 
-/** Tries again, some times, what failed in a way that `isTransient` says may pass. */
+/** Retries a limited number of times what failed with a transient error. */
 export async function withRetries<T>(
   { clock, ids }: RetryPorts,
   isTransient: (verdict: ErrorMeaning) => boolean,

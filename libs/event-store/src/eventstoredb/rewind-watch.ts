@@ -8,11 +8,11 @@ export interface RewindWatch {
   readonly saw: (position: number) => void;
   /** @throws EventStoreRewoundError once it was noticed. */
   readonly check: () => void;
-  /** Why nothing may be written any more; undefined: nothing is wrong. */
+  /** Why nothing may be written; undefined: nothing is wrong. */
   readonly why: () => string | undefined;
 }
 
-/** One look may meet a server that is being put back: it is made again after this time. */
+/** One look may meet a server in the middle of a restore. It is repeated after this time. */
 const confirmAfterMs = 500;
 
 /** Compares the end of the log with what was seen of it, every now and then, until it was found to end before. */
@@ -26,7 +26,7 @@ export function watchForRewind(ports: {
   const { clock, log, closing, everyMs, head } = ports;
   let newest = 0;
   let why: string | undefined;
-  /** The end of the log where it lies before what was seen until then. */
+  /** The end of the log if it lies before an end that was seen earlier. */
   const endBefore = async (seen: number): Promise<number | undefined> => {
     const end = await head().catch(() => undefined);
     if (end === undefined) return undefined;

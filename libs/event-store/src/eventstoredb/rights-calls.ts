@@ -15,12 +15,11 @@ import {
 } from './rights-messages.js';
 import type { ExpectedRevision } from './rights-messages.js';
 
-/** The server did not answer, or refused the request for another reason than a right. */
+/** The server did not respond, or refused the request for another reason than a missing right. */
 export class RightsUnknownError extends Error {
   override readonly name = 'RightsUnknownError';
 }
 
-/** `conflict`: allowed, and nothing was written, because the expected revision is not there. */
 export type CallResult = 'done' | 'conflict' | 'denied' | 'not-authenticated' | 'exists';
 
 /** Calls about rights, as one user, to the leader. They need no client of a vendor. */
@@ -40,7 +39,7 @@ const users = '/event_store.client.users.Users';
 const answerMs = 5000;
 
 /**
- * Opens calls to the leader that a connection string leads to.
+ * Opens calls to the leader of a connection string.
  * @throws RangeError when the connection string is not usable; RightsUnknownError when no leader is known.
  */
 export async function openRightsCalls(url: string, clock: Clock): Promise<RightsCalls> {
@@ -100,7 +99,7 @@ function createCall(client: Client, headers: Metadata, deadline: () => number, s
   return (method, requests) =>
     new Promise((resolve, reject) => {
       const answers: Uint8Array[] = [];
-      // On the wire a call is the same whether one message is expected or many.
+      // On the wire, unary and streaming calls are the same.
       const call = client.makeBidiStreamRequest(method, asBytes, asBytes, headers, { deadline: deadline() });
       call.on('data', (answer: Uint8Array) => answers.push(answer));
       call.on('error', (error: ServiceError) => {
@@ -117,7 +116,7 @@ function createCall(client: Client, headers: Metadata, deadline: () => number, s
     });
 }
 
-/** What gRPC says of a failed connection, without its own words around it. */
+/** The reason in gRPC's message about a failed connection. */
 function plain(details: string): string {
   return details
     .replace(/^No connection established\. Last error: (?:Error: )?/, '')

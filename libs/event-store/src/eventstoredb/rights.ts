@@ -6,14 +6,14 @@ import type { StoreAddress } from './connection-string.js';
 import { openRightsCalls, RightsUnknownError } from './rights-calls.js';
 import type { CallResult, RightsCalls } from './rights-calls.js';
 
-/** One thing that was tried as the service's user. */
+/** One operation that was tried as the service's user. */
 export interface RightTried {
   readonly what: string;
   readonly wanted: 'allowed' | 'refused';
   readonly found: 'allowed' | 'refused' | 'not authenticated';
 }
 
-/** What must be told about the rights of the service's user. */
+/** A remark about the rights of the service's user. */
 export interface RightsReport {
   readonly user: string | null;
   readonly isAsItMustBe: boolean;
@@ -42,7 +42,8 @@ export async function checkRights(url: string, clock: Clock): Promise<RightsRepo
 }
 
 /**
- * Creates the user of `url`, or sets its password, and grants it what the service needs and no more. Then proves it.
+ * Creates the user of `url`, or sets its password, and grants it the rights that the service needs and no more. Then
+ * verifies them.
  * @throws as `checkRights`.
  */
 export async function secureStore(adminUrl: string, url: string, clock: Clock): Promise<RightsReport> {
@@ -57,7 +58,7 @@ export async function secureStore(adminUrl: string, url: string, clock: Clock): 
   const until = clock.monotonic() + settingsMs;
   for (;;) {
     const report = await checkRights(url, clock);
-    // The server takes over new rights a moment after it has answered.
+    // New rights take effect a moment after the server's response.
     if (report.isAsItMustBe || clock.monotonic() > until) return report;
     await sleep(clock, againMs);
   }
@@ -86,7 +87,7 @@ function addressIn(variable: string, url: string): StoreAddress {
   }
 }
 
-/** Whether the user of `url` may delete a stream. Asks about a stream that does not exist. @throws RightsUnknownError */
+/** Whether the user of `url` may delete a stream, tried on a stream that does not exist. @throws RightsUnknownError */
 export async function mayDelete(url: string, clock: Clock): Promise<boolean> {
   return withCalls(url, clock, async (calls) => foundBy(await calls.remove(probeStream(), neverReached)) === 'allowed');
 }
@@ -137,7 +138,7 @@ function must(result: CallResult, what: string): void {
   throw new RightsUnknownError(`COUNTERSIGN_EVENTSTORE_ADMIN_URL may not ${what}: ${why}`);
 }
 
-/** Writes the last event of a stream anew, unless it says this already. */
+/** Rewrites the last event of a stream, unless it is already the same. */
 async function grant(
   admin: RightsCalls,
   stream: string,

@@ -1,7 +1,7 @@
 import type { Clock } from '@countersign/runtime';
 import { NoAnswerError } from './errors.js';
 
-/** When work is given up. */
+/** When to stop waiting. */
 export interface Limits {
   readonly deadlineMs: number;
   /** Called when the work takes longer than `suspectMs`. */
@@ -12,8 +12,8 @@ export interface Limits {
 }
 
 /**
- * The promise's outcome, or the end of the wait: the client leaves some of its promises open for ever.
- * @throws NoAnswerError after the deadline; what `work` threw.
+ * Returns the promise's outcome, or stops waiting: the client leaves some promises open for ever.
+ * @throws NoAnswerError after the deadline; the error of `work`.
  */
 export function settled<T>(
   clock: Clock,

@@ -1,19 +1,19 @@
 import type { Log } from '@countersign/runtime';
 import type { RecordedEvent } from '@countersign/contracts';
 
-/** How far the server's clock may be from ours before it is worth a line in the log. */
+/** The difference between the server's clock and ours that is logged. */
 const skewMsMax = 2000;
 const skewedInARow = 3;
 
-/** When an append was sent and answered, by this machine's clock. */
+/** When an append was sent and acknowledged, by this machine's clock. */
 export interface AppendTimes {
   readonly sentAt: number;
   readonly answeredAt: number;
 }
 
 /**
- * Compares the server's clock with ours at each new event: deadlines are set by the one and recorded by the other. What
- * was recorded before, by an earlier try or by another process, says nothing: its position is not after the ones known.
+ * Compares the server's clock with ours at each new event: one sets deadlines, the other records them. Events from an
+ * earlier try or from another process are ignored: their position is not after the known ones.
  */
 export function createSkewWatch(log: Log): (events: readonly RecordedEvent[], times: AppendTimes) => void {
   let inARow = 0;

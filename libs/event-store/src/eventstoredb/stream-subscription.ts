@@ -1,17 +1,17 @@
 import type { ClientEvent, ClientItem, ClientPosition, ClientSubscription } from './client.js';
 
-/** What is used of a readable stream of objects. */
+/** The used part of a readable stream of objects. */
 export interface ObjectStream {
   readonly readableLength: number;
   readonly read: () => unknown;
   readonly on: (event: string | symbol, listener: (...args: unknown[]) => void) => unknown;
 }
 
-/** What a vendor's subscription is made of. */
+/** The parts of a vendor's subscription. */
 export interface StreamSubscriptionParts {
   /** Events, one object each; it emits `caughtUp`. */
   readonly stream: ObjectStream;
-  /** The event in one object of the stream; nothing for a link whose event is gone. */
+  /** The event in one object of the stream; undefined for a link to a deleted event. */
   readonly toEvent: (read: unknown) => ClientEvent | undefined;
   readonly cancel: () => Promise<void>;
 }
@@ -28,8 +28,8 @@ export function createStreamSubscription(open: () => StreamSubscriptionParts): S
   let taken = 0;
   let ended: { readonly cause: unknown } | undefined;
   let arrived: (() => void) | undefined;
-  // Signals overtake the events that still wait in the stream's buffer: each one is held until those are taken, or a
-  // checkpoint would be a gap after the next reconnection, and "caught up" a lie.
+  // Signals overtake the events in the stream's buffer, so each signal is held until those are read. Otherwise a
+  // checkpoint would be a gap after the next reconnection, and "caught up" would be false.
   const marks: { readonly at: number; readonly item: ClientItem }[] = [];
 
   const wake = (): void => {
@@ -45,7 +45,7 @@ export function createStreamSubscription(open: () => StreamSubscriptionParts): S
     ended ??= { cause };
     wake();
   };
-  // Stays for good: an error that nobody listens to ends the process, and one may come after we have stopped.
+  // Stays registered: an unhandled error event ends the process, and one may come after the stop.
   stream.on('error', end);
   stream.on('end', () => {
     end(new Error('the server ended the subscription'));
@@ -91,7 +91,7 @@ export function createStreamSubscription(open: () => StreamSubscriptionParts): S
       mark({ kind: 'checkpoint', position });
     },
     stop: () => {
-      // It waits for a connection that may never come; nobody waits for it.
+      // It waits for a connection that may never come. Its result is ignored.
       parts.cancel().catch(() => undefined);
     },
   };

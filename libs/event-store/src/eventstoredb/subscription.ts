@@ -9,24 +9,24 @@ import { fromClientEvent } from './encoding.js';
 import { startAt } from './reads.js';
 import type { ReadPorts, Reads } from './reads.js';
 
-/** What subscribing needs. */
+/** The dependencies of a subscription. */
 export interface SubscribePorts extends ReadPorts {
   readonly reads: Reads;
   readonly log: Log;
-  /** How long nothing may arrive before the end of the log is compared with what was seen. */
+  /** After this silence the position is compared with the end of the log. */
   readonly silenceMs: number;
-  /** Told of the position of each event that was read. */
+  /** Called with the position of each event that was read. */
   readonly saw: (position: number) => void;
 }
 
 const batchMax = 200;
-/** After falling behind, how long nothing must arrive before it is worth asking whether all has been read. */
+/** After falling behind: the silence after which the subscription checks whether it has caught up. */
 const settleMs = 100;
 const backoffFactorMax = 10;
 
 /**
- * The log after a position, for ever: the client's subscription ends at every restart and does not come back, so this one
- * begins a new one after the last event delivered.
+ * The log after a position, without end. The client's subscription ends at every restart of the server and does not
+ * come back, so this one starts a new one after the last delivered event.
  */
 export function createSubscription(ports: SubscribePorts, after: number, handler: SubscriptionHandler): Subscription {
   const { clock, ids, log } = ports;
@@ -58,7 +58,9 @@ export function createSubscription(ports: SubscribePorts, after: number, handler
 
 interface Follower {
   readonly position: () => number;
-  /** Follows until the subscription breaks, and answers why. @throws what is not cured by subscribing again. */
+  /**
+   * Follows until the subscription breaks, and returns the reason. @throws errors that a new subscription does not fix.
+   */
   readonly follow: () => Promise<unknown>;
 }
 
@@ -80,7 +82,7 @@ function createFollower(
         await delivery.handOver(items, source);
         [waitMs, quietSince] = [delivery.isBehind() ? settleMs : silenceMs, clock.monotonic()];
       } else if (!(await arrival(clock, source, waitMs, over))) {
-        // Nothing comes: has all been read, or did the subscription die without a word?
+        // Silence: either all has been read, or the subscription broke silently.
         const end = await headOf(ports);
         if (end !== undefined && delivery.position() >= end) {
           delivery.caughtUp();
@@ -98,7 +100,7 @@ function createFollower(
       const { client, replaced } = await connection.linked();
       const end = await headOf(ports);
       if (end === undefined) return 'the event store cannot be read';
-      // The server would begin at once with what is recorded next, and the gap would go unnoticed.
+      // The server would continue with the next recorded event, and the gap would go unnoticed.
       if (end < delivery.position()) throw new RangeError(rewoundMessage(delivery.position(), end));
       const source = client.subscribeToAll(delivery.begin(), prefixes);
       try {
@@ -113,13 +115,13 @@ function createFollower(
 interface Delivery {
   readonly position: () => number;
   readonly isBehind: () => boolean;
-  /** Where to subscribe from; counts as having fallen behind. */
+  /** Where to subscribe; also counts as falling behind. */
   readonly begin: () => ClientPosition | 'start';
   readonly handOver: (items: readonly ClientItem[], source: ClientSubscription) => Promise<void>;
   readonly caughtUp: () => void;
 }
 
-/** Hands events to the handler, each once, in order, one batch after the other. */
+/** Passes events to the handler, each once, in order, one batch after the other. */
 function createDelivery(
   { prefixes, saw }: Pick<SubscribePorts, 'prefixes' | 'saw'>,
   after: number,
@@ -184,7 +186,7 @@ function taken(source: ClientSubscription): Taken {
   }
 }
 
-/** The end of the log, when it can be told. */
+/** The end of the log, if it is known. */
 async function headOf({ reads }: SubscribePorts): Promise<number | undefined> {
   try {
     return await reads.head();

@@ -1,4 +1,4 @@
-/** What both vendors' clients have inside, and what is replaced here. */
+/** The common internals of both vendors' clients that are replaced here. */
 interface Internals {
   execute: <T>(service: unknown, name: string, action: (stub: Stub) => Promise<T>) => Promise<T>;
   createChannel: () => Promise<Channel>;
@@ -20,9 +20,9 @@ interface Channel {
 const shutDown = 4;
 
 /**
- * Makes a vendor's client safe to be ended while calls wait for its channel. They would meet a closed one, and that
- * error is thrown inside a promise of the vendor's that nobody can catch: it ends the process. Answers how to end the
- * client: its calls, and its connections, which its own `dispose` leaves open.
+ * Makes it safe to end a vendor's client while calls wait for its channel. They would meet a closed channel, and that
+ * error is thrown inside a promise of the vendor's that cannot be caught: it ends the process. Returns a function that
+ * ends the client: its calls, and its connections, which its own `dispose` leaves open.
  */
 export function guardChannels(client: object): () => Promise<void> {
   const inside = client as Internals;
@@ -38,7 +38,7 @@ export function guardChannels(client: object): () => Promise<void> {
   };
   inside.execute = async (service, name, action) => {
     const stub = await inside.getGRPCClient(service, name);
-    // Nothing may come between this look and the call.
+    // Nothing may happen between this check and the call.
     if (isClosed(stub.getChannel())) throw new ClosedChannelError('the connection was closed before the call was sent');
     try {
       return await action(stub);

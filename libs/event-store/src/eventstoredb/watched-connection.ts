@@ -11,13 +11,13 @@ import type { Sighting } from './members.js';
 import { outageOf } from './outages.js';
 import { settled } from './settled.js';
 
-/** Calls without an answer, one after the other, before a server that answers others is asked by a new client. */
+/** After this many failed calls in a row, a new client asks a server that responds to others. */
 const failuresMax = 3;
-/** New clients in a row that got no answer. */
+/** New clients in a row without a response. */
 const replacementsMax = 3;
-/** How soon the server, and the members, are asked again while something is wrong. */
+/** How often the server and the members are asked while something is wrong. */
 const againMs = 500;
-/** A call that waits for so long makes the members be asked: the leader may be another one by now. */
+/** A call that waits this long triggers a look at the members, since the leader may have changed. */
 const suspectMs = 1000;
 const disposeMsMax = 2000;
 
@@ -45,9 +45,9 @@ class WatchedConnection {
   #link: OpenLink | undefined;
   #failures = 0;
   #replacements = 0;
-  /** What the last call met; undefined: all is well. */
+  /** The error of the last call; undefined: no error. */
   #problem: string | undefined = 'the event store has not answered yet';
-  /** What the members say about it. */
+  /** The members' view of it. */
   #outage: string | undefined;
   #heardAt = -Infinity;
   #answeredAt: number;
@@ -60,7 +60,7 @@ class WatchedConnection {
   constructor(options: ConnectionOptions) {
     this.#options = options;
     this.#answeredAt = options.clock.monotonic();
-    // Nobody may be waiting when the store is closed.
+    // When the store closes, the promise may have no listener.
     this.#first.promise.catch(() => undefined);
   }
 
@@ -137,7 +137,7 @@ class WatchedConnection {
     this.#first.resolve(this.#link);
   }
 
-  /** Goes on with another client: what the old one has in its hands ends at once, and can be repeated. */
+  /** Continues with another client. The calls of the old one end at once, and can be retried. */
   #relink(server: Endpoint, fields: object, message: string): void {
     const old = this.#link;
     this.#failures = 0;
@@ -150,7 +150,7 @@ class WatchedConnection {
     });
   }
 
-  /** Counts what became of a call on the client that is in use; what an older one does says nothing. */
+  /** Records the result of a call on the current client; results of older clients are ignored. */
   #note(used: OpenLink, error?: unknown): void {
     if (used !== this.#link || this.closing.aborted) return;
     this.#heardAt = this.#options.clock.monotonic();
@@ -160,7 +160,7 @@ class WatchedConnection {
       this.#failed(whyOf(error));
       return;
     }
-    // Any answer, a refusal too, and a port that nobody listens on: the client works.
+    // Any response counts, also a refusal and a closed port: the client works.
     [this.#failures, this.#replacements, this.#answeredAt] = [0, 0, this.#heardAt];
     if (verdict?.kind === 'not-written') this.#failed(whyOf(error));
     else this.#answered(used);
@@ -203,7 +203,7 @@ class WatchedConnection {
     const { leader, hasLeaderAnswered } = seen;
     if (leader === undefined || !hasLeaderAnswered) {
       this.#outage = outageOf(seen);
-      // Not even a new connection is answered: there is no need to wait for the deadlines of the calls.
+      // Not even a new connection gets a response, so there is no need to wait for the deadlines of the calls.
       if (this.#waiting > 0 && this.#problem === undefined) this.#failed('calls wait for an answer');
       return;
     }
@@ -213,7 +213,7 @@ class WatchedConnection {
     else if (this.#failures >= failuresMax) this.#replace(leader);
   }
 
-  /** The server answers others and not us: a new client, on a new connection, asks it. */
+  /** The server responds to others and not to us: a new client asks it on a new connection. */
   #replace(server: Endpoint): void {
     const { clock, onWedged, wedgedMs } = this.#options;
     const why = this.#problem;

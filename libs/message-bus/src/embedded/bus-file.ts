@@ -11,7 +11,7 @@ export interface Checkpoint {
   readonly eventId: string;
 }
 
-/** A group's progress in a topic, and what the process that had it last stored beside it: see `Probation`. */
+/** A group's progress in a topic, and the probation record stored with it: see `Probation`. */
 export interface Progress {
   readonly checkpoint: Checkpoint;
   readonly record: string;
@@ -76,8 +76,8 @@ function toDeadLetter(row: Row): DeadLetter {
 /**
  * The file `bus.db`: the progress of the consumer groups and their parked messages.
  *
- * `synchronous=NORMAL`: a killed process loses nothing, a power cut may lose the last moments of both together, in
- * order. Then the group is at worst behind and gets messages again, which it must bear anyway, and parks again.
+ * `synchronous=NORMAL`: a killed process loses nothing; a power cut may lose the last moments of both, in order. Then
+ * the group is at worst behind, gets messages again, which consumers must tolerate anyway, and parks them again.
  */
 export class BusFile {
   readonly #database: DatabaseSync;
@@ -115,7 +115,7 @@ export class BusFile {
     return Number(row?.['furthest'] ?? 0);
   }
 
-  /** Takes the progress of groups away that is beyond a position: those groups start at the first event. */
+  /** Deletes the progress of groups beyond a position. Those groups start at the first event. */
   forgetBeyond(position: number): void {
     this.#database.prepare('DELETE FROM checkpoints WHERE position > ?').run(position);
   }
@@ -152,7 +152,7 @@ export class BusFile {
     return row === undefined ? undefined : toDeadLetter(row);
   }
 
-  /** Takes a message off the list, to be delivered again; undefined when it is not on the list. */
+  /** Removes a message from the list for redelivery; undefined when it is not in the list. */
   beginReplay(id: number): DeadLetter | undefined {
     const { changes } = this.#database
       .prepare(`UPDATE dead_letters SET state = 'replaying' WHERE id = ? AND state = 'parked'`)
@@ -160,7 +160,7 @@ export class BusFile {
     return Number(changes) === 1 ? this.show(id) : undefined;
   }
 
-  /** What a process stored with a message that is delivered again: see `Probation`. */
+  /** The probation record of a redelivered message: see `Probation`. */
   replayRecord(id: number): string {
     const row = this.#database.prepare('SELECT record FROM dead_letters WHERE id = ?').get(id);
     return row === undefined ? '' : String(row['record']);
@@ -170,7 +170,7 @@ export class BusFile {
     this.#database.prepare('UPDATE dead_letters SET record = ? WHERE id = ?').run(record, id);
   }
 
-  /** What is to be delivered to a group again. */
+  /** The messages to redeliver to a group. */
   replaying(group: string): DeadLetter[] {
     return this.#database
       .prepare(`SELECT * FROM dead_letters WHERE state = 'replaying' AND consumer_group = ? ORDER BY id`)
@@ -178,7 +178,7 @@ export class BusFile {
       .map(toDeadLetter);
   }
 
-  /** Forgets a message that was handled at last; one that was parked again stays. */
+  /** Deletes a message that was handled; one that was parked again stays. */
   endReplay(id: number): void {
     this.#database.prepare(`DELETE FROM dead_letters WHERE id = ? AND state = 'replaying'`).run(id);
   }

@@ -6,7 +6,7 @@ import { EmbeddedSubscription } from './embedded-subscription.js';
 import type { LogReader } from './log-reader.js';
 
 export interface EmbeddedMessageBusOptions {
-  /** Where `bus.db` is kept; made when it is first needed. */
+  /** The folder of `bus.db`, which is created at the first use. */
   readonly folder: string;
   /** The log that each topic carries. */
   readonly topics: Readonly<Record<string, LogReader>>;

@@ -11,7 +11,7 @@ export interface EmbeddedSubscriptionOptions {
   readonly consumer: SubscribeOptions;
   readonly topics: Readonly<Record<string, LogReader>>;
   readonly file: BusFile;
-  /** Of all groups of this process. */
+  /** Shared by all groups of this process. */
   readonly trials: Turns;
   readonly clock: Clock;
   readonly log: Log;
@@ -19,7 +19,7 @@ export interface EmbeddedSubscriptionOptions {
   readonly onParked?: OnParked | undefined;
 }
 
-/** One consumer group at work: a reader per topic in front, one dispatcher behind. */
+/** One running consumer group: a reader per topic, and one dispatcher. */
 export class EmbeddedSubscription implements Subscription {
   readonly #dispatcher: Dispatcher;
   readonly #readers: readonly TopicReader[];
@@ -56,7 +56,10 @@ export class EmbeddedSubscription implements Subscription {
     this.#readers = sources.map((from) => new TopicReader({ ...from, ...own }));
   }
 
-  /** Handles a parked message once more, and alone: it may have ended processes, and no progress tells that it does again. */
+  /**
+   * Handles a parked message again, and alone: it may have crashed processes, and no stored progress would show that it
+   * does again.
+   */
   redeliver(letter: DeadLetter): void {
     const file = this.#file;
     const id = Number(letter.id);
@@ -75,7 +78,7 @@ export class EmbeddedSubscription implements Subscription {
   readonly stop = (): Promise<void> => (this.#stopping ??= this.#stop());
 
   async #stop(): Promise<void> {
-    // The dispatcher first: a reader that waits for room is let go.
+    // The dispatcher first: it releases a reader that waits for room.
     const idle = this.#dispatcher.stop();
     await Promise.all(this.#readers.map((reader) => reader.stop()));
     await idle;

@@ -3,7 +3,10 @@ import type { EventView, RecordedEvent } from '@countersign/contracts';
 import { eventHeaders, eventKey, eventValue } from '../event-message.js';
 import type { Message } from '../message-bus.js';
 
-/** A recorded event as a message. View, value and headers are made when they are first read: most handlers need one of them at most. */
+/**
+ * A recorded event as a message. View, value and headers are built at the first read: most handlers need at most one of
+ * them.
+ */
 export class LogMessage implements Message {
   readonly topic: string;
   readonly partition = 0;

@@ -1,10 +1,10 @@
 import type { RecordedEvent } from '@countersign/contracts';
 
-/** What the embedded bus needs of an event store: to read its log. */
+/** The part of an event store that the embedded bus needs: reading its log. */
 export interface LogReader {
   /** At most `limit` events after a position (exclusive), in order. */
   readonly readAll: (after: number, limit: number) => Promise<readonly RecordedEvent[]>;
-  /** Everything after a position (exclusive), first what is recorded, then live; see the event store's port. */
+  /** Everything after a position (exclusive), first recorded, then live; see the event store's port. */
   readonly subscribe: (
     after: number,
     handler: {

@@ -7,7 +7,7 @@ export function furthestProgress(folder: string): number {
   return withFile(folder, (file) => file.furthestPosition()) ?? 0;
 }
 
-/** Removes the progress that lies beyond a position; those groups start at the first event again. */
+/** Deletes the progress beyond a position. Those groups start at the first event again. */
 export function forgetProgressBeyond(folder: string, position: number): void {
   withFile(folder, (file) => {
     file.forgetBeyond(position);

@@ -18,17 +18,17 @@ export interface TopicReaderOptions {
   readonly types: ReadonlySet<string> | undefined;
   readonly dispatcher: Dispatcher;
   readonly file: BusFile;
-  /** How many messages a process that ended may have been handling. */
+  /** How many messages a crashed process may have been handling. */
   readonly suspectsMax: number;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** The progress is written beside the loop, at most this often, so that a message costs no write. */
+/** The progress is written in the background, at most this often, so a message costs no write. */
 const saveEveryMs = 200;
 const reopenAfterMs = 1_000;
 
-/** Reads one topic for one group: from its checkpoint, in order, for ever. */
+/** Reads one topic for one group: from its checkpoint, in order, without end. */
 export class TopicReader {
   readonly #options: TopicReaderOptions;
   #watermark: Watermark<Checkpoint> | undefined;
@@ -95,8 +95,8 @@ export class TopicReader {
   }
 
   /**
-   * The group's checkpoint, or the beginning when the log does not hold it: a log put back from a backup is shorter,
-   * and what it records from now on would be skipped. Messages that come twice are borne, missing ones are not.
+   * The group's checkpoint, or the beginning when the log does not reach it: a log restored from a backup is shorter,
+   * and its next events would be skipped. Duplicates are tolerated, missing messages are not.
    */
   async #start(): Promise<Progress> {
     const { file, group, topic, source, log } = this.#options;
@@ -155,7 +155,7 @@ export class TopicReader {
     const probation = this.#probation;
     if (position > this.#suspectUntil) probation?.finish();
     if (probation?.over === false) return this.#submitAlone(message, probation, settled);
-    // Once in the life of a process, not per message: whoever comes next must see that it had begun.
+    // Once per process, not per message: the next process must see that this one had begun.
     if (this.#saved.record !== probation?.record) this.#saveSafely();
     return dispatcher.submit(message, settled);
   }

@@ -1,7 +1,7 @@
 import { MessageTooLargeError } from '../message-bus.js';
 import { BusUnavailableError, toBusError } from './bus-errors.js';
 
-/** As the client throws it: the broker's answer, wrapped by the layer that tried again. */
+/** The client's error: the broker's response, wrapped by its retry layer. */
 function refusal(type: string): Error {
   return new Error('tried again', { cause: Object.assign(new Error('refused'), { type }) });
 }

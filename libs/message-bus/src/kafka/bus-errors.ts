@@ -1,7 +1,7 @@
 import { describeError } from '../failure.js';
 import { MessageTooLargeError } from '../message-bus.js';
 
-/** Kafka cannot be reached, or cannot take the message now: try again later. Something may have been published. */
+/** Kafka is unreachable or cannot accept the message now. Retry later; some messages may have been published. */
 export class BusUnavailableError extends Error {
   override readonly name: string = 'BusUnavailableError';
 }
@@ -12,14 +12,14 @@ export class TopicsMissingError extends BusUnavailableError {
   readonly topics: readonly string[];
 
   constructor(topics: readonly string[]) {
-    // Brokers do not tell a topic that is not there from one that is hidden.
+    // For brokers a missing topic and a hidden one look the same.
     const remedy = 'Create them with: npx countersign topics create; or let this principal Describe them';
     super(`missing topics: ${topics.join(', ')}. ${remedy}`);
     this.topics = topics;
   }
 }
 
-/** What the client's errors carry; their classes are not all exported. */
+/** The members of the client's errors; not all of their classes are exported. */
 interface KafkaFailure {
   readonly type?: unknown;
   readonly code?: unknown;
@@ -31,19 +31,21 @@ function causesOf(error: unknown): readonly (Error & KafkaFailure)[] {
   return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }
 
-/** The broker's name of the refusal, such as `ILLEGAL_GENERATION`; undefined when the broker said nothing. */
+/** The broker's name of the error, such as `ILLEGAL_GENERATION`; undefined when it is not the broker's. */
 export function refusalOf(error: unknown): string | undefined {
   const types = causesOf(error).map(({ type }) => type);
   return types.find((type) => typeof type === 'string');
 }
 
-/** The principal lacks a right: whoever runs the brokers can give it at any time. */
+/** The principal lacks a right, which the operator of the brokers can grant at any time. */
 const unauthorised = /_AUTHORIZATION_FAILED$/;
 
-/** What the client makes of anything at all that the brokers answer when asked for a group: an outage, or a missing right. */
+/** The client's error for every failed request for a group: an outage, or a missing right. */
 const isGroupUnknown = ({ name }: Error): boolean => name === 'KafkaJSGroupCoordinatorNotFound';
 
-/** Whether a consumer that ended with this may come back by itself; otherwise something must be changed first. */
+/**
+ * Whether a consumer that ended with this error may recover by itself; otherwise the configuration must change first.
+ */
 export function mayPass(error: unknown): boolean {
   const causes = causesOf(error);
   if (causes[0]?.name === 'KafkaJSNumberOfRetriesExceeded' || causes.some(isGroupUnknown)) return true;
@@ -78,24 +80,24 @@ const remedies: readonly Remedy[] = [
     sentence: 'If the brokers are well: may this principal Read its group (docs/kafka.md, "Who may do what")?',
   },
   {
-    // A listener that wants TLS or a password closes a connection that comes without, and says nothing.
+    // A listener that requires TLS or a password silently closes other connections.
     helps: ({ name, code }) => name === 'KafkaJSConnectionClosedError' || code === 'ECONNRESET',
     sentence: 'If the brokers are well: do COUNTERSIGN_KAFKA_SSL and _SASL_… suit their listener?',
   },
 ];
 
-/** What went wrong, and what may help. */
+/** The problem and its possible remedy. */
 export function explain(error: unknown): string {
   return `${describeError(error)}${remedyFor(error)}`;
 }
 
-/** What may help, as the next sentence; empty where nothing is known. */
+/** The remedy as the next sentence; empty when none is known. */
 function remedyFor(error: unknown): string {
   const remedy = remedies.find(({ helps }) => causesOf(error).some(helps));
   return remedy === undefined ? '' : `. ${remedy.sentence}`;
 }
 
-/** What the port throws in place of the client's error. `what` begins the sentence. */
+/** The port's error instead of the client's. `what` begins the sentence. */
 export function toBusError(error: unknown, what: string): Error {
   if (error instanceof BusUnavailableError || error instanceof MessageTooLargeError) return error;
   const detail = `${error instanceof Error ? error.message : String(error)}${remedyFor(error)}`;

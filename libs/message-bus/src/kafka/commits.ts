@@ -3,16 +3,16 @@ import { describeError } from '../failure.js';
 import type { Generation } from './generation.js';
 
 export interface CommitsOptions {
-  /** The generation of now: of an earlier one nothing is committed. */
+  /** The current generation; nothing of an earlier one is committed. */
   readonly generation: () => Pick<Generation, 'commit'>;
   readonly clock: Clock;
   readonly log: Log;
 }
 
-/** What is done is committed beside the loop, at most this often: a broker takes 6 ms for each commit. */
+/** Progress is committed in the background, at most this often: a commit takes a broker 6 ms. */
 const commitEveryMs = 200;
 
-/** The commits of one session, one after the other; none that fails is a failure of the messages. */
+/** The commits of one session, in order. A failed commit is not a failure of the messages. */
 export class Commits {
   readonly #options: CommitsOptions;
   #cancel: (() => void) | undefined;
@@ -32,7 +32,7 @@ export class Commits {
     });
   };
 
-  /** Commits at once; never rejects. `leaving` also says that this member ends in order. */
+  /** Commits at once; never rejects. `leaving` also records that this member leaves in order. */
   async now({ leaving = false } = {}): Promise<void> {
     const { generation, log } = this.#options;
     try {

@@ -4,18 +4,18 @@ import type { DeadLetter, Message } from '../message-bus.js';
 import { headerOf, toHeaders } from './kafka-message.js';
 
 const prefix = 'x-dead-letter-';
-/** On a message that was replayed: the one group that handles it. */
+/** The header of a replayed message: the only group that handles it. */
 const replayGroup = `${prefix}replay-group`;
 /** On a mark in the dead letters topic: the id of the letter that was replayed. */
 const replayed = `${prefix}replayed`;
 const detailLengthMax = 2_000;
 
-/** The headers that came, as they came, without those that are ours. */
+/** The received headers, unchanged, without ours. */
 function original(headers: IHeaders | undefined): IHeaders {
   return Object.fromEntries(Object.entries(headers ?? {}).filter(([name]) => !name.startsWith(prefix)));
 }
 
-/** What a parked message carries: its own headers, and why, whence and for whom it was parked. */
+/** The headers of a parked message: its own, and why, from where and for which group it was parked. */
 export function toLetterHeaders(
   message: Message & { readonly received: Received },
   group: string,
@@ -35,7 +35,7 @@ export function toLetterHeaders(
   };
 }
 
-/** The headers of a letter that goes back to its topic, for one group alone. */
+/** The headers of a dead letter that returns to its topic, for one group only. */
 export function toReplayHeaders(received: Received, group: string): IHeaders {
   return { ...original(received.headers), [replayGroup]: group };
 }
@@ -49,7 +49,7 @@ export function markedBy(received: Received): string | undefined {
   return headerOf(received, replayed);
 }
 
-/** Whether a message is a replay that another group asked for. */
+/** Whether a message is a replay for another group. */
 export function isReplayForOther(received: Received, group: string): boolean {
   const wanted = headerOf(received, replayGroup);
   return wanted !== undefined && wanted !== group;

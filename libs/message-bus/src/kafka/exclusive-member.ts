@@ -15,7 +15,7 @@ export interface ExclusiveMemberOptions {
   readonly sessionTimeoutMs: number;
   readonly clock: Clock;
   readonly log: Log;
-  /** It stands in line, or has its turn. */
+  /** It is a candidate, or the leader. */
   readonly onJoined?: () => void;
 }
 
@@ -23,15 +23,15 @@ export interface ExclusiveMemberOptions {
 const partition = 0;
 const idleMs = 250;
 
-/** The broker's words for a member that it has taken for dead. */
+/** The broker's errors for a member that it has removed. */
 const fencing = new Set(['ILLEGAL_GENERATION', 'UNKNOWN_MEMBER_ID', 'FENCED_INSTANCE_ID']);
 
-/** One member of the group, from standing in line to the end of its turn. */
+/** One member of the group, from its candidacy to the end of its term. */
 export class ExclusiveMember {
   readonly #options: ExclusiveMemberOptions;
   readonly #consumer: Consumer;
   readonly #ended = new AbortController();
-  /** Settled while the group stands; pending while it forms anew. */
+  /** Settled while the group is stable; pending during a rebalance. */
   #formed = Promise.withResolvers<undefined>();
   #memberId: string | undefined;
   #ownerSince: number | null = null;
@@ -51,8 +51,8 @@ export class ExclusiveMember {
       rebalanceTimeout: sessionTimeoutMs,
       heartbeatInterval: Math.min(1_000, Math.floor(sessionTimeoutMs / 4)),
       maxWaitTimeInMs: idleMs,
-      // A commit that was refused MUST not be tried again by the client: after it has joined anew, as a new member of a
-      // new generation, the broker would take it from a process that has long been replaced.
+      // The client MUST NOT retry a refused commit: after a rejoin, as a new member of a new generation, the broker
+      // would accept it from a process that was replaced long ago.
       retry: { retries: 0, restartOnFailure: () => Promise.resolve(false) },
       partitionAssigners: [oneOwnerAssigner({ since: () => this.#ownerSince, onClaim: () => this.#forming() })],
     });
@@ -62,7 +62,7 @@ export class ExclusiveMember {
   async take(signal: AbortSignal): Promise<Turn> {
     const { topic } = this.#options;
     const turn = Promise.withResolvers<Turn>();
-    // It may be rejected when nobody waits for it yet.
+    // It may be rejected before it has a listener.
     turn.promise.catch(() => undefined);
     const abandon = (): void => turn.reject(signal.reason);
     signal.addEventListener('abort', abandon, { once: true });
@@ -77,7 +77,7 @@ export class ExclusiveMember {
     }
   }
 
-  /** Ends the turn and leaves the group, so that another member follows at once. */
+  /** Ends the term and leaves the group, so that another member follows at once. */
   leave(): Promise<void> {
     this.#end();
     const { clock, log } = this.#options;
@@ -92,12 +92,12 @@ export class ExclusiveMember {
     const { events } = this.#consumer;
     const { topic } = this.#options;
     this.#consumer.on(events.GROUP_JOIN, ({ payload }) => {
-      // Nothing is read, the messages are other people's.
+      // Nothing is read: the messages belong to others.
       this.#consumer.pause([{ topic }]);
       this.#joins += 1;
       this.#options.onJoined?.();
       const owns = payload.memberAssignment[topic]?.includes(partition) === true;
-      // With another id than before, this process was taken for dead in between, whoever owns the partition now.
+      // With a new member id, the group had removed this process in between, whoever owns the partition now.
       const isContinued = payload.memberId === this.#memberId;
       this.#memberId = payload.memberId;
       if (this.#hasTurn && !(owns && isContinued)) this.#end();
@@ -123,7 +123,7 @@ export class ExclusiveMember {
     if (this.#isOver()) return;
     this.#ended.abort(new FencedError());
     this.#ownerSince = null;
-    // Whoever waits for the group to form learns that it is over.
+    // Waiters for the rebalance learn that the member has ended.
     this.#formed.resolve(undefined);
     if (this.#hasTurn) void this.leave();
   }
@@ -131,7 +131,7 @@ export class ExclusiveMember {
   async #begin(join: number): Promise<Turn> {
     const { kafka, group, topic } = this.#options;
     const offsets = await withAdmin(kafka, (admin) => admin.fetchOffsets({ groupId: group, topics: [topic] }));
-    // The group has formed anew meanwhile: that forming decides.
+    // A newer rebalance decides.
     if (join !== this.#joins) return new Promise<Turn>(() => undefined);
     const kept = offsets[0]?.partitions.find((each) => each.partition === partition)?.metadata;
     this.#hasTurn = true;
@@ -139,7 +139,7 @@ export class ExclusiveMember {
       progress: kept === undefined || kept === null || kept === '' ? null : kept,
       ended: this.#ended.signal,
       keep: (progress) => {
-        // One after the other: each must know whether it was its own commit that arrived.
+        // In order: each caller must know whether its own commit succeeded.
         const kept = this.#keeping.then(() => this.#keep(progress));
         this.#keeping = kept.catch(() => undefined);
         return kept;
@@ -157,7 +157,7 @@ export class ExclusiveMember {
       try {
         await this.#consumer.commitOffsets([{ topic, partition, offset: '0', metadata: progress }]);
         if (this.#hasCommittedSince(commits)) return;
-        // The client says nothing when it has ended meanwhile.
+        // The client reports nothing when it has ended meanwhile.
         throw new Error('the member has ended');
       } catch (error) {
         const refusal = refusalOf(error);
@@ -181,7 +181,7 @@ export class ExclusiveMember {
     return Object.assign(new FencedError(), { cause });
   }
 
-  /** The group forms anew, and this member has yet to hear of it. */
+  /** The group rebalances, and this member has not been told yet. */
   async #nextForming(joins: number): Promise<void> {
     const { clock } = this.#options;
     while (joins === this.#joins && !this.#isOver()) {

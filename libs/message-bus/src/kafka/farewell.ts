@@ -1,2 +1,2 @@
-/** How long brokers that do not answer may hold up one step of the end of a process. */
+/** How long unresponsive brokers may delay one step of the shutdown. */
 export const farewellMsMax = 3_000;

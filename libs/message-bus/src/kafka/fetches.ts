@@ -1,13 +1,14 @@
 import type { Clock } from '@countersign/runtime';
 
-/** A fetch is answered or given up by then. */
+/** A fetch has ended by then, with or without a response. */
 const fetchMsMax = 60_000;
 
 /**
- * The fetches that are under way, by the node that is asked, and the time (a generation) that each belongs to.
+ * The fetches in flight, by broker, with the time (a generation) that each belongs to.
  *
- * A rebalance found while another node was being read from leaves that fetch running: its answer belongs to the time
- * before. Taken for the new one, it would be committed over what the partition's commit has not reached yet.
+ * When a rebalance is detected during a fetch from another broker, that fetch continues, and its response belongs to
+ * the earlier generation. If it were treated as the new one's, its offset would be committed over an earlier,
+ * uncommitted one.
  */
 export class Fetches<Generation> {
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -21,12 +22,12 @@ export class Fetches<Generation> {
     this.#underWay.set(node, { generation, since: this.#clock.monotonic() });
   }
 
-  /** None is under way. */
+  /** None is in flight. */
   clear(): void {
     this.#underWay.clear();
   }
 
-  /** Whether what is received now may be the answer to a fetch of a time before. */
+  /** Whether a received batch may be the response to a fetch of an earlier generation. */
   mayBeStale(generation: Generation): boolean {
     const now = this.#clock.monotonic();
     return [...this.#underWay.values()].some((each) => each.generation !== generation && now - each.since < fetchMsMax);

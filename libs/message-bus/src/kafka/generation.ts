@@ -6,14 +6,14 @@ import { createWatermark } from '../watermark.js';
 import type { Watermark } from '../watermark.js';
 import { withAdmin } from './kafka-client.js';
 
-/** One partition as this member has it: what is done of it. */
+/** One assigned partition and its progress. */
 export interface Partition {
   readonly topic: string;
   readonly partition: number;
-  /** Of the offsets that the group would go on with. */
+  /** For the offsets that the group would continue with. */
   readonly watermark: Watermark<string>;
   readonly probation: Probation;
-  /** The end of the partition when this member got it: a process that ended has read nothing behind it. */
+  /** The end of the partition at the assignment: a crashed process has read nothing beyond it. */
   readonly end: bigint;
   committed: Commit;
 }
@@ -33,16 +33,16 @@ export interface GenerationOptions {
   readonly readRecords: () => Promise<CommittedRecords>;
   /** Names this process. */
   readonly life: string;
-  /** How many messages a process that ended may have been handling. */
+  /** How many messages a crashed process may have been handling. */
   readonly suspectsMax: number;
 }
 
-/** The client gives each of its requests up before that; whatever it forgets must not hold up what comes behind. */
+/** The client's own timeouts are shorter. A request that it forgets must not block the next ones. */
 const answerMsMax = 30_000;
 
 /**
- * The partitions that a member owns between two rebalances. What is done of them is committed while it lasts; once it is
- * over, nothing is: another member may own them, and goes on from its own commits.
+ * The partitions that a member owns between two rebalances. Progress is committed only during that time; afterwards
+ * another member may own them and continue from its own commits.
  */
 export class Generation {
   readonly #options: GenerationOptions;
@@ -73,7 +73,7 @@ export class Generation {
     const { life, suspectsMax, readRecords } = this.#options;
     const { topic, partition, messages, highWatermark } = payload.batch;
     const records = await (this.#records ??= this.#read(readRecords));
-    // It commits under the generation of now, and does not try again under the next one as the consumer's own does.
+    // It commits with the current generation, and unlike the consumer's own commit it is not retried with the next one.
     this.#commit = (offsets) => payload.commitOffsetsIfNecessary(offsets);
     const name = nameOf(topic, partition);
     const record = records.get(name) ?? '';
@@ -87,7 +87,7 @@ export class Generation {
     return begun;
   }
 
-  /** What cannot be read now is asked for again with the next batch. */
+  /** What cannot be read now is read with the next batch. */
   async #read(readRecords: () => Promise<CommittedRecords>): Promise<CommittedRecords> {
     try {
       return await within(this.#options.clock, answerMsMax, 'to read what the group has committed', readRecords());
@@ -97,14 +97,14 @@ export class Generation {
     }
   }
 
-  /** The offset behind the last message that was received; undefined as long as there was none. */
+  /** The offset after the last received message; undefined before the first. */
   received(topic: string, partition: number): string | undefined {
     return this.partition(topic, partition)?.watermark.high();
   }
 
   /**
-   * Commits what is done and was not yet committed; `leaving` also says that this member ends in order.
-   * @throws the client's error; the next commit says it all again.
+   * Commits the uncommitted progress. `leaving` also records that this member leaves in order.
+   * @throws the client's error; the next commit contains everything again.
    */
   async commit({ leaving = false } = {}): Promise<void> {
     if (this.#over || this.#commit === undefined) return;
@@ -141,7 +141,7 @@ interface Place {
   readonly topic: string;
   readonly partition: number;
   readonly offset: string;
-  /** Goes with the offset, although the client's types do not say so. */
+  /** Sent with the offset, although the client's types lack it. */
   readonly metadata: string;
 }
 
@@ -155,5 +155,5 @@ function toOffsets(places: readonly Place[]): Offsets {
   };
 }
 
-/** The offset behind another one. Offsets have 64 bits. */
+/** The next offset. Offsets have 64 bits. */
 export const after = (offset: string): string => (BigInt(offset) + 1n).toString();

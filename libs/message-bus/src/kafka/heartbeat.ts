@@ -1,9 +1,9 @@
 import type { Clock } from '@countersign/runtime';
 
-/** How often a member of a group says that it is alive. */
+/** The heartbeat interval of a group member. */
 export const heartbeatMs = (sessionTimeoutMs: number): number => Math.min(3_000, Math.floor(sessionTimeoutMs / 4));
 
-/** What waiting needs. */
+/** The dependencies of waiting. */
 export interface BeatPorts {
   readonly clock: Clock;
   readonly everyMs: number;
@@ -11,7 +11,7 @@ export interface BeatPorts {
   readonly beat: () => Promise<void>;
 }
 
-/** Waits for `room`, and stays a member meanwhile, however long that takes. @throws what `beat` throws. */
+/** Waits for `room` and sends heartbeats meanwhile, without a limit. @throws the error of `beat`. */
 export async function beatUntil(room: Promise<unknown>, { clock, everyMs, beat }: BeatPorts): Promise<void> {
   for (let waiting = true; waiting;) {
     let cancel = (): void => undefined;

@@ -34,7 +34,7 @@ export class Intake {
     this.#options.log.warn({ topic, partition, offset, record }, message);
   }
 
-  /** A promise is to be awaited before the next message is taken. */
+  /** A promise means that the buffer is full: await it before the next message. */
   take(message: KafkaMessage, partition: Partition, generation: Generation): Promise<void> | undefined {
     const { watermark, probation } = partition;
     if (!probation.over && BigInt(message.offset) >= partition.end) probation.finish();

@@ -3,7 +3,7 @@ import type { Admin, ISocketFactory, LogEntry, RetryOptions, SASLOptions } from 
 import type { Log } from '@countersign/runtime';
 import { mendRequestQueue } from './request-queue.js';
 
-/** How a process reaches its brokers. */
+/** The brokers' address and security. */
 export interface KafkaConnection {
   /** `host:port` of some brokers; the others are found through them. */
   readonly brokers: readonly string[];
@@ -27,19 +27,19 @@ const retry = {
   factor: 0.2,
   maxRetryTime: 2_000,
   retries: 6,
-  // A consumer that crashed is opened anew by the subscription, which then also tells that it is interrupted.
+  // The subscription reopens a crashed consumer, and reports that it is interrupted.
   restartOnFailure: () => Promise.resolve(false),
 } satisfies RetryOptions;
 
-/** What tries for about so long: a consumer that gives up leaves a dead member behind, for which its group waits. */
+/** The retry time: a consumer that gives up leaves a dead member behind, for which its group waits. */
 export const patient = (patienceMs: number): RetryOptions => ({
   ...retry,
   retries: Math.max(1, Math.ceil(patienceMs / retry.maxRetryTime)),
 });
 
 /**
- * The vendor's client, which logs into ours. It tries for about ten seconds, unless told otherwise, and no more once
- * `closed` has aborted: whatever still tries in the background then has no broker left.
+ * The vendor's client, with our log. It retries for about ten seconds by default, and not at all once `closed` has
+ * aborted: then background retries find no broker.
  */
 export function createKafkaClient(
   connection: KafkaConnection,
@@ -66,7 +66,7 @@ export function createKafkaClient(
   });
 }
 
-/** Runs one piece of administration on a connection of its own: one that is kept would be stale after an outage. */
+/** Runs one administration request on its own connection: a kept one would be stale after an outage. */
 export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise<T>): Promise<T> {
   const admin = kafka.admin();
   try {
@@ -77,7 +77,7 @@ export async function withAdmin<T>(kafka: Kafka, work: (admin: Admin) => Promise
   }
 }
 
-/** What the client calls an error is mostly one try of several: whoever gives up logs that as an error, once. */
+/** Most errors of the client are one of several tries; the caller logs the final one. */
 function write(
   log: Log,
   { level, namespace, log: { message, error, stack: _stack, timestamp: _at, ...rest } }: LogEntry,

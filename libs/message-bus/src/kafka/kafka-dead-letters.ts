@@ -23,13 +23,13 @@ interface Kept {
 }
 
 /**
- * The parked messages, read from the dead letters topic from its beginning at every call, so that nothing else must be
- * kept: for people and their tools, not for a hot path. The id of a letter is `<partition>-<offset>`.
+ * The parked messages. Each call reads the dead-letter topic from its beginning, so no other state is kept: for people
+ * and tools, not for a hot path. The id of a letter is `<partition>-<offset>`.
  *
- * A replay publishes the original to its own topic, with a header that names the group: the others pass it over. Then a
- * mark is written behind the letter, which strikes it off the list; the letter itself stays in the topic for as long as
- * that keeps its messages, and is gone afterwards, replayed or not. A crash between the two, or two people who replay
- * one letter at the same moment, deliver it twice.
+ * A replay publishes the original to its own topic, with a header that names the group; other groups skip it. Then a
+ * mark is written to the dead-letter topic that removes the letter from the list. The letter itself stays until the
+ * topic's retention deletes it, replayed or not. A crash between the two writes, or two simultaneous replays of one
+ * letter, deliver it twice.
  */
 export function createKafkaDeadLetters(options: KafkaDeadLettersOptions): DeadLetters {
   const { topics, sender } = options;
@@ -50,7 +50,7 @@ export function createKafkaDeadLetters(options: KafkaDeadLettersOptions): DeadLe
       return rest.filter((letter) => group === undefined || letter.group === group).slice(0, limit);
     },
     show: async (id) => (await readAll(options)).find(({ letter }) => letter.id === id)?.letter,
-    // One after the other, so that the second of two sees the mark of the first.
+    // In order: the second one must see the mark of the first.
     replay: (id) =>
       (replaying = replaying.then(
         () => replay(id),
@@ -90,7 +90,7 @@ async function readTopic({
   );
   const messages: { id: string; received: Received }[] = [];
   if (unread.size === 0) return messages;
-  // Kafka's client reads as a member of a group only: of one for this reading alone, which goes with it.
+  // Kafka's client reads only as a member of a group: a temporary one, which is deleted afterwards.
   const groupId = `${topic}.reader-${ids.uuid()}`;
   const consumer = kafka.consumer({ groupId, allowAutoTopicCreation: false, maxWaitTimeInMs: 100 });
   try {
@@ -113,7 +113,7 @@ async function readTopic({
   return messages;
 }
 
-/** In the order of parking within a partition; the topic has one, unless somebody made it otherwise. */
+/** In the order of parking within a partition; by default the topic has one partition. */
 function compareIds(one: string, other: string): number {
   const [[onePartition = 0n, oneOffset = 0n], [otherPartition = 0n, otherOffset = 0n]] = [parseId(one), parseId(other)];
   const difference = oneOffset === otherOffset ? onePartition - otherPartition : oneOffset - otherOffset;

@@ -7,27 +7,27 @@ import type { KafkaTopics } from './kafka-topics.js';
 
 export interface KafkaExclusiveProgressOptions extends ExclusiveMemberOptions {
   readonly topics: Pick<KafkaTopics, 'missing'>;
-  /** Aborts when the bus closes: turns end, and nobody stands in line. */
+  /** Aborts when the bus closes: terms end, and candidates leave. */
   readonly closed: AbortSignal;
 }
 
-/** As the bus has it: it must be left when the bus closes. */
+/** Stored so that the bus can leave it when it closes. */
 export interface KafkaExclusiveProgress extends ExclusiveProgress {
   readonly leave: () => Promise<void>;
-  /** Why it cannot even stand in line; undefined when it does. */
+  /** Why it cannot be a candidate; undefined when it can. */
   readonly interruption: () => string | undefined;
 }
 
 const retryAfterMs = 1_000;
 
 /**
- * One active process among those of a group, with its progress in Kafka: a consumer group of its own, whose member that
- * owns partition 0 of the topic is the active one, and the progress is the metadata of that partition's committed
- * offset. Nothing is consumed. The broker itself refuses the commit of a member that it has taken for dead, so a process
- * that wakes up late cannot overwrite what its successor has kept.
+ * Leader election through Kafka, with the progress. The candidates are one consumer group; the member that owns
+ * partition 0 of the topic is the leader, and the progress is the metadata of that partition's committed offset.
+ * Nothing is consumed. The broker refuses the commit of a removed member, so a former leader that wakes up cannot
+ * overwrite its successor's progress.
  *
- * A progress is at most 4,096 bytes (`offset.metadata.max.bytes`). It is kept for as long as the group has a member, and
- * 7 days longer (`offsets.retention.minutes`); afterwards it begins with nothing kept.
+ * A progress has at most 4,096 bytes (`offset.metadata.max.bytes`). It is kept while the group has a member and 7 days
+ * longer (`offsets.retention.minutes`); then it starts empty.
  */
 export function createKafkaExclusiveProgress(options: KafkaExclusiveProgressOptions): KafkaExclusiveProgress {
   const { clock, log, topic, topics, closed } = options;

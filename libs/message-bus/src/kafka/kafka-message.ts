@@ -3,7 +3,7 @@ import type { Message } from '../message-bus.js';
 
 const nothing = new Uint8Array();
 
-/** A received message: its text is made when it is first read, its bytes are kept as they came for the dead letters. */
+/** A received message. Its text is built at the first read; its bytes are kept unchanged for the dead letters. */
 export class KafkaMessage implements Message {
   readonly topic: string;
   readonly partition: number;
@@ -27,7 +27,10 @@ export class KafkaMessage implements Message {
     return this.received.value === null;
   }
 
-  /** Whether the partition was taken away, or given anew, since it was received: whoever has it now delivers it again. */
+  /**
+   * Whether the partition was revoked or reassigned since the message was received: its current owner delivers it
+   * again.
+   */
   get isRevoked(): boolean {
     return this.#generation.over;
   }
@@ -41,13 +44,13 @@ export class KafkaMessage implements Message {
   }
 }
 
-/** One header as text, without making the others. */
+/** One header as text, without building the others. */
 export function headerOf(received: Received, name: string): string | undefined {
   const value = received.headers?.[name];
   return value === undefined ? undefined : toText(value);
 }
 
-/** Header names may come in any case and values as bytes, several of one name, or none. */
+/** Header names may have any case; values may be bytes, lists or absent. */
 export function toHeaders(headers: IHeaders | undefined): Readonly<Record<string, string>> {
   const entries = Object.entries(headers ?? {});
   return Object.fromEntries(
@@ -55,7 +58,7 @@ export function toHeaders(headers: IHeaders | undefined): Readonly<Record<string
   );
 }
 
-/** `null` is no type of the client's, and comes nevertheless. */
+/** The client's types have no `null`, but it occurs. */
 function toText(value: Buffer | string | readonly (Buffer | string)[] | null): string {
   if (value === null) return '';
   if (typeof value === 'string') return value;

@@ -8,11 +8,11 @@ import { refusalOf, toBusError, TopicsMissingError } from './bus-errors.js';
 import type { KafkaTopics } from './kafka-topics.js';
 import { farewellMsMax } from './farewell.js';
 
-/** Sends messages as the client takes them, bytes of dead letters included. */
+/** Sends messages in the client's form, including the bytes of dead letters. */
 export interface KafkaSender {
   /** Resolves when every replica that counts has them. @throws BusUnavailableError, MessageTooLargeError */
   readonly send: (topic: string, messages: readonly Outgoing[]) => Promise<void>;
-  /** Waits for what is being sent, a few seconds at most; what waits behind it is refused. */
+  /** Waits for the send in flight, a few seconds at most, and refuses what is queued after it. */
   readonly close: () => Promise<void>;
 }
 
@@ -26,15 +26,15 @@ interface Job {
   readonly reject: (error: Error) => void;
 }
 
-/** A broker refuses more than 1 MiB at once unless the topic says otherwise; headers and keys need room too. */
+/** By default a broker refuses more than 1 MiB at once; headers and keys need room too. */
 const bytesMax = 700 * 1024;
 const messagesMax = 2_000;
 const acksAll = -1;
 
 /**
- * One send at a time, each with everything that waits: a repeat of a failed send cannot overtake the next one, and many
- * small publishes share one journey. What waits behind a send that failed for good fails with it: whoever publishes
- * both again keeps the order of a key, whoever found the second one published could not.
+ * One send at a time, each with everything that is queued: a retry of a failed send cannot overtake the next one, and
+ * many small publishes share one round trip. Messages queued behind a permanently failed send fail with it: a caller
+ * that publishes both again keeps the order of a key, which would be impossible if the second one were published.
  */
 export function createKafkaSender(kafka: Kafka, topics: Pick<KafkaTopics, 'missing'>, clock: Clock): KafkaSender {
   const waiting: Job[] = [];
@@ -79,7 +79,7 @@ export function createKafkaSender(kafka: Kafka, topics: Pick<KafkaTopics, 'missi
     } catch (failure) {
       if (refusalOf(failure) === 'UNKNOWN_TOPIC_OR_PARTITION') known.clear();
       const error = toBusError(failure, 'not published');
-      // One message that is too large must not fail those that went with it.
+      // A message that is too large must not fail the others of its batch.
       if (error instanceof MessageTooLargeError && jobs.length > 1) for (const job of jobs) await attempt([job]);
       else refuse(error instanceof MessageTooLargeError ? jobs : [...jobs, ...waiting.splice(0)], error);
     }
@@ -90,7 +90,7 @@ export function createKafkaSender(kafka: Kafka, topics: Pick<KafkaTopics, 'missi
     if (going.length > 0) await attemptThese(going);
   };
   const pump = async (): Promise<void> => {
-    // What is published in this turn of the loop goes together.
+    // Publishes in the same turn of the event loop are sent together.
     await Promise.resolve();
     while (waiting.length > 0) await attempt(takeSome(waiting));
     pumping = undefined;
@@ -139,7 +139,7 @@ function refuse(jobs: readonly Job[], error: Error): void {
   }
 }
 
-/** As many jobs as one send may carry, from the front; at least one. */
+/** As many jobs from the front as one send may contain; at least one. */
 function takeSome(waiting: Job[]): readonly Job[] {
   let [bytes, messages, count] = [0, 0, 0];
   for (const job of waiting) {
@@ -151,7 +151,7 @@ function takeSome(waiting: Job[]): readonly Job[] {
   return waiting.splice(0, count);
 }
 
-/** In parts that one send may carry, in order. */
+/** In order, in batches that one send may contain. */
 function split(messages: readonly Outgoing[]): { readonly messages: readonly Outgoing[]; readonly bytes: number }[] {
   const parts: { messages: Outgoing[]; bytes: number }[] = [];
   for (const message of messages) {
@@ -167,7 +167,7 @@ function split(messages: readonly Outgoing[]): { readonly messages: readonly Out
   return parts;
 }
 
-/** About what it takes on the wire. */
+/** An estimate of its size on the wire. */
 function sizeOf({ key, value, headers }: Outgoing): number {
   let bytes = 32 + (key?.length ?? 0) + (value?.length ?? 0);
   for (const [name, header] of Object.entries(headers ?? {})) bytes += 8 + name.length + (header?.length ?? 0);

@@ -8,7 +8,7 @@ type Topic = keyof TopicNames;
 type Operation = 'read' | 'write' | 'create' | 'delete' | 'describe' | 'describeConfigs';
 
 interface GroupRight {
-  /** Behind the topic prefix. */
+  /** The part after the topic prefix. */
   readonly name: string;
   /** Default: that group alone. */
   readonly prefixed?: true;
@@ -52,9 +52,9 @@ const rightsTable: Readonly<Record<string, PrincipalRights>> = {
 /** The rights on the topics and groups of one installation. */
 export interface KafkaRights {
   /**
-   * Gives each principal its rights, and takes none away; needs the right to alter the cluster.
+   * Grants each principal its rights, and revokes none. It needs the right to alter the cluster.
    * @returns the names of the principals.
-   * @throws BusUnavailableError when the brokers are away or refuse it.
+   * @throws BusUnavailableError when the brokers are unreachable or refuse it.
    */
   readonly grant: () => Promise<readonly string[]>;
 }
@@ -96,7 +96,7 @@ export function createKafkaRights(kafka: Kafka, prefix: string, names: TopicName
   };
 }
 
-// Not among the names that Node finds in the client's module, so read when they are needed.
+// Node does not detect these exports of the client's module, so they are read when needed.
 function operationCodes(): Readonly<Record<Operation, kafkajs.AclOperationTypes>> {
   const { CREATE, DELETE, DESCRIBE, DESCRIBE_CONFIGS, READ, WRITE } = kafkajs.AclOperationTypes;
   return {

@@ -15,7 +15,7 @@ import { awaitStall } from './stall.js';
 
 export interface KafkaSessionOptions {
   readonly kafka: Kafka;
-  /** A client for consumers, which waits longer for brokers that do not answer. */
+  /** A client for consumers, with longer waits for unresponsive brokers. */
   readonly consuming: Kafka;
   readonly group: string;
   readonly topics: readonly string[];
@@ -24,7 +24,7 @@ export interface KafkaSessionOptions {
   readonly dispatcher: Dispatcher;
   /** Names this process in what it commits. */
   readonly life: string;
-  /** How many messages a process that ended may have been handling. */
+  /** How many messages a crashed process may have been handling. */
   readonly suspectsMax: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -33,12 +33,12 @@ export interface KafkaSessionOptions {
   readonly onJoined: () => void;
 }
 
-/** How long a fetch waits for messages, and so about how long a stop may have to wait. */
+/** How long a fetch waits for messages, and therefore roughly how long a stop may wait. */
 const fetchWaitMsMax = 250;
-/** An idle consumer is answered several times a second. */
+/** An idle consumer gets several responses per second. */
 const silenceMsMax = 10_000;
 
-/** One life of the vendor's consumer: from joining the group until it crashes or is stopped. */
+/** One run of the vendor's consumer: from joining the group until it crashes or is stopped. */
 export class KafkaSession {
   readonly #options: KafkaSessionOptions;
   readonly #consumer: Consumer;
@@ -52,7 +52,7 @@ export class KafkaSession {
   #assignment: Readonly<Record<string, readonly number[]>> = {};
   /** When something was last received or handled. A consumer that was busy until now has had no time to receive more. */
   #lastActiveAt = 0;
-  /** Nothing more is received until something that was received is handled. */
+  /** Nothing more is received until a received message is handled. */
   #isFull = false;
   #lastAnswerAt = 0;
 
@@ -78,7 +78,7 @@ export class KafkaSession {
     });
   }
 
-  /** Why nothing can be received although the consumer has not given up; undefined while brokers answer. */
+  /** Why nothing can be received although the consumer has not given up; undefined while brokers respond. */
   get silence(): string | undefined {
     const quietMs = this.#options.clock.monotonic() - this.#lastAnswerAt;
     if (quietMs < silenceMsMax) return undefined;
@@ -90,7 +90,7 @@ export class KafkaSession {
     const crashed = this.#listen();
     const ended = aborted(stopped);
     try {
-      // The client waits for brokers for minutes, whoever tells it to leave.
+      // The client waits for brokers for minutes, and ignores a stop.
       this.#joined = this.#join();
       await Promise.race([this.#joined, ended]);
       await Promise.race([crashed, this.#membership.lost, this.#stalled(), ended]);
@@ -99,7 +99,7 @@ export class KafkaSession {
     }
   }
 
-  /** Begins to consume; what was told to leave meanwhile leaves as soon as it can. */
+  /** Starts to consume. If it was stopped meanwhile, it leaves as soon as it can. */
   async #join(): Promise<void> {
     const { topics } = this.#options;
     const steps = [
@@ -123,12 +123,12 @@ export class KafkaSession {
     try {
       this.#consumer.pause(this.#options.topics.map((topic) => ({ topic })));
     } catch (error) {
-      // It has not begun to run, or has just ended by itself: then there is nothing to pause.
+      // It has not started yet, or has just ended by itself: there is nothing to pause.
       this.#options.log.debug({ error }, 'the consumer was not paused');
     }
   }
 
-  /** Commits what is done and leaves the group; brokers that do not answer take the member for dead later. */
+  /** Commits the progress and leaves the group. Unresponsive brokers remove the member later. */
   async close(): Promise<void> {
     const { clock } = this.#options;
     await atMost(clock, farewellMsMax, this.#commits.end());
@@ -142,7 +142,7 @@ export class KafkaSession {
     const { clock, onJoined } = this.#options;
     const { events } = this.#consumer;
     this.#consumer.on(events.REBALANCING, () => {
-      // Nothing is being fetched now. The commit goes out before the request to join again.
+      // No fetch is in flight. The commit is sent before the request to rejoin.
       this.#fetches.clear();
       this.#membership.joining();
       void this.#commits.now({ leaving: true });
@@ -172,7 +172,7 @@ export class KafkaSession {
         reject(payload.error);
       });
     });
-    // It may come when nobody waits for it yet.
+    // It may come before it has a listener.
     crashed.catch(() => undefined);
     return crashed;
   }
@@ -196,7 +196,7 @@ export class KafkaSession {
       }
     } finally {
       this.#isFull = false;
-      // What was not taken is fetched again.
+      // Messages that were not accepted are fetched again.
       if (taken !== undefined && !generation.over) payload.resolveOffset(taken);
     }
   }
@@ -206,7 +206,7 @@ export class KafkaSession {
     return new Generation({ clock, life, suspectsMax, readRecords: () => readCommittedRecords(kafka, group, topics) });
   }
 
-  /** Once for each partition that this member gets: whoever comes next must see that it had begun. */
+  /** Once per assigned partition: the next owner must see that this one had begun. */
   async #begin(generation: Generation, payload: EachBatchPayload): Promise<Partition> {
     const begun = generation.begin(payload).then(async (partition) => {
       if (partition.probation.over) await this.#commits.now();

@@ -23,13 +23,13 @@ import { farewellMsMax } from './farewell.js';
 export interface KafkaSubscriptionOptions {
   readonly consumer: SubscribeOptions;
   readonly kafka: Kafka;
-  /** A client for consumers, which waits longer for brokers that do not answer. */
+  /** A client for consumers, with longer waits for unresponsive brokers. */
   readonly consuming: Kafka;
   readonly topics: Pick<KafkaTopics, 'missing' | 'names'>;
   readonly sender: KafkaSender;
   /** Names this process. */
   readonly life: string;
-  /** Of all groups of this process. */
+  /** Shared by all groups of this process. */
   readonly trials: Turns;
   readonly clock: Clock;
   readonly log: Log;
@@ -42,12 +42,12 @@ export interface KafkaSubscriptionOptions {
 
 const reopenAfterMs = 1_000;
 
-/** One consumer group's member at work: sessions with Kafka one after the other in front, one dispatcher behind. */
+/** One running member of a consumer group: successive sessions with Kafka, and one dispatcher. */
 export class KafkaSubscription implements Subscription {
   readonly #options: KafkaSubscriptionOptions;
   readonly #dispatcher: Dispatcher;
   readonly #stop = new AbortController();
-  /** Aborts when the brokers had their time to take what is being put aside. */
+  /** Aborts when the time for the brokers to accept parked messages is over. */
   readonly #overdue = new AbortController();
   readonly #running: Promise<void>;
   #session: KafkaSession | undefined;
@@ -84,7 +84,10 @@ export class KafkaSubscription implements Subscription {
 
   readonly stop = (): Promise<void> => (this.#stopping ??= this.#drain());
 
-  /** What was revoked is not begun, for somebody else has it; what comes again of a key waits until its first try ended. */
+  /**
+   * Revoked messages are not started, because another member has them. Redelivered messages of a key wait until the
+   * first try has ended.
+   */
   #handle(message: Message, delivery: Delivery): void | Promise<void> {
     if (!(message instanceof KafkaMessage) || message.isRevoked) return undefined;
     if (message.isTombstone) throw new PoisonMessageError('malformed', 'a message without a value');

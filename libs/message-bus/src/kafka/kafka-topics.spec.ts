@@ -3,10 +3,10 @@ import type { Admin, Kafka } from 'kafkajs';
 import { topicNames } from '../topics.js';
 import { createKafkaTopics, onceLed } from './kafka-topics.js';
 
-/** A broker's answer of failure, as the client throws it. */
+/** A broker's error response in the client's form. */
 const answer = (type: string): Error => Object.assign(new Error(type), { type });
 
-/** Topics made through a broker that answers the look at them with these failures, one after the other. */
+/** Creates topics through a broker that reports these errors one after the other. */
 function madeWith(failures: Error[]) {
   const clock = createVirtualClock();
   const admin: Partial<Admin> = {

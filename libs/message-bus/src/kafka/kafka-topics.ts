@@ -7,11 +7,17 @@ import { refusalOf, toBusError } from './bus-errors.js';
 import { withAdmin } from './kafka-client.js';
 
 export interface CreateTopicsOptions {
-  /** Of the requests and events topics: how many processes can share the work. Can be raised later, never lowered. */
+  /**
+   * For the requests and events topics: how many processes can share the work. It can be increased later, never
+   * decreased.
+   */
   readonly partitions: number;
   /** On how many brokers each message is kept. */
   readonly replication: number;
-  /** How long messages are kept. The event store is the truth, so this is how long a consumer may be away. Default 14 days. */
+  /**
+   * The retention of messages, which limits how long a consumer may be offline; the event store keeps everything.
+   * Default: 14 days.
+   */
   readonly retentionMs?: number;
 }
 
@@ -28,22 +34,22 @@ export interface TopicDescription {
 /** The topics of one installation. */
 export interface KafkaTopics {
   readonly names: TopicNames;
-  /** Makes those that are missing and leaves the others as they are. Answers which it made. */
+  /** Creates the missing topics and leaves the others unchanged. Returns the created ones. */
   readonly create: (options: CreateTopicsOptions) => Promise<readonly string[]>;
   readonly describe: () => Promise<readonly TopicDescription[]>;
-  /** Which of the given ones, default all three, are not there. @throws BusUnavailableError */
+  /** Which of the given topics (default: all three) are missing. @throws BusUnavailableError */
   readonly missing: (topics?: readonly string[]) => Promise<readonly string[]>;
 }
 
 const dayMs = 86_400_000;
 /** An output may be 4 MiB, and its event carries some more. */
 const messageBytesMax = 8 * 1024 * 1024;
-/** A dead letter is the message, and says besides why, whence and for whom it was put aside. */
+/** A dead letter is the message with extra headers: why, from where and for which group it was parked. */
 const letterBytesMax = messageBytesMax + 1024 * 1024;
 
 /** How long a new topic may take until each partition has a leader. */
 const leadersWithinMs = 30_000;
-/** What brokers say of a partition that has no leader yet, or whose leader changes. */
+/** The brokers' errors for a partition without a leader, or with a changing one. */
 const leaderlessAnswers = new Set(['UNKNOWN_TOPIC_OR_PARTITION', 'LEADER_NOT_AVAILABLE', 'NOT_LEADER_FOR_PARTITION']);
 
 export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock): KafkaTopics {
@@ -63,7 +69,7 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock)
       const wanted = await missing();
       const topics = wanted.map((topic) => ({
         topic,
-        // One partition: the letters have one order, and there are few of them.
+        // One partition, so that the few letters have one order.
         numPartitions: topic === names.deadLetters ? 1 : partitions,
         replicationFactor: replication,
         configEntries: [
@@ -71,7 +77,7 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock)
           { name: 'retention.ms', value: String(retentionMs) },
           { name: 'min.insync.replicas', value: String(Math.max(1, replication - 1)) },
           { name: 'max.message.bytes', value: String(topic === names.deadLetters ? letterBytesMax : messageBytesMax) },
-          // Whatever a sender compresses with: consumers need not know it, and nothing grows when it is put aside.
+          // With the sender's compression: consumers need no configuration, and a parked message does not grow.
           { name: 'compression.type', value: 'uncompressed' },
         ],
       }));
@@ -97,9 +103,9 @@ export function createKafkaTopics(kafka: Kafka, names: TopicNames, clock: Clock)
 }
 
 /**
- * Makes topics, and waits until the leader of every partition answers as its leader. The client's own wait
- * (`waitForLeaders`) fails when the broker that it asks has not heard of a topic yet, and ends before a leader knows that
- * it is one: a consumer that starts then loses its partition again, and handles messages twice.
+ * Creates topics, and waits until the leader of every partition responds as its leader. The client's own wait
+ * (`waitForLeaders`) fails when the asked broker does not know a topic yet, and ends before a leader knows its role: a
+ * consumer that starts then loses its partition again, and handles messages twice.
  */
 async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Clock): Promise<void> {
   await admin.createTopics({ topics, waitForLeaders: false });
@@ -107,7 +113,7 @@ async function createWithLeaders(admin: Admin, topics: ITopicConfig[], clock: Cl
   for (const name of names) await onceLed(clock, () => admin.fetchTopicOffsets(name));
 }
 
-/** Retries for up to 30 s while a topic is being made, or while the leader of a partition changes. */
+/** Retries for up to 30 s while a topic is being created, or while the leader of a partition changes. */
 export async function onceLed<T>(clock: Clock, ask: () => Promise<T>): Promise<T> {
   const giveUpAtMs = clock.monotonic() + leadersWithinMs;
   for (;;) {
@@ -125,7 +131,7 @@ async function describe(kafka: Kafka, topics: string[]): Promise<readonly TopicD
   return withAdmin(kafka, async (admin) => {
     const metadata = await admin.fetchTopicMetadata({ topics });
     const resources = topics.map((name) => ({
-      // Not among the names that Node finds in the client's module.
+      // Node does not detect this export of the client's module.
       type: kafkajs.ConfigResourceTypes.TOPIC,
       name,
       configNames: ['retention.ms', 'min.insync.replicas'],

@@ -4,7 +4,7 @@ import { Membership } from './membership.js';
 const clock = createVirtualClock();
 const sessionTimeoutMs = 30_000;
 
-/** What is wrong with a membership, if anything is. */
+/** The problem of a membership, if there is one. */
 const complaintOf = (membership: Membership): Promise<string> =>
   Promise.race([membership.lost.catch(String), Promise.resolve().then(() => 'nothing')]);
 

@@ -1,23 +1,23 @@
 import type { Clock } from '@countersign/runtime';
 import { BusUnavailableError } from './bus-errors.js';
 
-/** The client reads on although it is no member of its group any more: nothing that it reads may count. */
+/** The client keeps reading although it is no longer a member of its group: its messages must be ignored. */
 export class MembershipLostError extends BusUnavailableError {
   override readonly name = 'MembershipLostError';
 }
 
-/** How long a heartbeat may be overdue while the client reads: it sends one after each read once it is time. */
+/** How late a heartbeat may be while the client reads: it sends one after a read when it is due. */
 const graceMs = 3_000;
 
 /**
- * Whether the vendor's client is a member of its group, by what it tells of itself.
+ * Whether the vendor's client is a member of its group, according to its own events.
  *
- * When its try to join anew fails with what may pass, such as a coordinator that is still loading, the client does not
- * try to join again but reads on as if nothing had happened: as the member that it was, whose partitions we have given
- * up, or as nobody, without a heartbeat. Neither ends by itself, and messages wait for ever.
+ * When its attempt to rejoin fails with a transient error, such as a loading coordinator, the client does not retry it
+ * and keeps reading: either with its old membership, whose partitions we have given up, or with none and without
+ * heartbeats. Neither ends by itself, and messages would wait for ever.
  */
 export class Membership {
-  /** Rejects when it is lost. */
+  /** Rejects when the membership is lost. */
   readonly lost: Promise<never>;
   readonly #lose: (error: Error) => void;
   readonly #clock: Pick<Clock, 'monotonic'>;
@@ -28,7 +28,7 @@ export class Membership {
 
   constructor(clock: Pick<Clock, 'monotonic'>, sessionTimeoutMs: number) {
     const { promise, reject } = Promise.withResolvers<never>();
-    // It may be lost when nobody waits for it any more.
+    // It may be lost when no caller waits for it.
     promise.catch(() => undefined);
     [this.lost, this.#lose] = [promise, reject];
     this.#clock = clock;
@@ -36,18 +36,18 @@ export class Membership {
     this.#heardAt = clock.monotonic();
   }
 
-  /** The client begins to join anew. */
+  /** The client starts to rejoin. */
   joining(): void {
     this.#isJoining = true;
   }
 
-  /** The group has taken it in. */
+  /** The client has joined the group. */
   joined(): void {
     this.#isJoining = false;
     this.heard();
   }
 
-  /** The group has taken a heartbeat. */
+  /** The group has accepted a heartbeat. */
   heard(): void {
     this.#heardAt = this.#clock.monotonic();
     this.#overdueSince = undefined;

@@ -1,7 +1,7 @@
 import { AssignerProtocol } from 'kafkajs';
 import type { PartitionAssigner } from 'kafkajs';
 
-/** What a member says of itself whenever the group forms anew. */
+/** The metadata that a member sends at each rebalance. */
 export interface Claim {
   /** Since when (ms) it has been the owner; null when it is not. */
   readonly since: () => number | null;
@@ -12,8 +12,8 @@ export interface Claim {
 const version = 1;
 
 /**
- * Gives every partition to one member, and leaves it there: to the one that says that it is the owner; of two who say
- * so, to the one who became it last, for the other one was taken for dead; if nobody does, to the first.
+ * Assigns every partition to one member and keeps it there: to the member that claims to own it; of two, to the one
+ * that became owner last, since the other was removed; without a claim, to the first.
  */
 export function oneOwnerAssigner({ since, onClaim }: Claim): PartitionAssigner {
   return ({ cluster }) => ({
@@ -47,7 +47,7 @@ export function oneOwnerAssigner({ since, onClaim }: Claim): PartitionAssigner {
   });
 }
 
-/** Zero when the member is not the owner, or says nothing that can be read. */
+/** Zero when the member is not the owner, or its metadata cannot be read. */
 function sinceOf(metadata: Buffer): number {
   const since = Number(AssignerProtocol.MemberMetadata.decode(metadata)?.userData.toString());
   return Number.isFinite(since) ? since : 0;

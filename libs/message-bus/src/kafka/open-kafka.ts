@@ -24,26 +24,26 @@ export interface KafkaOptions extends KafkaConnection {
   readonly ids: Pick<Ids, 'uuid'>;
   readonly log: Log;
   /**
-   * Something failed that no further try of this process helps against, such as credentials that are refused or a consumer
-   * that stands still: the process should end and be started anew. The bus tries again all the same.
+   * A failure that this process cannot recover from, such as refused credentials or a stuck consumer: the process
+   * should end and be restarted. The bus retries anyway.
    */
   readonly onFatal?: (error: Error) => void;
   readonly onParked?: OnParked;
-  /** A member that was not heard for so long is taken for dead. Default 30,000. */
+  /** A member without heartbeats for this long is removed. Default: 30,000. */
   readonly sessionTimeoutMs?: number;
   /**
-   * How long a consumer waits for brokers that are away before it begins anew, as another member, for which its group
-   * then waits a whole session. Default 300,000.
+   * How long a consumer waits for unreachable brokers before it restarts as another member, for which its group then
+   * waits a whole session. Default: 300,000.
    */
   readonly patienceMs?: number;
-  /** Messages wait, there is room, and none comes for so long: fatal. Default 180,000. */
+  /** Messages wait, there is room, and none arrives for this long: fatal. Default: 180,000. */
   readonly stallAfterMs?: number;
 }
 
-/** Whether the bus works, for `/readyz`. */
+/** The state of the bus, for `/readyz`. */
 export interface KafkaHealth {
   readonly state: 'running' | 'interrupted';
-  /** Why not, with the remedy where there is one. */
+  /** The reason when it does not work, with the remedy if there is one. */
   readonly why?: string;
   /** By group. */
   readonly subscriptions: Readonly<Record<string, SubscriptionStatus>>;
@@ -56,15 +56,15 @@ export interface KafkaBus {
   readonly topics: KafkaTopics;
   readonly rights: KafkaRights;
   /**
-   * One active process of those that name this group; not a group that is subscribed.
-   * `sessionTimeoutMs`: after so long without a sign of life it is replaced. Default 8,000.
+   * Elects one leader among the processes that name this group, which must not be a subscribed group.
+   * `sessionTimeoutMs`: a leader without heartbeats for this long is replaced. Default: 8,000.
    */
   readonly exclusiveProgress: (group: string, options?: { readonly sessionTimeoutMs?: number }) => ExclusiveProgress;
-  /** What this process last knew of its subscriptions; asks nobody. */
+  /** The last known state of this process's subscriptions, without asking the brokers. */
   readonly status: () => KafkaHealth;
-  /** Asks the brokers: reachable, and every topic there? Never rejects. */
+  /** Asks whether the brokers are reachable and every topic exists. Never rejects. */
   readonly health: () => Promise<KafkaHealth>;
-  /** Stops every subscription, sends what is being sent, disconnects: brokers that do not answer get a few seconds. */
+  /** Stops every subscription, finishes the send in flight, and disconnects. Unresponsive brokers get a few seconds. */
   readonly close: () => Promise<void>;
 }
 
@@ -156,7 +156,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
     },
     close: async () => {
       closing.abort(new Error('the bus is closed'));
-      // What is put aside while subscriptions stop still needs the sender.
+      // Messages that are parked while subscriptions stop still need the sender.
       await Promise.all([bus.close().then(sender.close), ...exclusive.map(([, progress]) => progress.leave())]);
       closed.abort();
     },

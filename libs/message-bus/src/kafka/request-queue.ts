@@ -25,14 +25,14 @@ const againMs = 10;
 const timeoutsEveryMs = 100;
 
 /**
- * Mends two faults of the client, once for the process.
+ * Fixes two faults of the client, once per process.
  *
- * It looks after requests that wait for their turn in a timer that sets itself anew for ever, each millisecond and also
- * when none waits, which costs every process a few hundredths of a core and makes Node warn of a negative time
- * (gh:tulios/kafkajs#1751). Here it is set only while a request waits: whatever adds one sets it again.
+ * It checks its queued requests with a timer that restarts itself every millisecond, also when none waits; that costs
+ * every process a few hundredths of a core and makes Node warn of a negative time (gh:tulios/kafkajs#1751). Here the
+ * timer runs only while a request waits.
  *
- * And it stops looking for requests that take too long once it closes a connection: one that was under way then, and is
- * never answered, is never given up either, so whoever awaits it waits for ever. Here each request is given up in time.
+ * And it stops checking for timeouts once it closes a connection: a request in flight that never gets a response then
+ * never ends. Here each request ends with its timeout.
  */
 export function mendRequestQueue(): void {
   const { prototype } = RequestQueueOfKafkajs as { readonly prototype: object };

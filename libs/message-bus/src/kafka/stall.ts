@@ -3,7 +3,7 @@ import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { withAdmin } from './kafka-client.js';
 
-/** The consumer says nothing and receives nothing, while messages wait: only a new one helps. */
+/** The consumer is silent and receives nothing while messages wait: only a new one helps. */
 export class ConsumerStalledError extends Error {
   override readonly name = 'ConsumerStalledError';
 }
@@ -17,7 +17,7 @@ export interface StallOptions {
   readonly over: AbortSignal;
   /** The partitions that are this member's. */
   readonly assignment: () => Readonly<Record<string, readonly number[]>>;
-  /** The offset behind the last message that was received of a partition; undefined while there was none. */
+  /** The offset after the last received message of a partition; undefined before the first. */
   readonly received: (topic: string, partition: number) => string | undefined;
   /** For how long nothing was received although there was room. */
   readonly quietMs: () => number;
@@ -28,7 +28,7 @@ export async function awaitStall(options: StallOptions): Promise<never> {
   const { clock, group, stallAfterMs, over, quietMs, log } = options;
   for (;;) {
     await sleep(clock, stallAfterMs / 4, over);
-    // Whoever waited for this is gone.
+    // The waiting caller is gone.
     if (over.aborted) return new Promise<never>(() => undefined);
     if (quietMs() < stallAfterMs) continue;
     try {
@@ -43,7 +43,10 @@ export async function awaitStall(options: StallOptions): Promise<never> {
   }
 }
 
-/** How many messages of this member's partitions wait behind what it has received, or else the group has committed. */
+/**
+ * How many messages of this member's partitions are after its received offsets or, without any, after the group's
+ * committed ones.
+ */
 async function lagOf({ kafka, group, assignment, received }: StallOptions): Promise<bigint> {
   const assigned = assignment();
   return withAdmin(kafka, async (admin) => {
@@ -61,7 +64,7 @@ async function lagOf({ kafka, group, assignment, received }: StallOptions): Prom
   });
 }
 
-/** How many messages of a partition wait from an offset on; what is no longer kept waits for nobody. */
+/** How many messages of a partition are there from an offset on; deleted ones do not count. */
 function waiting(offset: string | number, { low, high }: { readonly low: string; readonly high: string }): bigint {
   const next = BigInt(offset) > BigInt(low) ? BigInt(offset) : BigInt(low);
   return BigInt(high) > next ? BigInt(high) - next : 0n;

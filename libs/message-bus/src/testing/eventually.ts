@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Repeats a check until it no longer throws; after `withinMs` it throws what the check threw last. */
+/** Repeats a check until it no longer throws; after `withinMs` it throws the last error. */
 export async function eventually(check: () => void | Promise<void>, withinMs = 5_000): Promise<void> {
   const deadline = performance.now() + withinMs;
   for (;;) {

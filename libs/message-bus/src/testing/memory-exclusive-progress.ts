@@ -1,19 +1,19 @@
 import { FencedError } from '../exclusive-progress.js';
 import type { ExclusiveProgress, Turn } from '../exclusive-progress.js';
 
-/** Several processes that share one progress in memory, and what a test does to them from outside. */
+/** Several processes that share one progress in memory, and a test's control over them. */
 export interface MemoryExclusiveProgress {
-  /** That of one more process. */
+  /** The progress of one more process. */
   readonly open: () => ExclusiveProgress;
-  /** What was kept last. */
+  /** The last stored progress. */
   readonly kept: () => string | null;
   /** Every progress that was ever kept, in order. */
   readonly history: readonly string[];
-  /** Ends the active turn and gives the next one to whoever waits; the holder is told. */
+  /** Ends the current term and gives the next one to a candidate; the leader is told. */
   readonly depose: () => void;
-  /** The process hangs: it hears nothing, and what it sends waits. Its turn goes to whoever waits. */
+  /** The process hangs: it receives nothing, and its requests wait. A candidate becomes leader. */
   readonly freeze: (process: ExclusiveProgress) => void;
-  /** It goes on, and learns what happened meanwhile. */
+  /** It continues, and learns what happened meanwhile. */
   readonly thaw: (process: ExclusiveProgress) => void;
   /** From now on `keep` fails with this error, as when nothing can be reached; undefined heals it. */
   readonly failKeep: (error: Error | undefined) => void;

@@ -2,7 +2,7 @@ import { currentSchemaVersion } from '@countersign/contracts';
 import type { EventType, RecordedEvent } from '@countersign/contracts';
 import type { LogReader } from '../embedded/log-reader.js';
 
-/** What a test says of an event; the rest is made up. */
+/** A test's values of an event; the rest are defaults. */
 export interface MemoryLogEvent {
   readonly id: string;
   readonly type: EventType;
@@ -25,7 +25,7 @@ export interface MemoryLog extends LogReader {
   readonly subscriptions: () => number;
 }
 
-/** How many events one `onEvents` gets: few, so that tests see more than one. */
+/** How many events one `onEvents` gets: few, so that tests see several calls. */
 const batchMax = 7;
 
 export function createMemoryLog(): MemoryLog {

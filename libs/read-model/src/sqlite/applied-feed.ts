@@ -1,7 +1,7 @@
 import type { Log } from '@countersign/runtime';
 import type { Applied, ReadModel } from '../read-model.js';
 
-/** Whoever is told of what was applied, and whoever waits for a position. */
+/** The listeners of applied events, and the waiters for a position. */
 export interface AppliedFeed extends Pick<ReadModel, 'onApplied' | 'reached'> {
   readonly publish: (applied: Applied) => void;
   readonly close: () => void;
@@ -12,7 +12,7 @@ interface Waiter {
   readonly settle: (error?: Error) => void;
 }
 
-/** A feed that starts at the position `checkpoint` answers. */
+/** A feed that starts at the position that `checkpoint` returns. */
 export function createAppliedFeed(checkpoint: () => number, log: Log): AppliedFeed {
   const listeners = new Set<(applied: Applied) => void>();
   const waiters = new Set<Waiter>();
@@ -33,7 +33,7 @@ export function createAppliedFeed(checkpoint: () => number, log: Log): AppliedFe
         try {
           listener(applied);
         } catch (error) {
-          // The events are applied: one listener's mistake is neither the writer's nor the other listeners'.
+          // The events are applied: an error of one listener must not affect the writer or the other listeners.
           log.error({ error, position: applied.position }, 'a listener to the read model failed');
         }
       }

@@ -232,7 +232,7 @@ describe('paging', () => {
     const model = await opened(path('m.db'), log);
     let turn = 0;
     const found = await walk(model, { limit: 4 }, () => {
-      // One already shown is resolved and one is added, between any two pages.
+      // Between any two pages, one shown approval is resolved and one is added.
       calls[turn]?.record('ApprovalResponded');
       if (turn < 5) ask(log, `new_${String(turn)}`);
       turn += 1;

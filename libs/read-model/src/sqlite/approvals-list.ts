@@ -6,7 +6,7 @@ import { approvalAt, rowBytes, rowColumns, toAsked, toCallRow } from './stored-r
 import type { Columns } from './stored-row.js';
 
 const defaultLimit = 100;
-/** Attack: many pending calls with large arguments, and one page of them all. Beyond so many bytes of rows a page ends. */
+/** Attack: many pending calls with large arguments, read as one page. A page ends beyond this many bytes of rows. */
 const pageBytesMax = 8 * 1024 * 1024;
 
 /** The same index is walked from either end. */
@@ -38,7 +38,7 @@ function toApprovalOfCall(columns: Columns): ApprovalOfCall | undefined {
   return approval === undefined ? undefined : { call, approval };
 }
 
-/** One page, by keyset: what is inserted or resolved meanwhile neither repeats nor hides another row. */
+/** Reads one page by keyset, so that concurrent inserts and resolutions neither repeat nor hide another row. */
 export function listApprovals(
   prepare: (sql: string) => StatementSync,
   tenant: string,
@@ -64,7 +64,7 @@ export function listApprovals(
   return { status: 'page', rows, nextCursor: last === undefined ? null : toCursor(last), position };
 }
 
-/** The rows of one page, one at least, and the last one's place when there are more behind it. */
+/** The rows of one page, at least one, and the position of the last one when more follow. */
 function pageOf(
   found: Iterable<Columns>,
   limit: number,

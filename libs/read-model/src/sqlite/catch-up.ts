@@ -4,7 +4,7 @@ import type { LogSource } from '../read-model.js';
 import { LogRewoundError } from '../read-model.js';
 import type { Checkpoint } from './working-set.js';
 
-/** How far a long reading of the log is. */
+/** The progress of a long read of the log. */
 export interface Progress {
   readonly events: number;
   readonly position: number;
@@ -14,7 +14,7 @@ export interface Progress {
 
 export type OnProgress = (progress: Progress) => void;
 
-/** What events are folded into. */
+/** The target of a fold. */
 export interface Target {
   readonly checkpoint: () => { readonly position: number };
   readonly apply: (events: readonly RecordedEvent[]) => void;
@@ -22,7 +22,7 @@ export interface Target {
 
 const eventsPerPage = 5000;
 
-/** Folds what the target lacks up to `head` and no further; answers how many events that were. */
+/** Folds the events that the target lacks, up to `head`. Returns their number. */
 export async function catchUp(
   target: Target,
   source: LogSource,
@@ -43,8 +43,8 @@ export async function catchUp(
 }
 
 /**
- * Refuses a log that does not continue what was folded: one that was rewound or restored from a backup, even if it has
- * grown past the checkpoint since.
+ * Refuses a log that does not continue the folded one: it was restored from a backup, even if it has grown beyond the
+ * checkpoint since.
  */
 export async function assertContinues(
   log: LogSource,

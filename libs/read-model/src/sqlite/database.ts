@@ -8,10 +8,10 @@ import type { Log } from '@countersign/runtime';
 export const schemaVersion = 3;
 
 /**
- * `calls` and `requests` have one row per call, apart so that a later event rewrites only what it can have changed.
- * `approvals` has what lists filter by and nothing else. Every `seq` is a position of the log, so rows are written
- * where the last ones were. The indexes of approvals carry all that a filter asks: even one that nothing passes reads no
- * row, and a page of 100,000 pending takes milliseconds.
+ * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
+ * `approvals` has only the columns that lists filter by. Every `seq` is a position of the log, so new rows are next to
+ * the last ones. The indexes of approvals contain every filtered column: a filter without matches reads no row, and a
+ * page of 100,000 pending takes milliseconds.
  */
 const tables = `
   CREATE TABLE meta (
@@ -38,34 +38,31 @@ const tables = `
 `;
 
 /**
- * NORMAL in WAL mode: no flush at commit, no damage by a power cut; what is lost then is read from the log again. Only
- * moving the WAL into the file flushes, and 32 MB of WAL make that rare.
+ * NORMAL in WAL mode: no flush at commit, and no damage by a power cut; lost rows are read from the log again. Only
+ * checkpoints of the WAL flush, and a WAL of 32 MB makes those rare.
  */
 const settings = `
   PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 8192;
   PRAGMA journal_size_limit = 67108864; PRAGMA cache_size = -8192; PRAGMA temp_store = MEMORY; PRAGMA busy_timeout = 2000;
 `;
 
-/**
- * For a file that is built beside and thrown away when anything goes wrong: no journal at all, so each page is written
- * once. `seal` makes it durable.
- */
+/** For a new file that is deleted on any error: no journal, so each page is written once. `seal` makes it durable. */
 const scratchSettings = `
   PRAGMA journal_mode = OFF; PRAGMA synchronous = OFF; PRAGMA locking_mode = EXCLUSIVE; PRAGMA cache_size = -32768;
   PRAGMA temp_store = MEMORY;
 `;
 
-/** Where a rebuilt file waits, complete, for the next opening. */
+/** Where a complete rebuilt file waits for the next opening. */
 export function rebuiltFile(file: string): string {
   return `${file}.rebuilt`;
 }
 
-/** Deletes a database with its side files. The WAL first: a stale one beside a new file would be taken for its own. */
+/** Deletes a database with its side files. The WAL first: SQLite would apply a stale one to a new file. */
 export function discard(file: string): void {
   for (const suffix of ['-wal', '-shm', '-journal', '']) rmSync(`${file}${suffix}`, { force: true });
 }
 
-/** Puts a rebuilt file, if one waits, in the place of the present one. A crash in between is made good by the next call. */
+/** Replaces the current file by a rebuilt one, if there is one. The next call completes it after a crash. */
 export function adoptRebuilt(file: string): boolean {
   if (!existsSync(rebuiltFile(file))) return false;
   discard(file);
@@ -114,7 +111,7 @@ function openExisting(file: string): DatabaseSync | string {
   return reason;
 }
 
-/** Opens a read model's file. One that is damaged or of another version is thrown away: the log has everything. */
+/** Opens a read model's file. A damaged one, or one of another version, is deleted: the log has everything. */
 export function openDatabase(file: string, log: Log): DatabaseSync {
   if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model is taken over');
   if (!existsSync(file)) {
@@ -128,13 +125,13 @@ export function openDatabase(file: string, log: Log): DatabaseSync {
   return create(file);
 }
 
-/** An empty database to build in, whatever was left there. */
+/** An empty database to build in; leftovers are deleted. */
 export function createScratchDatabase(file: string): DatabaseSync {
   discard(file);
   return create(file, scratchSettings);
 }
 
-/** Makes a closed file durable: before anything older is given up for it. */
+/** Makes a closed file durable, before an older one is deleted. */
 export function seal(file: string): void {
   const descriptor = openSync(file, 'r+');
   try {

@@ -5,12 +5,12 @@ import type { WorkingSet } from './working-set.js';
 
 /** The deadlines of all calls. */
 export interface Deadlines {
-  /** To be told of every change of a row, so that `nextDueAt` seldom has to look. */
+  /** Receives every change of a row, so that `nextDueAt` seldom has to query. */
   readonly changed: (row: CallRow) => void;
-  /** To be told when rows went to the file. */
+  /** Called when rows were written to the file. */
   readonly flushed: () => void;
   readonly nextDueAt: () => number | null;
-  /** Of the file: flush first. */
+  /** Reads the file: flush first. */
   readonly due: (atMs: number, limit: number) => readonly DueCall[];
 }
 
@@ -19,12 +19,12 @@ interface Earliest {
   readonly dueAt: number;
 }
 
-/** Deadlines out of the file and of the rows that are not in it yet. */
+/** The deadlines of the file and of the rows that are not in it yet. */
 export function createDeadlines(
   prepare: (sql: string) => StatementSync,
   rows: Pick<WorkingSet, 'unflushed'>,
 ): Deadlines {
-  /** Undefined: not known, look. */
+  /** Undefined: unknown, query it. */
   let earliest: Earliest | null | undefined;
   /** No row of the file that is due earlier still holds: those before it have changed since. */
   let from = 0;

@@ -13,7 +13,7 @@ import type { Columns } from './stored-row.js';
 import { createWorkingSet } from './working-set.js';
 import type { Bounds, Checkpoint } from './working-set.js';
 
-/** One opened file: everything of a read model but who is told and who waits. */
+/** One opened file: all of a read model except its listeners and waiters. */
 export interface Engine extends Pick<
   ReadModel,
   | 'toolCall'
@@ -46,7 +46,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
     rows.flush();
     deadlines.flushed();
   };
-  /** For what only the file can answer. On a full disk it answers as if it had been written. */
+  /** For queries that only the file can answer. On a full disk the file stays at its last flush. */
   const fromFile = <T>(read: () => T): T => {
     try {
       flush();
@@ -77,7 +77,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
         }
         if (failure === undefined && rows.isFull()) failure = attempt(flush);
       }
-      // What can be folded is folded first: it can be read, and the file can be written another time.
+      // Folding must succeed first, so that reads work; the file can be written later.
       if (failure !== undefined) throw failure.error;
     },
     toolCall,
@@ -110,7 +110,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
   };
 }
 
-/** What the work threw, if it did. */
+/** The error of the work, if any. */
 function attempt(work: () => void): { readonly error: unknown } | undefined {
   try {
     work();
@@ -128,7 +128,7 @@ function findApproval(toolCall: Engine['toolCall'], tenant: string, approvalId: 
   return call === undefined || approval === undefined ? undefined : { call, approval };
 }
 
-/** When the oldest pending approval was requested. From tenant to tenant along the index, one step each. */
+/** When the oldest pending approval was requested. It steps along the index, once per tenant. */
 function oldestPendingAt(prepare: Prepare): string | null {
   const next = prepare(
     `SELECT tenant, seq, call_seq FROM approvals INDEXED BY approvals_pending

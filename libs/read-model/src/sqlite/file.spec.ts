@@ -19,7 +19,7 @@ describe('the file', () => {
     }).toThrow('no room');
     expect(other.prepare('SELECT position FROM meta').get()).toEqual({ position: 0 });
     expect(other.prepare('SELECT count(*) AS calls FROM calls').get()).toEqual({ calls: 0 });
-    // What was folded is still shown, and written when there is room again.
+    // The folded rows stay visible, and are written when there is space again.
     expect(model.toolCall('default', call.callId)?.state).toBe('awaiting_approval');
     other.exec('DROP TRIGGER broken');
     model.flush();

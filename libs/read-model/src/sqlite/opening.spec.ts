@@ -34,7 +34,7 @@ describe('a log that is not the one seen before', () => {
   it('is refused when it was rewound and has grown again', async () => {
     const file = await closedWith(logOf(3));
     const other = logOf(5, 'run-2');
-    // The same positions with other events: only their ids tell.
+    // The same positions with other events: only the event ids differ.
     other.events.splice(
       0,
       other.events.length,

@@ -3,19 +3,14 @@ import type { Requirement, Stage, Verdict } from '@countersign/contracts';
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
 
-/*
- * Records as arrays of their values: names are half of a row's JSON, and a row is written several times in its life. The
- * compiler checks that nothing is left out; a change of the order is a new `schemaVersion`. Arguments and outputs can be
- * large, so each is written once, in the response that gave it, and everything else refers to it.
- */
 
-/** The edit that an action comes from, by the places of its approval and its vote; null: as requested. */
+/** The edit that an action comes from, by the index of its approval and vote; null: as requested. */
 export type EditRef = readonly [approval: number, vote: number] | null;
 
-/** A run by its digest; an answer by the place of the vote that gave it. */
+/** A run by its digest; an answer by the index of its vote. */
 type ProposalRef = string | number;
 
-/** Where an action is written. */
+/** Where an action is stored. */
 export function toEditRef(action: Action, { request, approvals }: CallRow): EditRef {
   if (action.arguments === request.arguments) return null;
   for (const [at, { votes }] of approvals.entries()) {
@@ -152,7 +147,7 @@ function unpackVote(
   };
 }
 
-/** Equal by value: a row that was read from the file is to be written as one that never left the memory. */
+/** Equal by value: a row from the file must be written like one that never left the memory. */
 function isSameVerdict(one: Verdict, other: Verdict | null): boolean {
   return one === other || isDeepStrictEqual(one, other);
 }
@@ -233,7 +228,7 @@ export function unpackApprovals(
   verdict: Verdict | null,
   requested: Action,
 ): readonly Approval[] {
-  // Nobody is asked about a call without a verdict, so there is one wherever there is an approval.
+  // A call with an approval has a verdict.
   const approvals = verdict === null ? [] : packed.map((one) => unpackApproval(one, verdict));
   return approvals.map((approval, at) => ({
     ...approval,

@@ -24,7 +24,7 @@ async function inScratch(work: (file: string) => Promise<void>): Promise<void> {
   }
 }
 
-/** The whole model in one map: what every query must answer, in the plainest way. */
+/** The whole model in one map: the expected answer of every query, computed in the simplest way. */
 function replay(events: readonly RecordedEvent[]): CallRow[] {
   const rows = new Map<string, CallRow>();
   for (const event of events) {
@@ -35,7 +35,7 @@ function replay(events: readonly RecordedEvent[]): CallRow[] {
   return [...rows.values()].sort((one, other) => one.seq - other.seq);
 }
 
-/** As the file gives it back: without what JSON leaves out. */
+/** As read from the file: without members that JSON omits. */
 function asStored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }
@@ -159,7 +159,7 @@ describe('whatever the log says, in whatever groups it comes', () => {
         inScratch(async (file) => {
           const killed = await opened(file, createTestLog(), { bounds: tight });
           for (const group of inGroups(log.events.slice(0, killedAfter), sizes)) killed.apply(group);
-          // Never closed: the file has what was flushed, and the next process begins there.
+          // Never closed: the file has what was flushed, and the next process starts from there.
           const model = await opened(file, log, { bounds: tight });
           expectSame(model, log.events);
           model.close();

@@ -90,7 +90,7 @@ describe('a rebuild of a live model', () => {
     const file = path('m.db');
     let reads = 0;
     const live: { model?: Awaited<ReturnType<typeof opened>> } = {};
-    // Every read of the log meets a writer who is faster.
+    // During every read of the log a faster writer appends.
     const source = {
       ...recorded.source,
       readAll: async (after: number, limit: number) => {

@@ -8,7 +8,7 @@ import { createEngine } from './engine.js';
 import type { Engine } from './engine.js';
 import type { Bounds } from './working-set.js';
 
-/** What is rebuilt, and from where. */
+/** What to rebuild, and from which log. */
 export interface RebuildOptions {
   /** The read model's file. */
   readonly file: string;
@@ -17,7 +17,7 @@ export interface RebuildOptions {
   readonly onProgress?: OnProgress | undefined;
 }
 
-/** What a rebuild has read. */
+/** The result of a rebuild. */
 export interface RebuildReport {
   readonly events: number;
   readonly position: number;
@@ -33,7 +33,7 @@ export function asTarget(engine: Engine): Target {
   };
 }
 
-/** Whole pages of the log in one transaction: nobody waits for any of them. */
+/** Whole pages of the log in one transaction, since no reader waits for them. */
 const scratchBounds: Bounds = {
   recentRows: 4096,
   recentBytes: 16 * 1024 * 1024,
@@ -41,20 +41,20 @@ const scratchBounds: Bounds = {
   unflushedBytes: 16 * 1024 * 1024,
 };
 
-/** An empty read model in a file of its own, to be thrown away unless `seal` is reached. */
+/** An empty read model in its own file, which is deleted unless `seal` is reached. */
 export function openScratch(file: string): Engine {
   return createEngine(createScratchDatabase(file), scratchBounds);
 }
 
-/** Hands a complete scratch file over to the next opening of `file`. */
+/** Leaves a complete scratch file for the next opening of `file`. */
 export function handOver(scratch: string, file: string): void {
   seal(scratch);
   renameSync(scratch, rebuiltFile(file));
 }
 
 /**
- * Replays the log from zero into a file beside the present one, which goes on serving. The next opening takes the new
- * file in place of the old; when the rebuild fails or is killed, the old one stays.
+ * Replays the log from zero into a new file while the current one stays in use. The next opening replaces the old file
+ * by the new one; when the rebuild fails or is killed, the old one stays.
  */
 export async function rebuildReadModel({ file, source, log, onProgress }: RebuildOptions): Promise<RebuildReport> {
   const beside = `${file}.rebuild`;

@@ -3,7 +3,7 @@ import type { CallRow } from '../call-row.js';
 /** A row in memory, with what the file has of it. */
 export interface Entry {
   row: CallRow;
-  /** The approvals as they are in the file; null when the call itself is not there yet. */
+  /** The approvals as stored in the file; null when the call is not there yet. */
   stored: CallRow['approvals'] | null;
   /** The length of the request and of the rest, as JSON. */
   requestBytes: number;
@@ -14,13 +14,13 @@ export interface Entry {
 export interface RecentRows {
   readonly get: (callId: string) => Entry | undefined;
   readonly put: (callId: string, entry: Entry) => void;
-  /** Answers a row and keeps it no longer. */
+  /** Returns a row and removes it from the cache. */
   readonly take: (callId: string) => Entry | undefined;
 }
 
 /** Least recently used out first; `countMax` rows and `bytesMax` bytes of JSON. */
 export function createRecentRows(countMax: number, bytesMax: number): RecentRows {
-  // A Map keeps the order of insertion: the first key is the one not used for the longest time.
+  // A Map keeps the insertion order, so the first key is the least recently used one.
   const entries = new Map<string, Entry>();
   let bytes = 0;
   const take = (callId: string): Entry | undefined => {

@@ -12,7 +12,7 @@ export function callsOfRun(prepare: Prepare, tenant: string, runId: string): rea
   return prepare(`SELECT ${rowColumns} ${inOrder} ORDER BY calls.seq`).all(tenant, runId).map(toCallRow);
 }
 
-/** How many bytes the calls of a run are stored in. */
+/** The stored size of the calls of a run, in bytes. */
 export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): number {
   const counted = `SELECT ${rowBytes} AS bytes ${inOrder} LIMIT ${String(countedMax)}`;
   const found = prepare(`SELECT coalesce(sum(bytes), 0) AS bytes FROM (${counted})`).get(tenant, runId);

@@ -12,9 +12,9 @@ import type { RebuildReport } from './rebuild.js';
 import { defaultBounds } from './working-set.js';
 import type { Bounds } from './working-set.js';
 
-/** How a read model is opened. */
+/** The options of opening a read model. */
 export interface ReadModelOptions {
-  /** The SQLite file; made when it is not there. One process writes it. */
+  /** The SQLite file, which is created when it is missing. Only one process writes it. */
   readonly file: string;
   readonly source: LogSource;
   readonly log: Log;
@@ -22,16 +22,19 @@ export interface ReadModelOptions {
   readonly bounds?: Partial<Bounds> | undefined;
 }
 
-/** A read model in a file, which can be made anew while it serves. */
+/** A read model in a file, which can be rebuilt while it serves. */
 export interface FileReadModel extends ReadModel {
-  /** Replays the log from zero beside the live file, then switches over within one turn. Nobody is told of old events again. */
+  /**
+   * Replays the log from zero next to the live file, then switches over within one turn of the event loop. Listeners
+   * get no old events again.
+   */
   readonly rebuild: (onProgress?: OnProgress) => Promise<RebuildReport>;
 }
 
 /**
- * Opens the read model and brings it to the head of the log. A file that is damaged or of another version is thrown
- * away and built again.
- * @throws LogRewoundError when the log is not the one that the file has seen, or has lost its end.
+ * Opens the read model and brings it to the head of the log. A damaged file, or one of another version, is deleted and
+ * rebuilt.
+ * @throws LogRewoundError when the log is not the one that the file was built from, or has lost its end.
  */
 export async function openReadModel(options: ReadModelOptions): Promise<FileReadModel> {
   const { source, onProgress } = options;
@@ -52,7 +55,7 @@ function openFile({ file, log, bounds }: ReadModelOptions): Engine {
   return createEngine(openDatabase(file, log), { ...defaultBounds, ...bounds });
 }
 
-/** An empty file, new or thrown away, is built beside: several times as fast as in place. */
+/** An empty file is built separately: several times as fast as in place. */
 async function openWithRows(options: ReadModelOptions, head: number): Promise<Engine> {
   const engine = openFile(options);
   if (head === 0 || engine.checkpoint().position > 0) return engine;
@@ -111,7 +114,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
       const beside = `${file}.rebuild`;
       const shadow = openScratch(beside);
       try {
-        // Never past the live model: what it has not applied yet, its listeners have still to be told.
+        // Never beyond the live model: its listeners must still get what it has not applied.
         let events = await catchUp(asTarget(shadow), source, engine.checkpoint().position, onProgress);
         missed = [];
         events += await catchUp(asTarget(shadow), source, engine.checkpoint().position, onProgress);

@@ -139,10 +139,10 @@ export function toStoredRequest(row: CallRow): string {
   return JSON.stringify(packCallRequest(row.request));
 }
 
-/** The columns in which a call's row comes back, whatever the query. */
+/** The columns of a call's row, for every query. */
 export const rowColumns = 'calls.seq, calls.progress, requests.request';
 
-/** How many bytes a row is stored in; nothing of it is read for that. */
+/** The stored size of a row in bytes, computed without reading it. */
 export const rowBytes = '(octet_length(calls.progress) + octet_length(requests.request))';
 
 /** A row of a query, by column. */
@@ -160,7 +160,7 @@ export function approvalAt({ approvals, approvalSeqs }: CallRow, seq: number): A
   return approvals[approvalSeqs.indexOf(seq)];
 }
 
-/** Groups in the form in which a filter finds one: `|ops|security|`, each escaped; null for anybody. */
+/** Groups in a searchable form: `|ops|security|`, each escaped; null for every approver. */
 export function toAsked(groups: readonly string[] | null): string | null {
   return groups === null ? null : `|${groups.map(encodeURIComponent).join('|')}|`;
 }

@@ -13,14 +13,14 @@ export interface Difference {
   /** The row's key; null when it is not about a row. */
   readonly seq: number | null;
   readonly what: 'missing' | 'unexpected' | 'different' | 'damaged';
-  /** The columns that differ, or what is damaged. Never the values: they may be sensitive. */
+  /** The columns that differ, or the damage. Never the values: they may be sensitive. */
   readonly detail: readonly string[];
 }
 
-/** What a verification found. */
+/** The result of a verification. */
 export interface Verification {
   readonly same: boolean;
-  /** The rows compared, and the events that they were made of. */
+  /** The number of compared rows, and of the events that they come from. */
   readonly rows: number;
   readonly events: number;
   /** The position that both were compared at. */
@@ -34,8 +34,8 @@ const rowsPerTurn = 500;
 const compared = ['meta', 'calls', 'requests', 'approvals'];
 
 /**
- * Replays the log up to the checkpoint of a read model's file and compares every row. The file may be in use: it is read
- * as it was at one moment, what its process has not flushed yet left out.
+ * Replays the log up to the checkpoint of a read model's file and compares every row. The file may be in use: a
+ * snapshot of it is read, without the changes that its process has not flushed.
  * @throws LogRewoundError when the log ends before the checkpoint.
  */
 export async function verifyReadModel({ file, source, onProgress }: RebuildOptions): Promise<Verification> {
@@ -85,7 +85,7 @@ async function compareFiles(
   }
 }
 
-/** What SQLite itself finds: an index that does not say what its table says would give wrong lists. */
+/** SQLite's own check: an index that differs from its table would give wrong lists. */
 function damages(live: DatabaseSync): Difference[] {
   return live
     .prepare('PRAGMA integrity_check(5)')
@@ -99,7 +99,7 @@ function keyOf(row: Columns | undefined): number {
   return row === undefined ? Infinity : Number(row['seq'] ?? row['id']);
 }
 
-/** The rows of one table in both, side by side by key. */
+/** The rows of one table in both files, side by side by key. */
 function* inParallel(
   live: DatabaseSync,
   replayed: DatabaseSync,

@@ -9,25 +9,25 @@ import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 import { rowColumns, toAsked, toCallRow, toStoredProgress, toStoredRequest } from './stored-row.js';
 
-/** How far the log is folded: the last event, and the one before it. */
+/** The folded position of the log: the last event, and the one before it. */
 export interface Checkpoint {
   readonly position: number;
   readonly previous: number;
   readonly eventId: string;
 }
 
-/** How many rows of each kind the file has. */
+/** The row counts of the file. */
 export interface Counts {
   readonly calls: number;
   readonly approvals: number;
   readonly pending: number;
 }
 
-/** How much is kept in memory. */
+/** The limits of memory. */
 export interface Bounds {
   readonly recentRows: number;
   readonly recentBytes: number;
-  /** Folded events that wait for one transaction, and about how many bytes of JSON they add. */
+  /** The folded events that wait for one transaction, and the estimated bytes of JSON that they add. */
   readonly unflushedEvents: number;
   readonly unflushedBytes: number;
 }
@@ -40,22 +40,24 @@ export const defaultBounds: Bounds = {
 };
 
 /**
- * The rows that change: folded in memory, written to the file a few hundred events at a time. The log has them all, so
- * what a crash takes is folded again; and a call whose life is one burst is written once.
+ * The changed rows: folded in memory, and written to the file a few hundred events at a time. A crash loses nothing,
+ * since they are folded from the log again; and a call that starts and ends in one burst is written once.
  */
 export interface WorkingSet {
   readonly checkpoint: () => Checkpoint;
-  /** Folds one event; answers its row when it is one of a tool call. The caller asks `isFull` afterwards. */
+  /** Folds one event. Returns its row when it is a tool call's event. The caller checks `isFull` afterwards. */
   readonly fold: (event: RecordedEvent) => CallRow | undefined;
   readonly isFull: () => boolean;
-  /** Writes the changed rows and the checkpoint in one transaction; when it fails, all of it is still to be written. */
+  /**
+   * Writes the changed rows and the checkpoint in one transaction; when that fails, all of it remains to be written.
+   */
   readonly flush: () => void;
   /** Reads the file as `flush` would leave it, and leaves it as it is: for a disk that is full. */
   readonly asIfFlushed: <T>(read: () => T) => T;
   readonly find: (callId: string) => CallRow | undefined;
   /** The rows that differ from the file. */
   readonly unflushed: () => ReadonlyMap<string, { readonly row: CallRow }>;
-  /** Of the file: flush first. */
+  /** Reads the file: flush first. */
   readonly counts: () => Counts;
 }
 
@@ -210,7 +212,7 @@ function write(prepare: Prepare, entry: Entry, counts: Counts): Counts {
   };
 }
 
-/** Writes the approvals that differ from the stored ones; an approval that did not change is the same object. */
+/** Writes the approvals that differ from the stored ones; an unchanged approval is the same object. */
 function writeApprovals(
   prepare: Prepare,
   row: CallRow,

@@ -4,7 +4,7 @@ import { toolCallEventTypes } from '@countersign/contracts';
 import { createTestLog, digestOf, minute, requirement, stage, verdict } from './test-log.js';
 import type { TestCall, TestLog } from './test-log.js';
 
-/** One thing that happens in a generated log: an event of one of a few calls, or of no call. */
+/** One step of a generated log: an event of one of a few calls, or of no call. */
 interface Happening {
   readonly call: number;
   readonly type: ToolCallEventType | 'PolicyActivated';
@@ -32,14 +32,14 @@ const stages = [
   [stage({ groups: ['ops'] }), stage({ mode: 'all-of', groups: ['legal', 'ops'] })],
 ];
 
-/** How far the generation of one call is. */
+/** The progress of generating one call. */
 interface SoFar {
   round: number;
   /** The digest that its approvers would see. */
   actionDigest: string;
 }
 
-/** The sequence makes no sense on purpose: whatever the log says, every way of folding it must say the same. */
+/** The sequence makes no sense on purpose: for any log, every way of folding must give the same result. */
 function record(log: TestLog, calls: readonly TestCall[], soFar: Map<TestCall, SoFar>, what: Happening): void {
   const call = calls[what.call];
   if (what.type === 'PolicyActivated' || call === undefined) {
@@ -129,7 +129,7 @@ export const arbitraryLog: fc.Arbitrary<TestLog> = fc.array(happening, { maxLeng
   return log;
 });
 
-/** The same events in groups of the given sizes, the sizes taken again and again. */
+/** Groups the same events by the given sizes, cyclically. */
 export function inGroups(events: readonly RecordedEvent[], sizes: readonly number[]): RecordedEvent[][] {
   const groups: RecordedEvent[][] = [];
   for (let at = 0, turn = 0; at < events.length; turn += 1) {

@@ -3,7 +3,7 @@ import { openReadModel } from '../sqlite/sqlite-read-model.js';
 import type { FileReadModel, ReadModelOptions } from '../sqlite/sqlite-read-model.js';
 import type { TestCall, TestLog } from './test-log.js';
 
-/** Memory for so little that every path to the file is taken. */
+/** So little memory that every path to the file is used. */
 export const tight = { recentRows: 2, recentBytes: 4096, unflushedEvents: 3, unflushedBytes: 65_536 };
 
 /** A read model over a test log, caught up. */
@@ -16,7 +16,7 @@ export function applyAll(model: FileReadModel, log: TestLog): void {
   model.apply(log.events);
 }
 
-/** A call that waits for an answer. */
+/** A call that waits for an approval. */
 export function recordPending(
   log: TestLog,
   toolCallId = 'call_1',

@@ -3,7 +3,7 @@ import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
 import { createTestLog } from './test-log.js';
 
-/** One event of a call: the plausible one with some of its data replaced. */
+/** One event of a call: a plausible one with some data replaced. */
 export type Step = { [T in ToolCallEventType]: readonly [T, Partial<EventData<T>>?] }[ToolCallEventType];
 
 /** The row after a call's events. */

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from '@jest/globals';
 
-/** A fresh folder for each test; answers the path of a name in it. */
+/** A new folder for each test; returns the path of a name in it. */
 export function scratchFolder(): (name: string) => string {
   let folder = '';
   beforeEach(() => {

@@ -162,7 +162,7 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
 export interface TestCall {
   readonly callId: string;
   readonly approvalId: (round?: number) => string;
-  /** Records one event: the plausible one with some of its data replaced. */
+  /** Records one event: a plausible one with some data replaced. */
   readonly record: <T extends ToolCallEventType>(type: T, change?: Partial<EventData<T>>) => RecordedEvent;
 }
 

@@ -10,7 +10,7 @@ export class DatabaseFileError extends Error {
 const codesOfDamage: ReadonlySet<number> = new Set([11, 26]);
 
 /**
- * Opens a SQLite file for its owner's eyes, or one in memory (`:memory:`), and lets `setUp` make its tables.
+ * Opens a SQLite file that only its owner can read, or one in memory (`:memory:`), and lets `setUp` create its tables.
  * @param cost what is lost with the file, one clause.
  * @throws DatabaseFileError when the file is damaged.
  */

@@ -16,12 +16,12 @@ export class AddressNotAllowedError extends Error {
   override readonly name = 'AddressNotAllowedError';
 }
 
-/** Azure answers its machines' questions about themselves at this public address. */
+/** Azure's metadata service uses this public address. */
 const metadataAddresses = new Set(['168.63.129.16']);
 
 /**
- * Whether an address is one of the public internet. Attack: a url that leads to the machine itself, its
- * neighbours or the cloud's metadata service, written as IPv4 inside IPv6 too. What is not known to be public is not.
+ * Whether an address is public. Attack: a url leads to the machine itself, its neighbours or the cloud's metadata
+ * service, possibly as IPv4 inside IPv6. An unknown range counts as private.
  */
 export function isPublicAddress(address: string): boolean {
   // An IPv6 address may name an interface (`fe80::1%eth0`).
@@ -33,8 +33,8 @@ export function isPublicAddress(address: string): boolean {
 }
 
 /**
- * The address that a url names itself, in decimal, octal, hex or as it is, where it is not a public one. Undefined for a
- * public one, and for a name: which addresses that has, `publicLookup` sees when it is used.
+ * Returns the address in a url, in decimal, octal or hex notation, when it is not public. Undefined for a public one,
+ * and for a host name, whose addresses `publicLookup` checks when it is used.
  */
 export function privateAddressOf(url: URL): string | undefined {
   const host = url.hostname.replace(/^\[(.*)\]$/, '$1');
@@ -42,8 +42,8 @@ export function privateAddressOf(url: URL): string | undefined {
 }
 
 /**
- * Resolves a name for a connection, and gives it none but public addresses. Attack: a name that resolves to a public
- * address when it is checked and to a private one when it is used; here the checked address is the one connected to.
+ * Resolves a host name for a connection and returns only public addresses. Attack: a name resolves to a public address
+ * when it is checked and to a private one when it is used; here the checked address is the one that is used.
  */
 export function publicLookup(resolve: ResolveName = systemLookup): LookupFunction {
   return (hostname, options, callback) => {

@@ -5,7 +5,7 @@ export interface HostileText {
   readonly shown: string;
 }
 
-/** The Trojan Source corpus and its relatives: whatever shows texts of others marks them like this. */
+/** The Trojan Source corpus and related cases: every view of foreign text marks them like this. */
 export const hostileTexts: readonly HostileText[] = [
   { name: 'an escape sequence that clears the screen', text: 'ok\u001b[2J', shown: 'ok⟦U+001B⟧[2J' },
   {

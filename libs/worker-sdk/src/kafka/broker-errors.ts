@@ -13,7 +13,7 @@ const refusals: Readonly<Record<string, string>> = {
 /** Node's and OpenSSL's names of a certificate that proves nothing. */
 const untrusted = /^(CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_(GET|VERIFY)_|ERR_TLS_CERT_)/;
 
-/** What another try would be answered with as well; undefined when it may be the surroundings. */
+/** Errors that a retry would get again; undefined when a retry may succeed. */
 export function finalError(error: unknown): Error | undefined {
   if (error instanceof CountersignError || error instanceof TypeError) return error;
   for (const cause of causesOf(error)) {
@@ -31,7 +31,7 @@ export function describeHindrance(error: unknown): string {
   return `the Kafka brokers cannot be used: ${messageOf(error)}${hint === undefined ? '' : ` (${hint.question})`}`;
 }
 
-/** What the brokers, or kafkajs, do not say: it may be this, or an outage. */
+/** Brokers and kafkajs do not report the cause: it may be this, or an outage. */
 const hints: readonly { readonly isIt: (cause: Error) => boolean; readonly question: string }[] = [
   {
     isIt: ({ name }) => name === 'KafkaJSGroupCoordinatorNotFound',

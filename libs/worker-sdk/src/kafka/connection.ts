@@ -18,12 +18,12 @@ export interface RequestMessage {
 
 /** The two topics, from a worker's side. */
 export interface KafkaConnection {
-  /** Resolves when all replicas in sync have it. Rejects with what kafkajs says. */
+  /** Resolves when all in-sync replicas have it. Rejects with kafkajs's error. */
   readonly publish: (message: RequestMessage) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
-/** What a connection is made with. */
+/** The options of a connection. */
 export interface ConnectOptions {
   readonly kafka: KafkaOptions;
   readonly feed: Pick<RequestFeed, 'hear' | 'gap'>;
@@ -32,16 +32,17 @@ export interface ConnectOptions {
   readonly log: WorkerLog;
 }
 
-/** A stopped fetch is waited for when the consumer leaves, so it must not be a long one. */
+/** Leaving the group waits for a running fetch, so it must be short. */
 const fetchWaitMs = 1000;
 const againBackoff = { firstMs: 500, maxMs: 10_000 } as const;
 
 /**
- * Connects a producer to the requests topic and a consumer to the events topic. When it resolves, nothing that is
- * published from then on is missed: the consumer starts at where the topic ended before.
+ * Connects a producer to the requests topic and a consumer to the events topic. When it resolves, no later message is
+ * missed: the consumer starts where the topic ended before.
  *
- * The consumer is alone in a group of its own and commits nothing, so that the brokers forget the group with it. After a
- * crash it is in another one: in the old one it would wait until it is itself taken for dead.
+ * The consumer has its own group and commits nothing, so the brokers delete the group after it. After a crash it uses a
+ * new group: in the old one it would wait until its former member is removed.
+ *
  * @throws CountersignError `not-found` when a topic is missing.
  */
 export async function connectKafka(options: ConnectOptions): Promise<KafkaConnection> {
@@ -90,7 +91,7 @@ function kafkaOf({ brokers, clientId, ssl, sasl }: KafkaOptions, log: WorkerLog,
   });
 }
 
-/** Where the events topic ends now, by partition; proves on the way that both topics are there. */
+/** Returns the current end of the events topic, by partition. It also proves that both topics exist. */
 async function endOf(
   kafka: Kafka,
   topics: { readonly requests: string; readonly events: string },
@@ -116,7 +117,7 @@ interface Listener {
   readonly stop: () => Promise<void>;
 }
 
-/** Consumes from `positions` on, which it keeps: after a loss of its place in the group it goes on from there. */
+/** Consumes from `positions` on, and updates them. After a lost membership it continues from there. */
 function createListener(
   kafka: Kafka,
   topic: string,
@@ -134,15 +135,15 @@ function createListener(
       groupId,
       allowAutoTopicCreation: false,
       maxWaitTimeInMs: fetchWaitMs,
-      // Else kafkajs begins again by itself, even for a worker that was closed meanwhile.
+      // Otherwise kafkajs restarts by itself, even for a worker that was closed meanwhile.
       retry: { retries: 5, restartOnFailure: () => Promise.resolve(false) },
     });
     consumer = own;
-    // What ends it while it begins is thrown here: kafkajs only tells of it.
+    // Errors during the start are thrown here: kafkajs only emits them.
     let beginning: { crash?: Error } | undefined = {};
     own.on(own.events.GROUP_JOIN, () => {
       failures = 0;
-      // Nothing is committed, so that kafkajs would start at the beginning again after each rejoin.
+      // Nothing is committed, so kafkajs would start at the beginning again after each rejoin.
       for (const [partition, offset] of positions) own.seek({ topic, partition, offset });
       feed.gap();
     });
@@ -155,7 +156,7 @@ function createListener(
       if (!isStopped()) void beginAgain();
     });
     await own.connect();
-    // From the beginning: what a partition that is added later has before this worker knows of it counts too.
+    // From the beginning, so that messages in a later added partition are not missed.
     await own.subscribe({ topic, fromBeginning: true });
     await own.run({
       autoCommit: false,

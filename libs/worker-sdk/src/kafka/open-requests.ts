@@ -12,7 +12,7 @@ import { createRequestFeed } from './request-feed.js';
 import { createRequestSigner } from './request-signer.js';
 import { requestsOverKafka } from './requests-over-kafka.js';
 
-/** What requests over Kafka are made of. */
+/** The settings of requests over Kafka. */
 export interface OpenRequestsOptions {
   readonly kafka: KafkaOptions;
   readonly client: Client;
@@ -73,7 +73,7 @@ export function openKafkaRequests({ kafka, client, transport, agentId, log }: Op
   });
 }
 
-/** Only now is kafkajs loaded: who works without Kafka need not have it. */
+/** kafkajs is loaded only here, so that workers without Kafka do not need it. */
 async function loadConnection(): Promise<{ readonly connectKafka: typeof connectKafka }> {
   try {
     return await import('./connection.js');

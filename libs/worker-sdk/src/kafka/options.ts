@@ -9,7 +9,7 @@ export interface KafkaTls {
   readonly servername?: string | undefined;
 }
 
-/** How the worker signs in to the brokers. */
+/** The worker's credentials for the brokers. */
 export type KafkaSasl =
   | {
       readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';

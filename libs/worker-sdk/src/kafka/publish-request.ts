@@ -5,7 +5,7 @@ import { describeHindrance, finalError } from './broker-errors.js';
 import type { KafkaConnection } from './connection.js';
 import { signatureHeader, type RequestSigner } from './request-signer.js';
 
-/** What publishing needs. */
+/** The dependencies of publishing. */
 export interface PublishPorts {
   /** Connected; waits for it, and throws when it cannot be. */
   readonly connection: () => Promise<KafkaConnection>;
@@ -19,7 +19,7 @@ export interface PublishPorts {
 
 export type RequestType = 'ToolCallRequested' | 'ApprovalRequested' | 'ToolCallCancelled' | 'ToolOutputSubmitted';
 
-/** What a message asks for. */
+/** The content of a request message. */
 export interface PublishedRequest {
   readonly type: RequestType;
   readonly runId: string;
@@ -28,7 +28,7 @@ export interface PublishedRequest {
 
 const publishBackoff = { firstMs: 200, maxMs: 5000 } as const;
 
-/** Until the brokers have it; the same id each time, so that the ledger takes a second copy for what it is. */
+/** Retries until the brokers have it, with the same id, so that the ledger recognises a second copy. */
 export async function publish(
   ports: PublishPorts,
   asked: PublishedRequest,
@@ -40,7 +40,7 @@ export async function publish(
   for (let failures = 1; ; failures += 1) {
     try {
       const connection = await connectedWithin(ports, signal, hinder);
-      // Made for each try: a signature has the time at which it was made.
+      // Made for each try, because a signature contains its time.
       await connection.publish({ key: asked.runId, value, headers: headersOf(ports, asked.type, id, value) });
       return;
     } catch (error) {
@@ -53,7 +53,7 @@ export async function publish(
   }
 }
 
-/** The connection, as soon as there is one; brokers that are away are waited for. */
+/** Returns the connection as soon as there is one; waits for unreachable brokers. */
 export async function connectedWithin(
   ports: PublishPorts,
   signal: AbortSignal,

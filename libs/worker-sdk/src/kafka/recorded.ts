@@ -8,8 +8,8 @@ import {
 } from '@countersign/contracts';
 
 /**
- * The calls of a request as the ledger has them, in order; undefined while one is missing, or is another one under the
- * same id, of which the ledger says so itself.
+ * Returns the recorded calls of a request, in order; undefined while one is missing, or differs under the same id,
+ * which the ledger reports itself.
  */
 export function recordedCalls(
   body: RequestToolCalls,
@@ -26,12 +26,12 @@ export function recordedCalls(
   return found.includes(undefined) ? undefined : found.filter((view) => view !== undefined);
 }
 
-/** Whether the call may run, or has run, without a person having been asked. */
+/** Whether the call may run, or has run, without an approval. */
 function wasAllowed({ verdict, approval }: ToolCallView): boolean {
   return verdict.outcome === 'allow' && approval === null;
 }
 
-/** Whether `shown` can be what readers see of `asked`: the same, but for the values that are masked. */
+/** Whether `shown` can be the masked form of `asked`. */
 function isShownAs(asked: JsonValue, shown: JsonValue): boolean {
   if (isMask(shown)) return true;
   if (typeof asked === 'string' && typeof shown === 'string') return isShownText(asked, shown);

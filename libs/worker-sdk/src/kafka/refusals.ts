@@ -2,9 +2,9 @@ import type { Client } from '../client.js';
 import type { RequestFeed } from './request-feed.js';
 
 /**
- * Hears from the ledger itself, over HTTP, which requests it has refused: what the events topic says of that can be
- * anybody's word. Resolves when nothing that is refused from then on is missed; goes on until the signal aborts.
- * @throws CountersignError when the server refuses to tell, or the signal's end.
+ * Reads the ledger's refusals over HTTP, because messages on the events topic can be forged. Resolves when no later
+ * refusal is missed; continues until the signal aborts.
+ * @throws CountersignError when the server refuses, or the signal's reason.
  */
 export function hearRefusals(
   client: Pick<Client, 'events'>,

@@ -11,17 +11,17 @@ export interface HeardMessage {
   readonly value: () => string;
 }
 
-/** What somebody waits for. */
+/** What a caller waits for. */
 export interface Watch {
   readonly runId: string;
-  /** Whose refusal ends the waiting. */
+  /** Whose refusal ends the wait. */
   readonly requestId?: string | undefined;
   readonly changes: Changes;
-  /** Told what the topic says of a refusal: anybody who may write there can say so. */
+  /** Receives the topic's message about a refusal, which may be forged. */
   readonly onRumour?: ((refusal: CountersignError) => void) | undefined;
 }
 
-/** Hands what is heard to those who wait for it. Nothing of the topic is believed: it makes them look. */
+/** Passes messages to the waiting callers. The topic is not trusted: a message only causes a read. */
 export interface RequestFeed {
   readonly watch: (watch: Watch) => () => void;
   /** A message of the events topic. */
@@ -32,7 +32,7 @@ export interface RequestFeed {
   readonly gap: () => void;
 }
 
-/** The topic has every event at least once: repeats come soon after the first, when a relay takes over. */
+/** The topic has every event at least once: duplicates come soon after the first, when another relay takes over. */
 const rememberedMax = 10_000;
 
 const refusalSchema = z.looseObject({
@@ -44,7 +44,7 @@ const refusalSchema = z.looseObject({
   }),
 });
 
-/** @param onPosition is told how far the log was when something was heard, so that a look at it is no older. */
+/** @param onPosition receives the log position of a message, so that the next read is not older. */
 export function createRequestFeed(onPosition: (position: string) => void): RequestFeed {
   const watches = new Set<Watch>();
   const seen = new Set<string>();
@@ -95,7 +95,7 @@ export function createRequestFeed(onPosition: (position: string) => void): Reque
   };
 }
 
-/** The refusal as the error that HTTP would have answered with; undefined when the event is none. */
+/** Returns the refusal as the error of the HTTP API; undefined when the event is none. */
 function refusalOf(event: unknown): CountersignError | undefined {
   const parsed = refusalSchema.safeParse(event);
   if (!parsed.success) return undefined;

@@ -1,7 +1,7 @@
 import { createPrivateKey, sign, type KeyObject } from 'node:crypto';
 import type { RequestSigning } from './options.js';
 
-/** What of a message is signed beside its value. */
+/** The signed parts of a message besides its value. */
 export interface SignedHeader {
   readonly ce_id: string;
   readonly ce_type: string;

@@ -10,7 +10,7 @@ import { recordedCalls } from './recorded.js';
 import { connectedWithin, publish, type PublishedRequest, type PublishPorts } from './publish-request.js';
 import type { RequestFeed } from './request-feed.js';
 
-/** What requests over Kafka stand on. */
+/** The dependencies of requests over Kafka. */
 export interface KafkaRequestsPorts extends PublishPorts {
   /** Reads what became of a request: the ledger's word counts, not that of a topic. */
   readonly client: Client;
@@ -19,18 +19,21 @@ export interface KafkaRequestsPorts extends PublishPorts {
   readonly answerWithinMs: number;
 }
 
-/** A request, and how one sees that the ledger has recorded it. */
+/** A request, and how to see that the ledger has recorded it. */
 interface Asked<T> extends PublishedRequest {
   /** Undefined: not yet. */
   readonly look: (signal: AbortSignal) => Promise<T | undefined>;
 }
 
-/** The events topic wakes the look; should it be silent, such as for a repeat that adds nothing, the look comes anyway. */
+/**
+ * A message of the events topic triggers the read. Without one, for example after a duplicate that adds nothing, a
+ * timer does.
+ */
 const lookBackoff = { firstMs: 500, maxMs: 5000 } as const;
 
 /**
- * Requests as messages. What the events topic says wakes, a look at the ledger over HTTP decides, and a `RequestRefused`
- * of the ledger's own log ends the waiting with its code.
+ * Requests as messages. Messages on the events topic trigger a read of the ledger over HTTP, which decides; a
+ * `RequestRefused` in the ledger's own log ends the wait with its code.
  */
 export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
   const { client, clock, feed } = ports;
@@ -110,7 +113,7 @@ export function requestsOverKafka(ports: KafkaRequestsPorts): Requests {
       const aborted = rejectOnAbort(signal);
       try {
         await connectedWithin(ports, signal);
-        // What happened before the topic was heard.
+        // Covers what happened before the topic was read.
         changes.addAnything();
         await aborted.promise;
       } catch (error) {

@@ -41,7 +41,7 @@ const requirement: ApprovalView['requirement'] = {
   remindersMs: [],
 };
 
-/** A call as the real server would have recorded it without a policy: one that the worker flags needs one approver. */
+/** A call as the real server records it without a policy: one that the worker flags needs one approver. */
 export function newFakeCall(
   run: {
     readonly runId: string;

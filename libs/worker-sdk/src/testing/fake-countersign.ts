@@ -8,7 +8,7 @@ import {
 } from '@countersign/contracts';
 import { editArguments, moveTo, newApproval, newFakeCall, resolveApproval, type FakeCall } from './fake-calls.js';
 
-/** What a person may say beside the decision. */
+/** The comment or reason with a decision. */
 export interface FakeRemarks {
   readonly reason?: string;
   readonly instruction?: string;
@@ -22,7 +22,7 @@ export interface FakeCountersign {
   readonly edit: (toolCallId: string, args: JsonObject, remarks?: FakeRemarks) => void;
   readonly deny: (toolCallId: string, remarks?: FakeRemarks) => void;
   readonly answer: (toolCallId: string, output: JsonValue, remarks?: FakeRemarks) => void;
-  /** Nobody answered in time. */
+  /** There was no response in time. */
   readonly expire: (toolCallId: string) => void;
   readonly cancel: (toolCallId: string, reason: string) => void;
   /** The worker that claimed the call was never heard of again. */
@@ -65,7 +65,7 @@ export function createFakeCountersign(): FakeCountersign {
     const stream = new ReadableStream<Uint8Array>({
       start: (controller) => {
         streams.add(controller);
-        // As the real fetch does: the stream ends for its reader when the reader gives up.
+        // Like the real fetch: the stream ends when its reader aborts.
         end = () => {
           if (streams.delete(controller)) controller.error(new DOMException('aborted', 'AbortError'));
         };
@@ -125,7 +125,7 @@ function decide(call: FakeCall, decision: ResponseView['decision'], remarks: Fak
   else moveTo(call, 'approved', { instruction });
 }
 
-/** The bodies of all requests: the SDK is trusted to send what the contract says. */
+/** The bodies of all requests: the SDK must follow the contract. */
 type AnyBody = Partial<RequestToolCalls> & {
   readonly attempt?: number;
   readonly status?: 'succeeded' | 'failed';
