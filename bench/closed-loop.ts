@@ -1,4 +1,4 @@
-/** What a closed loop measured. */
+/** The result of a closed loop. */
 export interface Measured {
   readonly cycles: number;
   readonly seconds: number;
@@ -6,8 +6,8 @@ export interface Measured {
 }
 
 /**
- * Runs `cycle` with `inFlight` of them at any time, for about `seconds`: each starts when one ends, so the load adapts to
- * the server and no queue grows outside of it.
+ * Runs `cycle` with `inFlight` of them at any time, for about `seconds`: each starts when another ends, so the load
+ * adapts to the server and no queue grows outside it.
  */
 export async function closedLoop(
   inFlight: number,
@@ -39,7 +39,7 @@ export function percentile(sorted: Float64Array, p: number): number {
   return sorted[Math.min(sorted.length - 1, Math.max(0, Math.ceil((p / 100) * sorted.length) - 1))] ?? NaN;
 }
 
-/** The middle one of some figures. */
+/** The median of some figures. */
 export function median(figures: readonly number[]): number {
   return percentile(Float64Array.from(figures).sort(), 50);
 }

@@ -4,7 +4,7 @@ import { fetchConnection } from './http-client.ts';
 import { usageBetween, usageOf } from './process-usage.ts';
 import type { Subject } from './subjects.ts';
 
-/** What one subject did at one load, per approval cycle. */
+/** One subject's results at one load, per approval cycle. */
 export interface CycleFigures {
   readonly cyclesPerSecond: number;
   readonly p50Ms: number;
@@ -18,11 +18,11 @@ export interface CycleFigures {
 export interface Load {
   readonly inFlight: number;
   readonly seconds: number;
-  /** How the load calls: bare sockets, which leave the machine to the server, or `fetch`, as the SDK does. Default: bare. */
+  /** How the load calls: plain sockets, which leave the CPU to the server, or `fetch`, like the SDK. Default: plain. */
   readonly caller?: 'fetch';
 }
 
-/** One round: full cycles at a fixed number in flight, with what the server's process used for them. */
+/** One round: full cycles with a fixed number in flight, and the resources that the server's process used. */
 export async function runCycles(subject: Subject, { inFlight, seconds, caller }: Load): Promise<CycleFigures> {
   const connections = await Promise.all(
     Array.from({ length: inFlight }, () => (caller === 'fetch' ? fetchConnection(subject.port) : subject.connect())),

@@ -1,4 +1,4 @@
-// The bare floor over HTTP: `node bench/floor-server.ts FOLDER`. Prints its port; `/stats` tells its flushes.
+// The baseline over HTTP: `node bench/floor-server.ts FOLDER`. Prints its port; `/stats` returns its number of flushes.
 import fastify from 'fastify';
 import { openFloor, stepNames } from './floor.ts';
 

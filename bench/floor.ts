@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import { z } from 'zod';
 
 /**
- * The bare floor: the same four durable steps with group commit, zod and SHA-256, and no product logic: no rules, no
- * roles, no views, no stream, no second index. What is left is what any durable service in Node would have to pay.
+ * The baseline: the same four durable steps with group commit, zod and SHA-256, without product logic: no rules, no
+ * roles, no views, no stream, no second index. Any durable service in Node has at least these costs.
  */
 export interface Floor {
   readonly step: (name: StepName, body: string) => Promise<{ readonly id: number }>;
@@ -17,7 +17,7 @@ export type StepName = 'requested' | 'answered' | 'claimed' | 'outcome';
 
 export const stepNames: readonly StepName[] = ['requested', 'answered', 'claimed', 'outcome'];
 
-/** What each step brings. */
+/** The gain of each step. */
 export const schemas = {
   requested: z.strictObject({
     runId: z.string(),
@@ -36,7 +36,7 @@ export const schemas = {
   outcome: z.strictObject({ attempt: z.int(), status: z.string(), output: z.record(z.string(), z.unknown()) }),
 } as const;
 
-/** Opens the floor's log: one table in WAL with `synchronous=FULL`, one fsync for all steps that arrive together. */
+/** Opens the baseline's log: one table in WAL with `synchronous=FULL`, one fsync for all steps that arrive together. */
 export function openFloor(folder: string): Floor {
   const database = new DatabaseSync(join(folder, 'floor.db'));
   database.exec('PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA wal_autocheckpoint=4000');

@@ -5,7 +5,7 @@ export interface Count {
   readonly most: number;
 }
 
-/** Sets the exit code when a count is over its limit; one that could not be read (no /proc) is told and passed over. */
+/** Sets the exit code when a count is over its limit; an unreadable count (no /proc) is reported and skipped. */
 export function checkCounts(counts: readonly Count[]): void {
   for (const { name, value, most } of counts) {
     if (Number.isNaN(value)) console.error(`bench: ${name} cannot be read on this system`);

@@ -1,15 +1,15 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 
-/** One answer: its status and body. */
+/** One response: its status and body. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
 }
 
 /**
- * A keep-alive HTTP/1.1 connection for load: one request at a time, nothing parsed but the status and the length. It
- * costs a few microseconds a request, so that the server under test gets what the machine has.
+ * A keep-alive HTTP/1.1 connection for load: one request at a time, and only the status and the length are parsed. It
+ * costs a few microseconds per request, so that the server under test gets the CPU.
  */
 export interface Connection {
   readonly send: (method: string, path: string, headers: string, body: string) => Promise<Answer>;

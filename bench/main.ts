@@ -1,4 +1,4 @@
-// `npm run bench`: what an approval cycle costs, beside the bare floor in the same run. `--smoke`: seconds, no verdicts.
+// `npm run bench`: the cost of an approval cycle, with the baseline in the same run. `--smoke`: seconds, no verdicts.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -34,7 +34,7 @@ export async function fillPending(product: Product, from: number, total: number)
   );
 }
 
-/** How long a page of 100 pending approvals takes: pages taken one after another through the whole list. */
+/** The time of a page of 100 pending approvals, when pages are read one after another through the whole list. */
 export async function listLatency(
   product: Product,
   seconds: number,
@@ -56,7 +56,7 @@ export async function listLatency(
   };
 }
 
-/** The system calls and CPU that a server uses in a second in which nobody asks it anything. */
+/** The system calls and the CPU of an idle server in one second. */
 export async function idleCost(
   product: Product,
   seconds: number,

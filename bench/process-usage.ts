@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** What a process has used since it started, as the kernel counts it. */
+/** The resources that a process has used since its start, from the kernel. */
 export interface Usage {
   readonly cpuMs: number;
   readonly writtenBytes: number;
@@ -11,7 +11,7 @@ export interface Usage {
 
 const ticksPerSecond = 100;
 
-/** Reads /proc; on a system without it every figure is NaN, and the table says so. */
+/** Reads /proc. On a system without it every figure is NaN, and the table shows that. */
 export function usageOf(pid: number): Usage {
   try {
     const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
@@ -31,7 +31,7 @@ export function usageOf(pid: number): Usage {
   }
 }
 
-/** What was used between two readings; `rssBytes` is that of the later one. */
+/** The resources used between two readings; `rssBytes` is that of the later one. */
 export function usageBetween(before: Usage, after: Usage): Usage {
   return {
     cpuMs: after.cpuMs - before.cpuMs,

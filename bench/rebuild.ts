@@ -5,7 +5,7 @@ import { openEmbeddedEventStore } from '@countersign/event-store';
 import { rebuildReadModel } from '@countersign/read-model';
 import { createLog, createSystemClock } from '@countersign/runtime';
 
-/** How fast the read model of a data folder is built from nothing, the reading of the log included. */
+/** How fast the read model of a data folder is rebuilt, including the reading of the log. */
 export async function measureRebuild(
   folder: string,
 ): Promise<{ events: number; seconds: number; eventsPerSecond: number }> {

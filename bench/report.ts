@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';
 
-/** What the figures were measured on. */
+/** The machine of the figures. */
 export function describeMachine(): Readonly<Record<string, string>> {
   const [cpu] = cpus();
   return {

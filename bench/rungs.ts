@@ -9,11 +9,11 @@ import { schemas, stepNames } from './floor.ts';
 import type { StepName } from './floor.ts';
 
 /**
- * What the floor would cost with some of what a ledger has to do, each rung on top of the ones before:
- * 0 the floor itself · 1 five events instead of four rows, with time, metadata and an id made of the command's ·
- * 2 a leaf and a chain hash of each · 3 streams: a unique name, and one event at each revision ·
- * 4 the salted digest of the arguments in canonical JSON, at the request and at the claim ·
- * 5 one row of a view for each call, in a file of its own, found by id, run and deadline.
+ * The cost of the baseline with some duties of a ledger added, each step on top of the ones before: 0 the baseline
+ * itself · 1 five events instead of four rows, with time, metadata and an id derived from the command's · 2 a leaf and
+ * a chain hash of each · 3 streams: a unique name, and one event at each revision · 4 the salted digest of the
+ * arguments in canonical JSON, at the request and at the claim · 5 one row of a view per call, in its own file, found
+ * by id, run and deadline.
  */
 export const rungs = [
   'the floor',
@@ -42,7 +42,7 @@ interface Open {
   revision: number;
 }
 
-/** No rules, no tokens, no answers: what is left of a ledger is what cannot be left out. In process, as `comparedInProcess`. */
+/** No rules, no tokens, no responses: only the parts that no ledger can omit. In process, like `comparedInProcess`. */
 function openRung(rung: number): {
   readonly step: (name: StepName, callId: string, body: string) => Promise<void>;
   readonly close: () => void;
@@ -142,7 +142,7 @@ function openFile(file: string, schema: string): DatabaseSync {
   return database;
 }
 
-/** Cycles a second on each rung, in turn; `bodyOf` gives the body of a step of one call. */
+/** Cycles per second on each step, in turn; `bodyOf` returns the body of a step of one call. */
 export async function measureRungs(
   load: { readonly inFlight: number; readonly seconds: number; readonly rounds: number },
   bodyOf: (step: StepName, id: string) => string,

@@ -46,7 +46,7 @@ async function expect(status: number, connection: Connection, path: string, head
   return answer.body;
 }
 
-/** Starts the bare floor in a process of its own. */
+/** Starts the baseline in a separate process. */
 export async function startFloor(): Promise<Subject> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-floor-'));
   const child = spawn(process.execPath, [join(import.meta.dirname, 'floor-server.ts'), folder], {
@@ -70,10 +70,10 @@ export async function startFloor(): Promise<Subject> {
   };
 }
 
-/** As in package.json's `start`. */
+/** Like `start` in package.json. */
 const memoryLimits = ['--max-old-space-size=768', '--max-semi-space-size=16'];
 
-/** Starts Countersign standalone, as built, in a process of its own on an empty folder. */
+/** Starts the built standalone in a separate process on an empty folder. */
 export async function startProduct(
   folder = mkdtempSync(join(tmpdir(), 'countersign-bench-')),
 ): Promise<Subject & { readonly tokens: Readonly<Record<string, string>> }> {

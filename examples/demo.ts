@@ -1,7 +1,6 @@
 // npm run demo [-- --with-server] [-- --scratch <folder>]
-//
-// An agent in a process of its own, with real tools on real files, a real web site and a real database. It pauses where
-// a person has to agree, and goes on when somebody has. The same scratch folder again goes on where it was stopped.
+// An agent in a separate process, with real tools on real files, a real web site and a real database. It pauses where
+// approval is needed, and continues after the decision. With the same scratch folder it continues where it was stopped.
 import { spawn } from 'node:child_process';
 import { mkdirSync, mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +42,7 @@ function ownEnvironment({ url }: OwnServer): Record<string, string | undefined> 
 
 /** Resolves with the agent's exit code. */
 async function runAgent(): Promise<number> {
-  // A run that goes on must find the site where it was.
+  // A continued run must find the site at the same address.
   const site = await startSite(readProgress(openScratch(folder).progressFile)?.sitePort);
   const script = join(import.meta.dirname, 'demo', 'agent.ts');
   const agent = spawn(process.execPath, [script, folder, String(site.port), command()], {

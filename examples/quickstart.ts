@@ -1,6 +1,5 @@
-// The smallest agent that asks. In one terminal `npm start`, in another
-//   node scripts/run.mjs examples/quickstart.ts
-// and then `npx countersign inbox` to decide.
+// The smallest agent that requests approval. In one terminal `npm start`, in another
+//  node scripts/run.mjs examples/quickstart.ts and then `npx countersign inbox` to decide.
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import { z } from 'zod';
 import { findConnection } from './demo/connection.ts';
@@ -17,7 +16,7 @@ const sendMail = gateTool({
 
 const worker = createWorker({ ...findConnection(process.env), agentId: 'quickstart-agent', tools: [sendMail] });
 
-// What the model proposed in one step: the first runs at once, the second waits.
+// The calls of one model step: the first runs at once, the second waits.
 const mailTo = (to: string) => ({ to, subject: 'Minutes', body: 'See attachment.' });
 const outcome = await worker.run(
   {

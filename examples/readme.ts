@@ -1,4 +1,4 @@
-// The agent of the README, compiled so that it stays true. Run quickstart.ts to see one at work.
+// The agent of the README, compiled so that it stays correct. quickstart.ts is a runnable one.
 import { createWorker, gateTool } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
@@ -13,7 +13,7 @@ const worker = createWorker({ url, token, resolverToken, agentId: 'janitor', too
 const step = await worker.step({ runId: 'run-2', toolCalls });
 if (step.hasPendingApprovals) console.log(step.pendingApprovals, step.state); // plain JSON: it survives a restart
 
-// What the README takes for granted.
+// The imports that the README assumes.
 type Step = Parameters<typeof worker.step>[0];
 declare const url: string;
 declare const token: string;

@@ -6,7 +6,7 @@ import { createServer } from 'node:net';
  */
 const [lowest, sliceSize, slices] = [12_000, 3_000, 6];
 
-/** Each worker of jest takes ports from its own slice, because two processes cannot see what the other chose a moment ago. */
+/** Each jest worker takes ports from its own range, because two processes cannot see each other's recent choices. */
 const lowestOfSlice = lowest + sliceSize * (Number(process.env['JEST_WORKER_ID'] ?? '0') % slices);
 
 /** A server listens some time after its port was chosen: until then, and while it is down, the port looks free. */

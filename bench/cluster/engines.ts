@@ -19,12 +19,12 @@ export interface Engines {
   readonly client: StoreClient;
   readonly storePid: number | undefined;
   readonly storeFrom: string;
-  /** Every call that the event store has served so far; undefined for a server that does not tell. */
+  /** Every call that the event store has served; undefined for a server that does not count. */
   readonly storeCalls: () => Promise<StoreCalls | undefined>;
   readonly stop: () => Promise<void>;
 }
 
-/** What the event store was asked, by kind. */
+/** The calls of the event store, by kind. */
 export interface StoreCalls {
   readonly appends: number;
   readonly streamReads: number;
@@ -64,7 +64,7 @@ async function startStore(): Promise<{ engine: StoreEngine; stop: () => Promise<
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const exited = once(child, 'exit');
-  // However this process ends, the server must not stay behind.
+  // The server must not outlive this process in any case.
   process.once('exit', () => child.kill('SIGKILL'));
   const [line] = (await once(child.stdout, 'data')) as [Buffer];
   const { url, control } = JSON.parse(line.toString()) as { url: string; control: number };
@@ -97,7 +97,7 @@ function countCalls(calls: readonly string[]): StoreCalls {
   return { appends, streamReads, logReads };
 }
 
-/** What was asked in between. */
+/** The calls in between. */
 export function callsBetween(before: StoreCalls | undefined, after: StoreCalls | undefined): StoreCalls {
   const of = (name: keyof StoreCalls): number => (after?.[name] ?? NaN) - (before?.[name] ?? NaN);
   return { appends: of('appends'), streamReads: of('streamReads'), logReads: of('logReads') };

@@ -15,7 +15,7 @@ import { followLog, openStore, replayRate } from './replay.ts';
 import { createRequest } from './requests.ts';
 import { createTopics, startRole } from './role-processes.ts';
 
-/** How much is measured. */
+/** The sizes of the measurements. */
 export interface Scale {
   readonly rounds: number;
   readonly seconds: number;
@@ -24,7 +24,7 @@ export interface Scale {
   readonly memoryEvents: number;
 }
 
-/** Each hop by itself, with its raw limit in turn. */
+/** Each hop separately, together with its raw limit. */
 export interface Hops {
   readonly kafka: { readonly produced: number; readonly consumed: number };
   readonly publishToHandlerMs: number;
@@ -42,7 +42,7 @@ export interface Hops {
 
 export type Environment = Readonly<Record<string, string>>;
 
-/** The environment of the roles on topics of their own. */
+/** The environment of the roles, with their own topics. */
 export function environmentOf(engines: Engines, name: string): Environment {
   return {
     COUNTERSIGN_EVENTSTORE_URL: engines.storeUrl.replace(/^(esdb|kurrentdb)/, engines.client),
@@ -64,11 +64,11 @@ export function openBus(engines: Engines, env: Environment): KafkaBus {
   });
 }
 
-/** As the ledger's own. */
+/** Like the ledger's own. */
 const ledgerConcurrency = 64;
 const prefixes = ['toolCall-', 'policy-', 'refusals-', 'delivery-'];
 
-/** Measures each hop by itself. */
+/** Measures each hop separately. */
 export async function measureHops(engines: Engines, scale: Scale, progress: (what: string) => void): Promise<Hops> {
   progress('raw limits of Kafka: batches produced and consumed');
   const kafka = await rawKafkaRates(engines.brokers, scale.rawMessages);
@@ -114,7 +114,7 @@ async function measureLedger(
 ): Promise<Pick<Hops, 'ledger' | 'appends' | 'appendAlone'>> {
   progress('starting a ledger alone');
   const ledger = await startRole('ledger', env);
-  // As many as are measured: a process that has just started runs code that is not compiled yet.
+  // As many as are measured, because a new process runs code that is not compiled yet.
   await ledgerRate(engines, bus, ledger, scale.requests);
   const events = await eventsOfOneRequest(engines, bus);
   const results: { ledger: LedgerRate[]; appends: RawAppends[] } = { ledger: [], appends: [] };
@@ -128,7 +128,7 @@ async function measureLedger(
   return { ...results, appendAlone };
 }
 
-/** What the ledger appends for a request, so that the raw appends carry the same bytes. */
+/** The ledger's append for a request, so that the raw appends have the same bytes. */
 async function eventsOfOneRequest(engines: Engines, bus: KafkaBus): Promise<readonly RecordedEvent[]> {
   const { callId, message } = createRequest(`template-${randomUUID().slice(0, 8)}`);
   await bus.publisher.publish(bus.topics.names.requests, [message]);

@@ -7,7 +7,7 @@ import { createRequest } from './requests.ts';
 import { startUsage } from './role-processes.ts';
 import type { RoleProcess } from './role-processes.ts';
 
-/** What a ledger did with requests that waited for it. */
+/** The ledger's speed with waiting requests. */
 export interface LedgerRate {
   readonly perSecond: number;
   readonly ledgerCpuMsPerRequest: number;
@@ -18,7 +18,7 @@ export interface LedgerRate {
 
 const handled = 'countersign_ledger_request_seconds_count';
 
-/** Publishes so many requests at once, and measures until the ledger has recorded them all. */
+/** Publishes this many requests at once, and measures until the ledger has recorded them all. */
 export async function ledgerRate(
   engines: Engines,
   kafka: KafkaBus,

@@ -6,7 +6,7 @@ import { openConnection } from '../http-client.ts';
 import type { Connection } from '../http-client.ts';
 import { createRequest } from './requests.ts';
 
-/** When each thing happened to one call, on this process's clock. */
+/** The times of the steps of one call, on this process's clock. */
 export interface Marks {
   sentAt: number;
   /** The broker has the request. */
@@ -14,9 +14,9 @@ export interface Marks {
   /** A gateway shows it as pending. */
   pendingAt: number;
   approvedAt: number;
-  /** The gateway has answered the approval: it is durable. */
+  /** The gateway has recorded the response: it is durable. */
   answeredAt: number;
-  /** The approval came on the events topic; only when it is listened to. */
+  /** The approval arrived on the events topic; only when it is consumed. */
   onTopicAt: number;
   /** The tool was called. */
   toolAt: number;
@@ -24,14 +24,14 @@ export interface Marks {
   settledAt: number;
 }
 
-/** The world around the cluster: a worker that asks, a person who says yes, and the tool. */
+/** The environment of the cluster: a worker that requests, a person who approves, and the tool. */
 export interface Load {
-  /** One full cycle: asked over Kafka, approved over HTTP, executed, its outcome durable and visible. */
+  /** One full cycle: requested over Kafka, approved over HTTP, executed, its outcome durable and visible. */
   readonly cycle: (connection: Connection, id: string) => Promise<Marks>;
   readonly connect: () => Promise<Connection>;
-  /** Notes when approvals come on the events topic, from now on. */
+  /** Records when approvals arrive on the events topic, from now on. */
   readonly listenToTopic: () => Promise<() => Promise<void>>;
-  /** How often the tool was called: more than once a cycle would show here. */
+  /** How often the tool was called, to detect more than one run per cycle. */
   readonly toolCalls: () => number;
   readonly close: () => void;
 }
@@ -139,7 +139,7 @@ function callIdIn(text: string): string {
   return /"callId":"(tc_[a-z2-7]+)"/.exec(text)?.[1] ?? '';
 }
 
-/** One stream of the gateway's events for the whole load: what it tells, reads show. */
+/** One stream of the gateway's events for the whole load; reads confirm its events. */
 async function followEvents(
   port: number,
   token: string,

@@ -1,4 +1,4 @@
-// `npm run bench:cluster`: every role as a process on a real Kafka broker, beside the raw limits in the same run.
+// `npm run bench:cluster`: every role as a process on a real Kafka broker, with the raw limits in the same run.
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';

@@ -1,15 +1,15 @@
-/** How often a counter is looked at: its process pays for every look. */
+/** How often a counter is read; each read costs its process time. */
 const lookEveryMs = 100;
 
-/** How fast a counter rose. */
+/** The rate of a counter. */
 export interface Risen {
   readonly perSecond: number;
   readonly count: number;
 }
 
 /**
- * Looks at a counter until it has risen by `total`. The rate is that between `startedAt`, or the first look that found
- * anything, and the last look before the end: after the end the process is idle for a while that nobody measured.
+ * Reads a counter until it has risen by `total`. The rate is measured from `startedAt`, or the first read that found a
+ * change, to the last read before the end, because the process is idle after the end for an unknown time.
  */
 export async function untilRisen(
   read: () => Promise<number>,
@@ -24,7 +24,7 @@ export async function untilRisen(
     count = await read();
     const look = { count, at: performance.now() };
     if (count > 0) first ??= look;
-    // A short run has one look only, and then that one counts.
+    // A short run has only one read; then that one counts.
     if (count < total || last === first) last = look;
   }
   const [from, to] = [first ?? { count: 0, at: 0 }, last ?? { count, at: performance.now() }];

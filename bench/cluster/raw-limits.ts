@@ -6,7 +6,7 @@ import { closedLoop, percentile } from '../closed-loop.ts';
 import type { Engines } from './engines.ts';
 import { startUsage } from './role-processes.ts';
 
-/** A kafkajs of one's own, with nothing of ours round it. */
+/** A plain kafkajs client without our code. */
 export function rawKafka(brokers: readonly string[]): Kafka {
   return new Kafka({ brokers: [...brokers], clientId: 'bench-raw', logLevel: logLevel.NOTHING });
 }
@@ -43,8 +43,8 @@ export async function rawKafkaRates(
 }
 
 /**
- * From the call that publishes a message to an empty handler that gets it, one message at a time (acks from all): what
- * every step over Kafka takes at least.
+ * From the publishing of a message to an empty handler that gets it, one message at a time (acks from all): the minimum
+ * of every step over Kafka.
  */
 export async function rawPublishToHandler(brokers: readonly string[], seconds: number): Promise<number> {
   const kafka = rawKafka(brokers);
@@ -101,18 +101,18 @@ async function consumeAll(kafka: Kafka, topic: string, messages: number): Promis
   return rate;
 }
 
-/** What the raw client did with appends of the same events. */
+/** The raw client's speed with appends of the same events. */
 export interface RawAppends {
   readonly perSecond: number;
   readonly p50Ms: number;
-  /** Of the client, which is this process. */
+  /** The client's CPU, which is this process's. */
   readonly clientCpuMs: number;
   readonly storeCpuMs: number;
 }
 
 /**
- * Appends of these events a second, each to a new stream at an exact revision, as the vendor's client pipelines them by
- * itself (BatchAppend), nothing read before or after.
+ * Appends of these events per second, each to a new stream at an exact revision, pipelined by the vendor's client
+ * (BatchAppend), without any reads.
  */
 export async function rawAppends(
   { storeUrl, storePid }: Pick<Engines, 'storeUrl' | 'storePid'>,
@@ -138,7 +138,7 @@ export async function rawAppends(
   };
 }
 
-/** Events a second that the raw client takes off a subscription to these streams, until `count` came. */
+/** Events per second that the raw client reads from a subscription to these streams, until `count` arrived. */
 export async function rawSubscription(url: string, prefixes: readonly string[], count: number): Promise<number> {
   const client = EventStoreDBClient.connectionString(url);
   const filter = streamNameFilter({ prefixes: [...prefixes], checkpointInterval: 100 });

@@ -7,7 +7,7 @@ import type { Engines } from './engines.ts';
 import { untilRisen } from './progress-rate.ts';
 import { startRole, startUsage } from './role-processes.ts';
 
-/** What a relay did with events that waited for it. */
+/** The relay's speed with waiting events. */
 export interface RelayRate {
   readonly eventsPerSecond: number;
   readonly cpuMsPerEvent: number;
@@ -17,7 +17,7 @@ export interface RelayRate {
 
 const published = 'countersign_relay_published_events_total';
 
-/** A relay process on topics and a group of its own, from its first published event until it has published `events`. */
+/** A relay process with its own topics and group, from its first published event until it has published `events`. */
 export async function relayRate(
   engines: Engines,
   env: Readonly<Record<string, string>>,
@@ -37,7 +37,7 @@ export async function relayRate(
   };
 }
 
-/** The relay alone in this process: its events come out of memory instead of over a connection, and go to Kafka. */
+/** The relay alone in this process: its events come from memory instead of a connection, and go to Kafka. */
 export async function relayFromMemory(
   kafka: KafkaBus,
   sample: readonly RecordedEvent[],
@@ -55,7 +55,7 @@ export async function relayFromMemory(
   return events / seconds;
 }
 
-/** A log of copies of some events, handed over in batches as the store's adapter does. */
+/** A log of copies of some events, delivered in batches as the store's adapter does. */
 function feedFrom(
   sample: readonly RecordedEvent[],
   events: number,

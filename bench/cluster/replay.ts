@@ -39,7 +39,7 @@ export async function followLog(
   return { events, eventsPerSecond: events / seconds, sample };
 }
 
-/** How fast a new replica of the read model follows the log from its first event to its last. */
+/** How fast a new replica of the read model follows the log from the first event to the last. */
 export async function replayRate(store: EventStore, events: number): Promise<number> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-bench-replay-'));
   const startedAt = performance.now();

@@ -5,13 +5,13 @@ import type { OutgoingMessage } from '@countersign/message-bus';
 /** The tool that the resolver of the bench executes. */
 export const toolName = 'bench_tool';
 
-/** A request as a worker sends it, of a run of its own. */
+/** A worker's request, in its own run. */
 export interface BenchRequest {
   readonly callId: string;
   readonly message: OutgoingMessage;
 }
 
-/** A request for one call that needs a person. */
+/** A request for one call that needs approval. */
 export function createRequest(id: string): BenchRequest {
   const runId = `run-${id}`;
   const call = {

@@ -9,7 +9,7 @@ import type { Usage } from '../process-usage.ts';
 const cli = join(import.meta.dirname, '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
 const readyWithinMs = 90_000;
 
-/** One role as a process of its own, started as users start it. */
+/** One role as a separate process, started as users start it. */
 export interface RoleProcess {
   readonly role: string;
   readonly pid: number;
@@ -26,14 +26,14 @@ export async function createTopics(env: Environment): Promise<void> {
   await promisify(execFile)(process.execPath, [cli, 'topics', 'create'], { env: { ...process.env, ...env } });
 }
 
-/** Starts a role on an empty folder and waits until it says that it is ready. */
+/** Starts a role on an empty folder and waits until it reports that it is ready. */
 export async function startRole(role: string, env: Environment): Promise<RoleProcess> {
   const folder = mkdtempSync(join(tmpdir(), `countersign-bench-${role}-`));
   const child = spawn(process.execPath, [cli, 'start', role], {
     cwd: folder,
     env: {
       ...process.env,
-      // With the channel the process notices when whoever started it is gone.
+      // With the channel the process notices when its parent has ended.
       COUNTERSIGN_LAUNCHED: '1',
       COUNTERSIGN_DATA: join(folder, 'data'),
       COUNTERSIGN_PORT: '0',

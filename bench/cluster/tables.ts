@@ -8,7 +8,7 @@ import type { Hops } from './hops.ts';
 import { rawKafka } from './raw-limits.ts';
 import type { Cycles, SpanName } from './whole.ts';
 
-/** What was measured, on what, and how durable it was. */
+/** The measured system, its machine, and its durability. */
 export async function describeRun(engines: Engines): Promise<Readonly<Record<string, string>>> {
   const { machine = '', kernel = '', node = '' } = describeMachine();
   return {
@@ -21,7 +21,7 @@ export async function describeRun(engines: Engines): Promise<Readonly<Record<str
   };
 }
 
-/** Known of a broker that the harness started from its jars. */
+/** Known for a broker that the harness started from its jars. */
 function versionOf({ brokerFrom }: Engines): string {
   if (brokerFrom !== 'jars') return '';
   const pom = readFileSync(join(import.meta.dirname, '..', '..', 'test', 'kafka-broker', 'pom.xml'), 'utf8');
@@ -127,7 +127,7 @@ export function loadRows(cycles: ReadonlyMap<number, Cycles>): string[][] {
   ];
 }
 
-/** Where the time of a cycle goes. */
+/** The parts of a cycle's time. */
 export function splitRows(cycles: ReadonlyMap<number, Cycles>): string[][] {
   const all = [...cycles.values()];
   const names = Object.keys(all[0]?.splits ?? {}) as SpanName[];

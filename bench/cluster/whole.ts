@@ -17,7 +17,7 @@ import type { RoleProcess } from './role-processes.ts';
 const token = 'bench-token';
 const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
 
-/** The whole cluster, one process of each role, with its load. */
+/** The whole cluster, one process per role, with its load. */
 export interface Cluster {
   readonly load: Load;
   readonly processes: readonly RoleProcess[];
@@ -56,7 +56,7 @@ function writeFiles(folder: string, tool: ToolServer): Environment {
   return { COUNTERSIGN_TOOLS: toolsFile, COUNTERSIGN_TOKENS_FILE: tokensFile };
 }
 
-/** Every variable fits every role but these: an unknown one is told to people, not refused. */
+/** Every variable is allowed for every role except these: an unknown one is only reported. */
 function ofRole(role: string, env: Environment): Environment {
   const { COUNTERSIGN_TOOLS: tools = '', COUNTERSIGN_TOKENS_FILE: tokens = '', ...rest } = env;
   return {
@@ -66,7 +66,7 @@ function ofRole(role: string, env: Environment): Environment {
   };
 }
 
-/** Two figures of one time. */
+/** Two figures of the same period. */
 export interface Split {
   readonly p50Ms: number;
   readonly p99Ms: number;
@@ -86,20 +86,20 @@ const spans = {
 
 export type SpanName = keyof typeof spans;
 
-/** What the whole cluster did at one load. */
+/** The cluster's results at one load. */
 export interface Cycles {
   readonly cyclesPerSecond: number;
   readonly cycles: number;
   readonly splits: Readonly<Record<SpanName, Split>>;
   readonly cpuMsPerCycle: Readonly<Record<string, number>>;
   readonly callsPerCycle: StoreCalls;
-  /** More than one a cycle would be an execution too many. */
+  /** More than one per cycle would be one execution too many. */
   readonly toolCallsPerCycle: number;
   readonly eventsPerPublish: number;
   readonly commitsPerSecond: number;
 }
 
-/** One round of cycles; `listening` also notes when approvals come on the events topic. */
+/** One round of cycles. `listening` also records when approvals arrive on the events topic. */
 export async function runCycles(
   engines: Engines,
   { load, processes }: Cluster,
@@ -151,7 +151,7 @@ async function countsOf(engines: Engines, relay: RoleProcess | undefined, load: 
   };
 }
 
-/** How much was written to the topic of the brokers in which every commit of an offset is a record. */
+/** The bytes that the brokers wrote to the topic of committed offsets. */
 async function offsetRecords(engines: Engines): Promise<number> {
   const admin = rawKafka(engines.brokers).admin();
   await admin.connect();

@@ -1,4 +1,4 @@
-// The agent's process: goes through the script, pauses where a person has to agree, goes on when somebody has.
+// The agent's process: runs the script, pauses where approval is needed, and continues after the decision.
 import { createWorker, type StepOutcome, type ToolResult } from '@countersign/worker-sdk';
 import { findConnection } from './connection.ts';
 import { createFileTools } from './file-tools.ts';
@@ -8,7 +8,7 @@ import { createSqlTools } from './sql-tools.ts';
 import { createWebTools } from './web-tools.ts';
 
 const [folder = '', sitePort = '0', cli = 'npx countersign'] = process.argv.slice(2);
-// The demo was killed: what is pending stays pending, and another start with the same folder goes on.
+// The demo was killed: pending approvals stay pending, and another start with the same folder continues.
 process.once('disconnect', () => process.exit(1));
 process.channel?.unref();
 

@@ -1,4 +1,4 @@
-// Where Countersign is, and with which tokens the agent speaks.
+// The address of Countersign, and the agent's tokens.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 

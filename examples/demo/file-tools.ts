@@ -7,15 +7,15 @@ import { z } from 'zod';
 import { isWithin, realPath } from './real-path.ts';
 
 export function createFileTools(workspace: string): readonly GateTool[] {
-  // The schema turns each path into the real one. So that is what people see, what the digest binds, and what runs: a
-  // folder that is replaced by a link after the approval makes it another path, and the call is refused.
+  // The schema turns each path into the real one, so that people see, the digest binds, and the tool uses the same
+  // path. A folder that is replaced by a link after the approval changes the path, and the call is refused.
   const path = z
     .string()
     .min(1)
     .transform((given) => realPath(workspace, given));
   const isOutside = (input: { readonly path: string }): boolean => !isWithin(workspace, input.path);
 
-  /** Once more when it runs: a call that nobody approved must still be within the workspace. */
+  /** Checked again at the run: a call without approval must still be within the workspace. */
   const assertPermitted = (input: { readonly path: string }, { approval }: ExecutionContext): void => {
     if (approval === null && isOutside(input)) throw new Error(`${input.path} is outside of the workspace`);
   };

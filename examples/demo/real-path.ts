@@ -4,9 +4,9 @@ import { basename, dirname, join, resolve, sep } from 'node:path';
 const linksMax = 32;
 
 /**
- * The place that a path really means, seen from `folder`: `..` resolved and every link followed, also where the last
- * parts do not exist yet, and also through a link that leads nowhere yet (writing to it would create its target).
- * The real path of a real path is itself.
+ * The real path seen from `folder`: `..` resolved and every link followed, also where the last parts do not exist yet,
+ * and through a link to a missing target (writing to it would create the target). The real path of a real path is
+ * itself.
  */
 export function realPath(folder: string, path: string): string {
   return follow(resolve(realpathSync(folder), path), linksMax);

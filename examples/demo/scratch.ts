@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, symlinkSync, writeFile
 import { join } from 'node:path';
 import type { RunState } from '@countersign/worker-sdk';
 
-/** Where the demo's real effects are to be seen. */
+/** Where to see the demo's real effects. */
 export interface Scratch {
   readonly workspace: string;
   readonly domainsFile: string;
@@ -10,7 +10,7 @@ export interface Scratch {
   readonly progressFile: string;
 }
 
-/** Made once; the same folder again goes on where the demo stopped. */
+/** Created once. With the same folder the demo continues where it stopped. */
 export function openScratch(folder: string): Scratch {
   const scratch = {
     workspace: join(folder, 'workspace'),
@@ -29,12 +29,12 @@ export function openScratch(folder: string): Scratch {
   return scratch;
 }
 
-/** How far the agent is: enough to go on after a kill. */
+/** The agent's progress: enough to continue after a kill. */
 export interface Progress {
   readonly runId: string;
   readonly sitePort: number;
   readonly turn: number;
-  /** Null before the turn's calls are known to be requested: requesting them again is requesting the same. */
+  /** Null until the turn's calls are known to be requested; requesting them again has no further effect. */
   readonly state: RunState | null;
 }
 

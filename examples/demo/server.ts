@@ -1,4 +1,4 @@
-// `--with-server`: a Countersign of the demo's own, on a free port and in a folder of its own.
+// `--with-server`: a separate Countersign for the demo, on a free port and in its own folder.
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 

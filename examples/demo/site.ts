@@ -1,4 +1,4 @@
-// Two small web sites on this machine, told apart by the name they are called by.
+// Two small web sites on this machine, distinguished by host name.
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 

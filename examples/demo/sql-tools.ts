@@ -1,4 +1,4 @@
-// A database: reads are free, everything else is gated. SQLite itself says which is which, no pattern does.
+// A database: reads are free, everything else needs approval. SQLite itself tells which is which, not a pattern.
 import { existsSync } from 'node:fs';
 import { constants, DatabaseSync } from 'node:sqlite';
 import { gateTool, type GateTool, type JsonValue } from '@countersign/worker-sdk';
@@ -17,7 +17,7 @@ export function createSqlTools(file: string): readonly GateTool[] {
     }),
     needsApproval: ({ sql }) => !isRead(file, sql),
     approvalPrompt: ({ sql }) => `Run on the orders: ${sql}`,
-    // What nobody approved runs on a connection that cannot write, whatever the predicate thought of it.
+    // A call without approval runs on a connection that cannot write, whatever the predicate returned.
     execute: ({ sql }, { approval }) => withDatabase(file, approval === null ? 'read' : 'write', (db) => run(db, sql)),
   });
   return [executeSql];

@@ -1,4 +1,4 @@
-// The web: free for the domains on the list. An approval lets one fetch through, add_domain opens the domain for good.
+// The web: free for the listed domains. An approval allows one fetch; add_domain adds the domain permanently.
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { get } from 'node:http';
 import { lookup } from 'node:dns';
@@ -10,7 +10,7 @@ export function createWebTools(domainsFile: string): readonly GateTool[] {
   const domains = (): readonly string[] =>
     existsSync(domainsFile) ? (JSON.parse(readFileSync(domainsFile, 'utf8')) as readonly string[]) : [];
 
-  /** Never throws: what is no URL is on no list. */
+  /** Never throws: a text that is not a URL is not listed. */
   const isListed = (url: string): boolean =>
     URL.canParse(url) && domains().includes(new URL(url).hostname.toLowerCase());
 
@@ -23,7 +23,7 @@ export function createWebTools(domainsFile: string): readonly GateTool[] {
     needsApproval: ({ url }) => !isListed(url),
     approvalPrompt: ({ url }) => `Fetch ${url}, once`,
     execute: async ({ url }, { approval, signal }) => {
-      // Once more when it runs: the domain may have been taken off the list meanwhile.
+      // Checked again at the run: the domain may have been removed from the list.
       if (approval === null && !isListed(url)) throw new Error(`${url} is not on a listed domain`);
       return fetchPage(url, signal);
     },
@@ -44,7 +44,7 @@ export function createWebTools(domainsFile: string): readonly GateTool[] {
   return [webFetch, addDomain];
 }
 
-/** The demo's own sites are on this machine, whatever the network's name server says about `.test`. */
+/** The demo's own sites are on this machine, whatever the network's DNS returns for `.test`. */
 const findHost: LookupFunction = (hostname, options, callback) => {
   lookup(hostname.endsWith('.test') ? '127.0.0.1' : hostname, options, callback);
 };

@@ -4,7 +4,7 @@ import { expect, test } from '@jest/globals';
 
 const folder = join(import.meta.dirname, '..', 'kafka');
 
-/** The consumer groups that each spec names, apart from those that a prefix of its own makes unique. */
+/** The consumer groups that each spec uses, except those with a unique prefix. */
 function groupsBySpec(): Map<string, string[]> {
   const owners = new Map<string, string[]>();
   for (const spec of globSync('*.spec.ts', { cwd: folder })) {
@@ -16,7 +16,7 @@ function groupsBySpec(): Map<string, string[]> {
 }
 
 test('no two specs that share a broker use one consumer group', () => {
-  // These start brokers of their own.
+  // These start their own brokers.
   const own = new Set(['outages.spec.ts', 'relay-broker-hangs.spec.ts', 'worker-sdk-broker-away.spec.ts']);
   const shared = [...groupsBySpec()].map(([name, specs]) => [name, specs.filter((spec) => !own.has(spec))] as const);
   expect(shared.length).toBeGreaterThan(5);

@@ -5,7 +5,7 @@ export interface Planted {
   readonly text: string;
 }
 
-/** What stands in the packages of that house, so that there is something to import. */
+/** The content of the imported packages. */
 const ground: readonly (readonly [file: string, text: string])[] = [
   ['apps/cli/src/index.ts', "export const start = 'cli';"],
   ['apps/gateway/src/index.ts', "export const start = 'gateway';\nexport const createGateway = () => start;"],

@@ -104,7 +104,7 @@ describe('a decision in the inbox', () => {
     await dialog.locator('.diff-line[data-sign="-"]', { hasText: '"amount": 120' }).waitFor();
     await send.click();
     const approved = await stateOf(world, call, 'approved');
-    // The mask was sent back, and stands for the value that nobody saw.
+    // The mask was returned, and stands for the hidden value.
     expect(approved.arguments).toEqual({ amount: 80, apiKey: 'sk-live-1' });
     expect(complaints).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe('a decision in the inbox', () => {
     const dialog = page.getByRole('dialog');
     await dialog.getByText('calls of 3 different tools').waitFor();
     expect(await dialog.getByRole('row').count()).toBe(4);
-    // One of them is answered elsewhere in the meantime: the others are, and it is said which was not.
+    // Another person decides one of them meanwhile: the others are recorded, and the result names that one.
     const lost = calls[1]?.approval?.approvalId ?? '';
     await world.send('bob', 'POST', `/v1/approvals/${lost}/responses`, { decision: { type: 'deny' } });
     await dialog.getByRole('button', { name: 'Approve 3' }).click();

@@ -15,13 +15,13 @@ describe('who was told', () => {
     const { page } = await openInbox(browser(), `${world.url}/approvals/${call?.approval?.approvalId ?? ''}`, 'ann');
     const told = page.getByRole('list', { name: 'Who was told' });
     await told.getByText(/^sent to ops-slack \d\d:\d\d$/).waitFor();
-    // The webhook fails once; what became of it takes the place of the failure on the card.
+    // The webhook fails once; its later result replaces the failure on the card.
     await told.getByText(/^sent to pager \d\d:\d\d$/).waitFor();
     expect(await told.getByRole('listitem').count()).toBe(2);
 
     await page.goto(`${world.url}/calls/${call?.callId ?? ''}`);
     await page.getByText('sent to ops-slack', { exact: true }).waitFor();
-    await page.getByText(/^pager failed: .*; it is tried again$/).waitFor();
+    await page.getByText(/^pager failed: .*; it will be retried$/).waitFor();
     await page.getByText('sent to pager', { exact: true }).waitFor();
   });
 

@@ -8,7 +8,7 @@ import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
 const decide = (world: World, as: 'ann' | 'bob', call: Asked | undefined, type: string, reason = 'because') =>
   world.send(as, 'POST', `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`, { decision: { type }, reason });
 
-/** Asked in the order of the alphabet, decided in another; the last one waits. */
+/** Requested in alphabetical order, decided in another; the last one waits. */
 async function openDecided() {
   const world = await openWorld();
   const names = ['alpha', 'beta', 'gamma', 'delta'];
@@ -128,7 +128,7 @@ describe('the history', () => {
       'bob 2 0 0 0 2',
       'ann 0 1 0 0 1',
     ]);
-    // Empty ones behind it are of an hour that has just begun.
+    // Empty columns after it belong to an hour that has just begun.
     const hours = (await rowsOf('Volume')).filter((row) => !row.endsWith(' 0'));
     expect(hours.at(-1)).toMatch(/^\d\d:00 2 1 0 0 3$/);
     expect((await rowsOf('Time to decision')).slice(0, 3)).toEqual(['Time Decisions', '< 10 s 3', '< 1 min 0']);

@@ -59,7 +59,7 @@ describe('hostile texts in the inbox', () => {
       const text = (await card.innerText()).replaceAll('\n', '');
       expect(text.split(seen).length - 1).toBeGreaterThanOrEqual(6);
       expect(text).not.toMatch(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u);
-      // What we say about a call stands before what it says about itself.
+      // Our facts about a call come before the agent's own text.
       expect(text.lastIndexOf('What will run')).toBeLessThan(text.indexOf('The agent’s own words'));
       expect(await card.locator('script, img, iframe, svg, style, form, a[href^="javascript"]').count()).toBe(0);
     }

@@ -11,14 +11,14 @@ interface Listed {
   readonly requirement: { readonly stages: { groups: readonly string[] | null }[] };
 }
 
-/** As a server says that is about to stop, or waits for its store. */
+/** The response of a server that is stopping, or waits for its store. */
 const unavailable = {
   status: 503,
   contentType: 'application/problem+json',
   body: JSON.stringify({ status: 503, code: 'unavailable', detail: 'not now' }),
 };
 
-/** As many at once as one request takes. */
+/** The limit of one bulk request. */
 async function askMany(world: World, count: number): Promise<void> {
   const batch = 250;
   for (let from = 0; from < count; from += batch) {
@@ -85,7 +85,7 @@ describe('the list of the inbox', () => {
     const world = await openWorld();
     await world.ask(['deploy', 'pay', 'open'].map((toolName) => ({ toolName, toolCallId: toolName })));
     const { page } = await openInbox(browser(), world.url);
-    // No policy file can name groups yet: the answer of the server is changed on its way.
+    // A policy file cannot name groups yet, so the response is changed on its way.
     const groupsOf: Readonly<Record<string, readonly string[] | null>> = { deploy: ['ops'], pay: ['finance'] };
     await page.route('**/v1/approvals?*', async (route) => {
       const response = await route.fetch();
@@ -153,7 +153,7 @@ describe('the list of the inbox', () => {
     await context.setOffline(true);
     await page.getByText(/Connection lost/).waitFor();
     expect(await places()).toEqual(before);
-    // As browsers measure it: 0.1 is what they call good.
+    // By the browsers' measure, 0.1 is good.
     const shift = await page.evaluate<number>(`new Promise((resolve) => {
       let sum = 0;
       const add = (list) => { for (const { value } of list.getEntries()) sum += value; };

@@ -29,7 +29,7 @@ async function openMailed() {
 const stateOf = async (world: World, callId: string): Promise<unknown> =>
   (await world.send('agent', 'GET', `/v1/tool-calls/${callId}`))['state'];
 
-/** What security gateways do with a mail: open everything, run its scripts, submit its forms by script, follow its links. */
+/** What link scanners do with an email: open every link, run its scripts, submit its forms, follow its links. */
 async function scan(browser: Browser, links: readonly string[]): Promise<number> {
   const seen = new Set<string>();
   const waiting = [...links];
@@ -54,7 +54,7 @@ async function scan(browser: Browser, links: readonly string[]): Promise<number>
   return seen.size;
 }
 
-/** Scanners wait for a while, not for ever: a page may keep a connection open. */
+/** Scanners wait for a limited time: a page may keep a connection open. */
 async function untilQuiet(page: Page): Promise<void> {
   await page.waitForLoadState('networkidle', { timeout: 3_000 }).catch(() => undefined);
 }
@@ -76,7 +76,7 @@ describe('the link of a mail', () => {
     const mine = await openPage(browser(), link);
     await signIn(mine.page, 'me');
     await mine.page.getByText('May delete_file run?').waitFor();
-    // The mail's own card: what poses and what hides is seen, and the agent's words come last.
+    // The email's own card: look-alikes and invisible characters are marked, and the agent's words come last.
     const card = await mine.page.locator('#card').innerText();
     expect(card).toContain('/⟦U+0435⟧tc/hosts⟦U+202E⟧');
     expect(card.indexOf('/⟦U+0435⟧tc')).toBeLessThan(card.indexOf("The agent's own words"));

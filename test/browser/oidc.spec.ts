@@ -8,7 +8,7 @@ import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../process/harness
 import { freePort } from '../ports.js';
 import { openPage, openWorld, rowOf, useBrowser } from './harness/inbox.js';
 
-/** An OpenID Connect provider on this machine: whoever types a name there is that person. */
+/** An OpenID Connect provider on this machine: the typed name becomes the person. */
 async function startProvider(redirectUri: string, audience: string): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => {
@@ -142,7 +142,7 @@ describe('signing in at an OpenID Connect provider', () => {
     const statusOf = async (url: URL, cookie = '') => (await fetch(url, { headers: { cookie } })).status;
     expect((await context.request.get(callback.href)).status()).toBe(403);
     expect(await statusOf(callback)).toBe(403);
-    // A sign-in that somebody else began, with the code of hers: the provider has given it out already.
+    // A sign-in that another person began, with an unused code of hers.
     const begun = await fetch(`${world.url}/session/oidc`, { redirect: 'manual' });
     const state = new URL(begun.headers.get('location') ?? '').searchParams.get('state') ?? '';
     callback.searchParams.set('state', state);

@@ -1,4 +1,4 @@
-// `npm run pictures`: the pictures of the README and of docs/inbox.md, taken from the real thing.
+// `npm run pictures`: the pictures of the README and of docs/inbox.md, taken from the real product.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -31,7 +31,7 @@ try {
   const decisions: number[] = [];
   for (let round = 0; round < rounds; round += 1) {
     decisions.push(
-      // Measured inside the page, from the press to the frame in which the list no longer has the row.
+      // Measured inside the page, from the key press to the frame without the row.
       await page.evaluate<number>(`new Promise((resolve) => {
         const count = () => document.querySelector('.list-foot').textContent;
         const before = count();

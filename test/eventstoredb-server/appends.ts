@@ -33,7 +33,7 @@ interface Proposal {
   readonly events: readonly ProposedEvent[];
 }
 
-/** `Append`: one call a write. */
+/** `Append`: one call per write. */
 export function append(context: ServerContext) {
   return (call: ServerReadableStream<AppendReq, AppendResp>, answer: sendUnaryData<AppendResp>): void => {
     context.calls.push('Streams/Append');
@@ -77,7 +77,7 @@ async function answerAppend(
   else answer(null, appendAnswer(written, proposal.expected));
 }
 
-/** `BatchAppend`: one call for all writes of a client, as its answers come. */
+/** `BatchAppend`: one call for all writes of a client, with responses as they complete. */
 export function batchAppend(context: ServerContext) {
   return (call: ServerDuplexStream<BatchAppendReq, BatchAppendResp>): void => {
     context.calls.push('Streams/BatchAppend');
@@ -154,7 +154,9 @@ function sizeError({ faults }: ServerContext, events: readonly ProposedEvent[]):
   return bytes > maxBytes ? tooLarge(maxBytes) : undefined;
 }
 
-/** Waits as long as a commit takes; false for a repeat of an append that is on its way, when its caller has waited. */
+/**
+ * Waits for the duration of a commit. Returns false for a duplicate of an append in flight, when its caller has waited.
+ */
 async function untilCommitted(
   { faults, onTheirWay }: ServerContext,
   { stream, expected, events }: Proposal,

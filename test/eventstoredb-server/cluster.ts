@@ -3,17 +3,20 @@ import type { Membership } from './members.ts';
 import { startTestServer } from './server.ts';
 import type { TestServer } from './server.ts';
 
-/** Three servers with one log: tests only. */
+/** Three servers with one log, only for tests. */
 export interface TestCluster {
   readonly url: string;
   readonly members: readonly TestServer[];
   /** The member that leads; undefined: none. */
   readonly leader: () => TestServer | undefined;
-  /** Freezes the leader, as SIGSTOP does. Nobody leads until the others elect one; until then gossip names the frozen one. */
+  /**
+   * Freezes the leader, like SIGSTOP. There is no leader until the others elect one; until then gossip names the frozen
+   * one.
+   */
   readonly freezeLeader: () => void;
-  /** The frozen ones go on, as followers. */
+  /** The frozen ones continue, as followers. */
   readonly thaw: () => void;
-  /** Takes the majority away: nobody leads, and who is left says that it is not ready. */
+  /** Takes the majority away: there is no leader, and the remaining member reports that it is not ready. */
   readonly loseQuorum: () => void;
   /** Those that are not frozen elect a leader. */
   readonly elect: () => void;

@@ -11,7 +11,7 @@ export interface LiveSubscription {
   readonly drop: () => void;
 }
 
-/** What the services share. */
+/** The shared state of the services. */
 export interface ServerContext {
   readonly log: ServerLog;
   readonly faults: FaultSwitch;
@@ -22,7 +22,7 @@ export interface ServerContext {
   readonly now: () => number;
   readonly port: () => number;
   readonly membership: Membership;
-  /** The appends that are not committed yet: a repeat of one is dropped. */
+  /** The appends that are not committed yet: a duplicate of one is dropped. */
   readonly onTheirWay: Set<string>;
   readonly rights: Rights;
 }

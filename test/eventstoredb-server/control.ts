@@ -4,13 +4,13 @@ import type { AddressInfo } from 'node:net';
 import type { Faults } from './faults.ts';
 import type { TestServer } from './server.ts';
 
-/** The orders of a server in a process of its own, over HTTP. */
+/** The control API of a server in a separate process, over HTTP. */
 export interface Control {
   readonly port: number;
   readonly stop: () => void;
 }
 
-/** Takes `PUT /faults` with the faults as JSON, `POST /drop-subscriptions`, `GET /calls`. */
+/** Accepts `PUT /faults` with the faults as JSON, `POST /drop-subscriptions`, `GET /calls`. */
 export async function startControl(server: TestServer, port: number): Promise<Control> {
   const http = createServer((request, response) => void handle(server, request, response));
   await new Promise<void>((resolve) => http.listen(port, '127.0.0.1', resolve));

@@ -1,13 +1,13 @@
-/** What goes wrong with a call that writes. */
+/** The faults of a writing call. */
 export type AppendFault =
-  /** Takes the call and never answers; nothing is written. */
+  /** Accepts the call and never responds; nothing is written. */
   | 'hang'
-  /** Writes, and never answers. */
+  /** Writes, and never responds. */
   | 'write-then-hang'
-  /** Ends the call with UNAVAILABLE before, or after, the write: the client cannot tell which. */
+  /** Ends the call with UNAVAILABLE before or after the write, so the client cannot tell which. */
   | 'cut'
   | 'write-then-cut'
-  /** Takes the call, and ends it cleanly with neither success nor failure. */
+  /** Accepts the call, and ends it cleanly with neither success nor failure. */
   | 'half-close'
   | 'not-leader'
   /** The status of a batch append carries no details. */
@@ -22,23 +22,25 @@ export type AppendFault =
   /** Recognises no repeat. */
   | 'forgetful';
 
-/** What goes wrong with a read. */
+/** The faults of a read. */
 export type ReadFault = 'hang' | 'hang-midway' | 'unavailable' | 'not-leader' | 'access-denied' | 'stream-deleted';
 
-/** What the server does wrong; everything is right by default. */
+/** The server's faults; none by default. */
 export interface Faults {
   readonly append?: AppendFault;
   readonly read?: ReadFault;
   readonly features?: 'hang' | 'internal' | 'unimplemented';
   readonly gossip?: 'hang' | 'unavailable';
-  /** Of new subscriptions: refused; confirmed and then silent; never told that they have caught up; begun too early. */
+  /**
+   * For new subscriptions: refused; confirmed and then silent; never reporting that they caught up; starting too early.
+   */
   readonly subscriptions?: 'refused' | 'silent' | 'without-caught-up' | 'from-the-start';
-  /** How many calls the faults above befall, all of them by default. */
+  /** How many calls the faults above affect. Default: all. */
   readonly times?: number;
   readonly latencyMs?: number;
   /**
-   * How long a write takes until it is committed. The same append meanwhile is dropped, and its caller is told after
-   * `dropMs` (default 2 s, as measured on a real server) that the commit timed out.
+   * How long a write takes to commit. The same append meanwhile is dropped, and its caller gets a commit timeout after
+   * `dropMs` (default 2 s, as measured on a real server).
    */
   readonly commitMs?: number;
   readonly dropMs?: number;
@@ -46,7 +48,7 @@ export interface Faults {
   readonly clockAheadMs?: number;
   /** The largest append; default 1 MiB, as up to version 25.0. */
   readonly maxAppendBytes?: number;
-  /** Where `not-leader` sends the client. */
+  /** The address that `not-leader` sends the client to. */
   readonly leader?: { readonly host: string; readonly port: number };
 }
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** An event as a client proposes it. */
+/** The log's result of an append. */
 export interface ProposedEvent {
   readonly id: string;
   readonly type: string;
@@ -10,7 +10,7 @@ export interface ProposedEvent {
   readonly metadata: Uint8Array;
 }
 
-/** An event as the log has it. */
+/** The server's log: one file, or memory. A returned write is on the disk. */
 export interface StoredEvent extends ProposedEvent {
   readonly stream: string;
   readonly revision: number;

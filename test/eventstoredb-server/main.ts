@@ -1,6 +1,5 @@
-// node test/eventstoredb-server/main.ts --port N --data FOLDER [--control N]
-// An EventStoreDB look-alike for tests. With --control it takes orders over HTTP: PUT /faults, POST /drop-subscriptions,
-// GET /calls.
+// node test/eventstoredb-server/main.ts --port N --data FOLDER [--control N] An EventStoreDB look-alike for tests. With
+// --control it has a control API over HTTP: PUT /faults, POST /drop-subscriptions, GET /calls.
 import { mkdirSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { startControl } from './control.ts';

@@ -2,18 +2,18 @@ import gossip from '@eventstore/db-client/generated/gossip_pb.js';
 import type { ClusterInfo } from '@eventstore/db-client/generated/gossip_pb.js';
 import { uuid } from './messages.ts';
 
-/** What one server knows of its cluster. */
+/** One server's view of its cluster. */
 export interface Membership {
-  /** Where the leader listens; undefined: there is none. */
+  /** The leader's address; undefined: there is none. */
   readonly leader: () => number | undefined;
-  /** Resolves when this server is not frozen, as a stopped process goes on where it was. */
+  /** Resolves when this server is not frozen, as a stopped process continues where it was. */
   readonly thawed: () => Promise<void>;
   readonly isFrozen: () => boolean;
-  /** The ports of all members, and who leads by the word of gossip, which is behind for a while. */
+  /** The ports of all members, and the leader according to gossip, which lags for a while. */
   readonly gossip: () => { readonly ports: readonly number[]; readonly leader: number | undefined };
 }
 
-/** A server by itself. */
+/** A single server. */
 export function alone(port: () => number): Membership {
   return {
     leader: port,
@@ -23,7 +23,7 @@ export function alone(port: () => number): Membership {
   };
 }
 
-/** The answer of `Gossip/Read`. */
+/** The response of `Gossip/Read`. */
 export function clusterInfo({ ports, leader }: ReturnType<Membership['gossip']>): ClusterInfo {
   const { LEADER, FOLLOWER } = gossip.MemberInfo.VNodeState;
   const cluster = new gossip.ClusterInfo();

@@ -1,4 +1,4 @@
-// The protocol's messages, made and read. Shapes follow the definitions that the vendor's client ships.
+// The protocol's messages, encoded and decoded. Their shapes follow the definitions of the vendor's client.
 import empty from 'google-protobuf/google/protobuf/empty_pb.js';
 import anyPb from 'google-protobuf/google/protobuf/any_pb.js';
 import pb from '@eventstore/db-client/generated/streams_pb.js';
@@ -76,7 +76,7 @@ export function expectedByBatch(options: BatchAppendReq.Options): Expected {
   return options.hasNoStream() ? 'no-stream' : options.hasStreamExists() ? 'stream-exists' : 'any';
 }
 
-/** The answer to an append. */
+/** The response to an append. */
 export function appendAnswer(written: Written, expected: Expected): AppendResp {
   const answer = new pb.AppendResp();
   if (written.status === 'written') {
@@ -100,12 +100,12 @@ export function appendAnswer(written: Written, expected: Expected): AppendResp {
   return answer;
 }
 
-/** An answer that says neither yes nor no. */
+/** A response without success or failure. */
 export function emptyAppendAnswer(): AppendResp {
   return new pb.AppendResp();
 }
 
-/** The answer to a batch append; `details` is what a client recognises an error by. */
+/** The response to a batch append; a client recognises an error by `details`. */
 export function batchAnswer(correlationId: string, stream: string): BatchAppendResp {
   const answer = new pb.BatchAppendResp();
   answer.setCorrelationId(uuid(correlationId));
@@ -174,7 +174,7 @@ export function eventAnswer(event: StoredEvent): ReadResp {
   return answer;
 }
 
-/** What a read of a missing stream answers. */
+/** The response to a read of a missing stream. */
 export function notFoundAnswer(stream: string): ReadResp {
   const notFound = new pb.ReadResp.StreamNotFound();
   notFound.setStreamIdentifier(identifier(stream));
@@ -192,7 +192,7 @@ export function confirmation(id: string): ReadResp {
   return answer;
 }
 
-/** Tells a filtered subscription how far the server has looked. */
+/** Reports the checkpoint of a filtered subscription. */
 export function checkpoint(position: number): ReadResp {
   const reached = new pb.ReadResp.Checkpoint();
   reached.setCommitPosition(String(position));
@@ -202,7 +202,7 @@ export function checkpoint(position: number): ReadResp {
   return answer;
 }
 
-/** Tells a subscription that it has caught up. */
+/** Reports that a subscription has caught up. */
 export function caughtUp(): ReadResp {
   const answer = new pb.ReadResp();
   answer.setCaughtUp(new pb.ReadResp.CaughtUp());

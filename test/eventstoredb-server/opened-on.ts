@@ -4,7 +4,7 @@ import type { OpenedEventStore } from '@countersign/event-store/testing';
 import { createSystemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 
-/** A store for the contract suite, over the client of the URL's scheme: opened, and known to answer. */
+/** A store for the contract suite, through the client of the URL's scheme; open, and known to respond. */
 export async function openedOn(url: string, stopServer: () => void): Promise<OpenedEventStore> {
   const connect = await connectOf(url);
   const open = async (): Promise<EventStore> => {

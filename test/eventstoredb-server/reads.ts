@@ -15,7 +15,6 @@ const pageSize = 200;
 const backwards = pb.ReadReq.Options.ReadDirection.BACKWARDS;
 const last = Number.MAX_SAFE_INTEGER;
 
-/** `Read`: of a stream or of `$all`, once or as a subscription. */
 export function read(context: ServerContext) {
   return (call: ReadCall): void => {
     const options = call.request.getOptions();
@@ -97,7 +96,7 @@ function subscribeToAll(context: ServerContext, call: ReadCall, options: ReadReq
   if (all?.hasEnd() === true) next = (context.log.readAll(last, 'backwards', 1)[0]?.position ?? 0) + 1;
   let [skipped, isBlocked, hasCaughtUp] = [0, false, fault === 'without-caught-up'];
 
-  /** False when the client takes no more for now. */
+  /** False when the client accepts no more for now. */
   const send = (event: StoredEvent): boolean => {
     if (isOurs(event)) {
       skipped = 0;

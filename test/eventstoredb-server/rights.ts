@@ -3,7 +3,7 @@ import { status } from '@grpc/grpc-js';
 import type { ServerLog } from './log.ts';
 import { failure } from './status-errors.ts';
 
-/** What a caller wants of a stream: read, write, delete, read and write its metadata. */
+/** The operation of a caller on a stream: read, write, delete, read and write its metadata. */
 export type Right = '$r' | '$w' | '$d' | '$mr' | '$mw';
 
 /** The users of a server and what each may do. Without users the server is open, as with `--insecure`. */
@@ -13,7 +13,7 @@ export interface Rights {
   readonly refusal: (caller: Metadata, right: Right, stream: string) => ServiceError | undefined;
   /** The same for calls that only admins may make. */
   readonly refusalToManage: (caller: Metadata) => ServiceError | undefined;
-  /** False when there is one of this name. */
+  /** False when the name exists. */
   readonly create: (name: string, password: string, groups: readonly string[]) => boolean;
   readonly setPassword: (name: string, password: string) => boolean;
 }
@@ -34,7 +34,7 @@ const builtIn = {
 
 /**
  * @param adminPassword the password of `admin`; undefined: the server has no users.
- * @param takeMs after so long new rights hold.
+ * @param takeMs the delay before new rights take effect.
  */
 export function createRights(log: ServerLog, adminPassword: string | undefined, takeMs = 0): Rights {
   const users = new Map<string, User>();
@@ -43,7 +43,7 @@ export function createRights(log: ServerLog, adminPassword: string | undefined, 
 
   const callerOf = (caller: Metadata): readonly string[] | undefined => {
     const [header] = caller.get('authorization').map(String);
-    // A caller without a name is nobody in particular: only what everybody may do is allowed.
+    // An anonymous caller may do only what everyone may.
     if (header === undefined) return [];
     const [name = '', ...rest] = Buffer.from(header.replace(/^Basic /i, ''), 'base64')
       .toString()
@@ -83,7 +83,7 @@ export function createRights(log: ServerLog, adminPassword: string | undefined, 
   };
 }
 
-/** The stream's own ACL, then the default of `$settings`, then the one that is built in. */
+/** The stream's own ACL, then the default of `$settings`, then the built-in one. */
 function allowedIn(log: ServerLog, stream: string, right: Right, until: number): string | readonly string[] {
   const kind = stream.startsWith('$') ? '$systemStreamAcl' : '$userStreamAcl';
   const own = lastOf(log, `$$${stream}`, until)?.['$acl'] as Acl | undefined;

@@ -3,21 +3,24 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import type { Faults } from './faults.ts';
 
-/** How to start it. */
+/** The options of its start. */
 export interface ServerProcessOptions {
   readonly port?: number;
   readonly folder?: string;
 }
 
-/** The server in a process of its own: it can be killed, and its generated code does not meet that of a newer client. */
+/**
+ * The server in a separate process: it can be killed, and its generated code does not conflict with that of a newer
+ * client.
+ */
 export interface ServerProcess {
   readonly port: number;
   readonly url: string;
-  /** Where it takes its orders. */
+  /** The port of its control API. */
   readonly controlPort: number;
   readonly setFaults: (faults: Faults) => Promise<void>;
   readonly calls: () => Promise<readonly string[]>;
-  /** Ends it, by SIGKILL unless told otherwise, and waits until it is gone. */
+  /** Ends it, by SIGKILL by default, and waits until it has ended. */
   readonly stop: (signal?: NodeJS.Signals) => Promise<void>;
 }
 

@@ -20,21 +20,21 @@ import { createRights } from './rights.ts';
 import { failure } from './status-errors.ts';
 import { deletions, usersService } from './users.ts';
 
-/** How to start a server. */
+/** The options of a server's start. */
 export interface TestServerOptions {
-  /** Default: any free one. */
+  /** Default: any free port. */
   readonly port?: number;
-  /** Where its log is kept; default: in memory. */
+  /** The folder of its log. Default: in memory. */
   readonly folder?: string;
   /** A log that outlives the server, as a file outlives its process. */
   readonly log?: ServerLog;
   /** The password of its user `admin`; default: it has no users, and everybody may do everything. */
   readonly adminPassword?: string;
-  /** New rights hold after so long; default: at once. */
+  /** The delay before new rights take effect. Default: none. */
   readonly rightsTakeMs?: number;
   /** Its certificate; default: it speaks without TLS. Clients send a user by TLS only. */
   readonly tls?: { readonly cert: string; readonly key: string; readonly caFile: string };
-  /** What it knows of its cluster; default: it is alone. */
+  /** Its view of its cluster. Default: a single node. */
   readonly membership?: (port: () => number) => Membership;
 }
 
@@ -46,11 +46,11 @@ export interface TestServer {
   /** Every call so far, `Service/Method`. */
   readonly calls: string[];
   readonly setFaults: (faults: Faults) => void;
-  /** Cancels every open subscription; answers how many. */
+  /** Cancels every open subscription; returns their number. */
   readonly dropSubscriptions: () => number;
-  /** Lets its subscriptions look for what was written. */
+  /** Makes its subscriptions read new events. */
   readonly wake: () => void;
-  /** Ends every connection at once, as a kill does. A log that was passed in stays open. */
+  /** Closes every connection at once, like a kill. A log that was passed in stays open. */
   readonly stop: () => void;
 }
 

@@ -2,7 +2,7 @@ import { Metadata, status } from '@grpc/grpc-js';
 import type { ServiceError } from '@grpc/grpc-js';
 import type { AppendFault, Faults, ReadFault } from './faults.ts';
 
-/** The status of a failed call: a gRPC code, the text, and in the trailers what the vendor's client goes by. */
+/** The status of a failed call: a gRPC code, the text, and the trailers that the vendor's client reads. */
 export function failure(code: status, details: string, trailers: Readonly<Record<string, string>> = {}): ServiceError {
   const metadata = new Metadata();
   for (const [key, value] of Object.entries(trailers)) metadata.set(key, value);
@@ -51,14 +51,14 @@ export function commitTimeout(): ServiceError {
   return failure(status.ABORTED, 'Operation timed out: Commit phase timeout.');
 }
 
-/** What a server says that does not lead: who does, or that nobody does. */
+/** The error of a server that is not the leader: the leader's address, or that there is none. */
 export function notLeading(leader: number | undefined): ServiceError {
   return leader === undefined
     ? failure(status.UNAVAILABLE, 'Server Is Not Ready')
     : failureOf('not-leader', { leader: { host: '127.0.0.1', port: leader } })!;
 }
 
-/** An append that is larger than the server takes. */
+/** An append that is larger than the server accepts. */
 export function tooLarge(maxBytes: number): ServiceError {
   return failure(status.INVALID_ARGUMENT, `Maximum Append Size of ${maxBytes} Exceeded.`, {
     exception: 'maximum-append-size-exceeded',

@@ -13,7 +13,7 @@ import type { ServerContext } from './context.ts';
 import { nameOf } from './messages.ts';
 import { failure } from './status-errors.ts';
 
-/** `Users`: creating one, and setting a password; for admins. */
+/** `Users`: creating a user and setting a password; for admins. */
 export function usersService(context: ServerContext) {
   return {
     create: (call: ServerUnaryCall<CreateReq, CreateResp>, answer: sendUnaryData<CreateResp>): void => {

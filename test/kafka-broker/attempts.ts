@@ -11,7 +11,7 @@ export function impatientClient(
   return new kafkajs.Kafka({ ...connection, brokers: [...connection.brokers], retry, logLevel: logLevel.NOTHING });
 }
 
-/** Writes one message. Returns `done`, or the broker's name of the refusal. */
+/** Writes one message. Returns `done`, or the broker's name of the error. */
 export async function tryToPublish(client: Kafka, topic: string): Promise<string> {
   const producer = client.producer({ createPartitioner: Partitioners.DefaultPartitioner });
   try {
@@ -25,7 +25,7 @@ export async function tryToPublish(client: Kafka, topic: string): Promise<string
   }
 }
 
-/** Joins a group and reads one message. Returns `done`, or the broker's name of the refusal. */
+/** Joins a group and reads one message. Returns `done`, or the broker's name of the error. */
 export async function tryToRead(client: Kafka, topic: string, groupId: string): Promise<string> {
   const consumer = client.consumer({
     ...{ groupId, sessionTimeout: 6_000, maxWaitTimeInMs: 100 },
@@ -54,7 +54,7 @@ export function refusalOf(error: unknown): string {
   return String(error);
 }
 
-/** The client collects the refusals of several topics in one error. */
+/** The client collects the errors of several topics in one. */
 function causeOf(error: Error): unknown {
   const errors: unknown = Reflect.get(error, 'errors');
   return Array.isArray(errors) ? errors[0] : error.cause;

@@ -4,14 +4,17 @@ import type { KafkaBroker, KafkaCluster } from './handles.ts';
 import { missingForJars } from './jars.ts';
 import type { NodeProcess } from './node-process.ts';
 
-/** Where a broker can be had, in the order of preference; undefined and why when nowhere. */
+/** Where a broker is available, in the order of preference; otherwise undefined, with the reason. */
 export type KafkaSource =
   | { readonly from: 'environment'; readonly brokers: readonly string[] }
   | { readonly from: 'docker' }
   | { readonly from: 'jars' }
   | { readonly from: 'nowhere'; readonly why: string };
 
-/** Finds a broker: `KAFKA_BROKERS`, else Docker, else Java 17 or newer and Maven. `own`: one that a test may kill. */
+/**
+ * Finds a broker: `KAFKA_BROKERS`, otherwise Docker, otherwise Java 17 or newer and Maven. `own`: one that a test may
+ * kill.
+ */
 export async function findKafka({ own = false } = {}): Promise<KafkaSource> {
   const given = process.env['KAFKA_BROKERS'] ?? '';
   if (given !== '' && !own) return { from: 'environment', brokers: given.split(',').map((each) => each.trim()) };
@@ -24,7 +27,8 @@ export async function findKafka({ own = false } = {}): Promise<KafkaSource> {
 
 /**
  * A broker for tests: the one of the whole run (KAFKA_BROKERS, which the Kafka suite sets once) or, with `own: true`, a
- * new one that may be killed and paused. Whoever starts one stops it; if the process dies first, the broker goes with it.
+ * new one that may be killed and paused. The caller stops a new one; if the process dies first, the broker ends with
+ * it.
  */
 export async function startKafkaBroker(options: { readonly own?: boolean } = {}): Promise<KafkaBroker> {
   const source = await findKafka(options);
@@ -42,7 +46,9 @@ export async function startKafkaBroker(options: { readonly own?: boolean } = {})
   }
 }
 
-/** So many nodes as processes of this machine, three copies of everything. Always its own, and always from the jars. */
+/**
+ * Several nodes as processes of this machine, with three replicas of everything. Always new, and always from the jars.
+ */
 export async function startKafkaCluster(count = 3): Promise<KafkaCluster> {
   const missing = await missingForJars();
   if (missing !== undefined)
@@ -71,7 +77,7 @@ function brokerOf(node: NodeProcess, stop: () => Promise<void>): KafkaBroker {
   };
 }
 
-/** Somebody else's broker, which a test uses and leaves alone. */
+/** An existing broker, which a test uses and does not stop. */
 function foreign(brokers: readonly string[]): KafkaBroker {
   const refuse = (): Promise<never> =>
     Promise.reject(new Error('this broker is not the test’s own: start one with { own: true }'));

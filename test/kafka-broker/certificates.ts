@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** An authority of its own, made for one test and gone with its folder. */
+/** A certificate authority for one test, deleted with its folder. */
 export interface Authority {
   /** Its certificate as PEM, and the file of it. */
   readonly ca: string;

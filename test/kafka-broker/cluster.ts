@@ -12,7 +12,7 @@ import type { NodeAddress } from './server-properties.ts';
 const logs = join(dirname(dirname(import.meta.dirname)), '.cache', 'kafka-logs');
 const dayMs = 86_400_000;
 
-/** Starts so many nodes of Apache Kafka as processes and waits until each answers. */
+/** Starts nodes of Apache Kafka as processes and waits until each responds. */
 export async function startNodes(
   count: number,
   settingsOf?: (node: NodeAddress, folder: string) => MoreSettings,
@@ -24,7 +24,7 @@ export async function startNodes(
   for (let id = 1; id <= count; id += 1) {
     addresses.push({ id, port: await freePort(), controllerPort: await freePort() });
   }
-  // An id may begin with a hyphen, which the command that formats takes for an option.
+  // An id may begin with a hyphen, which the formatting command would read as an option.
   const clusterId = `A${randomBytes(16).toString('base64url').slice(1)}`;
   const nodes = addresses.map((node) => {
     const logFile = join(logs, `${basename(folder)}-${node.id}.log`);
@@ -48,13 +48,13 @@ export async function endNodes(
   folder: string,
   signal: 'SIGKILL' | 'SIGTERM',
 ): Promise<void> {
-  // One that is paused hears nothing else.
+  // A paused process handles no other signal.
   for (const node of nodes) node.signal('SIGCONT');
   await Promise.all(nodes.map((node) => node.end(signal)));
   await rm(folder, { recursive: true, force: true });
 }
 
-/** What brokers said is kept for a day, for whoever looks into a failure. */
+/** Broker logs are kept for a day, to investigate failures. */
 async function forgetOldLogs(): Promise<void> {
   await mkdir(logs, { recursive: true });
   for (const name of await readdir(logs)) {

@@ -3,7 +3,7 @@ import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainer
 import type { KafkaBroker } from './handles.ts';
 import { kafkaVersion } from './jars.ts';
 
-/** Whether a Docker daemon answers. */
+/** Whether a Docker daemon responds. */
 export async function hasDocker(): Promise<boolean> {
   try {
     await getContainerRuntimeClient();
@@ -13,7 +13,7 @@ export async function hasDocker(): Promise<boolean> {
   }
 }
 
-/** One node in a container. The port is fixed, because a broker tells its clients where it is. */
+/** One node in a container. The port is fixed, because a broker advertises its own address. */
 export async function startInDocker(): Promise<KafkaBroker> {
   const port = randomInt(20_000, 30_000);
   const container = await new GenericContainer(`apache/kafka:${kafkaVersion}`)

@@ -1,4 +1,4 @@
-// Says why there is no Kafka for the tests, and ends with 1 then: for scripts/test.mjs.
+// Prints why there is no Kafka for the tests, and then exits with 1: for scripts/test.mjs.
 import { findKafka } from './broker.ts';
 
 const source = await findKafka();

@@ -6,9 +6,9 @@ export interface KafkaBroker {
   readonly stop: () => Promise<void>;
   /** SIGKILL; its data stay. */
   readonly kill: () => Promise<void>;
-  /** Starts it again on its data, after `kill` or from running, and waits until it answers. */
+  /** Restarts it on its data, after `kill` or while it runs, and waits until it responds. */
   readonly restart: () => Promise<void>;
-  /** SIGSTOP: its connections stay open and nothing answers. */
+  /** SIGSTOP: its connections stay open and it does not respond. */
   readonly pause: () => Promise<void>;
   readonly resume: () => Promise<void>;
 }

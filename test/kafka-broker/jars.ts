@@ -22,13 +22,13 @@ export async function missingForJars(): Promise<string | undefined> {
   return 'no Maven, which copies the jars of Apache Kafka';
 }
 
-/** The folder with the broker's jars; the first time they are copied there, which takes up to a minute. */
+/** The folder with the broker's jars. The first call copies them there, which takes up to a minute. */
 export async function brokerJars(): Promise<string> {
   if (existsSync(folder)) return folder;
   await mkdir(cache, { recursive: true });
   process.stderr.write(`Fetching Apache Kafka ${kafkaVersion} for the tests (once) …\n`);
   const startedAt = performance.now();
-  // Under a name of its own first: two runs may do this at once, and half a folder must never count as one.
+  // Under a temporary name first: two runs may do this at once, and a half-copied folder must never be used.
   const copy = await mkdtemp(join(cache, 'kafka-copy-'));
   try {
     await run('mvn', ['-B', '-q', '-f', pom, 'dependency:copy-dependencies', `-DoutputDirectory=${copy}`]);

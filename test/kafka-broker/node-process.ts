@@ -18,23 +18,23 @@ export interface NodeOptions {
   readonly nodes: readonly NodeAddress[];
   readonly clusterId: string;
   readonly jars: string;
-  /** The cluster's folder: it goes when the process that started it is gone. */
+  /** The cluster's folder; it is deleted when the process that started it has ended. */
   readonly folder: string;
-  /** Where the node's standard output goes. */
+  /** The file of the node's standard output. */
   readonly logFile: string;
   readonly more?: MoreSettings;
 }
 
-/** What a node is set to beyond the usual. */
+/** Additional settings of a node. */
 export interface MoreSettings {
   readonly settings: Readonly<Record<string, string>>;
-  /** Users that its storage is made with: `SCRAM-SHA-256=[name=…,password=…]`. */
+  /** Users that its storage is formatted with: `SCRAM-SHA-256=[name=…,password=…]`. */
   readonly scramUsers: readonly string[];
   /** Further flags of its Java. */
   readonly javaFlags?: readonly string[];
 }
 
-/** One node of Kafka as a process, which can be killed, paused and started again on its data. */
+/** One node of Kafka as a process, which can be killed, paused and restarted on its data. */
 export class NodeProcess {
   readonly address: string;
   readonly #options: NodeOptions;
@@ -64,7 +64,7 @@ export class NodeProcess {
     const output = openSync(this.#options.logFile, 'a');
     const java = spawn('java', [...this.#flags('512m'), 'kafka.Kafka', this.#properties], {
       stdio: ['ignore', output, output],
-      // A Ctrl-C meant for the tests ends it through the reaper, with its folder.
+      // A Ctrl-C for the tests ends it through the reaper, with its folder.
       detached: true,
     });
     closeSync(output);
@@ -75,7 +75,7 @@ export class NodeProcess {
     this.#reaper = startReaper(java.pid ?? 0, this.#options.folder);
   }
 
-  /** Resolves when it answers on its port. */
+  /** Resolves when it responds on its port. */
   async listening(): Promise<void> {
     const deadline = performance.now() + listeningWithinMs;
     while (!(await answers(this.#options.node.port))) {
@@ -93,11 +93,11 @@ export class NodeProcess {
     java.process.ref();
     java.process.kill(signal);
     await java.exited;
-    // The folder stays: the next start goes on with it.
+    // The folder stays: the next start continues with it.
     this.#reaper?.kill('SIGKILL');
   }
 
-  /** SIGSTOP: connections stay open and nothing answers. SIGCONT ends it. */
+  /** SIGSTOP: connections stay open and it does not respond. SIGCONT ends it. */
   signal(signal: 'SIGSTOP' | 'SIGCONT'): void {
     this.#java?.process.kill(signal);
   }
@@ -127,7 +127,10 @@ export class NodeProcess {
   }
 }
 
-/** However the tests end, the node ends too, and its folder goes: the reaper's input closes with the process that opened it. */
+/**
+ * When the tests end in any way, the node ends too, and its folder is deleted: the reaper's input closes with the
+ * process that opened it.
+ */
 function startReaper(pid: number, folder: string): ChildProcess {
   const script = 'cat >/dev/null; kill -9 "$0" 2>/dev/null; rm -rf "$1"';
   const reaper = spawn('sh', ['-c', script, String(pid), folder], {

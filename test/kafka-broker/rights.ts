@@ -6,7 +6,7 @@ import type { AclEntry, Admin } from 'kafkajs';
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;
 const guide = join(import.meta.dirname, '..', '..', 'docs', 'kafka.md');
 
-/** The principals of the guide's table "Who may do what", each with the rights that stand there, for these topics. */
+/** The principals of the guide's table "Who may do what", each with the listed rights, for these topics. */
 export function documentedRights(topicPrefix: string): ReadonlyMap<string, readonly AclEntry[]> {
   const [, chapter = ''] = readFileSync(guide, 'utf8').split('## Who may do what');
   const rows = [...chapter.matchAll(/^\| (\w+) \| (.+?) \| (.+?) \|$/gm)].slice(1);
@@ -21,7 +21,7 @@ export function documentedRights(topicPrefix: string): ReadonlyMap<string, reado
   );
 }
 
-/** Such as: Read, Describe `events`; Read, prefixed `<prefix>.worker.` (what is in brackets is for people). */
+/** Such as: Read, Describe `events`; Read, prefixed `<prefix>.worker.` (brackets contain remarks for people). */
 function rightsIn(
   cell: string,
   principal: string,
@@ -53,7 +53,7 @@ function operationOf(word: string): kafkajs.AclOperationTypes {
   return operation;
 }
 
-/** Gives every principal of the guide what the guide says. */
+/** Grants every principal of the guide the rights in the guide. */
 export async function grantDocumentedRights(admin: Admin, topicPrefix: string): Promise<void> {
   await admin.createAcls({ acl: [...documentedRights(topicPrefix).values()].flat() });
 }

@@ -13,14 +13,14 @@ import type { MoreSettings } from './node-process.ts';
 import { grantDocumentedRights } from './rights.ts';
 import type { NodeAddress } from './server-properties.ts';
 
-/** How a user signs in with a password. */
+/** How a user authenticates with a password. */
 export interface PasswordUser {
   readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
   readonly username: string;
   readonly password: string;
 }
 
-/** A broker that lets nobody in without TLS, and nobody do what he was not allowed. */
+/** A broker that requires TLS and authentication, and denies everything that is not granted. */
 export interface SecuredBroker {
   /** Wants a certificate of its authority: the principal is the certificate's name. */
   readonly byCertificate: readonly string[];
@@ -28,15 +28,15 @@ export interface SecuredBroker {
   readonly byPassword: readonly string[];
   readonly authority: Authority;
   readonly userOf: (name: string) => PasswordUser;
-  /** Does something as the one who may do everything. */
+  /** Runs an operation as the superuser. */
   readonly administrate: <T>(work: (admin: Admin) => Promise<T>) => Promise<T>;
-  /** Gives every principal of docs/kafka.md the rights that stand there for these topics. */
+  /** Grants every principal of docs/kafka.md its listed rights on these topics. */
   readonly grantDocumentedRights: (topicPrefix: string) => Promise<void>;
   readonly stop: () => Promise<void>;
 }
 
 const admin = 'admin';
-/** Who signs in how: each mechanism is somebody's. */
+/** The users by mechanism. */
 const mechanismOf: Readonly<Record<string, PasswordUser['mechanism']>> = {
   [admin]: 'plain',
   worker: 'plain',
@@ -48,7 +48,7 @@ const mechanismOf: Readonly<Record<string, PasswordUser['mechanism']>> = {
   notifier: 'scram-sha-512',
 };
 
-/** Starts one, from the jars. Its keys and passwords are made now, and are gone with it. */
+/** Starts one, from the jars. Its keys and passwords are generated now, and deleted with it. */
 export async function startSecuredBroker(): Promise<SecuredBroker> {
   const missing = await missingForJars();
   if (missing !== undefined) throw new Error(`a broker with TLS needs Java 17 or newer and Maven: ${missing}`);

@@ -7,10 +7,10 @@ export interface NodeAddress {
 
 const host = '127.0.0.1';
 
-/** Where a client finds the node. */
+/** The node's address for clients. */
 export const addressOf = (node: NodeAddress): string => `${host}:${node.port}`;
 
-/** The file `server.properties` of one node. Topics are never made by themselves: the product must make them. */
+/** The file `server.properties` of one node. Topics are not created automatically: the product must create them. */
 export function serverProperties(
   node: NodeAddress,
   nodes: readonly NodeAddress[],
@@ -39,9 +39,9 @@ export function serverProperties(
     'offsets.topic.num.partitions': 3,
     'transaction.state.log.num.partitions': 3,
     'group.initial.rebalance.delay.ms': 0,
-    // Tests of a member that dies must not wait the minimum of a production cluster.
+    // Tests of a dying member must not wait for the minimum of a production cluster.
     'group.min.session.timeout.ms': 1000,
-    // A killed node is let in again only when its former session is over.
+    // A killed node may rejoin only when its former session is over.
     'broker.session.timeout.ms': 3000,
     'broker.heartbeat.interval.ms': 500,
     'controlled.shutdown.enable': nodes.length > 1,

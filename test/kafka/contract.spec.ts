@@ -10,7 +10,7 @@ import { severable } from './severable.ts';
 // The sum of what is waited for in a test, and of what a hook starts or ends.
 jest.setTimeout(120_000);
 
-// A killed member is taken for dead only after its session.
+// A killed member is removed only after its session.
 const withinMs = 40_000;
 
 messageBusContract(
@@ -19,7 +19,7 @@ messageBusContract(
     const topicPrefix = freshPrefix();
     const open = async (): Promise<{ kafka: KafkaBus; kill: () => void }> => {
       const { socketFactory, clock, cut } = severable();
-      // What was killed would try for minutes to come back, after the tests too.
+      // A killed client would retry for minutes, also after the tests.
       const own = { socketFactory, clock, patienceMs: 4_000, stallAfterMs: 20_000 };
       return { kafka: await openedKafka({ topicPrefix, ...own }), kill: cut };
     };

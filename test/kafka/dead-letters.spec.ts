@@ -147,7 +147,7 @@ describe('dead letters on Kafka', () => {
       topics: [topic],
       onMessage: () => Promise.reject(new PoisonMessageError('malformed', codes.pop() ?? '')),
     });
-    // Of the 8 MiB of the topic, all but what a batch and its one message are wrapped in.
+    // Of the topic's 8 MiB, everything except the overhead of a batch and its one message.
     const value = Buffer.alloc(8 * 1024 * 1024 - 120, 'x');
     for (const ce_id of ['one', 'two']) await sendRaw({ key: 'k', value, headers: { ce_id } });
     await expect(sendRaw({ key: 'k', value: Buffer.alloc(8 * 1024 * 1024), headers: {} })).rejects.toThrow(/larger/);
@@ -161,7 +161,7 @@ describe('dead letters on Kafka', () => {
     const admin = new Kafka({ brokers: [...(await startKafkaBroker()).brokers], logLevel: logLevel.NOTHING }).admin();
     await admin.connect();
     const limit = (bytes: number) => [{ name: 'max.message.bytes', value: String(bytes) }];
-    // Limited from its beginning: a changed setting takes the broker some time.
+    // Limited from the beginning: a broker needs some time for a changed setting.
     await admin.createTopics({
       topics: [{ topic: deadLetters, numPartitions: 1, configEntries: limit(1_000) }],
       waitForLeaders: false,

@@ -46,7 +46,7 @@ describe('what a process must be started anew for', () => {
       await kafka.publisher.publish(topic, inTurns(1, 1));
       await eventually(() => expect(ids).toEqual(['k0.1']), withinMs);
       lose('fetches');
-      // The fetch that is under way may still bring the first of these.
+      // A fetch in flight may still return the first of these.
       let next = 2;
       await eventually(async () => {
         await kafka.publisher.publish(topic, inTurns(1, 1, next++));
@@ -74,11 +74,11 @@ describe('what a process must be started anew for', () => {
     kafka.bus.subscribe({ group: 'slow', topics: [topic], inFlightMax: 2, onMessage });
     await kafka.publisher.publish(topic, inTurns(1, 10));
     await eventually(() => expect(started).toEqual(['k0.1']), withinMs);
-    // Longer than the session of a member that is not heard of, and several times as long as a stall takes.
+    // Longer than the session of a silent member, and several times as long as a stall takes.
     await new Promise((resolve) => setTimeout(resolve, 8_000));
     finish();
     await eventually(() => expect(started).toHaveLength(10), withinMs);
-    // A member that had been given up could commit only after it has handled all of them once more.
+    // A removed member could commit only after it has handled all of them again.
     await eventually(async () => expect(await committedBy('slow', topic)).toBe('10'), withinMs);
     expect(new Set(started).size).toBe(started.length);
     expect(fatal).toEqual([]);

@@ -38,7 +38,7 @@ describe('the turn of one process among several', () => {
     const second = start();
     first.signal('SIGSTOP');
     await eventually(() => expect(second.said).toEqual(['turn 1']), withinMs);
-    // Written while it stands: it reads this first of all.
+    // Written while it is stopped: it reads this first.
     first.tell('2');
     second.tell('3');
     await eventually(() => expect(second.said).toContain('kept 3'), withinMs);
@@ -64,7 +64,7 @@ describe('the turn of one process among several', () => {
     connections.freeze();
     const second = await take(kafka);
     await second.keep('2');
-    // It joins again, and stays for as long as the broker waits for it: a commit of now would be taken.
+    // It rejoins, and stays while the broker waits for it: a commit now would be accepted.
     connections.lose('leaves');
     connections.thaw();
     await expect(first.keep('late')).rejects.toThrow(FencedError);

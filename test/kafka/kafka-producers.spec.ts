@@ -24,7 +24,7 @@ const folder = mkdtempSync(join(tmpdir(), 'countersign-producers-'));
 const venv = join(root, '.cache', 'python-examples');
 const python = join(venv, 'bin', 'python');
 const hasProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;
-// Whoever has no Python or kcat runs the rest; where changes are judged, both must be there.
+// Without Python or kcat the rest runs; in CI both must be there.
 const hasPython = process.env['CI'] !== undefined || hasProgram('python3');
 const hasKcat = process.env['CI'] !== undefined || spawnSync('kcat', ['-V']).error === undefined;
 
@@ -49,7 +49,7 @@ function keyOfTheGuide() {
   return entry;
 }
 
-/** What the example needs, once, in an environment of its own. */
+/** Installs the example's requirements once, in a virtual environment. */
 function installPackages(): void {
   const wanted = join(root, 'examples', 'kafka', 'requirements.txt');
   if (!existsSync(python)) execFileSync('python3', ['-m', 'venv', venv], { stdio: 'pipe' });
@@ -73,7 +73,7 @@ async function request(...args: readonly string[]): Promise<{ readonly code: num
 const newRun = (): string => `run-${randomUUID()}`;
 const requestsOf = (runId: string) => ledger.seen.filter(({ key }) => key === runId);
 
-/** The tests that need a program; where it is missing, one that says so. */
+/** The tests that need a program; without it, one test that reports that. */
 function describeWith(program: string, isThere: boolean, tests: () => void): void {
   if (isThere) describe(`with ${program}`, tests);
   else it(`is not tried with ${program}, which is not installed here`, () => undefined);
@@ -133,7 +133,7 @@ describeWith('Python', hasPython, () => {
   });
 
   it('puts a run where the SDK puts it, so that its messages keep their order', async () => {
-    // Fixed names, so that they are known not to be all of one partition.
+    // Fixed names, which are known to be in different partitions.
     const runIds = ['place-1', 'place-2', 'place-3', 'place-4'];
     for (const runId of runIds) {
       await request('--run', runId, '--timeout', '0');

@@ -19,7 +19,7 @@ describe('the ledger on Kafka', () => {
   });
   afterEach(() => cluster.close());
 
-  /** What is recorded, by run; what belongs to no run is under ''. */
+  /** The recorded events by run; events without a run are under ''. */
   const recorded = async (): Promise<Readonly<Record<string, readonly string[]>>> => {
     const events = await cluster.events();
     const byRun = Map.groupBy(events, ({ metadata }) => metadata.runId ?? '');
@@ -111,7 +111,7 @@ describe('the ledger on Kafka', () => {
       expect(runs.map((runId) => done[runId])).toEqual(runs.map((_, n) => expected[n % 4]));
     }, withinMs);
     await slow.close();
-    // Whatever was still under way there has ended by now.
+    // All earlier messages there have ended by now.
     expect((await cluster.events()).length).toBe(expected.flat().length * 2);
   }, 180_000);
 });

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 
-/** A process of its own that uses Kafka through what was built. */
+/** A separate process that uses Kafka through the built product. */
 export interface Member {
-  /** What it has said so far, a line each. */
+  /** Its output so far, in lines. */
   readonly said: readonly string[];
   readonly tell: (line: string) => void;
   /** Settles when it is gone, however it ended. */
@@ -20,7 +20,7 @@ export function startMember(name: string, ...args: readonly string[]): Member {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'members', `${name}.ts`), ...args], {
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  // Not `exit`: its last lines may still be on their way then.
+  // Not `exit`: its last lines may not have arrived by then.
   const exited = once(child, 'close');
   const said: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => said.push(line));

@@ -6,10 +6,10 @@ import { createSilentLog } from '@countersign/runtime/testing';
 import { Kafka, logLevel } from 'kafkajs';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 
-/** A prefix of its own for the topics and groups of one test. */
+/** A unique prefix for the topics and groups of one test. */
 export const freshPrefix = (): string => `t${randomUUID().slice(0, 8)}`;
 
-/** Kafka as one process of a test has it: on the broker of the run, and quick to take a member for dead. */
+/** Kafka for one process of a test: the broker of the run, with a short session timeout. */
 export async function openedKafka(options: Partial<KafkaOptions> = {}): Promise<KafkaBus> {
   const brokers = options.brokers ?? (await startKafkaBroker()).brokers;
   return openKafka({
@@ -23,7 +23,7 @@ export async function openedKafka(options: Partial<KafkaOptions> = {}): Promise<
   });
 }
 
-/** The same, with its topics made. */
+/** The same, with its topics created. */
 export async function openedWithTopics(
   options: Partial<KafkaOptions> = {},
   { partitions = 1, replication = 1 } = {},
@@ -33,7 +33,7 @@ export async function openedWithTopics(
   return kafka;
 }
 
-/** How far a group is with the one partition of a topic. */
+/** A group's position in the only partition of a topic. */
 export async function committedBy(groupId: string, topic: string): Promise<string | undefined> {
   const { brokers } = await startKafkaBroker();
   const admin = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING }).admin();

@@ -12,7 +12,7 @@ jest.setTimeout(120_000);
 
 const withinMs = 40_000;
 
-/** As an outbox does: what was not published for certain is published again. */
+/** Like an outbox: a message whose publishing is uncertain is published again. */
 async function publishUntilDone(kafka: KafkaBus, topic: string, from: number): Promise<number> {
   for (let failures = 0; ; failures += 1) {
     try {

@@ -22,7 +22,7 @@ afterEach(async () => {
   for (const each of undo.splice(0).reverse()) await each();
 }, 120_000);
 
-/** Records one event of each run, and answers their ids by run. */
+/** Records one event of each run; returns their ids by run. */
 async function record(store: EventStore, ofRun: Map<string, string[]>): Promise<void> {
   for (const run of runs) {
     const event = sampleEvent('x', world.ids.uuid());

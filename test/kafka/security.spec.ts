@@ -28,7 +28,7 @@ const deadLetters = `${topicPrefix}.dead-letters.v1`;
 const principals = [...documentedRights(topicPrefix).keys()];
 
 const notThatTopic = /TOPIC_AUTHORIZATION_FAILED/;
-// The client swallows what the broker says: that it may not even know who looks after the group.
+// The client hides the broker's error, which may be that it does not know the group's coordinator.
 const notThatGroup = /KafkaJSGroupCoordinatorNotFound/;
 
 let broker: SecuredBroker;
@@ -39,7 +39,7 @@ beforeAll(async () => {
   await broker.grantDocumentedRights(topicPrefix);
   const operator = await busOf('operator');
   await operator.topics.create({ partitions: 1, replication: 1 });
-  // The first group of a broker waits for the topic of the offsets to be made.
+  // The first group of a broker waits until the offsets topic is created.
   await eventually(async () => expect(await publishAs('relay', names.events)).toBe('done'), 60_000);
   const read = (): Promise<string> => readAs('worker', names.events, `${topicPrefix}.worker.0`);
   await eventually(async () => expect(await read()).toBe('done'), 60_000);
@@ -49,7 +49,7 @@ afterEach(async () => {
 });
 afterAll(() => broker.stop());
 
-/** How a principal comes in: by its password. */
+/** How a principal authenticates: by its password. */
 const connectionOf = (name: string) => ({
   brokers: broker.byPassword,
   ssl: { ca: broker.authority.ca },
@@ -110,7 +110,7 @@ describe('with the rights of the guide', () => {
 
   it('a worker hears the events by its certificate, too', async () => {
     await publishAs('relay', names.events);
-    // It asks once, without patience: a group that forms anew may tell it to come again.
+    // It asks once, without retries: a rebalancing group may require one.
     const read = (): Promise<string> => readAs('worker', names.events, `${topicPrefix}.worker.2`);
     await eventually(async () => expect(await read()).toBe('done'), withinMs);
     const { cert, key } = broker.authority.certify('worker');
@@ -166,7 +166,7 @@ describe('what does not fit', () => {
     await broker.administrate((admin) => admin.createAcls({ acl: [right] }));
     await publishAs('relay', names.events);
     await eventually(() => expect(heard.length).toBeGreaterThan(0), withinMs);
-    // The turn of the relay is not the resolver's, and the status says so as well.
+    // The relay's leadership is separate from the resolver's, and the status shows that too.
     const line = expect.stringMatching(/-relay: [^]*Who may do what/) as unknown;
     await eventually(() => expect(kafka.status()).toMatchObject({ state: 'interrupted', why: line }), withinMs);
     stopped.abort(new Error('enough'));

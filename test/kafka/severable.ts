@@ -3,24 +3,24 @@ import type { KafkaOptions } from '@countersign/message-bus/kafka';
 import { createSystemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 
-/** The connections of one process, which a test cuts: to the broker it looks like a kill, no word and no goodbye. */
+/** The connections of one process, which a test cuts. To the broker it looks like a kill, without a goodbye. */
 export interface Connections {
   readonly socketFactory: NonNullable<KafkaOptions['socketFactory']>;
   readonly clock: Clock;
-  /** Closes what is open and opens nothing more; timers no longer fire. */
+  /** Closes the open connections and opens no more; timers no longer fire. */
   readonly cut: () => void;
   /** Nothing arrives and nothing leaves, while every connection stays open. */
   readonly freeze: () => void;
   readonly thaw: () => void;
   /** From now on no request of this kind leaves, as if the client had forgotten to ask; everything else works. */
   readonly lose: (kind: keyof typeof kinds) => void;
-  /** The next request of this kind does not leave: it is answered with this error code of the protocol. */
+  /** The next request of this kind is not sent: it gets this error code of the protocol. */
   readonly refuse: (kind: keyof typeof refusals, code: number) => void;
   /** The connection breaks when the so-manieth request of this kind from now is to leave over it. */
   readonly breakAt: (kind: keyof typeof kinds, count: number) => void;
-  /** From now on every commit of offsets seems to be answered: it took too long, try again. Answers how many there were. */
+  /** From now on every commit of offsets gets a timeout error. Returns how many there were. */
   readonly delayCommits: () => () => number;
-  /** They leave again; what is open is closed first, for nobody answers what was lost. */
+  /** Requests are sent again. Open connections are closed first, since lost requests get no response. */
   readonly find: (kind: keyof typeof kinds) => void;
 }
 
@@ -114,7 +114,7 @@ function kindOf(request: Uint8Array | string): number {
   return typeof request === 'string' ? -1 : Buffer.from(request).readInt16BE(4);
 }
 
-/** The broker's answer to a commit for partition 0 of a topic (versions 3 to 5): REQUEST_TIMED_OUT. */
+/** The broker's response to a commit for partition 0 of a topic (versions 3 to 5): REQUEST_TIMED_OUT. */
 function timedOut(request: Uint8Array | string): Buffer {
   const [throttled, topic, error] = [int32(0), Buffer.from('\0\u0001t'), Buffer.from([0, 7])];
   const [topics, partitions, partition] = [int32(1), int32(1), int32(0)];

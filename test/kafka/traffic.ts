@@ -19,7 +19,7 @@ export function firstsByKey(ids: readonly string[]): ReadonlyMap<string, readonl
   return firsts;
 }
 
-/** What `firstsByKey` answers when nothing was lost and no key lost its order. */
+/** The result of `firstsByKey` when nothing was lost and no key lost its order. */
 export function expectedByKey(keys: number, each: number): ReadonlyMap<string, readonly number[]> {
   const numbers = Array.from({ length: each }, (_, index) => index + 1);
   return new Map(Array.from({ length: keys }, (_, key) => [`k${key}`, numbers]));

@@ -57,7 +57,7 @@ describe('what a worker hears on the events topic', () => {
     await eventually(() => expect(gaps).toBeGreaterThan(1), withinMs);
     await kafka.publisher.publish(topic, inTurns(1, 1, 5));
     await eventually(() => expect(heard).toContain('k0.5'), withinMs);
-    // What was published before the worker came is none of its business, now either.
+    // Messages from before the worker's start are still ignored.
     expect(heard.filter((id) => id !== 'k0.4')).toEqual(['k0.5']);
   }, 180_000);
 });

@@ -125,7 +125,7 @@ describe('a worker with kafka', () => {
     const toolCalls = [deletion('1', '/tmp/x'), { toolCallId: '2', toolName: 'strict', arguments: { of: 'tea' } }];
     const strict = gateTool({
       name: 'strict',
-      // The worker's own check knows nothing of the pattern; the server's does.
+      // The worker's own check does not include the pattern; the server's does.
       inputSchema: { type: 'object', properties: { of: { type: 'string', pattern: '^coffee$' } } },
       execute: () => null,
     });

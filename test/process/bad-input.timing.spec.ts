@@ -41,7 +41,7 @@ function headOf(headers: readonly string[]): string {
 
 const open = (): Promise<RawSocket> => openRawSocket(installation.port);
 
-/** What was recorded, by the ids that the requests gave. */
+/** The recorded calls, by the ids of their requests. */
 async function recorded(): Promise<readonly string[]> {
   const { http, tokens } = installation;
   const run = await http.send({ method: 'GET', path: '/v1/runs/raw', token: tokens.agent });
@@ -178,7 +178,7 @@ describe('a connection that is not what one hopes for', () => {
     const startedAt = performance.now();
     await http.send({ method: 'GET', path: '/v1/approvals', token: tokens.me });
     expect(performance.now() - startedAt).toBeLessThan(2000);
-    // What it has missed is still there for it.
+    // It still gets the events that it missed.
     reader.socket.resume();
     await eventually('the reader to catch up', 20_000, () => (/^id: ?400$/m.test(reader.heard()) ? true : undefined));
   }, 60_000);

@@ -29,7 +29,7 @@ interface Call {
   };
 }
 
-/** A server on a folder of its own, an agent that asks, and the command line of the person at that machine. */
+/** A server on its own folder, an agent that requests, and the command line of a person at that machine. */
 async function setUp() {
   const place: CliPlace = { folder: temporaryFolder(), port: await freePort() };
   const server: { current: Server } = { current: await startReadyServer(place) };
@@ -71,7 +71,7 @@ async function setUp() {
   };
 }
 
-/** The whole lines: of what still runs, the last one may be there in part. */
+/** The complete lines; the last one of a running process may be partial. */
 const linesOf = (text: string): unknown[] =>
   text
     .split('\n')

@@ -14,11 +14,11 @@ cleanUpAfterEach();
 interface Refusal {
   readonly code: number | null | undefined;
   readonly output: string;
-  /** What the start left behind in the folder that it was given. */
+  /** The files that the start created in its folder. */
   readonly created: readonly string[];
 }
 
-/** Starts with files in the folder, and expects the process to end by itself. */
+/** Starts with files in the folder, and expects the process to exit. */
 async function refusalOf(
   env: Readonly<Record<string, string>>,
   files: Readonly<Record<string, string>> = {},
@@ -114,7 +114,7 @@ describe('a configuration that cannot be used ends the start: every problem is n
     const twice = await refusalOf({ COUNTERSIGN_TOKENS_FILE: 'tokens.json' }, { 'tokens.json': text });
     expect(twice.code).toBe(1);
     expect(twice.output).toContain('tokens.json');
-    // What is wrong with a secret is said without it.
+    // The error about a secret does not contain it.
     expect(twice.output).not.toContain(entry.token);
   }, 120_000);
 });

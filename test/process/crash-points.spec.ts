@@ -9,15 +9,15 @@ import { accepted, claim, pendingIdOf, requestOne } from './traffic/scene.js';
 import type { Ledger, Reply } from './traffic/ledger.js';
 import { countedTools } from './traffic/tools.js';
 
-/** Longer than the spec takes: a lease that ends would be written at a crash point, too. */
+/** Longer than the spec takes: the end of a lease would also be an append, and hit a crash point. */
 const leaseMs = 600_000;
 
-/** A command, prepared before the crash; it is sent once, and repeated until it is answered. */
+/** A command, prepared before the crash; it is sent once, and retried until it gets a response. */
 interface Command {
   readonly send: () => Promise<Reply<unknown>>;
-  /** The call that it is about, once it is answered. */
+  /** The id of its call, from the response. */
   readonly callIdOf: (reply: Reply<unknown>) => string;
-  /** What it leaves in the log, once. */
+  /** The event that it records, once. */
   readonly leaves: CallEvent['type'];
 }
 
@@ -98,7 +98,7 @@ function countOf(entries: readonly Entry[], callId: string, type: string): numbe
 
 describe('a crash of the resolver, around a tool that must not run twice', () => {
   cleanUpAfterEach();
-  /** Requests a call of the module tool and dies at the point; then starts again. */
+  /** Requests a call of the module tool and crashes at the point; then restarts. */
   async function crashAt(point: string) {
     const tools = await countedTools(temporaryFolder());
     const ledger = await install({ COUNTERSIGN_TOOLS: tools.toolsFile });
@@ -109,7 +109,7 @@ describe('a crash of the resolver, around a tool that must not run twice', () =>
     await ledger.restart();
     return { ledger, tools, callId: (await requested).callId };
   }
-  /** Lets the resolver come by all that it finds: a call after this one has been executed. */
+  /** Waits until the resolver has handled everything: until a later call has been executed. */
   async function afterAnotherCall({ stage }: Installation): Promise<void> {
     const { callId } = await requestOne(stage, { toolName: 'write_line_freely' });
     await eventually('another call to succeed', 20_000, async () => {

@@ -18,7 +18,7 @@ async function someHistory(stage: Stage, calls: number): Promise<void> {
   for (let call = 0; call < calls; call += 1) await execute(stage, (await requestOne(stage)).callId);
 }
 
-/** Expects a start to end by itself, having said why. */
+/** Expects a start to exit with the reason. */
 async function expectRefusal(server: Server, ...said: readonly (string | RegExp)[]): Promise<void> {
   expect(await within(20_000, server.exited)).toMatchObject({ code: 1 });
   for (const words of said) expect(server.output()).toMatch(words);
@@ -79,7 +79,7 @@ describe('a log that is not the one that was recorded', () => {
     // It starts, and serves what is sound; it may have found the damage before it was asked for the first time.
     await eventually('an answer', 20_000, () => http.send({ method: 'GET', path: '/healthz' }).catch(() => undefined));
     const audit = `/v1/audit/tool-calls/${old.callId}/events`;
-    // Never served as if it were sound, found or not.
+    // Never served as if it were intact, whether detected or not.
     expect((await http.send({ method: 'GET', path: audit, token: tokens.me })).status).toBe(503);
     const ready = await eventually('the damage to be found', 60_000, async () => {
       const answer = await http.send({ method: 'GET', path: '/readyz' });

@@ -133,7 +133,7 @@ test('an approval that nobody uses in time lapses within a second, also across a
   expect(delayMs).toBeLessThan(1000);
 }, 120_000);
 
-/** Waits until the recorded state of a call is another one. */
+/** Waits until the recorded state of a call changes. */
 function untilState(stage: Stage, callId: string, state: ToolCallView['state']): Promise<ToolCallView> {
   return eventually(`${callId} to be ${state}`, 30_000, async () => {
     const call = accepted(stage, 'look', await stage.ledger.call(callId));

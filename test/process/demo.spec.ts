@@ -52,7 +52,7 @@ async function startServer() {
   return { env, me: createClient({ url, token: readTokens(folder).me }) };
 }
 
-/** Answers everything that is asked until stopped; what is denied has a word of `denied` in its question. */
+/** Responds to every approval until stopped; it denies those with a word of `denied` in their description. */
 function startApprover(
   me: Client,
   denied: readonly string[],
@@ -138,7 +138,7 @@ test('the demo goes on where it was killed, and asks nobody twice', async () => 
   await eventually('the pause', 60_000, () => (first.output().includes('paused, 6 approval(s)') ? true : undefined));
   const before = (await me.listApprovals({ state: 'pending' })).approvals.map(({ approvalId }) => approvalId);
   await first.kill();
-  // The agent's process has noticed that it was left alone: nothing acts on the answers now.
+  // The agent's process has noticed that its parent has ended: it no longer acts on responses.
   await sleep(500);
   const approver = startApprover(me, ['Delete']);
   await eventually('the answers', 30_000, () => (approver.seen.length === 6 ? true : undefined));

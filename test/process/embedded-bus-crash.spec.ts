@@ -7,7 +7,7 @@ import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 
 cleanUpAfterEach();
 
-/** Handles five events of a log in memory; the third one aborts the process. Says which ones it handled. */
+/** Handles five events of an in-memory log; the third one aborts the process. Prints the handled ones. */
 const consumer = `
 import { createEmbeddedMessageBus } from '@countersign/message-bus';
 import { createLog, createSystemClock } from '@countersign/runtime';

@@ -25,7 +25,7 @@ test('a data folder that cannot be made ends the start, and is named', async () 
   expect(server.output()).toContain(join(folder, 'data'));
 }, 60_000);
 
-/** Requests calls until one is refused; answers how many were taken, and the refusal. */
+/** Requests calls until one is refused; returns how many were accepted, and the refusal. */
 async function fill(installation: Installation, textLength: number): Promise<{ taken: number; refusal: string }> {
   for (let taken = 0; ; taken += 1) {
     const answer = await post(installation, taken, textLength);
@@ -48,12 +48,12 @@ async function expectReads({ http, tokens }: Installation, calls: number): Promi
   expect((await get('/v1/audit/events', tokens.me)).status).toBe(200);
 }
 
-// Where no small disk can be mounted, the event store's own specs make its writes fail.
+// Where no small disk can be mounted, the event store's own specs simulate failing writes.
 if (canMountSmallDisks()) {
   describe('a full disk is said, loses nothing, leaves reads alone, and heals when there is space again', () => {
     test.each([
       ['the log does not fit any more', { ballastMb: 8, textLength: 20_000 }],
-      // Small calls fit into what the log has once taken from the disk, when its views cannot grow any more.
+      // Small calls fit into the space that the log has already allocated, when the read model cannot grow any more.
       ['the views do not fit any more', { ballastMb: 4, textLength: 0 }],
     ])(
       '%s',

@@ -6,12 +6,12 @@ import { killRound } from './traffic/kill-round.js';
 import type { Round } from './traffic/kill-round.js';
 
 const killsWanted = Number(process.env['COUNTERSIGN_TEST_KILLS'] ?? '') || 200;
-/** So many kills of one log, then its audit: what went wrong is not far from where it is found. */
+/** The number of kills of one log before its audit, so that a fault is found soon after its cause. */
 const killsPerLog = 50;
-/** Most of a kill is the next start, which keeps one core busy: several logs at once use the others. */
+/** Most of a kill's time is the next start, which uses one core: several logs in parallel use the others. */
 const logs = 2;
 const users = 8;
-/** Nobody is told of anything here: the notifier dies between sending and recording in `channels.timing.spec.ts`. */
+/** No channels here: the notifier's crash between sending and recording is in `channels.timing.spec.ts`. */
 const crashPoints = namedCrashPoints().filter((name) => !name.startsWith('notifier.'));
 const seed = seedOfRun();
 

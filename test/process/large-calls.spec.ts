@@ -12,7 +12,7 @@ cleanUpAfterEach();
 
 /** Together several times as large as the memory of the process. */
 const [requests, callsOfEach, heapMiB] = [40, 15, 224];
-/** With one character that is not of Latin-1, so that each other one takes two bytes in memory. */
+/** With one character outside Latin-1, so that each character takes two bytes in memory. */
 const large = `\u{1F600}${'x'.repeat(250 * 1024)}`;
 const calls = requests * callsOfEach;
 

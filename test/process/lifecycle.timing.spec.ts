@@ -72,7 +72,7 @@ describe('SIGTERM', () => {
     const call = await requestOne(stage, { needsApproval: true });
     const path = `/v1/tool-calls/${call.callId}?waitMs=50000&until=decided`;
     const waiting = http.send({ method: 'GET', path, token: tokens.agent, timeoutMs: 50_000 });
-    // It waits once a request sent after it was answered.
+    // It waits once for a request sent after its response.
     await http.send({ method: 'GET', path: '/healthz' });
     const exit = await server().stop('SIGTERM');
     expect(exit.code).toBe(0);
@@ -113,7 +113,7 @@ describe('a second process', () => {
     expect(second.output()).toContain(dataFolder);
     expect(second.output()).toContain(String(server().pid));
     await requestOne(stage);
-    // The lock dies with its process, however that ends.
+    // The lock ends with its process in every case.
     await server().stop('SIGKILL');
     await restart();
     await requestOne(stage);

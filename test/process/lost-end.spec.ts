@@ -22,7 +22,7 @@ async function claimCalls(stage: Stage, calls: number): Promise<void> {
   }
 }
 
-/** Expects a start to end by itself with exit code 1, having said why. */
+/** Expects a start to exit with code 1 and the reason. */
 async function expectRefusal(server: Server, ...said: readonly RegExp[]): Promise<void> {
   expect(await within(20_000, server.exited)).toMatchObject({ code: 1 });
   for (const words of said) expect(server.output()).toMatch(words);
@@ -58,7 +58,7 @@ describe('a log that has lost its end is refused at the start', () => {
     remove(dataFolder, 'events.db-wal', 'events.db-shm');
     copyFileSync(join(dataFolder, 'older'), join(dataFolder, 'events.db'));
     await expectRefusal(startAnyhow(), /ends at position 8\b/, /position 128\b/, /COUNTERSIGN_ACCEPT_LOG_END=8\b/);
-    // An operator who knows the loss goes on, once and for this very end.
+    // An operator who accepts the loss continues, once and for this end only.
     await expectRefusal(startAnyhow({ COUNTERSIGN_ACCEPT_LOG_END: '7' }), /ends at position 8\b/);
     remove(dataFolder, 'read-model.db', 'read-model.db-wal', 'read-model.db-shm');
     await restart({ COUNTERSIGN_ACCEPT_LOG_END: '8' });

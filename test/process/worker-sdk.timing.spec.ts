@@ -75,7 +75,7 @@ test('every kind of answer becomes the one result of its call, in several rounds
   await me.respond(approvalOf(first, 0), { decision: { type: 'approve' } });
   await me.respond(approvalOf(first, 2), { decision: { type: 'edit', arguments: { path: '/other' } } });
   await me.respond(approvalOf(first, 3), { decision: { type: 'answer', output: { deleted: 'by hand' } } });
-  // The server's schema lets it through, the tool's own check does not.
+  // It passes the server's schema, but not the tool's own check.
   await me.respond(approvalOf(first, 4), { decision: { type: 'edit', arguments: { path: '/tmp/../etc' } } });
   const results = await waitForAll(worker, second);
   expect(results).toMatchObject([
@@ -128,7 +128,7 @@ test('approved calls run side by side, and nothing polls meanwhile', async () =>
     needsApproval: true,
     execute: async () => {
       running.most = Math.max(running.most, (running.now += 1));
-      // Each waits for the others, or for as long as they would have had.
+      // Each waits for the others, at most for their time limit.
       for (let waits = 0; running.most < 4 && waits < 1000; waits += 1) await sleep(10);
       running.now -= 1;
     },

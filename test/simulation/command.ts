@@ -14,7 +14,7 @@ what Countersign promises. SEED=n replays one and prints what happened; SEEDS=n 
 
 Defences: ${Object.keys(defences).join(', ')}`;
 
-/** What the command is asked to do. */
+/** The options of the command. */
 interface Wanted {
   readonly first: number;
   readonly count: number;
@@ -24,7 +24,7 @@ interface Wanted {
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
-/** Runs what the arguments and the environment ask for; answers the exit code. */
+/** Runs as the arguments and the environment say; returns the exit code. */
 export async function runCommand(args: readonly string[], env: NodeJS.ProcessEnv): Promise<number> {
   const { values } = parseArgs({
     args: [...args],
@@ -111,7 +111,7 @@ function report({ seed, violations, trace }: Outcome, without: Defence | null): 
   );
 }
 
-/** Where somebody looks, a line that changes; elsewhere one line at the end. */
+/** On a terminal a changing line; otherwise one line at the end. */
 function showProgress(done: number, count: number, red: number, startedAt: number): void {
   if (!process.stderr.isTTY && done !== count) return;
   const seconds = Math.round((performance.now() - startedAt) / 1000);

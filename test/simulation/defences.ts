@@ -8,9 +8,7 @@ import type { Executions } from '@countersign/resolver';
 import { actionDigest } from '@countersign/contracts';
 import type { SimulatedLog } from '@countersign/event-store/testing';
 
-/**
- * What the product defends itself with, each of which can be taken out: a simulation that does not notice has no teeth.
- */
+/** The product's defences, each of which can be removed: the simulation must notice every removal. */
 export const defences = {
   'command-dedupe': 'deterministic event ids, and commands recognised by their id in the stream',
   'expected-revision': 'appends at the revision that was decided on',
@@ -85,7 +83,7 @@ export function batchRuleWithout(without: Defence | null): typeof batchDecider.d
         const members = command.callIds.map((callId) => ({ callId, standing: 'permitted' as const }));
         return decide(command.type === 'BeginBatch' ? { ...command, members } : command, state);
       };
-    // Both words stand, each for the process that says it.
+    // Both events are accepted, each by its own process.
     case 'batch-word':
       return (command, state) => {
         const decision = decide(command, state);
@@ -106,7 +104,7 @@ function reopened(state: ToolCall): ToolCall {
   return { ...state, approvals };
 }
 
-/** The store without expected revisions: whatever is appended goes to the end. */
+/** The store without expected revisions: every append goes to the end. */
 export function withoutRevision(store: EventStore, log: SimulatedLog): EventStore {
   return {
     ...store,
@@ -123,7 +121,7 @@ export function withoutRevision(store: EventStore, log: SimulatedLog): EventStor
   };
 }
 
-/** The store to which every event is a new one, and to whose readers no command is one they know. */
+/** The store that treats every event as new, and whose readers recognise no command. */
 export function withoutDedupe(store: EventStore, uuid: () => string): EventStore {
   const hide = (events: readonly RecordedEvent[]): readonly RecordedEvent[] =>
     events.map((event) => ({ ...event, metadata: { ...event.metadata, commandId: event.eventId } }));
@@ -138,7 +136,7 @@ export function withoutDedupe(store: EventStore, uuid: () => string): EventStore
   };
 }
 
-/** What a resolver may ask, by a resolver that does not look. */
+/** The ledger as a resolver sees it that checks nothing. */
 export function decoratedExecutions(executions: Executions, without: Defence | null): Executions {
   switch (without) {
     case 'digest-check':

@@ -1,7 +1,8 @@
-// `npm run sim`: many seeded worlds, one after the other. `SEED=` replays one, `SEEDS=` says how many.
+// `npm run sim`: many seeded worlds, one after the other. `SEED=` replays one, `SEEDS=` sets the number.
 import { registerHooks } from 'node:module';
 
-// The simulated adapters share an entrance with contract suites, which report to jest: here nobody listens to them.
+// The simulated adapters share an entry point with contract suites, which report to jest; here their reports are
+// ignored.
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === '@jest/globals'

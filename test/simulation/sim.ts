@@ -1,13 +1,13 @@
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
-/** What `npm run sim` printed, and its exit code. */
+/** The output of `npm run sim`, and its exit code. */
 export interface SimRun {
   readonly status: number | null;
   readonly output: string;
 }
 
-/** Runs `npm run sim` as a person does, in a process of its own. */
+/** Runs `npm run sim` in a separate process, as a person does. */
 export function sim(args: readonly string[], env: Readonly<Record<string, string>>): SimRun {
   const file = join(import.meta.dirname, 'main.ts');
   const { status, stdout } = spawnSync(process.execPath, [file, ...args], {
@@ -18,5 +18,5 @@ export function sim(args: readonly string[], env: Readonly<Record<string, string
   return { status, output: stdout };
 }
 
-/** A test of the simulation ends by itself: this is only a bound for a machine that stands still. */
+/** A test of the simulation ends by itself; this limit is for a stuck machine. */
 export const simTimeoutMs = 1_200_000;

@@ -34,7 +34,7 @@ import { createWorld } from './world/world.ts';
 import type { Violation } from './world/world.ts';
 import { drawWorkload } from './workload.ts';
 
-/** What became of one seed. */
+/** The result of one seed. */
 export interface Outcome {
   readonly seed: number;
   readonly violations: readonly Violation[];
@@ -45,7 +45,7 @@ export interface Outcome {
 }
 
 const faultsMs = 90_000;
-/** How long everything may take to come to rest once nothing fails any more: longer than every deadline together. */
+/** How long the world may take to come to rest after the last fault: longer than every deadline together. */
 const restMs = 30 * 60_000;
 
 const checkers: Readonly<Record<string, CreateChecker>> = {
@@ -62,7 +62,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'events-topic': eventsTopic,
 };
 
-/** Lives one world through: first with faults, then healed until it has come to rest. Nothing but the seed decides. */
+/** Runs one world: first with faults, then healed until it is at rest. Only the seed decides. */
 export async function simulate(seed: number, without: Defence | null = null): Promise<Outcome> {
   const world = createWorld(seed, without);
   const site = createSite(world);
@@ -118,7 +118,7 @@ async function live(site: Site): Promise<Outcome> {
       ),
     );
   }
-  // A moment more: what comes after the last result must do no harm either.
+  // A moment more: events after the last result must do no harm either.
   if (world.violations.length === 0) await world.run(() => false, 5_000);
   if (world.violations.length === 0) await world.run(isAtRest, restMs);
   for (const { atEnd } of checks) if (world.violations.length === 0) await atEnd?.();

@@ -1,7 +1,7 @@
 import type { RequestToolCalls, RequestedCall } from '@countersign/contracts';
 import type { Random } from '@countersign/runtime/testing';
 
-/** One model step of one run, and when the agent asks for it. */
+/** One model step of one run, and its time. */
 export interface Step {
   readonly body: RequestToolCalls;
   readonly atMs: number;

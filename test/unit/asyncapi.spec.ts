@@ -19,13 +19,13 @@ const ajv = new Ajv2020({ strict: false });
 addFormats.default(ajv);
 ajv.addSchema({ $id: 'asyncapi', ...document });
 
-/** What a generated program would hold a message against. */
+/** The violations of a message according to a generated validator. */
 const problemsOf = (message: string, part: 'payload' | 'headers', value: unknown) => {
   const valid = ajv.validate({ $ref: `asyncapi#/components/messages/${message}/${part}` }, value);
   return valid ? [] : ajv.errors!.map(({ instancePath, message: why }) => `${instancePath} ${why ?? ''}`);
 };
 
-/** A message as anybody checks it who has the files under docs/schemas and nothing else. */
+/** A message checked only with the files under docs/schemas. */
 const isValid = (topic: string, type: string, value: unknown): boolean => {
   const file = join(root, 'docs', 'schemas', topic, `${type}.v1.json`);
   const own = new Ajv2020({ strict: false });

@@ -82,7 +82,7 @@ export async function startRole(role: Role, config: RoleConfig, world: RuntimePo
   };
   const opening = open(process).catch((error: unknown) => {
     if (stopping.signal.aborted) return;
-    world.log.error({ error }, 'the process cannot do its work');
+    world.log.error({ error }, 'the process cannot work');
     failed.resolve(error instanceof Error ? error.message : String(error));
   });
   return {

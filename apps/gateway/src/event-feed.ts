@@ -97,7 +97,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
       // A live reader that loses its connection before the first event resumes from its start position.
       sink.write(selection.after === 'now' ? `retry: ${retryMs}\nid: ${position}\n\n` : `retry: ${retryMs}\n\n`);
       reader.run().catch((error: unknown) => {
-        log.warn({ error }, 'a stream of events broke off');
+        log.warn({ error }, 'an event stream failed');
         closeReader(reader);
       });
     },

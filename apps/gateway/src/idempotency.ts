@@ -81,7 +81,7 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
       purgeNowAndThen();
     } catch (error) {
       // Whether a response is final. A server error or a temporary refusal is retried.
-      log.warn({ error }, 'an answer could not be kept; a repeat of its request is recognised by the log alone');
+      log.warn({ error }, 'a response could not be stored; a retry of its request is recognised only by the log');
     }
     return answer;
   };

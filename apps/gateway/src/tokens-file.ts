@@ -65,9 +65,9 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   const reload = (): void => {
     try {
       tokens = readTokensFile(path, log);
-      log.info({ path }, 'tokens read again');
+      log.info({ path }, 'tokens reloaded');
     } catch (error) {
-      log.error({ path, error }, 'the tokens file cannot be used; the tokens stay as they were');
+      log.error({ path, error }, 'the tokens file is invalid; the previous tokens stay in force');
     }
   };
   const close = watchForChanges(path, reload);
@@ -95,7 +95,7 @@ function readTokensFile(path: string, log: Log): Tokens {
     ]);
   }
   if (Array.isArray(entries) && entries.length === 0) {
-    log.warn({ path }, 'the tokens file has no entries: nobody can sign in with a token');
+    log.warn({ path }, 'the tokens file has no entries: sign-in with a token is impossible');
   }
   return createTokens(entries, path);
 }

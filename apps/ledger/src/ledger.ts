@@ -111,7 +111,7 @@ export function createLedger(options: LedgerOptions): Ledger {
     const { type } = envelope;
     if (!isRequestType(type)) {
       metrics?.forged(typeLabel(type));
-      log.error({ type: typeLabel(type), requestId: envelope.id }, 'a message that no sender may send was refused');
+      log.error({ type: typeLabel(type), requestId: envelope.id }, 'a message of a forbidden type was refused');
       return refuse({ envelope, actor, commandId, refusal: notForSenders });
     }
     if (found.status === 'unverified') {
@@ -165,7 +165,7 @@ interface Refused {
 /** Attack: a producer writes an event that only a person or only the log may write. */
 const notForSenders: Refusal = {
   code: 'forbidden',
-  detail: 'this topic takes requests alone; an answer comes through a channel that knows the person',
+  detail: 'this topic accepts requests only; responses come through a channel that authenticates the person',
 };
 
 const detailLengthMax = 2000;

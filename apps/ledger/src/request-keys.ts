@@ -109,9 +109,9 @@ export async function loadRequestKeys(path: string, log: Log): Promise<FileReque
   const reload = async (): Promise<void> => {
     try {
       keys = await readKeysFile(path);
-      log.info({ path }, 'request keys read again');
+      log.info({ path }, 'request keys reloaded');
     } catch (error) {
-      log.error({ path, error }, 'the request keys cannot be used; they stay as they were');
+      log.error({ path, error }, 'the request keys file is invalid; the previous keys stay in force');
     }
   };
   const close = watchForChanges(path, () => void reload());

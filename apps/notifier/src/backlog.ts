@@ -76,7 +76,7 @@ export class Backlog {
         if (error instanceof NotifierStoppedError) return;
         this.#log.warn(
           { error, channelId: this.#lane.channel.id },
-          'what is due cannot be looked at now; it is tried again',
+          'due messages cannot be read now; retrying',
         );
         await sleep(this.#clock, retryMs, this.#signal);
       }

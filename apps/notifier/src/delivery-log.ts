@@ -82,7 +82,7 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
           return;
         } catch (error) {
           if (!isStoreOutage(error) || signal.aborted) throw error;
-          log.warn({ error }, 'what was sent cannot be recorded now; it is tried again');
+          log.warn({ error }, 'a delivery cannot be recorded now; retrying');
           await sleep(clock, backoffMs(failures, recordBackoff), signal);
         }
       }

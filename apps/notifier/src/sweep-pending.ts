@@ -36,7 +36,7 @@ export async function sweepPending(
     try {
       planned = await sweep(options, signal, plan, planned);
     } catch (error) {
-      options.log.warn({ error }, 'the pending approvals cannot be read now; they are looked at again');
+      options.log.warn({ error }, 'the pending approvals cannot be read now; retrying');
     }
     await sleep(options.clock, pauseMs, signal);
   }

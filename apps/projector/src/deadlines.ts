@@ -77,7 +77,7 @@ class Sweeper {
       if (at !== null && this.#armedFor !== null && this.#armedFor <= at) return;
       this.#setTimer(at);
     } catch (error) {
-      this.#ports.log.warn({ error }, 'the next deadline could not be looked up; it is tried again');
+      this.#ports.log.warn({ error }, 'the next deadline could not be read; retrying');
       this.#setTimer(this.#ports.clock.now() + retryMs, retryMs);
     }
   }
@@ -121,7 +121,7 @@ class Sweeper {
         this.#running.set(due.callId, this.#fire(due));
       }
     } catch (error) {
-      this.#ports.log.warn({ error }, 'the deadlines could not be looked up; it is tried again');
+      this.#ports.log.warn({ error }, 'the deadlines could not be read; retrying');
       this.#setTimer(this.#ports.clock.now() + retryMs, retryMs);
       return;
     }
@@ -166,7 +166,7 @@ class Sweeper {
       }
     } catch (error) {
       this.#deferred.set(callId, clock.now() + retryMs);
-      log.warn({ error, callId }, 'a deadline could not be recorded; it is tried again');
+      log.warn({ error, callId }, 'a deadline could not be recorded; retrying');
     } finally {
       this.#running.delete(callId);
       this.#fill();

@@ -80,7 +80,7 @@ export class Leadership {
       await this.#keeping;
       await this.#keep();
       await this.#turn.release().catch((error: unknown) => {
-        this.#options.log.warn({ error }, 'the turn cannot be given back, it ends by itself');
+        this.#options.log.warn({ error }, 'the leadership could not be released; it ends by timeout');
       });
     }
   }
@@ -113,16 +113,16 @@ export class Leadership {
   async #start(): Promise<Place> {
     const { store, clock, log } = this.#options;
     const place = parsePlace(this.#turn.progress);
-    if (place === undefined) log.error({ progress: this.#turn.progress }, 'the kept progress cannot be read');
+    if (place === undefined) log.error({ progress: this.#turn.progress }, 'the stored progress cannot be read');
     while (place !== undefined && place.position > 0 && !this.#over.aborted) {
       try {
         const [event] = await store.readAll(place.previous, 1);
         if (event?.position === place.position && event.eventId === place.eventId) return place;
-        log.error({ position: place.position }, 'the log is not the one that was published: starting at its beginning');
+        log.error({ position: place.position }, 'the log differs from the one that was published: starting at its beginning');
         return beginning;
       } catch (error) {
         this.#notRead = describe(error);
-        log.warn({ error }, 'the log cannot be read, it is tried again');
+        log.warn({ error }, 'the log cannot be read; retrying');
         await sleep(clock, reopenAfterMs, this.#over);
       }
     }
@@ -137,7 +137,7 @@ export class Leadership {
       if (generation !== this.#generation || this.#over.aborted) return;
       this.#generation += 1;
       this.#notRead = describe(error);
-      log.warn({ error }, 'the log cannot be read, it is tried again');
+      log.warn({ error }, 'the log cannot be read; retrying');
       this.#cancelReopen = clock.setTimer(reopenAfterMs, () => this.#subscribe());
     };
     try {
@@ -194,7 +194,7 @@ export class Leadership {
         this.#lost.abort(error);
         return;
       }
-      this.#options.log.warn({ error }, 'the progress of the relay cannot be kept, it is tried again');
+      this.#options.log.warn({ error }, 'the progress of the relay cannot be stored; retrying');
       if (!this.#over.aborted) this.#keepLater();
     }
   }

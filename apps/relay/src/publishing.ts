@@ -40,7 +40,7 @@ export async function publishAll(
       failures += 1;
       metrics?.publishFailed();
       onInterruption(error instanceof Error ? error.message : String(error));
-      log.warn({ error, events: messages.length }, 'events cannot be published, it is tried again');
+      log.warn({ error, events: messages.length }, 'events cannot be published; retrying');
       await sleep(clock, backoffMs(failures, backoff), over);
     }
   }
@@ -69,7 +69,7 @@ async function publishInParts(
   options.metrics?.shortened();
   options.log.error(
     { eventId: only.headers['ce_id'] },
-    'an event is too large for the topic, a part of it is left out',
+    'an event is too large for the topic; a part of it is omitted',
   );
   return publishAll([shorten(only, before === undefined ? 'large' : 'all')], options, over);
 }

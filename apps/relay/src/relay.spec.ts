@@ -265,7 +265,7 @@ describe('the relay', () => {
     start();
     await settle();
     expect(to.idsOf()).toEqual(allIds());
-    expect(log.entries.some(({ message }) => message.includes('not the one that was published'))).toBe(true);
+    expect(log.entries.some(({ message }) => message.includes('differs from the one that was published'))).toBe(true);
   });
 
   it('publishes nothing that is not an event of the ledger, and stops at one of a newer version', async () => {

@@ -39,7 +39,7 @@ export function createRelay(options: RelayOptions): Relay {
   const takeTurn = async (): Promise<void> => {
     const turn = await turns.take(stopping.signal);
     notTaken = undefined;
-    log.info({ progress: turn.progress }, 'this relay is the active one');
+    log.info({ progress: turn.progress }, 'this relay is active');
     current = new Leadership(options, turn, stopping.signal);
     try {
       await current.run();
@@ -48,7 +48,7 @@ export function createRelay(options: RelayOptions): Relay {
     }
     if (isStopping()) return;
     metrics?.fenced();
-    log.warn({}, 'another relay has taken over, this one stands by');
+    log.warn({}, 'another relay has taken over; this one is on standby');
   };
   const run = async (): Promise<void> => {
     while (!isStopping()) {
@@ -58,7 +58,7 @@ export function createRelay(options: RelayOptions): Relay {
         // Standing in line ends with the reason of the stop.
         if (isStopping()) return;
         notTaken = error instanceof Error ? error.message : String(error);
-        log.error({ error }, 'the relay cannot work, it is tried again');
+        log.error({ error }, 'the relay cannot work; retrying');
         await sleep(clock, retakeMs, stopping.signal);
       }
     }

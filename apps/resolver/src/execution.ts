@@ -103,7 +103,7 @@ async function report(call: ClaimedCall, outcome: ReportedOutcome, ports: Execut
 
 /** If `abandon` fails or is not called, the end of the lease has the same effect later. */
 async function abandon(call: ClaimedCall, reason: string, { executions, log }: ExecutionPorts): Promise<void> {
-  log.error({ reason }, 'nobody knows whether the tool ran');
+  log.error({ reason }, 'it is unknown whether the tool ran');
   call.lease.end();
   await executions.abandon?.(call.tenant, call.callId, { attempt: call.claim.attempt, reason });
 }

@@ -56,7 +56,7 @@ export class Lease {
       this.#until = askedAt + leaseMs;
     } catch (error) {
       // The tool continues: its outcome can still be reported, even after the lease.
-      log.warn({ error }, 'the claim could not be renewed, it is tried again');
+      log.warn({ error }, 'the claim could not be renewed; retrying');
       delayMs = leaseMs / 6;
     }
     if (!this.#ended) this.#later(delayMs);

@@ -161,7 +161,7 @@ class CallResolver implements Resolver {
     const { log, metrics } = this.#options;
     const { eventId, type, callId } = event;
     metrics?.forged(type);
-    log.error({ eventId, type, callId }, 'an approval that the log does not know stands on the events topic');
+    log.error({ eventId, type, callId }, 'the events topic has an approval that is not in the log');
   }
 
   #find(tenant: string, callId: string, signal: AbortSignal): Promise<ExecutableCall | undefined> {

@@ -23,7 +23,7 @@ export async function retryUntilAnswered<T>(ask: () => Promise<T>, { clock, log,
     } catch (error) {
       if (!(error instanceof ExecutionsUnavailableError)) unexpected += 1;
       if (signal.aborted || unexpected >= unexpectedMax) throw error;
-      log.warn({ error }, 'the ledger does not answer, it is asked again');
+      log.warn({ error }, 'the ledger does not respond; retrying');
       await sleep(clock, backoffMs(failures, askBackoff), signal);
     }
   }

@@ -1,7 +1,7 @@
 import type { SchemaRefusal } from './prepared-schema.js';
 import type { SchemaNode } from './schema-node.js';
 
-/** A schema that refers to itself without going into the value: to evaluate it would never end. */
+/** A schema that refers to itself without descending into the value: to evaluate it would never end. */
 export function findEndlessReference({ nodes }: { readonly nodes: readonly SchemaNode[] }): SchemaRefusal | null {
   // Repeatedly removes schemas without references; the rest forms cycles.
   const waiting = new Map<SchemaNode, number>();
@@ -23,5 +23,5 @@ export function findEndlessReference({ nodes }: { readonly nodes: readonly Schem
   const [endless] = waiting.keys();
   return endless === undefined
     ? null
-    : { pointer: endless.pointer, reason: 'refers to itself without going into the value' };
+    : { pointer: endless.pointer, reason: 'refers to itself without descending into the value' };
 }

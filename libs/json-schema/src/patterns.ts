@@ -34,7 +34,7 @@ function compileNew(text: string): PatternResult {
   const { patternCharsMax, programMax } = schemaLimits;
   if (text.length > patternCharsMax) return { reason: `has more than ${patternCharsMax} characters` };
   const re2Text = toRe2Text(text);
-  if (re2Text === undefined) return { reason: 'uses what patterns here cannot express' };
+  if (re2Text === undefined) return { reason: 'uses a construct that patterns here do not support' };
   try {
     const re2 = RE2JS.compile(RE2JS.translateRegExp(re2Text));
     const program = re2.programSize();
@@ -43,6 +43,6 @@ function compileNew(text: string): PatternResult {
   } catch (error) {
     // Any other error is a failure of the engine, and says nothing about the pattern.
     if (!(error instanceof RE2JSSyntaxException || error instanceof RE2JSCompileException)) throw error;
-    return { reason: `is no pattern that runs in linear time (RE2): ${error.message}` };
+    return { reason: `is not a linear-time pattern (RE2): ${error.message}` };
   }
 }

@@ -177,7 +177,7 @@ export class Dispatcher {
       await trial.begin();
       return await this.#handle(item);
     } catch (error) {
-      this.#options.log.warn({ error }, `a message on trial was not begun, it is tried again: ${describeError(error)}`);
+      this.#options.log.warn({ error }, `a message on trial was not started, retrying: ${describeError(error)}`);
       return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
     } finally {
       await trial.end();
@@ -196,7 +196,7 @@ export class Dispatcher {
       const verdict = judgeFailure(error, item.failures, consumer);
       const where = { topic: item.message.topic, offset: item.message.offset };
       if (verdict.action === 'retry') {
-        log.warn({ ...where, error, retryAfterMs: verdict.afterMs }, 'a message was not handled, it is tried again');
+        log.warn({ ...where, error, retryAfterMs: verdict.afterMs }, 'a message was not handled; retrying');
         item.failures = verdict.failures;
         return verdict.afterMs;
       }
@@ -223,7 +223,7 @@ export class Dispatcher {
       const { topic, partition, offset } = item.message;
       const where = `${topic} ${String(partition)}@${offset}`;
       this.#stuck.set(item, `${where} (${failure.code}) cannot be put aside: ${describeError(error)}`);
-      this.#options.log.error({ error }, `a message cannot be parked, it is tried again: ${describeError(error)}`);
+      this.#options.log.error({ error }, `a message cannot be parked, retrying: ${describeError(error)}`);
       return retryDelayMs(Number.MAX_SAFE_INTEGER, this.#options.consumer);
     }
   }

@@ -71,7 +71,7 @@ async function isStillOurs(ports: ExecutionPorts, callId: string, attempt: numbe
     await ports.resolver.renew(callId, { attempt, leaseMs: ports.leaseMs });
     return true;
   } catch (error) {
-    ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim was over before the tool could start');
+    ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim ended before the tool could start');
     return false;
   }
 }
@@ -194,12 +194,12 @@ async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBod
     if (isRefusal(error, 'stale-claim')) {
       ports.log.warn(
         { callId, attempt: outcome.attempt },
-        'the outcome came too late: somebody else has settled the call',
+        'the outcome came too late: the call is already settled',
       );
       return;
     }
     if (!isRefusal(error, 'payload-too-large', 'invalid-request')) throw error;
-    ports.log.error({ callId, error: messageOf(error) }, 'the outcome cannot be recorded as it is');
+    ports.log.error({ callId, error: messageOf(error) }, 'the outcome cannot be recorded unchanged');
     await ports.resolver.reportOutcome(callId, standIn(outcome, messageOf(error)), waiting);
   }
 }

@@ -41,7 +41,7 @@ export function createExecutions(ports: ExecutionPorts): Executions {
     running.set(callId, promise);
     // The waiting callers get a failure; without one, it is only logged.
     promise.catch((error: unknown) => {
-      ports.log.error({ callId, error: messageOf(error) }, 'an execution failed outside of its tool');
+      ports.log.error({ callId, error: messageOf(error) }, 'an execution failed outside its tool');
     });
     return promise;
   };

@@ -11,8 +11,8 @@ interface Finding {
 }
 
 /**
- * What axe finds on the page as it stands that is serious, in words; empty when nothing is. It is evaluated by the debugger,
- * which the page's policy does not bind.
+ * The serious findings of axe on the current page, in words; empty when there are none. The debugger runs it, because
+ * the content security policy forbids it in the page.
  */
 export async function findingsOf(page: Page): Promise<readonly string[]> {
   await page.evaluate(axe);

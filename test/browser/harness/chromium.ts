@@ -10,7 +10,10 @@ const knownPaths = [
   '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
 ];
 
-/** Where Chromium is on this machine. @throws Error saying how to get it: a browser test without a browser must not pass. */
+/**
+ * The path of Chromium on this machine. @throws Error saying how to install it: a browser test must not pass without a
+ * browser.
+ */
 export function chromiumPath(): string {
   const given = process.env['CHROMIUM'];
   const found = given ?? knownPaths.find((path) => existsSync(path));

@@ -10,7 +10,7 @@ import type { SceneCall } from './scenes.js';
 
 const roles = { person: ['approver', 'auditor', 'admin'], approver: ['approver'] };
 
-/** Who may come in; the first three are those that a first start makes. */
+/** The people with tokens; the first three are those of a first start. */
 export const tokenOf = {
   agent: 'agent-token',
   me: 'me-token',
@@ -33,9 +33,9 @@ const entries = [
 export interface World extends Installation {
   readonly url: string;
   readonly tokensFile: string;
-  /** Requests calls of one run as `agent`; answers their approvals. */
+  /** Requests calls of one run as `agent`; returns their approvals. */
   readonly ask: (calls: readonly Partial<SceneCall>[], more?: Readonly<Record<string, unknown>>) => Promise<Asked[]>;
-  /** Sends to the API as somebody. */
+  /** Calls the API as a person. */
   readonly send: <T = Record<string, unknown>>(
     as: keyof typeof tokenOf,
     method: 'GET' | 'POST',
@@ -54,7 +54,7 @@ export interface Asked {
 
 let runs = 0;
 
-/** Installs Countersign with people on a folder of its own. */
+/** Starts Countersign with people on its own folder. */
 export async function openWorld(env: Readonly<Record<string, string>> = {}, port?: number): Promise<World> {
   const folder = temporaryFolder();
   const tokensFile = join(folder, 'data', 'tokens.json');
@@ -110,11 +110,11 @@ export function useBrowser(): () => Browser {
   };
 }
 
-/** Opens a page of the inbox as nobody. */
+/** Opens a page of the inbox without a session. */
 export async function openPage(browser: Browser, url: string, options: BrowserContextOptions = {}): Promise<InboxPage> {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 800 },
-    // What is half faded in would be looked at as it is.
+    // A half-faded element would be checked in that state.
     reducedMotion: 'reduce',
     ...options,
   });

@@ -1,4 +1,4 @@
-/** One call of an agent, as `POST /v1/tool-calls` takes it. */
+/** One call of an agent, as the body of `POST /v1/tool-calls`. */
 export interface SceneCall {
   readonly toolCallId: string;
   readonly toolName: string;
@@ -35,7 +35,7 @@ const after = before.replace(
   'weight=9;\n  server 10.0.4.13:8080 weight=1',
 );
 
-/** What the pictures show: everyday work of agents, some of it worth a second look. */
+/** The content of the pictures: everyday work of agents, with some calls that deserve a second look. */
 export const everydayScenes: readonly Scene[] = [
   {
     runId: 'release-2026-11-22',

@@ -11,11 +11,11 @@ import { everydayScenes } from './scenes.ts';
 /** A standalone process and a browser for scripts, outside of any test. */
 export interface Stand {
   readonly url: string;
-  /** What somebody would find on a working day: some calls that wait, some that people have decided. */
+  /** A typical working day: some calls wait, some are decided. */
   readonly seed: () => Promise<void>;
   /** Requests calls, as the agent. */
   readonly ask: (scene: unknown) => Promise<void>;
-  /** A page of somebody who is signed in. */
+  /** A page with a signed-in person. */
   readonly open: (options?: BrowserContextOptions) => Promise<Page>;
   readonly close: () => Promise<void>;
 }

@@ -16,7 +16,7 @@ import { openStores, readStandaloneConfig } from '@countersign/standalone';
 import { freshPrefix, openedKafka, openedWithTopics } from '../opened.ts';
 import { severable } from '../severable.ts';
 
-/** One ledger process of several: a Nest application on a connection to Kafka of its own. */
+/** One ledger process of several: a Nest application with its own Kafka connection. */
 export interface LedgerProcess {
   /** The ids of the requests that it began to handle, repeats included. */
   readonly begun: readonly string[];
@@ -137,7 +137,7 @@ async function startLedger({ topicPrefix, topic, store, openCalls }: StartOption
       cut();
     },
     close: async () => {
-      // What was killed has no last word; its handler waits for ever.
+      // A killed process records nothing more; its handler waits for ever.
       if (isDead) return;
       writes.open();
       await app.close();

@@ -1,5 +1,5 @@
-// node consumer.ts BROKERS PREFIX GROUP DELAY_MS: handles the events topic and says `key id` as it begins each message.
-// A message with the header `poison` aborts the process.
+// node consumer.ts BROKERS PREFIX GROUP DELAY_MS: handles the events topic and prints `key id` when it starts a
+// message. A message with the header `poison` aborts the process.
 import { setTimeout } from 'node:timers/promises';
 import { openKafka } from '@countersign/message-bus/kafka';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';

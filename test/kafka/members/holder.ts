@@ -1,4 +1,5 @@
-// node holder.ts BROKERS PREFIX GROUP: takes the turn, and keeps what it is told to, a line each way.
+// node holder.ts BROKERS PREFIX GROUP: becomes leader, and stores the progress that it is told, one line per message in
+// each direction.
 import { createInterface } from 'node:readline';
 import { openKafka } from '@countersign/message-bus/kafka';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';

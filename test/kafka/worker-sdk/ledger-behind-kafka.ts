@@ -23,7 +23,7 @@ const tokens: readonly TokenEntry[] = [
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];
 
-/** A request as it stood on the topic. */
+/** A request as a message of the topic. */
 export interface SeenRequest {
   readonly partition: number;
   readonly key: string | null;
@@ -31,18 +31,18 @@ export interface SeenRequest {
   readonly value: string;
 }
 
-/** Ledger, relay and gateway over one log: everything that a worker with Kafka speaks to. */
+/** Ledger, relay and gateway over one log: the peers of a worker with Kafka. */
 export interface LedgerBehindKafka {
   readonly url: string;
   readonly prefix: string;
-  /** What stands on the requests topic, in the order of each run. */
+  /** The messages of the requests topic, in the order of each run. */
   readonly seen: readonly SeenRequest[];
-  /** Answers the one pending approval of a run, as soon as there is one. */
+  /** Responds to the only pending approval of a run, as soon as there is one. */
   readonly respondTo: (runId: string, body: object) => Promise<void>;
   readonly respond: (approvalId: string, body: object) => Promise<void>;
-  /** Publishes every recorded event once more, the oldest first, as a relay does that lost its checkpoint. */
+  /** Publishes every recorded event again, the oldest first, like a relay that lost its checkpoint. */
   readonly relayAgain: () => Promise<void>;
-  /** An event that is in no log, at a position of one's choice. */
+  /** An event that is not in the log, at any position. */
   readonly publishForged: (type: string, data: object, runId: string, position?: number) => Promise<void>;
   /** While it is down, requests wait on their topic. */
   readonly stopLedger: () => Promise<void>;
@@ -50,12 +50,12 @@ export interface LedgerBehindKafka {
   readonly close: () => Promise<void>;
 }
 
-/** How its requests are let in. */
+/** How its requests are authenticated. */
 export interface LedgerBehindKafkaOptions {
   readonly keys?: readonly RequestKeyEntry[];
 }
 
-/** Opens all of it, with topics of its own. */
+/** Opens all of it, with its own topics. */
 export async function openLedgerBehindKafka(
   brokers: readonly string[],
   prefix: string,

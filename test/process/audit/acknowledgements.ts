@@ -6,7 +6,7 @@ import type { CallHistory, Histories } from './rules.js';
 type Kind = Acknowledgement['kind'];
 type Check<K extends Kind> = (told: Extract<Acknowledgement, { kind: K }>, history: CallHistory) => string | undefined;
 
-/** Everything that a client was told is in the log, and was true of it. */
+/** Everything that a client received is in the log, and was true. */
 export function acknowledgementComplaints(told: readonly Acknowledgement[], histories: Histories): readonly string[] {
   return told.flatMap((one) => {
     const history = histories.get(one.callId);
@@ -55,7 +55,7 @@ const requested: Check<'requested'> = (told, { standings }) => {
   return isSame ? undefined : 'the log has another request';
 };
 
-/** A state that was shown was the state at that revision, and the log, which only grows, still says so. */
+/** A state that was shown was the state at that revision, and the log, which only grows, still shows that. */
 const shown: Check<'shown'> = ({ revision, state }, { standings }) => {
   const standing = standings[revision];
   if (standing === undefined) return `revision ${revision} is not in the log`;

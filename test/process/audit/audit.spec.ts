@@ -7,7 +7,7 @@ import type { Entry } from './log.js';
 
 const { requested, asked, approved, claimed, succeeded } = events;
 
-/** What the audit says about another log, with what the clients of the sound one saw. */
+/** The audit's findings about a changed log, with the clients' records of the original one. */
 function auditOf(recorded: readonly ToolCallEvent[], journal: Partial<Journal> = {}): string {
   return audit(logOf(recorded), { ...soundCase().journal, ...journal }).join('\n');
 }

@@ -8,8 +8,8 @@ import type { CallHistory, Histories } from './rules.js';
 import { standingsOf } from './standing.js';
 
 /**
- * The judge. It shares the formats with the product and nothing else: it folds, counts and digests by itself, and holds
- * what the log says against what the clients were told and what did run. Answers what is wrong, in words.
+ * The independent audit. It shares only the formats with the product: it folds, counts and computes digests itself, and
+ * compares the log with the clients' records and the executions. Returns the problems, in words.
  */
 export function audit(entries: readonly Entry[], journal: Journal): readonly string[] {
   const complaints: string[] = [...logComplaints(entries)];

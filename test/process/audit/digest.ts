@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { JsonObject } from '@countersign/contracts';
 import canonicalize from 'canonicalize';
 
-/** What an action digest covers beside the arguments. */
+/** The parts of an action digest besides the arguments. */
 export interface DigestParts {
   readonly tenant: string;
   readonly agentId: string;

@@ -5,7 +5,7 @@ import type { CallHistory, Histories } from './rules.js';
 
 type Claimed = CallEvent & { type: 'ExecutionClaimed' };
 
-/** What ran outside, held against the log: nothing ran without a claim of it before, nothing that may run once ran twice. */
+/** Compares the executions with the log: each had a claim before, and a tool that may run once ran at most once. */
 export function executionComplaints(executions: readonly Execution[], histories: Histories): readonly string[] {
   const byCall = Map.groupBy(executions, ({ callId }) => callId);
   const complaints = [...byCall].flatMap(([callId, runs]) => {

@@ -3,7 +3,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { eventSchemas, eventViewSchema, toolCallEventSchemas } from '@countersign/contracts';
 import type { EventView, ToolCallEvent } from '@countersign/contracts';
 
-/** An event as anybody can read it out of the file, without the product's code. */
+/** An event read from the file without the product's code. */
 export interface Entry {
   readonly position: number;
   readonly stream: string;
@@ -21,8 +21,8 @@ export interface Entry {
 export type CallEvent = Entry & ToolCallEvent;
 
 /**
- * Reads the stored file with SQLite alone; the process that owns it must have stopped. Each event must have the form that
- * the contracts give it.
+ * Reads the stored file with SQLite alone; the process that owns it must have stopped. Each event must have the form
+ * that the contracts define.
  */
 export function readLogFile(file: string): readonly Entry[] {
   const database = new DatabaseSync(file, { readOnly: true });
@@ -87,7 +87,7 @@ function isCallEvent(entry: Entry): entry is CallEvent {
   return Object.hasOwn(toolCallEventSchemas, entry.type);
 }
 
-/** What `GET /v1/audit/events` answers. */
+/** The response of `GET /v1/audit/events`. */
 export function readAuditLines(text: string): readonly EventView[] {
   return text
     .split('\n')
@@ -95,7 +95,7 @@ export function readAuditLines(text: string): readonly EventView[] {
     .map((line) => eventViewSchema.parse(JSON.parse(line)));
 }
 
-/** Where the log over HTTP is not the log in the file. */
+/** The differences between the log over HTTP and the log in the file. */
 export function differencesBetween(entries: readonly Entry[], views: readonly EventView[]): readonly string[] {
   const complaints: string[] = [];
   for (let index = 0; index < Math.max(entries.length, views.length); index += 1) {

@@ -3,7 +3,7 @@ import { digestOf } from './digest.js';
 import type { CallEvent, Entry } from './log.js';
 import type { Standing } from './standing.js';
 
-/** One call with all that is recorded of it. */
+/** One call with all its recorded events. */
 export interface CallHistory {
   readonly callId: string;
   readonly events: readonly CallEvent[];
@@ -13,7 +13,7 @@ export interface CallHistory {
 
 export type Histories = ReadonlyMap<string, CallHistory>;
 
-/** Positions grow, revisions have no gap, no event is there twice, each stream is of one call. */
+/** Positions increase, revisions have no gap, no event occurs twice, each stream is of one call. */
 export function logComplaints(entries: readonly Entry[]): readonly string[] {
   const complaints: string[] = [];
   const ends = new Map<string, number>();
@@ -32,7 +32,7 @@ export function logComplaints(entries: readonly Entry[]): readonly string[] {
   return complaints;
 }
 
-/** The first resolution wins, and there is no other; nobody answers after the deadline, nothing expires before it. */
+/** The first resolution is the only one; there is no response after the deadline, and no expiry before it. */
 export function approvalComplaints({ callId, events }: CallHistory): readonly string[] {
   const complaints: string[] = [];
   const deadlines = new Map<string, string | null>();
@@ -116,7 +116,7 @@ function siblingComplaints({ position }: CallEvent, { request }: Standing, all: 
   });
 }
 
-/** Every call comes to an end that somebody knows. */
+/** Every call ends with a known result. */
 export function endComplaints({ callId, events, standings }: CallHistory): readonly string[] {
   const state = standings.at(-1)?.state;
   const open: readonly (ToolCallState | undefined)[] = [

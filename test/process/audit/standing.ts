@@ -1,17 +1,17 @@
 import type { EventData, JsonObject, ToolCallState } from '@countersign/contracts';
 import type { CallEvent } from './log.js';
 
-/** Where a call stands after some of its events: what the judge needs, folded without the product's code. */
+/** The state of a call after some of its events, as the audit needs it, folded without the product's code. */
 export interface Standing {
   readonly request: EventData<'ToolCallRequested'>;
   readonly state: ToolCallState;
-  /** What the state is when no execution hides it. */
+  /** The state without an execution. */
   readonly permission: ToolCallState;
-  /** What will run, and its digest as recorded. */
+  /** The arguments that will run, and their recorded digest. */
   readonly arguments: JsonObject;
   readonly salt: string | null;
   readonly actionDigest: string;
-  /** What was agreed to; null while nothing was. */
+  /** The approved digest; null before an approval. */
   readonly agreedDigest: string | null;
   readonly executeBy: string | null;
   /** The latest claim; 0 before the first. */
@@ -82,7 +82,7 @@ export function after(before: Standing, event: CallEvent): Standing {
   }
 }
 
-/** The batch of the call has begun: a question that came too late is closed. */
+/** The batch of the call has begun: an approval that came too late is closed. */
 function committed(before: Standing, { approvalId }: EventData<'ToolCallCommitted'>): Standing {
   return { ...(approvalId === null ? before : permission(before, 'allowed')), executeBy: null };
 }
@@ -91,7 +91,7 @@ function permission(before: Standing, state: ToolCallState): Standing {
   return { ...before, state, permission: state };
 }
 
-/** One approver is enough for every call of these tests, so a response resolves. */
+/** One approver is enough for every call of these tests, so a response resolves the approval. */
 function responded(before: Standing, { decision, ...data }: EventData<'ApprovalResponded'>): Standing {
   const edited =
     decision.type === 'edit'
@@ -103,7 +103,7 @@ function responded(before: Standing, { decision, ...data }: EventData<'ApprovalR
   return decision.type === 'answer' ? { ...approved, state: 'succeeded' } : approved;
 }
 
-/** Where a call stood after each of its events, by revision. */
+/** The state of a call after each of its events, by revision. */
 export function standingsOf(events: readonly CallEvent[]): readonly Standing[] {
   const standings: Standing[] = [];
   for (const event of events) {

@@ -10,7 +10,7 @@ import {
 } from '@countersign/channels/testing';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 
-/** Servers that stand in for the vendors, and a channels file that names them. */
+/** Fake servers of the vendors, and a channels file that names them. */
 export interface Reach {
   readonly folder: string;
   readonly env: Readonly<Record<string, string>>;
@@ -24,7 +24,7 @@ const signingSecret = 'slack-signing-secret';
 export const telegramSecret = 'telegram-secret';
 export const webhookSecret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw';
 
-/** How answers come back. */
+/** How responses arrive. */
 export interface ReachModes {
   readonly telegramMode?: 'webhook' | 'polling';
   readonly slackMode?: 'http' | 'socket';
@@ -68,7 +68,7 @@ ${routes.map((route) => `  - ${route}`).join('\n')}
   return { folder, env, slack, telegram, mail, hooks };
 }
 
-/** Presses a button as Slack tells of it: signed. */
+/** Presses a button, as a signed payload of Slack. */
 export async function pressInSlack(port: number, { action_id: actionId, value }: Button): Promise<number> {
   const payload = slackPress(actionId, value);
   const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
@@ -86,7 +86,7 @@ export async function pressInSlack(port: number, { action_id: actionId, value }:
   return answer.status;
 }
 
-/** Presses a button as Telegram tells of it. */
+/** Presses a button, as an update of Telegram. */
 export async function pressInTelegram(port: number, data: string, updateId = 1): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${String(port)}/channels/ops-telegram/telegram`, {
     method: 'POST',
@@ -96,7 +96,7 @@ export async function pressInTelegram(port: number, data: string, updateId = 1):
   return answer.status;
 }
 
-/** The update that tells of a press. */
+/** The update of a press. */
 export function telegramPress(
   data: string,
   updateId: number,
@@ -106,7 +106,7 @@ export function telegramPress(
   return { update_id: updateId, callback_query: query };
 }
 
-/** A button of a card in Slack. */
+/** The button of a posted card; the first one, unless a text names another. */
 export interface Button {
   readonly action_id: string;
   readonly value: string;

@@ -7,13 +7,13 @@ import { environmentOf } from './run-cli.js';
 
 /** A program on a terminal of 80 columns and 24 rows. */
 export interface Pty {
-  /** What the screen shows: the last frame, without its escape sequences. */
+  /** The content of the screen: the last frame without escape sequences. */
   readonly screen: () => string;
   /** Everything that was written, as it was. */
   readonly written: () => string;
   /** Waits until the screen shows the text. */
   readonly sees: (text: string | RegExp) => Promise<void>;
-  /** Presses keys one by one, as fingers do. */
+  /** Presses keys one by one, like a person. */
   readonly press: (...keys: readonly string[]) => Promise<void>;
   readonly ended: Promise<number | null>;
 }
@@ -21,7 +21,7 @@ export interface Pty {
 const home = '\u001b[H';
 const withinMs = 30_000;
 
-/** Starts a program on a terminal of its own. */
+/** Starts a program on a pseudo-terminal. */
 export function startInPty(place: CliPlace, command: readonly string[]): Pty {
   const line = `stty rows 24 cols 80; exec ${command.map(quoted).join(' ')}`;
   const [program, ...args] = ptyCommand(line);

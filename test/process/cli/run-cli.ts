@@ -4,7 +4,7 @@ import { onCleanup } from '../harness/cleanup.js';
 
 const bin = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
 
-/** Where a command is run: the folder is that of a server, so that it finds the token of `me` in `data/tokens.json`. */
+/** Where a command is run: in a server's folder, so that it finds the token of `me` in `data/tokens.json`. */
 export interface CliPlace {
   readonly folder: string;
   readonly port: number;
@@ -51,12 +51,12 @@ export function runCli(place: CliPlace, args: readonly string[], input = ''): Pr
   return startCli(place, args, input).ended;
 }
 
-/** The command line and environment of `countersign …`, for whoever starts it otherwise. */
+/** The command line and environment of `countersign …`, for other ways to start it. */
 export function cliCommand(args: readonly string[]): readonly string[] {
   return [process.execPath, bin, ...args];
 }
 
-/** Nothing of the runner's own `COUNTERSIGN_…`. */
+/** Without the runner's own `COUNTERSIGN_…` variables. */
 export function environmentOf({ port, env = {} }: CliPlace): NodeJS.ProcessEnv {
   const { PATH, HOME = '/', TMPDIR } = process.env;
   return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), COUNTERSIGN_PORT: String(port), ...env };

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 function composeSchema(): object {
   const folder = dirname(createRequire(import.meta.url).resolve('docker-compose/package.json'));
   const text = readFileSync(join(folder, 'schema', 'compose-spec.json'), 'utf8');
-  // Ajv knows this draft by another address.
+  // Ajv knows this draft under another URI.
   const { $schema: _draft, ...schema } = JSON.parse(text) as { $schema: string };
   return schema;
 }
@@ -97,7 +97,7 @@ describe('the compose file', () => {
   });
 
   test('sends whoever comes back from a sign-in provider to the gateway that sent them there', () => {
-    // Browsers keep a strict cookie back on the way from another site, and the other gateway knows nothing of the sign-in.
+    // Browsers withhold a strict cookie on the way from another site, and the other gateway does not know the sign-in.
     const cookies = readFileSync(join(root, 'deploy', 'haproxy.cfg'), 'utf8').match(/^ *cookie .*$/gm);
     expect(cookies).toEqual([expect.stringContaining('attr "SameSite=Lax"')]);
   });

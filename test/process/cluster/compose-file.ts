@@ -6,7 +6,7 @@ const root = join(import.meta.dirname, '..', '..', '..');
 
 export type Settings = Readonly<Record<string, string>>;
 
-/** A service as far as a process of this machine can stand for its container. */
+/** A service, as far as a process of this machine can replace its container. */
 export interface ComposeService {
   readonly name: string;
   readonly image: string;
@@ -15,7 +15,7 @@ export interface ComposeService {
   /** Without the entry point. */
   readonly command: readonly string[];
   readonly environment: Settings;
-  /** What is mounted where: the path in the container, and the name or folder that it is. */
+  /** A mount: the path in the container, and its volume or folder. */
   readonly volumes: readonly { readonly source: string; readonly target: string }[];
   readonly replicas: number;
   /** The command by which Docker finds out whether it is healthy; undefined when it does not ask. */
@@ -41,7 +41,7 @@ interface RawService {
 
 const variable = /\$\$|\$\{([A-Z0-9_]+):-([^}]*)\}|\$\{?[A-Z0-9_]*\}?/g;
 
-/** The text of the file as it stands. */
+/** The text of the file, unchanged. */
 export function composeText(): string {
   return readFileSync(join(root, 'docker-compose.yml'), 'utf8');
 }
@@ -57,7 +57,7 @@ export function exampleSettings(): Settings {
   );
 }
 
-/** Every variable that the file takes, with its default. @throws Error for one without a default. */
+/** Every variable of the file, with its default. @throws Error for one without a default. */
 export function composeVariables(): Settings {
   return Object.fromEntries(
     [

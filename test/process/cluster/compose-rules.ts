@@ -25,7 +25,7 @@ interface Document {
 type Problems = readonly string[];
 
 const roles = ['gateway-1', 'gateway-2', 'ledger', 'relay', 'projector', 'resolver', 'notifier'];
-/** Each service that signs in to Kafka, and its user. */
+/** Each service that authenticates to Kafka, and its user. */
 const kafkaUsers: Readonly<Record<string, string>> = {
   ledger: 'ledger',
   relay: 'relay',

@@ -8,11 +8,11 @@ import { readinessOf, startRole, untilWaitingFor, writeTokens } from './roles.js
 
 cleanUpAfterEach();
 
-/** As three real servers were seen to behave: the others elect a leader ten seconds after theirs froze. */
+/** As measured on three real servers: the others elect a leader ten seconds after theirs froze. */
 const [electedAfterMs, thawedAfterMs] = [10_000, 5000];
 const inFlight = 200;
 
-/** Requests one call until it is answered; answers the refusals before that. */
+/** Requests one call until it succeeds; returns the refusals before that. */
 async function request(gateway: Server, toolCallId: string): Promise<readonly number[]> {
   const refusals: number[] = [];
   const call = { toolCallId, toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true };

@@ -13,7 +13,7 @@ interface Pair {
   readonly b: Server;
 }
 
-/** Two gateways over one store, each with a folder of its own. */
+/** Two gateways over one store, each with its own folder. */
 async function openPair(): Promise<Pair> {
   const { port } = await openStoreServer();
   const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens() };
@@ -46,7 +46,7 @@ function callOf(answer: HttpAnswer): CallView {
   return call;
 }
 
-/** Reads from a gateway no older a view than the writer's answer. */
+/** Reads from a gateway a state that is not older than the writer's response. */
 function read(gateway: Server, path: string, written: HttpAnswer): Promise<HttpAnswer> {
   const position = String(written.headers['countersign-position']);
   return gateway.http.send({ method: 'GET', path, token: 'ann-token', headers: { 'countersign-position': position } });
@@ -97,7 +97,7 @@ describe('gateways over one event store', () => {
     const first = await request(a, 'call-1', {}, 'key-1');
     const again = await request(b, 'call-1', {}, 'key-1');
     expect(first.status).toBe(201);
-    // The first answer's words are kept by the gateway that gave it; the other one answers of what the log has.
+    // The gateway that sent the first response keeps its wording; the other one builds its response from the log.
     expect(again.status).toBe(200);
     expect(callOf(again)).toEqual(callOf(first));
     const { callId, approval } = callOf(first);

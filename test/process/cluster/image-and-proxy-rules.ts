@@ -1,6 +1,6 @@
 const ours = 'countersign:local';
 const operations = ['/metrics', '/readyz'];
-/** Other spellings that a gateway may take for one of them. */
+/** Other spellings that a gateway may treat as one of them. */
 const disguises = operations.flatMap((path) => [
   path,
   `/${path}`,
@@ -17,12 +17,12 @@ export function imagesOf(dockerfile: string): readonly string[] {
   return [...dockerfile.matchAll(/^FROM (\S+)|^# syntax=(\S+)/gm)].map(([, from, syntax]) => from ?? syntax ?? '');
 }
 
-/** True for our own image, and for one with a whole version, with or without a digest. */
+/** True for our own image, and for one with a full version, with or without a digest. */
 export function isPinned(image: string): boolean {
   return image === ours || /:\d+\.\d+\.\d+[\w.-]*(@sha256:[0-9a-f]{64})?$/.test(image);
 }
 
-/** What is wrong with the proxy's file: it opens one port, and keeps operations from it. */
+/** The problems of the proxy's file: it opens one port, and hides the operations routes. */
 export function proxyProblems(text: string): readonly string[] {
   const lines = text.split('\n').map((line) => line.trim());
   const binds = lines.filter((line) => line.startsWith('bind '));

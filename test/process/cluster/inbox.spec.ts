@@ -14,7 +14,7 @@ cleanUpAfterEach();
 
 const publicUrl = 'https://approvals.example.com';
 
-/** Says where one signs in, as every provider does; nobody gets further in these tests. */
+/** Returns the sign-in address, as every provider does; no test signs in through it. */
 async function openProvider(): Promise<string> {
   const server = createServer((_, answer) => {
     answer.setHeader('content-type', 'application/json');
@@ -41,7 +41,7 @@ async function openProvider(): Promise<string> {
   return issuer;
 }
 
-/** A gateway as it stands behind a proxy that ends TLS. */
+/** A gateway behind a proxy that ends TLS. */
 async function openGateway() {
   const { port: storePort } = await openStoreServer();
   const issuer = await openProvider();
@@ -61,7 +61,7 @@ async function openGateway() {
   return { folder, issuer, start };
 }
 
-/** As our page sends it through the proxy: the origin is the one that people see, the host may be another. */
+/** As our page sends it through the proxy: the origin is the public one, the host may differ. */
 const fromPage = { origin: publicUrl, 'sec-fetch-site': 'same-origin', 'countersign-client': 'inbox' };
 
 function signIn({ http }: Server): Promise<HttpAnswer> {

@@ -9,16 +9,16 @@ import { endOf, startServer } from '../harness/server.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
 
-/** Who may come in; every gateway of a test has this file. */
+/** The people with tokens; every gateway of a test has this file. */
 export const tokenEntries = [
   { token: 'agent-token', principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: 'ann-token', principal: 'ann', roles: ['approver', 'auditor', 'admin'] },
-  // Whom the channels file of `openReach` knows.
+  // The people in the channels file of `openReach`.
   { token: 'me-token', principal: 'me', roles: ['approver'] },
   { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
 ];
 
-/** A tokens file in a folder of its own. */
+/** A tokens file in its own folder. */
 export function writeTokens(): string {
   const file = join(temporaryFolder(), 'tokens.json');
   writeFileSync(file, JSON.stringify(tokenEntries), { mode: 0o600 });
@@ -37,17 +37,17 @@ export function storeUrl(port: number): string {
   return `esdb://127.0.0.1:${String(port)}?tls=false`;
 }
 
-/** Starts a role in a folder of its own, ready or not. */
+/** Starts a role in its own folder, ready or not. */
 export async function startRole(role: string, env: Readonly<Record<string, string>>): Promise<Server> {
   return startServer({ folder: temporaryFolder(), port: await freePort(), args: ['start', role], env });
 }
 
-/** What `/readyz` says now; undefined while nothing listens. */
+/** The current body of `/readyz`; undefined while nothing listens. */
 export function readinessOf({ http }: Server): Promise<HttpAnswer | undefined> {
   return http.send({ method: 'GET', path: '/readyz', timeoutMs: 5000 }).catch(() => undefined);
 }
 
-/** Waits until a process is not ready and says this about a check. */
+/** Waits until a process is not ready and reports this about a check. */
 export async function untilWaitingFor(server: Server, check: string, why: RegExp): Promise<void> {
   let last = '';
   await eventually(`${check} to fail with ${String(why)}`, 60_000, async () => {

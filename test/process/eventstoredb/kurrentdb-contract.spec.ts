@@ -7,7 +7,7 @@ import { openedOn } from '../../eventstoredb-server/opened-on.ts';
 // The sum of what is waited for in a test, and of what a hook starts or ends.
 jest.setTimeout(60_000);
 
-// The server runs in a process of its own: it uses the generated messages of the other client.
+// The server runs in a separate process, because it uses the generated messages of the other client.
 let server: ServerProcess;
 beforeAll(async () => {
   server = await startServerProcess();

@@ -9,7 +9,7 @@ import { install } from '../harness/standalone.js';
 cleanUpAfterEach();
 
 const root = join(import.meta.dirname, '..', '..', '..');
-/** Says which vendors' clients the process has loaded when it ends. */
+/** Prints which vendors' clients the process has loaded when it ends. */
 const tellLoaded = `data:text/javascript,${encodeURIComponent(`
   import { registerHooks } from 'node:module';
   const loaded = new Set();

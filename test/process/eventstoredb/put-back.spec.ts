@@ -21,7 +21,7 @@ it('an event store that is put back from a backup under a running gateway: 503 w
       body: { runId: 'run-1', calls: [{ toolCallId, toolName: 'delete_file', arguments: {}, needsApproval: true }] },
       timeoutMs: 60_000,
     });
-  /** The same server again, on what stands in its folder. */
+  /** The same server again, on the data of its folder. */
   const restarted = async (meanwhile: () => void): Promise<void> => {
     await store.stop();
     meanwhile();

@@ -30,7 +30,7 @@ it('records every acknowledged append once while the server is killed again and 
   });
   const written: string[] = [];
   let isOver = false;
-  /** Repeats each append, same ids and same revision, until it is known. */
+  /** Retries each append, with the same ids and revision, until its result is known. */
   const write = async (): Promise<void> => {
     while (!isOver) {
       const [stream, events] = [sampleStream(), sampleEvents(2)];

@@ -1,5 +1,5 @@
-// node survivor.ts URL CONTROL-PORT: appends, reads and subscribes through every fault of the test server. A promise that
-// never settles, or a rejection that nobody handles, ends it with another code than 0.
+// node survivor.ts URL CONTROL-PORT: appends, reads and subscribes through every fault of the test server. A promise
+// that never settles, or an unhandled rejection, makes its exit code non-zero.
 import { setTimeout as delay } from 'node:timers/promises';
 import { noStream } from '@countersign/event-store';
 import { connectOf, openEventStoreDb } from '@countersign/event-store/eventstoredb';
@@ -52,7 +52,7 @@ for (const fault of [...faults, ...others]) {
 await order('PUT', '/faults', {});
 const odd = { ...sampleEvent(), data: { reason: 1n } } as unknown as ReturnType<typeof sampleEvent>;
 await store.append(sampleStream(), noStream, [odd]).catch(() => undefined);
-// Late answers and late errors come now, if there are any.
+// Late responses and late errors arrive now, if there are any.
 await delay(500);
 const last = [sampleStream(), sampleEvents(1)] as const;
 let status = 'unknown';
@@ -61,6 +61,6 @@ for (let tries = 0; status !== 'committed' && tries < 200; tries += 1) {
   await delay(50);
 }
 await store.close();
-// As the roles do: the native bridge of Kurrent's client holds a read that the server never answers.
+// As the roles do: the native bridge of Kurrent's client keeps a read that the server never finishes.
 if (url.startsWith('kurrentdb')) setTimeout(() => process.exit(), 500).unref();
 process.stdout.write(`${JSON.stringify({ outcomes, status })}\n`);

@@ -11,10 +11,10 @@ import { createHostile, fuzzMs } from './hostile.js';
 cleanUpAfterEach();
 
 const memoryMax = 1024 * 1024 * 1024;
-/** Processor time, not wall time: how busy the machine is otherwise makes no difference. */
+/** The CPU time of a process. Its main thread cannot have been blocked for longer. */
 const cpuMsMax = 1000;
 
-/** Processor time that a process has taken. Its main thread cannot have been blocked for longer. */
+/** Requests `/healthz` until it is stopped; returns the number of responses. */
 function cpuMsOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -22,7 +22,6 @@ function cpuMsOf(pid: number): number {
   return ticks * 10;
 }
 
-/** Asks for `/healthz` until it is told to stop; how often it was answered. */
 function watch(port: number): () => Promise<number> {
   const http = createHttp(port);
   const watching = { isOver: false };

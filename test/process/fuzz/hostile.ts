@@ -1,6 +1,6 @@
 import type { Random } from '../harness/random.js';
 
-/** Makes JSON texts that are meant to do harm: values, schemas and bodies, drawn from one stream of chance. */
+/** Generates hostile JSON texts: values, schemas and bodies, from one random stream. */
 export interface Hostile {
   readonly value: () => unknown;
   readonly schema: () => unknown;
@@ -49,10 +49,10 @@ const formats = [
 ];
 const texts = ['https://a:b@c', '{"token":"x"}', '\u0000', '[masked]', '://'.repeat(50), '{"a":'.repeat(30), '[1,'];
 
-/** Hostile input out of one stream of chance. */
+/** Hostile input from one random stream. */
 export function createHostile(random: Random): Hostile {
   const { int, pick, chance } = random;
-  // What one body may still be made of: without an end, nested lists would outgrow the machine of the test.
+  // The remaining budget of one body: without it, nested lists would exceed the memory of the test.
   let parts = 0;
   const isUsedUp = (cost = 1): boolean => (parts -= cost) < 0;
   const many = <T>(max: number, make: (index: number) => T): T[] =>
@@ -104,7 +104,7 @@ export function createHostile(random: Random): Hostile {
       return chance(0.02) ? 7 : pick<unknown>([true, true, {}, { $ref: '#/$defs/x' }]);
     return Object.fromEntries(many(5, () => keyword(depth)));
   };
-  /** Branches that refer to one another: the number of ways grows with the depth of the arguments. */
+  /** Branches that refer to one another: the number of paths grows with the depth of the arguments. */
   const branching = (): unknown => {
     const anyOf = Array.from({ length: int(2, 40) }, () => ({
       [pick(['additionalProperties', 'items', 'unevaluatedProperties', 'contains'])]: {
@@ -171,7 +171,7 @@ export function createHostile(random: Random): Hostile {
   return { value: () => value(), schema, argumentsFor, body };
 }
 
-/** How long a fuzzer runs: `COUNTERSIGN_FUZZ_SECONDS`, by default some seconds. */
+/** How long a fuzzer runs: `COUNTERSIGN_FUZZ_SECONDS`. Default: some seconds. */
 export function fuzzMs(): number {
   return Number(process.env['COUNTERSIGN_FUZZ_SECONDS'] ?? '8') * 1000;
 }

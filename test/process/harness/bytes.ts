@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync, writeSync } from 'node:fs';
 
 /**
- * Flips one bit of a file, in the middle of the last place where a text stands. Answers how to flip it back.
+ * Flips one bit of a file, in the middle of the last occurrence of a text. Returns a function that flips it back.
  * @throws Error when the text is not there.
  */
 export function flipBitIn(file: string, text: string): () => void {

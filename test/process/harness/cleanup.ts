@@ -7,7 +7,7 @@ type Undo = () => void | Promise<void>;
 
 const undos: Undo[] = [];
 
-/** Registers what has to be undone after the test, however it ends; the last registered comes first. */
+/** Registers a cleanup for the end of the test in any case; the last one registered runs first. */
 export function onCleanup(undo: Undo): void {
   undos.push(undo);
 }
@@ -17,14 +17,14 @@ export function cleanUpAfterEach(): void {
   afterEach(undoAll, 120_000);
 }
 
-/** Undoes everything after the last test of the calling spec, whose tests share one installation. */
+/** Cleans up after the last test of the calling spec, whose tests share one installation. */
 export function cleanUpAfterAll(): void {
   afterAll(undoAll, 120_000);
 }
 
 async function undoAll(): Promise<void> {
   const failures: unknown[] = [];
-  // One after the other from the end: what is started anew meanwhile is undone as well.
+  // One after the other from the end; cleanups that are registered meanwhile run as well.
   for (let undo = undos.pop(); undo !== undefined; undo = undos.pop()) {
     try {
       await undo();

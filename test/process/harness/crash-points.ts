@@ -3,10 +3,10 @@ import { join } from 'node:path';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
-/** Only the cluster runs these: nothing of them is ever passed in one process. */
+/** Only the cluster has these crash points; standalone never reaches them. */
 const ofTheClusterAlone = ['ledger', 'relay', 'cluster'];
 
-/** The named crash points in what standalone runs, so that a new one is killed at without anybody thinking of it. */
+/** The named crash points of standalone, collected automatically so that a new one is tested too. */
 export function namedCrashPoints(): readonly string[] {
   const names = new Set<string>();
   for (const parent of ['libs', 'apps']) {

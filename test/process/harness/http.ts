@@ -9,11 +9,11 @@ export interface HttpRequest {
   readonly idempotencyKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Without an answer by then the connection counts as broken. Default 10 s. */
+  /** Without a response by then the connection counts as broken. Default: 10 s. */
   readonly timeoutMs?: number;
 }
 
-/** One whole answer. */
+/** One complete response. */
 export interface HttpAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
@@ -24,7 +24,7 @@ export interface HttpAnswer {
 
 /** A keep-alive client of one port of this machine. */
 export interface Http {
-  /** Tries once. Rejects when the connection broke before the whole answer was there. */
+  /** One try. Rejects when the connection broke before the complete response was there. */
   readonly send: (what: HttpRequest) => Promise<HttpAnswer>;
   readonly close: () => void;
 }

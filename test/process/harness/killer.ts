@@ -8,16 +8,16 @@ import { within } from './wait.js';
 export type Moment = 'starting' | 'serving' | `at ${string}`;
 
 export interface Killer {
-  /** Starts the process on the folder, kills it, and answers where. */
+  /** Starts the process on the folder, kills it, and returns where. */
   readonly killOnce: () => Promise<Moment>;
   readonly counts: () => Readonly<Record<string, number>>;
-  /** How long each start took until it was ready, in ms; only of those that got there. */
+  /** How long each start took until it was ready, in ms; only of those that became ready. */
   readonly startsMs: () => readonly number[];
 }
 
-/** How far a process that is to die at a crash point may get without passing it often enough. */
+/** How far a process may get without passing its crash point often enough. */
 const crashWithinMs = 1500;
-/** One that no process has died at yet: it dies the first time that it gets there, however slow the machine is. */
+/** A crash point that was not hit yet: the process dies at its first pass, on a machine of any speed. */
 const firstCrashWithinMs = 10_000;
 
 /** Kills with SIGKILL: at random moments of starting and serving, and at each of the named crash points in turn. */
@@ -31,7 +31,7 @@ export function createKiller(options: ServerOptions, random: Random, crashPoints
     const passes = isFirst ? 1 : random.int(1, name.startsWith('append.') ? 40 : 4);
     const env = { ...options.env, COUNTERSIGN_CRASH_AT: `${name}:${passes}` };
     const server = startServer({ ...options, env });
-    // The append of its own start can be the one that it dies in.
+    // It may crash in the append of its own start.
     await ready(server).catch(() => undefined);
     const exit = await within(isFirst ? firstCrashWithinMs : crashWithinMs, server.exited);
     if (exit !== undefined) return assertKilled(server, `at ${name}`);
@@ -39,7 +39,7 @@ export function createKiller(options: ServerOptions, random: Random, crashPoints
   };
   const killAtRandom = async (): Promise<Moment> => {
     const server = startServer(options);
-    // The first one while it starts, so that no run leaves that out by chance.
+    // The first one is killed during its start, so that every run covers that.
     if (counts['starting'] === undefined || random.chance(0.12)) {
       await sleep(random.int(0, Math.round(Math.max(200, ...startsMs.slice(-5)))));
       return kill(server, 'starting');
@@ -71,7 +71,7 @@ async function kill(server: Server, moment: Moment): Promise<Moment> {
   return assertKilled(server, moment);
 }
 
-/** A process that ended by itself, for whatever reason, is a finding and not a kill. */
+/** A process that exits by itself, for any reason, is a finding and not a kill. */
 async function assertKilled(server: Server, moment: Moment): Promise<Moment> {
   const exit = await server.exited;
   server.http.close();

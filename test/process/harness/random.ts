@@ -30,7 +30,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** The seed of this run: `COUNTERSIGN_TEST_SEED`, or a new one. Printed, so that a failure can be run again. */
+/** The seed of this run: `COUNTERSIGN_TEST_SEED`, or a new one. It is printed, so that a failure can be repeated. */
 export function seedOfRun(): number {
   const given = process.env['COUNTERSIGN_TEST_SEED'];
   const seed = given === undefined || given === '' ? Date.now() % 4_294_967_296 : Number(given);

@@ -2,13 +2,13 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { onCleanup } from './cleanup.js';
 
-/** A socket that says what it is told to say, and keeps what it hears. */
+/** A socket that sends given bytes and records what it receives. */
 export interface RawSocket {
   readonly socket: Socket;
   readonly heard: () => string;
   /** Settles when the other side has closed. */
   readonly closed: Promise<void>;
-  /** Writes, and settles when the kernel has taken it; a socket that the other side has closed takes nothing. */
+  /** Writes, and settles when the kernel has accepted it; a socket closed by the peer accepts nothing. */
   readonly say: (text: string | Buffer) => Promise<void>;
 }
 

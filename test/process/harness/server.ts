@@ -18,11 +18,11 @@ export interface Exit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** What a process is started with. */
+/** The options of a process's start. */
 export interface ServerOptions {
   readonly folder: string;
   readonly port: number;
-  /** What is started; default: `start standalone`. */
+  /** The command. Default: `start standalone`. */
   readonly args?: readonly string[];
   /** On top of folder and port; nothing else of the runner's `COUNTERSIGN_…` gets through. */
   readonly env?: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface ServerOptions {
 export interface Server {
   readonly pid: number;
   readonly http: Http;
-  /** Settles when `/readyz` says so; rejects when the process ends before, with what it printed. */
+  /** Resolves when `/readyz` is green; rejects with the output when the process ends before. */
   readonly ready: () => Promise<void>;
   /** Everything that it printed, both streams. */
   readonly output: () => string;
@@ -47,7 +47,7 @@ export function startServer(options: ServerOptions): Server {
   const child = spawn(process.execPath, [cli, ...(options.args ?? ['start', 'standalone'])], {
     cwd: options.folder,
     env: environmentOf(options),
-    // With the channel and COUNTERSIGN_LAUNCHED the process notices when a runner that was killed left it behind.
+    // With the channel and COUNTERSIGN_LAUNCHED the process notices when its runner was killed.
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const output = capture(child);

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { onCleanup, temporaryFolder } from './cleanup.js';
 
-/** Whether this machine lets us mount a small disk in memory: Linux, as root. */
+/** Whether this machine allows mounting a small disk in memory: Linux, as root. */
 export function canMountSmallDisks(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   try {
-    // In a namespace of its own, which ends with the command.
+    // In its own namespace, which ends with the command.
     execFileSync('unshare', ['--mount', 'mount', '-t', 'tmpfs', '-o', 'size=64k', 'tmpfs', '/mnt'], {
       stdio: 'ignore',
     });
@@ -17,7 +17,7 @@ export function canMountSmallDisks(): boolean {
   }
 }
 
-/** A folder on a disk of its own, so many megabytes large; it is gone after the test. */
+/** A folder on a separate disk of this many megabytes; it is removed after the test. */
 export function mountSmallDisk(megabytes: number): string {
   const folder = join(temporaryFolder(), 'disk');
   mkdirSync(folder);

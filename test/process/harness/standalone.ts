@@ -17,7 +17,7 @@ import type { Server } from './server.js';
 import { readTokens } from './tokens.js';
 import type { Tokens } from './tokens.js';
 
-/** One installation: a folder, a port, and the processes that run on them one after the other. */
+/** One installation: a folder, a port, and the successive processes that run on them. */
 export interface Installation {
   readonly folder: string;
   readonly dataFolder: string;
@@ -38,7 +38,7 @@ export interface Installation {
   readonly stopAndRead: () => Promise<readonly Entry[]>;
 }
 
-/** Installs and starts Countersign on a folder, by default a temporary one, and a free port. */
+/** Installs and starts Countersign on a folder (default: a temporary one) and a free port. */
 export async function install(
   env: Readonly<Record<string, string>> = {},
   folder: string = temporaryFolder(),

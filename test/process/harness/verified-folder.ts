@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** What the product's verifiers say about the folder of a stopped process. */
+/** The result of the product's verifiers for the folder of a stopped process. */
 export interface Verified {
   /** The hash chain of the log, from the first event on. */
   readonly chain: { readonly status: string; readonly verified: number };

@@ -1,5 +1,5 @@
-// Run in a process of its own, as `node verify-folder.ts <data folder>`: what an operator could do with a folder whose
-// process has stopped. Prints what the product's own verifiers say about it.
+// Run in a separate process, as `node verify-folder.ts <data folder>`, like an operator with a stopped process's
+// folder. Prints the results of the product's own verifiers.
 import { join } from 'node:path';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import { verifyReadModel } from '@countersign/read-model';

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What has not come within a second is asked for less often: asking costs the machine time that others wait for. */
+/** After the first second the pauses grow, because each check costs CPU time. */
 const patientMs = 100;
 
-/** Asks until the answer is not undefined. @throws Error saying what was waited for, after `withinMs`. */
+/** Repeats a read until its result is not undefined. @throws Error naming the expectation, after `withinMs`. */
 export async function eventually<T>(
   what: string,
   withinMs: number,

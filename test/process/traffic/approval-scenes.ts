@@ -7,7 +7,7 @@ import type { Scene, Stage } from './scene.js';
 /** Longer than any short deadline and many restarts in a row. */
 const patienceMs = 90_000;
 
-/** Asks until the call is decided or settled. A call that never gets there goes to the journal. */
+/** Reads until the call is decided or settled. A call that never gets there is recorded in the journal. */
 export async function waitFor(stage: Stage, callId: string, until: 'decided' | 'settled'): Promise<ToolCallView> {
   const giveUpAt = Date.now() + patienceMs;
   const isThere = (state: ToolCallState): boolean => (until === 'decided' ? isDecided(state) : isSettled(state));
@@ -21,7 +21,7 @@ export async function waitFor(stage: Stage, callId: string, until: 'decided' | '
   }
 }
 
-/** Answers the pending approval of a call, for the arguments that were shown. */
+/** Responds to the pending approval of a call, for the arguments that were shown. */
 export async function respond(
   stage: Stage,
   call: ToolCallView,
@@ -42,7 +42,7 @@ const approved: Scene = async (stage) => {
 const denied: Scene = async (stage) => {
   const call = await requestOne(stage, { needsApproval: true });
   await respond(stage, call, { type: 'deny' });
-  // What was denied stays denied, whoever asks.
+  // A denied call stays denied for every reader.
   const reply = await stage.ledger.claim(call.callId, { resolverId: stage.name('worker'), leaseMs: 1000 });
   if (reply.status === 'ok') stage.journal.surprises.push(`the denied call ${call.callId} could be claimed`);
 };
@@ -66,7 +66,7 @@ const answered: Scene = async (stage) => {
   if (state !== 'succeeded') stage.journal.surprises.push(`the answered call ${call.callId} is ${state}`);
 };
 
-/** Two people decide at the same moment: one of them wins, the other is told. */
+/** Two people decide at the same moment: one of them wins, the other learns of it. */
 const rivals: Scene = async (stage) => {
   const call = await requestOne(stage, { needsApproval: true });
   const approvalId = pendingIdOf(call);
@@ -103,7 +103,7 @@ const askedAgain: Scene = async (stage) => {
   await execute(stage, call.callId);
 };
 
-/** A worker whose own predicate says no after all, for a call that was allowed. */
+/** A worker whose own predicate requires approval for an already allowed call. */
 const askedLater: Scene = async (stage) => {
   const call = await requestOne(stage);
   const approval = accepted(stage, 'ask', await stage.ledger.ask(call.callId, {}));
@@ -125,7 +125,7 @@ const runCancelled: Scene = async (stage) => {
   accepted(stage, 'cancel the run', await stage.ledger.cancelRun(runId));
 };
 
-/** An agent that lost the answer and asks again, and one that reuses an id for something else. */
+/** An agent that lost the response and requests again, and one that reuses an id for another call. */
 const repeated: Scene = async (stage) => {
   const body = { runId: stage.name('run'), calls: [someCall(stage)] };
   const first = accepted(stage, 'request', await stage.ledger.request(body));

@@ -31,7 +31,7 @@ async function approveAll(stage: Stage, calls: readonly ToolCallView[]): Promise
   if (rejected.length > 0) stage.journal.surprises.push(`a bulk answer: ${JSON.stringify(rejected)}`);
 }
 
-/** Nothing of an all-or-nothing batch runs before the last approval; then everything does. */
+/** No member of an all-or-nothing batch runs before the last approval; then all do. */
 const allApproved: Scene = async (stage) => {
   const calls = await requestBatch(stage, 'all-or-nothing');
   const [first, ...others] = calls;
@@ -69,7 +69,7 @@ const oneCancelled = oneEnds(async (stage, call) => {
 
 const oneExpires = oneEnds(async (stage, call) => void (await waitFor(stage, call.callId, 'decided')), 120);
 
-/** The calls of a step that stand alone: each has its own fate. */
+/** Independent calls of a step: each has its own result. */
 const independent: Scene = async (stage) => {
   const calls = await requestBatch(stage, 'independent');
   for (const [index, call] of calls.entries()) {

@@ -38,14 +38,14 @@ const rivalWorkers: Scene = async (stage) => {
   }
 };
 
-/** A worker that dies with its claim, before or after the tool ran. */
+/** A worker that crashes with its claim, before or after the tool ran. */
 const deadWorker: Scene = async (stage) => {
   const call = await requestOne(stage, { idempotent: stage.random.chance(0.5) });
   const claimed = await claim(stage, call.callId, stage.random.int(150, 600));
   if (stage.random.chance(0.5)) run(stage, call.callId, claimed);
 };
 
-/** A worker that was away for longer than its lease, and then tells what it knows. */
+/** A worker that was suspended for longer than its lease, and then reports. */
 const lateWorker: Scene = async (stage) => {
   const call = await requestOne(stage, { needsApproval: true });
   await respond(stage, call, { type: 'approve' });
@@ -56,7 +56,7 @@ const lateWorker: Scene = async (stage) => {
   await report(stage, call.callId, claimed);
 };
 
-/** The same with a tool that can be repeated: another worker runs it meanwhile, and the first is told so. */
+/** The same with an idempotent tool: another worker runs it meanwhile, and the first one is refused. */
 const overtakenWorker: Scene = async (stage) => {
   const call = await requestOne(stage, { idempotent: true });
   const first = await claim(stage, call.callId, stage.random.int(100, 200));
@@ -95,7 +95,7 @@ const byTool =
     await stage.ledger.call(call.callId, '?waitMs=300&until=settled');
   };
 
-/** What the service executes must not be claimed by anybody else. */
+/** Other workers must not claim a call that the service executes. */
 const forbiddenWorker: Scene = async (stage) => {
   const call = await requestOne(stage, { toolName: moduleTool });
   const reply = await stage.ledger.claim(call.callId, { resolverId: 'thief', leaseMs: 1000 });

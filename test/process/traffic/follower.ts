@@ -1,9 +1,9 @@
 import { Agent, get } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Somebody who reads `GET /v1/events` from the first event on, and comes back after every break. */
+/** A reader of `GET /v1/events` from the first event on, which reconnects after every break. */
 export interface Follower {
-  /** The positions seen so far, in the order in which they came. */
+  /** The received positions, in order. */
   readonly positions: () => readonly number[];
   readonly breaks: () => number;
   readonly stop: () => Promise<void>;
@@ -29,7 +29,7 @@ export function follow(port: number, token: string): Follower {
         answer.on('data', (chunk: string) => {
           const blocks = (rest + chunk).split('\n\n');
           rest = blocks.pop() ?? '';
-          // Only a whole block is an event: a kill may tear the last one.
+          // Only a complete block is an event: a kill may truncate the last one.
           for (const block of blocks) {
             const id = /^id: ?(\d+)$/m.exec(block)?.[1];
             if (id !== undefined) positions.push(Number(id));

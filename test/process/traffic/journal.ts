@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue, ToolCallState } from '@countersign/contracts';
 
-/** A 2xx answer: from then on the client may rely on it. */
+/** A 2xx response: from then on the client may rely on it. */
 export type Acknowledgement =
   | {
       readonly kind: 'requested';
@@ -10,7 +10,7 @@ export type Acknowledgement =
       readonly toolName: string;
       readonly arguments: JsonObject;
     }
-  /** A call as it was shown, by whatever answer. */
+  /** A call as it was shown in any response. */
   | { readonly kind: 'shown'; readonly callId: string; readonly revision: number; readonly state: ToolCallState }
   /** An approval as it was shown. */
   | { readonly kind: 'approval'; readonly approvalId: string; readonly callId: string; readonly state: string }
@@ -40,19 +40,19 @@ export type Acknowledgement =
 export interface Execution {
   readonly by: 'worker' | 'module' | 'http';
   readonly callId: string;
-  /** Null where the tool is not told. */
+  /** Null when the tool does not get it. */
   readonly attempt: number | null;
-  /** What it ran with. */
+  /** Its arguments. */
   readonly arguments: JsonObject;
   readonly idempotencyKey: string;
   readonly atMs: number;
 }
 
-/** What the clients saw, in memory, where no kill of the server reaches it. */
+/** The clients' records, in memory, out of reach of the server's kills. */
 export interface Journal {
   readonly acknowledgements: Acknowledgement[];
   readonly executions: Execution[];
-  /** Answers that a client had no reason to expect. */
+  /** Unexpected responses. */
   readonly surprises: string[];
 }
 

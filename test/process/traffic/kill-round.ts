@@ -23,9 +23,9 @@ import { readAuditLog, settle } from './settle.js';
 import { countedTools } from './tools.js';
 import { createNames, startTraffic } from './traffic.js';
 
-/** What a round of kills came to. */
+/** The result of a round of kills. */
 export interface Round {
-  /** What the judge has to say against it. */
+  /** The audit's findings. */
   readonly complaints: readonly string[];
   readonly killer: Killer;
   readonly scenes: number;
@@ -40,13 +40,13 @@ export interface RoundOptions {
   readonly kills: number;
   readonly random: Random;
   readonly crashPoints: readonly string[];
-  /** How many users are at work at once. */
+  /** How many users are active at once. */
   readonly users: number;
   /** Keeps the names of rounds apart. */
   readonly prefix: string;
 }
 
-/** One folder, one port: kills while users are at work, then the end of every call, then the audit. */
+/** One folder, one port: kills while users are active, then the end of every call, then the audit. */
 export async function killRound({ kills, random, crashPoints, users, prefix }: RoundOptions): Promise<Round> {
   const folder = temporaryFolder();
   const [port, tools] = [await freePort(), await countedTools(folder)];
@@ -116,7 +116,7 @@ async function calmDown(server: Server, { port, tokens, journal, random, prefix 
   return { log, complaints };
 }
 
-/** Whoever follows the stream across every break sees each event once, in order. */
+/** A reader that follows the stream across every break gets each event once, in order. */
 function followerComplaints(follower: Follower, entries: readonly Entry[]): readonly string[] {
   const seen = follower.positions();
   const wrong = entries.findIndex(({ position }, index) => seen[index] !== position);

@@ -16,7 +16,7 @@ import type { Tokens } from '../harness/tokens.js';
 import type { Acknowledgement, Journal } from './journal.js';
 import { sendPersistently } from './persistent.js';
 
-/** What a request came to: a 2xx, or a "no" with its code. */
+/** The result of a request: a 2xx, or a refusal with its code. */
 export type Reply<T> =
   | { readonly status: 'ok'; readonly value: T }
   | { readonly status: 'refused'; readonly httpStatus: number; readonly code: string; readonly detail: string };
@@ -32,8 +32,8 @@ export interface ReconcileBody {
 }
 
 /**
- * The ledger as its users see it: each POST carries an Idempotency-Key and is repeated until it is answered; every
- * acknowledgement goes to the journal.
+ * The ledger as its users see it: each POST has an Idempotency-Key and is retried until it gets a response; every
+ * acknowledgement is recorded in the journal.
  */
 export interface Ledger {
   readonly request: (body: RequestToolCalls) => Promise<Reply<readonly ToolCallView[]>>;

@@ -7,8 +7,8 @@ const patienceMs = 180_000;
 const unavailable = 503;
 
 /**
- * Sends a request, and the same one again after a broken connection or a 5xx, as a careful client does: the answer is
- * the first one below 500. `onFault` hears of answers that a kill does not explain.
+ * Sends a request, and retries it after a broken connection or a 5xx, like a careful client: returns the first response
+ * below 500. `onFault` receives responses that a kill does not explain.
  */
 export async function sendPersistently(
   http: Http,

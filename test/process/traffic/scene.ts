@@ -4,7 +4,7 @@ import { digestOf } from '../audit/digest.js';
 import type { Journal } from './journal.js';
 import type { Ledger, Reply } from './ledger.js';
 
-/** What a scene is played with. */
+/** The context of a scene. */
 export interface Stage {
   readonly ledger: Ledger;
   readonly journal: Journal;
@@ -21,7 +21,7 @@ export class SceneOver extends Error {
   override readonly name = 'SceneOver';
 }
 
-/** The value of a reply. A "no" ends the scene, and goes to the journal unless its code was to be expected. */
+/** The value of a reply. A refusal ends the scene, and is recorded in the journal unless its code was expected. */
 export function accepted<T>(stage: Stage, what: string, reply: Reply<T>, ...expected: readonly string[]): T {
   if (reply.status === 'ok') return reply.value;
   if (!expected.includes(reply.code)) {
@@ -51,7 +51,7 @@ export function someCall(stage: Stage, more: Partial<RequestedCall> = {}): Reque
   };
 }
 
-/** Requests one call in a run of its own. */
+/** Requests one call in its own run. */
 export async function requestOne(stage: Stage, more: Partial<RequestedCall> = {}): Promise<ToolCallView> {
   const reply = await stage.ledger.request({ runId: stage.name('run'), calls: [someCall(stage, more)] });
   const [call] = accepted(stage, 'request', reply);
@@ -61,15 +61,15 @@ export async function requestOne(stage: Stage, more: Partial<RequestedCall> = {}
 
 /** The id of a call's pending approval. */
 export function pendingIdOf(call: ToolCallView): string {
-  // A short deadline may be over before the answer to the request arrives.
+  // A short deadline may have passed before the response arrives.
   if (call.approval === null) throw new SceneOver(`${call.callId} asks nobody`);
   return call.approval.approvalId;
 }
 
-/** What a claim or a report may be told once the lease, taken before a kill, is over. */
+/** The possible codes of a claim or a report after the end of a lease from before a kill. */
 const afterLease = ['already-settled', 'already-claimed', 'stale-claim'];
 
-/** Claims. Refused without surprise only when so much time passed that the claim may have come and gone. */
+/** Claims. A refusal is expected only after so much time that the claim may have expired. */
 export async function claim(
   stage: Stage,
   callId: string,

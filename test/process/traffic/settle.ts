@@ -10,8 +10,8 @@ import { httpToolAgain, httpToolOnce, moduleTool, moduleToolWithoutApproval } fr
 
 const ofTheService = new Set([moduleTool, moduleToolWithoutApproval, httpToolOnce, httpToolAgain]);
 /**
- * The resolver's own lease is 60 s: a call that a kill left claimed becomes unknown after that. A Kafka consumer that
- * stands still is noticed after three minutes, and its process is started again.
+ * The resolver's own lease is 60 s: a call that a kill left claimed becomes unknown after that. A stuck Kafka consumer
+ * is detected after three minutes, and its process is restarted.
  */
 const patienceMs = 270_000;
 
@@ -23,8 +23,8 @@ export async function readAuditLog(http: Http, tokens: Tokens): Promise<ReturnTy
 }
 
 /**
- * What happens after the storm: workers come back for what they may run, people say what became of what nobody knows,
- * deadlines and leases end. Answers the calls that are open nevertheless.
+ * The end of the storm: workers continue with what they may run, people reconcile unknown outcomes, deadlines and
+ * leases end. Returns the calls that are still open.
  */
 export async function settle(http: Http, tokens: Tokens, stage: Stage): Promise<readonly string[]> {
   const giveUpAt = Date.now() + patienceMs;
@@ -46,7 +46,7 @@ function* inGroups<T>(items: readonly T[], size: number): Generator<readonly T[]
   for (let start = 0; start < items.length; start += size) yield items.slice(start, start + size);
 }
 
-/** Does what can be done for a call now. Answers whether it is open. */
+/** Does what can be done for a call now. Returns whether it is open. */
 async function helpOn(stage: Stage, callId: string): Promise<boolean> {
   const reply = await stage.ledger.call(callId);
   if (reply.status === 'refused') throw new Error(`${callId} is in the log and answers ${reply.code}`);
@@ -68,7 +68,7 @@ async function actOn(stage: Stage, { callId, state, toolName, approval }: ToolCa
     const status = stage.random.pick(['succeeded', 'failed', 'retry'] as const);
     await stage.ledger.reconcile(callId, { status, note: 'asked the owner of the tool' });
   }
-  // A scene that broke off, as when a restart took longer than a lease, leaves questions behind.
+  // A scene that was interrupted, for example by a restart longer than a lease, leaves pending approvals.
   if (state === 'awaiting_approval' && approval !== null && Date.parse(approval.expiresAt ?? '') > Date.now() + farMs) {
     await stage.ledger.respond(approval.approvalId, { decision: { type: 'deny' } });
   }

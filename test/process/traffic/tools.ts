@@ -39,7 +39,7 @@ export async function countedTools(folder: string): Promise<CountedTools> {
   return { toolsFile, executions: () => [...readLines(lines), ...received] };
 }
 
-/** One line for each execution, in one write at the end of the file: a kill in between tears none. */
+/** One line per execution, in one append to the file, so that a kill truncates none. */
 function moduleSource(lines: string): string {
   return `
     import { appendFileSync } from 'node:fs';
@@ -82,7 +82,7 @@ interface ToolRequest {
   readonly arguments: JsonObject;
 }
 
-/** Counts first, then answers, refuses, or breaks the connection: the caller cannot know which came of it. */
+/** Counts first, then responds, refuses, or breaks the connection: the caller cannot know which happened. */
 async function answerTool(request: IncomingMessage, response: ServerResponse, received: Execution[]): Promise<void> {
   const chunks: Buffer[] = [];
   for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -12,7 +12,7 @@ import type { Scene, Stage } from './scene.js';
 
 /** Users of the ledger, at work. */
 export interface Traffic {
-  /** Lets every user finish what it is at. */
+  /** Lets every user finish its current scene. */
   readonly stop: () => Promise<void>;
   readonly scenes: () => number;
 }
@@ -22,7 +22,7 @@ interface UsersOptions {
   readonly random: Random;
   /** How many users at once. */
   readonly users: number;
-  /** Keeps the names of several trafficks on one log apart. */
+  /** Distinguishes the names of several traffic generators on one log. */
   readonly prefix: string;
 }
 
@@ -31,7 +31,7 @@ export interface TrafficOptions extends UsersOptions {
   readonly tokens: Tokens;
 }
 
-/** One who plays scenes. */
+/** One user that plays scenes. */
 interface User {
   readonly ledger: Ledger;
   readonly scenes: readonly NamedScene[];
@@ -47,7 +47,7 @@ export const httpScenes: readonly NamedScene[] = Object.entries({
   ...batchScenes,
 });
 
-/** Names that were never given before, and tell which scene gave them. */
+/** Unique names that contain the scene's name. */
 export function createNames(origin: string): Stage['name'] {
   let names = 0;
   return (what) => {

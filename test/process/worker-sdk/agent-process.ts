@@ -1,4 +1,5 @@
-// A worker in a process of its own, to be killed. It keeps its state in a file and notes each run of its tool in another.
+// A worker in a separate process, to be killed. It stores its state in a file and records each run of its tool in
+// another.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';

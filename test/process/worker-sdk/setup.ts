@@ -32,7 +32,7 @@ export interface World {
 export interface AgentProcess {
   readonly kill: () => Promise<void>;
   readonly ended: Promise<number | null>;
-  /** What it noted so far. */
+  /** Its records so far. */
   readonly notes: () => readonly string[];
   readonly results: () => readonly ToolResult[];
 }

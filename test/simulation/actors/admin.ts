@@ -5,8 +5,8 @@ import type { Doors } from './http.ts';
 import { admin } from './people.ts';
 
 /**
- * Says what became of executions whose outcome nobody knows, after asking the owner of the tool: it has happened, it has
- * not and shall not, or it has not and is to be tried again. Never while something of it may still be under way.
+ * Reconciles executions with an unknown outcome, after asking the tool's owner: it happened, it did not and must not,
+ * or it did not and must be retried. Never while a part of it may still be running.
  */
 export async function reconcileUnknown(world: World, doors: Doors, outside: Outside, callId: string): Promise<void> {
   await world.wait(1_000 + world.random.below(5_000));

@@ -11,19 +11,19 @@ import { publishRequest } from './bus.ts';
 import type { Doors, Reply } from './http.ts';
 import { agent } from './people.ts';
 
-/** How many calls still have no result that their agent has heard of. */
+/** How many calls have no result yet that their agent has received. */
 export interface Agents {
   readonly waiting: () => readonly string[];
 }
 
-/** The tools that the service knows: it runs them itself. */
+/** The tools that the service runs itself. */
 const servedByService = new Set(['pay', 'pay_two', 'pay_nudge', 'pay_silent', 'lookup', 'post']);
 /** The lease of the agents' own claims, ms. */
 export const agentLeaseMs = 8_000;
 
 /**
- * Agents at work: they ask for each step, over HTTP or over the bus, repeat what was not answered, run what is theirs to
- * run, and give up nothing before they have a result.
+ * Agents at work: they send each step over HTTP or over the bus, retry unanswered requests, run their own calls, and
+ * give up nothing before it has a result.
  */
 export function startAgents(site: Site, doors: Doors, steps: readonly Step[]): Agents {
   const waiting = new Set<string>();
@@ -45,7 +45,7 @@ export function startAgents(site: Site, doors: Doors, steps: readonly Step[]): A
   return { waiting: () => [...waiting] };
 }
 
-/** Asks until it is known to be recorded; now and then once more for nothing. */
+/** Requests until it is known to be recorded; sometimes once more without need. */
 async function request(site: Site, doors: Doors, step: Step): Promise<void> {
   const { world } = site;
   const { body } = step;
@@ -62,14 +62,14 @@ async function request(site: Site, doors: Doors, step: Step): Promise<void> {
   if (step.way === 'bus') await publishRequest(site, 'ToolCallRequested', body);
   else await overHttp(world.ids.uuid());
   if (world.random.chance(0.3)) {
-    // Forgotten by an agent that started anew: asked again under another key, perhaps the other way.
+    // Forgotten by a restarted agent: requested again with another key, perhaps over the other transport.
     await world.wait(world.random.below(20_000));
     if (step.way === 'http' && world.random.chance(0.5)) await publishRequest(site, 'ToolCallRequested', body);
     else await overHttp(world.ids.uuid());
   }
 }
 
-/** Follows one call to its result, and does what the agent has to do on the way. */
+/** Follows one call to its result, and does the agent's part. */
 async function follow(site: Site, doors: Doors, step: Step, callId: string): Promise<void> {
   const { world, outside } = site;
   for (let asked = 0; ;) {
@@ -87,7 +87,7 @@ async function follow(site: Site, doors: Doors, step: Step, callId: string): Pro
       asked += 1;
       if (world.random.chance(0.5)) await askAgain(world.ids.uuid(), doors, callId);
       else await publishRequest(site, 'ApprovalRequested', { runId: call.runId, toolCallId: call.toolCallId });
-      // A gateway whose view is behind would still say that it has expired.
+      // A gateway with a lagging read model would still return it as expired.
       await world.wait(10_000);
     } else if (call.state === 'allowed' || call.state === 'approved') {
       await act(site, doors, step, call);
@@ -150,8 +150,7 @@ async function act(site: Site, doors: Doors, step: Step, call: ToolCallView): Pr
     await world.wait(1_000);
   } else {
     const machine = startMachine(world, `agent/${step.body.runId}`);
-    // An agent that dies here starts anew and looks at the call again.
-    // One that takes too long is replaced, and may still be at it.
+    // A crashed agent restarts and reads the call again. A slow one is replaced, and may still be running.
     await Promise.race([execute(site, doors, machine, callId), died(machine), world.wait(2 * agentLeaseMs)]);
     await world.wait(1_000 + world.random.below(3_000));
   }

@@ -5,8 +5,8 @@ import type { Doors } from './http.ts';
 import { agent, approvers } from './people.ts';
 
 /**
- * People at the inbox: they look, answer after a while or not at all, twice, too late, one against the other, with an
- * edit, a denial or an answer in place of the run; and the agent tries to answer for itself.
+ * People at the inbox: they read, respond late or never, twice, too late, against each other, with an edit, a denial or
+ * an answer; and the agent tries to respond for itself.
  */
 export function startApprovers(world: World, doors: Doors): void {
   const seen = new Map<string, number>();

@@ -2,7 +2,7 @@ import { topicNames } from '@countersign/message-bus';
 import { createSimulatedPublisher } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
 
-/** Somebody who may write to the bus publishes answers in the name of people, on either topic. */
+/** An attacker with write access to the bus publishes responses in the name of people, on both topics. */
 export function startAttacker({ world, broker }: Site): void {
   const { random } = world;
   const publisher = createSimulatedPublisher(broker);

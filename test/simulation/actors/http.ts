@@ -6,10 +6,10 @@ import type { RunningGateway } from '../roles/gateway.ts';
 import type { Slot } from '../world/cluster.ts';
 import type { World } from '../world/world.ts';
 
-/** What the API answered. */
+/** The response of the API. */
 export type Reply = Awaited<ReturnType<Gateway['approvals']['respond']>>;
 
-/** One request of somebody outside. A repeat of it has the same key. */
+/** One request from outside. A retry of it has the same key. */
 export interface ApiRequest {
   /** The command's name, such as `respond`. */
   readonly kind: string;
@@ -21,18 +21,18 @@ export interface ApiRequest {
   readonly run: (gateway: Gateway, context: { readonly actor: Actor; readonly commandId: string }) => Promise<Reply>;
 }
 
-/** An answer that reached whoever asked. */
+/** A response that reached its client. */
 export interface Acknowledged {
   readonly request: ApiRequest;
   readonly commandId: string;
   readonly reply: Reply;
 }
 
-/** The doors of the installation, and what was said at them. */
+/** The APIs of the installation, and a record of their responses. */
 export interface Doors {
-  /** Asks any gateway, again and elsewhere until there is an answer that stays; undefined when `triesMax` are used up. */
+  /** Sends a request to any gateway, and retries elsewhere until the response is final; undefined after `triesMax`. */
   readonly ask: (request: ApiRequest, triesMax?: number) => Promise<Reply | undefined>;
-  /** Reads from any gateway; undefined when none answers now. */
+  /** Reads from any gateway; undefined when none responds now. */
   readonly read: <T>(look: (gateway: Gateway) => T | Promise<T>) => Promise<T | undefined>;
   readonly onAcknowledged: (listener: (acknowledged: Acknowledged) => void) => void;
 }
@@ -45,7 +45,7 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
   const { random } = world;
   const listeners: ((acknowledged: Acknowledged) => void)[] = [];
 
-  /** One request to one gateway and back; it may get lost on either way, and the gateway may die over it. */
+  /** One request to one gateway and back. It may get lost in either direction, and the gateway may crash. */
   const once = async <T>(work: (running: RunningGateway) => T | Promise<T>): Promise<T | typeof lost> => {
     const running = random.pick(gateways).running();
     await world.travel();
@@ -75,7 +75,7 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
       );
       return reply.status >= 500 ? undefined : { request, commandId: used, reply };
     } catch (error) {
-      // What a killed process still does reaches nobody.
+      // Actions of a killed process have no effect.
       if (machine.isAlive() && !isOutage(error)) {
         world.fail(
           'every-request-ends',
@@ -107,7 +107,7 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
   };
 }
 
-/** What the API answers by 503: nothing is wrong but the surroundings. */
+/** The 503 of the API: only the surroundings fail. */
 function isOutage(error: unknown): boolean {
   if (error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError) return true;
   return error instanceof ProblemError && error.refusal.code === 'unavailable';

@@ -4,7 +4,7 @@ import type { Site } from '../world/cluster.ts';
 import type { Doors } from './http.ts';
 import { intruder } from './people.ts';
 
-/** Another agent, which knows the ids of calls that are not its own: it cancels them, and wants people to be asked anew. */
+/** Another agent, which knows the ids of foreign calls: it tries to cancel them, and to request approval again. */
 export function startIntruder(site: Site, doors: Doors): void {
   const { world } = site;
   const look = (event: RecordedEvent): void => {

@@ -5,8 +5,8 @@ import type { Doors } from './http.ts';
 import { agent } from './people.ts';
 
 /**
- * The same agent in a second process, at odds with the first: as soon as every member of an all-or-nothing batch may run, it
- * cancels one of them, or wants people to be asked about one, while the others are claimed.
+ * The same agent in a second process, in conflict with the first: as soon as every member of an all-or-nothing batch
+ * may run, it cancels one of them, or requests approval for one, while the others are claimed.
  */
 export function startMeddler(site: Site, doors: Doors): void {
   const { world } = site;

@@ -1,6 +1,6 @@
 import type { Actor, Role } from '@countersign/commands';
 
-/** Somebody of the default tenant. */
+/** A principal of the default tenant. */
 export function person(principal: string, ...roles: readonly Role[]): Actor {
   return {
     tenant: 'default',
@@ -13,7 +13,7 @@ export function person(principal: string, ...roles: readonly Role[]): Actor {
   };
 }
 
-/** Those who answer. The agent is one of them: it tries to approve its own calls. */
+/** The approvers. The agent is one of them: it tries to approve its own calls. */
 export const approvers = ['alice', 'bob', 'carla', 'dora'].map((name) => person(name, 'approver'));
 export const agent = person('agent', 'agent', 'approver', 'resolver');
 /** Another agent of the same tenant, which owns none of the calls. */

@@ -1,7 +1,9 @@
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** No member of an all-or-nothing batch runs before every other one is recorded and permitted; one end closes the rest. */
+/**
+ * No member of an all-or-nothing batch runs before every other one is recorded and permitted; one end closes the rest.
+ */
 export const allOrNothing: CreateChecker = (site, fail) => {
   const siblings = (callId: string): readonly string[] => {
     const [requested] = eventsOf(site, callId);

@@ -3,7 +3,7 @@ import type { DigestInput, JsonObject, RecordedEvent } from '@countersign/contra
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** Nothing runs but what was allowed by policy or approved by people, with exactly these arguments. */
+/** A call runs only if the policy allowed it or people approved it, with exactly these arguments. */
 export const approvedDigest: CreateChecker = (site, fail) => ({
   onToolBegins: (run) => {
     const events = eventsOf(site, run.callId);
@@ -40,7 +40,7 @@ function permittedDigest(events: readonly RecordedEvent[]): string | undefined {
         before = isPermitted ? { digest } : undefined;
         isPermitted = false;
         break;
-      // The question came too late: the batch had begun on the permission from before.
+      // The approval request came too late: the batch had begun on the earlier permission.
       case 'ToolCallCommitted':
         if (isPermitted || before === undefined) break;
         isPermitted = true;

@@ -3,8 +3,8 @@ import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
- * A tool that did not declare itself idempotent changes the world at most once, whatever dies or hangs; there is one
- * claim at a time; and a call is settled once.
+ * A tool that is not idempotent changes the world at most once, whatever crashes or hangs; there is one claim at a
+ * time; and a call is settled once.
  */
 export const atMostOnce: CreateChecker = (site, fail) => ({
   onToolEffect: ({ callId, toolName }) => {

@@ -3,7 +3,7 @@ import type { Acknowledged } from '../actors/http.ts';
 import type { Site } from '../world/cluster.ts';
 import type { ToolRunRecord } from '../world/outside.ts';
 
-/** One promise, looked after while the world runs and once more when it has come to rest. */
+/** One promise, checked while the world runs and again when it is at rest. */
 export interface Checker {
   readonly name: string;
   /** An event was recorded; those before it are in the log. */
@@ -11,13 +11,13 @@ export interface Checker {
   /** A tool begins to run, or has changed the world. */
   readonly onToolBegins?: (run: ToolRunRecord) => void;
   readonly onToolEffect?: (run: ToolRunRecord) => void;
-  /** Somebody outside was answered. */
+  /** A client got a response. */
   readonly onAcknowledged?: (acknowledged: Acknowledged) => void;
-  /** Everything is healed and has come to rest. */
+  /** Everything is healed and at rest. */
   readonly atEnd?: () => void | Promise<void>;
 }
 
-/** Says how the promise was broken. */
+/** Describes the violation. */
 export type Fail = (what: string) => void;
 
 export type CreateChecker = (site: Site, fail: Fail) => Omit<Checker, 'name'>;

@@ -1,7 +1,7 @@
 import { topicNames } from '@countersign/message-bus';
 import type { CreateChecker } from './checker.ts';
 
-/** Every recorded event reaches the events topic, and the first copies of a run's events stand there in their order. */
+/** Every recorded event reaches the events topic, and the first copies of a run's events are there in order. */
 export const eventsTopic: CreateChecker = ({ world, broker }, fail) => ({
   atEnd: () => {
     const position = new Map(world.log.events.map((event) => [event.eventId, event.position]));
@@ -10,7 +10,7 @@ export const eventsTopic: CreateChecker = ({ world, broker }, fail) => ({
     for (const { key, headers } of broker.all(topicNames().events)) {
       const id = headers['ce_id'] ?? '';
       const place = position.get(id);
-      // A forged one is nobody's copy.
+      // A forged event is in no log.
       if (place === undefined || seen.has(id)) continue;
       seen.add(id);
       const before = last.get(key ?? '') ?? 0;

@@ -3,14 +3,14 @@ import type { ToolCallEvent } from '@countersign/contracts';
 import type { Site } from '../world/cluster.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** Once everything works again, every call that is recorded comes to its end, and nobody is left to look at it. */
+/** Once everything works again, every recorded call comes to its end without a person's help. */
 export const everyRequestEnds: CreateChecker = (site, fail) => ({
   atEnd: () => {
     for (const one of openCalls(site)) fail(`it ends with ${one}`);
   },
 });
 
-/** The calls that have no result yet, each with its state. */
+/** The calls without a result, each with its state. */
 export function openCalls({ world }: Pick<Site, 'world'>): readonly string[] {
   return [...world.log.streams].flatMap(([stream, events]) => {
     if (!stream.startsWith('toolCall-')) return [];

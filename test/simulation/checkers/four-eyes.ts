@@ -2,9 +2,9 @@ import type { JsonObject, RecordedEvent } from '@countersign/contracts';
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** Nobody answers for a call that they asked for, and a person counts once for one proposal. */
+/** No person responds to a call that they requested, and a person counts once for one proposal. */
 export const fourEyes: CreateChecker = (site, fail) => {
-  /** By approval: what is proposed now, and who has a vote that stands. */
+  /** By approval: the current proposal, and the people with a current vote. */
   const votes = new Map<string, { proposal: string; readonly voters: Set<string> }>();
   return {
     onRecorded: (event) => {
@@ -30,7 +30,7 @@ export const fourEyes: CreateChecker = (site, fail) => {
   };
 };
 
-/** What a vote is about: an edit and an answer put something else to the vote. */
+/** The subject of a vote: an edit and an answer propose another one. */
 function proposalOf(event: RecordedEvent, before: string): string {
   const decision = at(event, 'decision') as JsonObject;
   if (decision['type'] === 'answer') return JSON.stringify(decision['output']);

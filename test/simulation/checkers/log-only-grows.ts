@@ -3,8 +3,8 @@ import { at } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
- * What is recorded stays as it was, each stream numbered from 0 without a gap; and the log and the answers agree: what
- * was acknowledged is in the log, what was refused is not.
+ * Recorded events stay unchanged, each stream numbered from 0 without gaps; and the log agrees with the responses:
+ * acknowledged commands are in the log, refused ones are not.
  */
 export const logOnlyGrows: CreateChecker = ({ world }, fail) => {
   const seen: string[] = [];
@@ -54,5 +54,5 @@ export const logOnlyGrows: CreateChecker = ({ world }, fail) => {
   }
 };
 
-/** What is never acknowledged without having recorded something, now or at its first try. */
+/** Commands that are acknowledged only after recording an event, now or at their first try. */
 const mustAppend = new Set(['respond', 'claim']);

@@ -2,7 +2,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { at } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** Each approval ends once, and nothing is recorded of it afterwards. */
+/** Each approval ends once, and has no later events. */
 export const oneResolution: CreateChecker = (_, fail) => {
   const ended = new Map<string, string>();
   return {

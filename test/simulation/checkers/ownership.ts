@@ -2,7 +2,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** What only a requester may do to a call is done by its requester, by an admin, or by the service itself. */
+/** Commands reserved to a requester come from the requester, an admin, or the service itself. */
 export const ownership: CreateChecker = (site, fail) => ({
   onRecorded: (event) => {
     const asker = askerOf(event);

@@ -4,7 +4,7 @@ import type { Views } from '../roles/views.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Checker, Fail } from './checker.ts';
 
-/** Each read model shows the whole log, and row for row what a replay from zero gives. */
+/** Each read model shows the whole log, and equals row for row a replay from zero. */
 export function viewsEqualReplay({ world }: Site, fail: Fail, views: () => readonly Views[]): Omit<Checker, 'name'> {
   const { events } = world.log;
   const source = {

@@ -17,7 +17,7 @@ export interface RunningGateway extends Views {
 
 const nothing = (): void => undefined;
 
-/** Counting costs time and says nothing here. */
+/** Metrics cost time and are not needed here. */
 const metrics: GatewayMetrics = {
   registry: new Registry(),
   commandEnded: nothing,
@@ -28,7 +28,7 @@ const metrics: GatewayMetrics = {
   observe: nothing,
 };
 
-/** Boots a gateway. Its answers to keyed requests lie on its disk, and outlive it. */
+/** Boots a gateway. Its stored responses are on its disk, and survive it. */
 export async function bootGateway(
   site: Site,
   machine: Machine,

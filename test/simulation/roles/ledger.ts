@@ -7,7 +7,7 @@ import { openViews } from './views.ts';
 import type { Views } from './views.ts';
 import { createWriteSide } from './write-side.ts';
 
-/** Boots a ledger: requests off the bus, decided and recorded, unsigned ones in the name of the agent. */
+/** Boots a ledger: consumes requests, decides and records; unsigned ones are in the name of the agent. */
 export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
   const { store, commands } = createWriteSide(site, machine, { writeOnly: true });
   const { clock, ids, log } = machine;

@@ -7,7 +7,7 @@ import type { Machine } from '../world/machine.ts';
 import { createPublisher } from '../world/publisher.ts';
 import { createStoreClient } from '../world/store-client.ts';
 
-/** Boots a relay; one of them is the active one. */
+/** Boots a relay; one of them is active. */
 export function bootRelay(site: Site, machine: Machine): void {
   const { world, broker, servers } = site;
   const publisher = createPublisher(world, broker, machine);
@@ -22,7 +22,10 @@ export function bootRelay(site: Site, machine: Machine): void {
   }).start();
 }
 
-/** Turns over the network. A dead or frozen holder is replaced at once: the harshest of all group coordinators. */
+/**
+ * Leader election over the network. A crashed or frozen leader is replaced at once, faster than any real group
+ * coordinator.
+ */
 function turnsOf({ world, turns }: Site, machine: Machine): ExclusiveProgress {
   const mine = turns.open();
   machine.onDeath(() => {

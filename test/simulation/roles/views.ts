@@ -13,7 +13,7 @@ export interface Views {
   readonly file: string;
 }
 
-/** Opens the read model of a place where a process runs, as the last one there left it, and follows the log with it. */
+/** Opens the read model of a machine as its last process left it, and follows the log with it. */
 export async function openViews(site: Site, machine: Machine, store: EventStore): Promise<Views> {
   const { world, disk } = site;
   const file = disk.file(machine.name.replace(/#.*/, ''));

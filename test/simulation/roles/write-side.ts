@@ -9,11 +9,11 @@ import { createSimulatedPolicies } from '../world/policies.ts';
 import { serviceToolFacts } from '../world/service-tools.ts';
 import { createStoreClient } from '../world/store-client.ts';
 
-/** Pure, and slow to make: one for all worlds. */
+/** Pure, and slow to create: one for all worlds. */
 const schemas = createArgumentSchemas();
 const policies = [true, false].map((fourEyes) => createSimulatedPolicies({ fourEyes }));
 
-/** The event store as a process reaches it, and the write side over it: what each role that writes is made of. */
+/** The event store as a process reaches it, and the write side over it, for each role that writes. */
 export function createWriteSide(
   site: Site,
   machine: Machine,

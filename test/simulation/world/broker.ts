@@ -1,7 +1,7 @@
 import type { DeadLetter, Message, OutgoingMessage } from '@countersign/message-bus';
 import type { Clock } from '@countersign/runtime';
 
-/** One stored message; not yet visible to consumers before its time, nor are those behind it. */
+/** One stored message. Before its time it is invisible to consumers, and so are those after it. */
 export interface StoredMessage {
   readonly message: Message;
   readonly visibleAt: number;
@@ -12,7 +12,7 @@ export interface Member {
   readonly topics: readonly string[];
   /** These partitions are its own from now on, each from an offset; what it had before is not. */
   readonly assign: (partitions: readonly Assigned[]) => void;
-  /** Its partitions are about to be dealt out anew. */
+  /** Its partitions are about to be reassigned. */
   readonly revoke: () => void;
   /** There may be more to read. */
   readonly wake: () => void;
@@ -35,7 +35,7 @@ interface Group {
 /** A parked message, and whether it waits to be handled once more. */
 export interface Parked {
   letter: DeadLetter;
-  /** What the process that handles it once more has noted. */
+  /** The record of the process that handles it again. */
   record: string;
   state: 'parked' | 'waiting' | 'replaying';
 }
@@ -49,11 +49,11 @@ export interface Broker {
   readonly leave: (group: string, member: Member) => void;
   /** Only the owner of a partition moves its offset. */
   readonly commit: (group: string, member: Member, at: Assigned) => void;
-  /** Says that the owner of a partition leaves it in order, without moving its offset. */
+  /** Records that the owner of a partition leaves it in order, without moving its offset. */
   readonly closeRecord: (group: string, member: Member, at: Pick<Assigned, 'topic' | 'partition'>) => void;
-  /** The offset behind the last message of a partition. */
+  /** The offset after the last message of a partition. */
   readonly end: (topic: string, partition: number) => number;
-  /** Deals the partitions of a group out anew. */
+  /** Reassigns the partitions of a group. */
   readonly rebalance: (group: string) => void;
   readonly groups: () => readonly string[];
   readonly parked: Map<string, Parked>;
@@ -61,7 +61,7 @@ export interface Broker {
   readonly wake: (group: string) => void;
   /** Every stored message of a topic, a partition after the other. */
   readonly all: (topic: string) => readonly Message[];
-  /** How many messages groups that have a member have not committed. */
+  /** How many messages are uncommitted by groups with a member. */
   readonly behind: () => number;
   readonly hasTopic: (topic: string) => boolean;
 }

@@ -11,7 +11,7 @@ import type { Watermark } from '@countersign/message-bus/testing';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Assigned, Broker, Member, Parked } from './broker.ts';
 
-/** What a bus needs of the process that it runs in, and of the network between it and the broker. */
+/** The process that a bus runs in, and the network between it and the broker. */
 export interface BusHost {
   readonly clock: Clock;
   readonly log: Log;
@@ -19,18 +19,18 @@ export interface BusHost {
   /** Settles while the process runs, never once it is dead. */
   readonly enter: () => Promise<void>;
   readonly onDeath: (fn: () => void) => void;
-  /** The time that a fetch takes. */
+  /** The duration of a fetch. */
   readonly travel: () => Promise<void>;
 }
 
 const commitEveryMs = 200;
 
-/** Asked again after each wait: the partition may be another's by then. */
+/** Checked after each wait, because the partition may have moved. */
 const isOver = (lease: Lease): boolean => lease.isOver;
 
 /**
- * The message bus of one process over a simulated broker: what the product's own adapters do, with the product's own
- * dispatcher. Offsets are committed beside the handling, and at a stop.
+ * The message bus of one process over a simulated broker, with the behaviour of the product's adapters and the
+ * product's own dispatcher. Offsets are committed in the background, and at a stop.
  */
 export function createSimulatedMessageBus(broker: Broker, host: BusHost): MessageBus {
   const served = new Map<string, Subscription>();
@@ -58,7 +58,7 @@ export function createSimulatedPublisher(broker: Broker): MessagePublisher {
   return { publish: async (topic, messages) => broker.store(topic, messages) };
 }
 
-/** What one partition needs: where its reading and its handling are. */
+/** The state of one partition: how far it is read and handled. */
 interface Lease {
   readonly assigned: Assigned;
   readonly dispatcher: Dispatcher;
@@ -66,7 +66,7 @@ interface Lease {
   readonly probation: Probation;
   /** The end of the partition when it was assigned. */
   readonly end: number;
-  /** Something of it was taken, and whoever comes next can see it. */
+  /** A message of it was received, and the next owner can see that. */
   isBegun: boolean;
   next: number;
   isOver: boolean;
@@ -92,7 +92,7 @@ function createGroupMember(
     const id = known?.letter.id ?? String(broker.parked.size + 1);
     broker.parked.set(id, { letter: { ...message, ...failure, id, group, parkedAt }, record: '', state: 'parked' });
   };
-  // One for all its partitions, so that the limits hold for the subscription.
+  // One for all its partitions, so that the limits apply to the subscription.
   const newDispatcher = () => new Dispatcher({ consumer: options, park, trials, clock: host.clock, log: host.log });
   let dispatcher = newDispatcher();
 
@@ -176,7 +176,7 @@ function createGroupMember(
     topics: options.topics,
     assign: (assigned) => {
       for (const lease of leases) lease.isOver = true;
-      // What was taken of partitions that are another's now is left to them; what runs, runs to its end.
+      // Messages of partitions that moved are left to their new owner; running handlers finish.
       if (leases.length > 0) {
         void dispatcher.stop();
         dispatcher = newDispatcher();
@@ -205,7 +205,7 @@ function createGroupMember(
   };
   const leave = (): void => {
     for (const lease of leases) lease.isOver = true;
-    // Whoever comes next handles what this one began.
+    // The next owner handles what this one began.
     for (const parked of broker.parked.values()) {
       if (parked.letter.group === group && parked.state === 'replaying') parked.state = 'waiting';
     }

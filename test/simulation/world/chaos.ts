@@ -1,6 +1,6 @@
 import type { Site, Slot } from './cluster.ts';
 
-/** Strokes of fate: processes are killed and frozen, clocks jump, the store goes down, partitions are dealt out anew. */
+/** Random faults: processes are killed and frozen, clocks jump, the store is down, partitions are reassigned. */
 export function startChaos(site: Site, slots: readonly Slot<unknown>[]): void {
   const { world, servers, broker, turns } = site;
   const { random } = world;
@@ -41,7 +41,7 @@ export function startChaos(site: Site, slots: readonly Slot<unknown>[]): void {
   if (Number.isFinite(world.hazards().strokeEveryMs)) void strike();
 }
 
-/** From now on everything works: what hung goes on, what was wrong is right. */
+/** From now on everything works: hung processes continue, and faults end. */
 export function healAll({ world }: Site, slots: readonly Slot<unknown>[]): void {
   world.heal();
   for (const slot of slots) slot.machine()?.thaw();

@@ -13,7 +13,7 @@ import { createStoreServers } from './store-client.ts';
 import type { StoreServers } from './store-client.ts';
 import type { World } from './world.ts';
 
-/** What all processes of one installation stand on. */
+/** The shared parts of all processes of one installation. */
 export interface Site {
   readonly world: World;
   readonly servers: StoreServers;
@@ -23,7 +23,7 @@ export interface Site {
   readonly disk: Disk;
 }
 
-/** The outside of an installation in which nothing runs yet. */
+/** The surroundings of an installation in which nothing runs yet. */
 export function createSite(world: World): Site {
   const { requests, events } = topicNames();
   return {
@@ -36,17 +36,17 @@ export function createSite(world: World): Site {
   };
 }
 
-/** One place where a process of a role runs: whenever it dies, the next one is started. */
+/** One machine for processes of a role: after a crash the next one is started. */
 export interface Slot<T> {
   readonly name: string;
-  /** What runs there now; undefined while nothing does, or while it starts. */
+  /** The running process; undefined while there is none, or while it starts. */
   readonly running: () => T | undefined;
   readonly machine: () => Machine | undefined;
   /** No further one is started. */
   readonly close: () => void;
 }
 
-/** Keeps a process of a role running. `boot` starts it on a machine; when that fails, the machine is given up. */
+/** Keeps a process of a role running. `boot` starts it on a machine; after a failed boot the machine is given up. */
 export function openSlot<T>(
   world: World,
   name: string,

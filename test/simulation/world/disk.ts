@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdtempSync, renameSync, rmSync } from 'node:
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-/** Where the files of the simulated machines lie: in memory where the system has such a place. */
+/** The folder of the simulated machines' files: in memory if the system has such a place. */
 export function openDisk(): Disk {
   const folder = mkdtempSync(join(existsSync('/dev/shm') ? '/dev/shm' : tmpdir(), 'countersign-sim-'));
   return {

@@ -12,7 +12,7 @@ const refuse = (what: string) => (): never => {
   throw new NotFromTheSeedError(`${what} is not decided by the seed: take the clock or the ids that are given`);
 };
 
-/** A `Date` that knows every moment but the present one. */
+/** A `Date` without the present time. */
 class DateWithoutNow extends Date {
   constructor(...given: [] | [number | string | Date]) {
     if (given[0] === undefined) refuse('new Date()')();

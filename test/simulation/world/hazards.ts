@@ -1,9 +1,9 @@
 import type { Random } from '@countersign/runtime/testing';
 
-/** How likely what goes wrong is; a probability of one occasion unless its name says otherwise. */
+/** The hazards of a world; a probability per occasion unless the name says otherwise. */
 export interface Hazards {
   readonly latencyMsMax: number;
-  /** Something takes up to three seconds more. */
+  /** An operation takes up to three seconds more. */
   readonly slow: number;
   /** An append: refused; lost on the way there or back; written after its sender has given up. */
   readonly appendUnavailable: number;
@@ -15,24 +15,24 @@ export interface Hazards {
   readonly subscriptionDropped: number;
   /** A read gives arguments that are not those that were recorded. */
   readonly tampered: number;
-  /** A publish: its acknowledgement, or the publish itself, is lost; its messages are there twice. */
+  /** A publish: its acknowledgement, or the publish itself, is lost; its messages are duplicated. */
   readonly publishLost: number;
   readonly publishUnacknowledged: number;
   readonly publishTwice: number;
-  /** A message becomes visible up to two seconds later, and those behind it in its partition with it. */
+  /** A message becomes visible up to two seconds later, and so do those after it in its partition. */
   readonly messageDelayed: number;
-  /** A call over HTTP never arrives, or its answer does not. */
+  /** A call over HTTP never arrives, or its response does not. */
   readonly httpLost: number;
   /** A process is killed when it asks something of the outside: before, or after it was done and before it hears of it. */
   readonly crashBefore: number;
   readonly crashAfter: number;
-  /** It hangs for up to 30 seconds instead, and then goes on where it was. */
+  /** It hangs for up to 30 seconds instead, and then continues. */
   readonly freezeAfter: number;
-  /** Whoever holds a claim hangs before or while the tool runs: mostly for longer than the lease. */
+  /** The holder of a claim hangs before or while the tool runs, mostly for longer than the lease. */
   readonly zombie: number;
   /** The mean pause between two strokes of fate from outside, ms: kills, freezes, clock jumps, outages, rebalances. */
   readonly strokeEveryMs: number;
-  /** How far clocks of processes are apart. */
+  /** The difference between the clocks of processes. */
   readonly skewMsMax: number;
 }
 
@@ -60,8 +60,8 @@ const none: Hazards = {
 };
 
 /**
- * The hazards of one world. Each kind is there or not, mild or hard, by itself: a world in which everything fails at once
- * gets nowhere near the interesting places.
+ * The hazards of one world. Each kind is independently absent, mild or hard: a world in which everything fails at once
+ * never reaches the interesting states.
  */
 export function drawHazards(random: Random): { readonly faulty: Hazards; readonly healed: Hazards } {
   const some = (mostly: number): number => (random.chance(0.5) ? 0 : mostly * random.next());

@@ -1,12 +1,12 @@
 import type { Clock, Ids, Log, LogFields } from '@countersign/runtime';
 import type { World } from './world.ts';
 
-/** The machine is dead: what runs on it never hears an answer again. */
+/** The machine has crashed: its processes get no more responses. */
 const never = <T>(): Promise<T> => new Promise<T>(() => undefined);
 
 /**
- * One start of one process. Its code is ours and its end is not: when it is killed, whatever it still holds in memory is
- * cut off from the world, and nothing that it asked is ever answered. Frozen, it goes on where it stood once it is thawed.
+ * One start of one process. When it is killed, everything in its memory is cut off from the world, and its requests get
+ * no response. A frozen one continues where it was once it is thawed.
  */
 export interface Machine {
   readonly name: string;
@@ -17,18 +17,18 @@ export interface Machine {
   readonly isFrozen: () => boolean;
   /** Asks something of the outside: the only way out of the machine. */
   readonly call: <T>(work: () => Promise<T>) => Promise<T>;
-  /** Lets something in: settles while the machine runs, and never once it is dead. */
+  /** Delivers a result: settles while the machine runs, and never once it has crashed. */
   readonly enter: () => Promise<void>;
   readonly kill: (why: string) => void;
   readonly freeze: (why: string) => void;
   readonly thaw: () => void;
   /** Sets its wall clock wrong, or right. */
   readonly jump: (byMs: number) => void;
-  /** Runs when the machine dies. */
+  /** Runs when the machine crashes. */
   readonly onDeath: (fn: () => void) => void;
 }
 
-/** Makes a zombie of whoever holds a claim, perhaps: it hangs, for longer than its lease, and goes on as if nothing was. */
+/** Possibly suspends the holder of a claim for longer than its lease; it then continues as if nothing had happened. */
 export async function hangPerhaps(world: World, machine: Machine): Promise<void> {
   if (!world.random.chance(world.hazards().zombie)) return;
   machine.freeze('with a claim in its hands');
@@ -125,7 +125,7 @@ export function startMachine(world: World, name: string, options: { readonly cra
   };
 }
 
-/** What a process logs as a warning or worse, as lines of the trace. */
+/** A process's warnings and errors, as lines of the trace. */
 function traceLog({ trace }: World, name: string): Log {
   const write = (fields: LogFields, message: string): void => {
     const { error, callId, code } = fields as { error?: unknown; callId?: string; code?: string };

@@ -1,4 +1,4 @@
-// Stands for jest where there is none.
+// Replaces jest where there is none.
 const nobody = (): void => undefined;
 
 export const describe = nobody;

@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { World } from './world.ts';
 
-/** What a tool is asked to do. */
+/** The input of a tool. */
 export interface ToolRequest {
   readonly callId: string;
   readonly toolName: string;
@@ -10,13 +10,13 @@ export interface ToolRequest {
   readonly idempotencyKey: string;
 }
 
-/** One run of a tool as the world outside saw it. */
+/** One run of a tool as seen from outside. */
 export interface ToolRunRecord extends ToolRequest {
   readonly by: string;
   readonly startedAtMs: number;
   /** When it changed the world; undefined while it has not. */
   effectAtMs: number | undefined;
-  /** Nothing of it is under way any more. */
+  /** No part of it is still running. */
   isOver: boolean;
 }
 
@@ -32,7 +32,7 @@ export interface Outside {
   readonly onEffect: (listener: (run: ToolRunRecord) => void) => void;
 }
 
-/** A world outside in which nothing has happened yet. */
+/** An outside world without any effects yet. */
 export function createOutside({ clock, trace }: World): Outside {
   const runs: ToolRunRecord[] = [];
   const onBegin: ((run: ToolRunRecord) => void)[] = [];
@@ -53,7 +53,7 @@ export function createOutside({ clock, trace }: World): Outside {
       run.effectAtMs = clock.now();
       trace.add('outside', `${run.toolName} has happened for ${run.callId}, attempt ${run.attempt}`);
       for (const listener of onEffect) listener(run);
-      // What a report says must be what this attempt saw.
+      // A report's content must be what this attempt saw.
       return { callId: run.callId, attempt: run.attempt };
     },
     onBegin: (listener) => void onBegin.push(listener),

@@ -3,7 +3,9 @@ import type { Broker } from './broker.ts';
 import type { Machine } from './machine.ts';
 import type { World } from './world.ts';
 
-/** Publishing from one process: what it sends may be lost, stored and not acknowledged, stored twice, or seen late. */
+/**
+ * Publishing from one process: messages may be lost, stored without an acknowledgement, duplicated, or visible late.
+ */
 export function createPublisher(world: World, broker: Broker, machine: Machine): MessagePublisher {
   const { random } = world;
   const delayMs = (): number => (random.chance(world.hazards().messageDelayed) ? random.below(2_000) : 0);

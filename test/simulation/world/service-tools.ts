@@ -27,7 +27,7 @@ export function createServiceTools(world: World, outside: Outside, machine: Mach
   return { tools, find: (tenant, name) => (tenant === 'default' ? byName.get(name) : undefined) };
 }
 
-/** What the write side knows of them. */
+/** The tool facts for the write side. */
 export const serviceToolFacts = {
   find: (tenant: string, name: string) => {
     const spec = tenant === 'default' ? specs.find((one) => one.name === name) : undefined;

@@ -6,10 +6,10 @@ import type { AppendFault } from '@countersign/event-store/testing';
 import type { Machine } from './machine.ts';
 import type { World } from './world.ts';
 
-/** How long a client waits for an answer that does not come. */
+/** How long a client waits for a missing response. */
 const patienceMs = 2_000;
 
-/** The servers of the event store: outages come and go for all clients together. */
+/** The servers of the event store: outages affect all clients together. */
 export interface StoreServers {
   readonly isDown: () => boolean;
   readonly goDown: (forMs: number) => void;
@@ -27,7 +27,7 @@ export function createStoreServers(world: World): StoreServers {
   };
 }
 
-/** The event store as one process reaches it: the simulated store behind a network, and the process in front of it. */
+/** The event store as one process reaches it: the simulated store behind a network. */
 export function createStoreClient(world: World, servers: StoreServers, machine: Machine): EventStore {
   const store = createSimulatedEventStore({
     clock: world.clock,
@@ -40,7 +40,7 @@ export function createStoreClient(world: World, servers: StoreServers, machine: 
   const append = async (...given: Parameters<EventStore['append']>): Promise<AppendResult> => {
     if (world.random.chance(world.hazards().appendLate)) {
       world.trace.add(machine.name, `append to ${given[0].slice(0, 16)} is late`);
-      // Its sender gives up and asks again, and the first one arrives after all.
+      // Its sender times out and retries, and the first one arrives after all.
       void writeLate(world, store, given);
       await world.wait(patienceMs / 4);
       return { status: 'unknown', cause: new Error('no answer in time') };
@@ -84,8 +84,8 @@ async function writeLate(world: World, store: EventStore, given: Parameters<Even
 }
 
 /**
- * Attack: somebody who can reach the store's answers exchanges the arguments between the approval and the run. Calls
- * that need no approval are left alone: whoever can change those has asked for the call himself.
+ * Attack: an intruder who can change the store's responses exchanges the arguments between the approval and the run.
+ * Calls that need no approval are not changed: an intruder there could have requested the call himself.
  */
 function tamper(world: World, machine: Machine, events: readonly RecordedEvent[]): readonly RecordedEvent[] {
   const isBetween =
@@ -93,7 +93,7 @@ function tamper(world: World, machine: Machine, events: readonly RecordedEvent[]
   if (!isBetween) return events;
   if (!world.random.chance(world.hazards().tampered)) return events;
   world.trace.add(machine.name, `reads tampered arguments in ${events[0]?.stream.slice(0, 16) ?? ''}`);
-  // The intruder is found. What was read so far is kept in memory, and goes with it.
+  // The intruder is detected. The data that was read so far is only in memory, and is discarded.
   world.clock.setTimer(world.random.below(5_000), () => {
     machine.kill('an intruder is thrown out');
   });

@@ -4,7 +4,7 @@ import type { Machine } from './machine.ts';
 import type { Outside, ToolRequest, ToolRunRecord } from './outside.ts';
 import type { World } from './world.ts';
 
-/** How a try to run a tool ended, as its caller hears it. */
+/** How a try to run a tool ended, as its caller sees it. */
 export type Tried =
   | { readonly status: 'succeeded'; readonly output: JsonValue }
   | { readonly status: 'failed'; readonly error: JsonValue }
@@ -26,8 +26,8 @@ const kinds = [
 ] as const;
 
 /**
- * Runs a tool once: it works, fails, is never reached, is cut off before or after it did something, hangs, or takes the
- * process that runs it along.
+ * Runs a tool once: it works, fails, is never reached, is cut off before or after its effect, hangs, or crashes its
+ * process.
  */
 export async function tryTool(
   world: World,
@@ -40,7 +40,7 @@ export async function tryTool(
   const kind = world.isHealed() ? 'works' : random.pick(kinds);
   if (kind === 'not-sent') return { status: 'not-sent', code: 'refused', message: 'nobody answers' };
   const work = async (run: ToolRunRecord): Promise<Tried> => {
-    // A second attempt takes its time, so that the first one may come back meanwhile.
+    // A second attempt is slow, so that the first one may return meanwhile.
     const isLong = request.attempt > 1 || random.chance(0.2);
     await world.wait(random.below(isLong ? 20_000 : 2_000));
     if (kind === 'kills') machine.kill('the tool took it along');
@@ -63,7 +63,7 @@ export async function tryTool(
   });
 }
 
-/** A tool that hangs is let go at some time: it does what it was asked, or not. */
+/** A tool that hangs ends some time later, with or without its effect. */
 async function hang(world: World, signal: AbortSignal): Promise<void> {
   const until = world.clock.monotonic() + world.random.below(60_000);
   while (!signal.aborted && world.clock.monotonic() < until) await world.wait(1_000);

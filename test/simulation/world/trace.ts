@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Clock } from '@countersign/runtime';
 
-/** What happened, in the order of virtual time: one line each, for people. */
+/** The trace in the order of virtual time: one line per event, for people. */
 export interface Trace {
   readonly add: (who: string, what: string) => void;
   readonly lines: () => readonly string[];

@@ -17,32 +17,32 @@ export interface Violation {
   readonly what: string;
 }
 
-/** Everything that all of one simulated installation share. One source of chance, one clock: the seed decides it all. */
+/** The shared state of one simulated installation. One random source, one clock: the seed decides everything. */
 export interface World {
   readonly seed: number;
   readonly clock: VirtualClock;
   readonly random: Random;
   readonly ids: Ids;
   readonly trace: Trace;
-  /** The event store's own memory: what the servers of the store hold, whoever dies around them. */
+  /** The event store's own memory, which survives its clients. */
   readonly log: SimulatedLog;
-  /** What can go wrong now; nothing any more once the world is healed. */
+  /** The current hazards; none once the world is healed. */
   readonly hazards: () => Hazards;
   readonly heal: () => void;
   readonly isHealed: () => boolean;
-  /** The defence that is taken out of the product; null in a true run. */
+  /** The removed defence; null in a normal run. */
   readonly without: Defence | null;
   readonly fail: (checker: string, what: string) => void;
   readonly violations: readonly Violation[];
   readonly wait: (delayMs: number) => Promise<void>;
-  /** The time that something takes over the network. */
+  /** The duration of an operation over the network. */
   readonly travel: () => Promise<void>;
   readonly travelMs: () => number;
-  /** Lets time pass until `isDone`, a violation, or `withinMs` of virtual time. */
+  /** Advances time until `isDone`, a violation, or `withinMs` of virtual time. */
   readonly run: (isDone: () => boolean, withinMs: number) => Promise<'done' | 'late' | 'violated'>;
 }
 
-/** How many broken promises are collected before a run ends: the first one counts, the next ones help to understand it. */
+/** How many violations are collected before a run ends: the first one counts, the others help to understand it. */
 const violationsMax = 5;
 
 /** The world of a seed. */

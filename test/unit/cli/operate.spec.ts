@@ -31,7 +31,7 @@ const actor: Actor = {
 };
 const world = () => ({ clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() });
 
-/** What a standalone server leaves behind; each run has one call that waits for a person. */
+/** The files of a standalone server; each run has one call that waits for approval. */
 async function withStores<T>(work: (stores: Stores) => Promise<T>): Promise<T> {
   const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world());
   try {

@@ -56,7 +56,7 @@ describe('countersign projector, in a cluster', () => {
     await request('run-2');
     const { code, out } = await run('projector', 'verify', '--json');
     expect(code).toBe(0);
-    // What the process has not folded yet is no difference.
+    // Events that the process has not folded yet are not a difference.
     expect(JSON.parse(out)).toMatchObject({ same: true, differences: [], events: 2 });
     serving.close();
   });

@@ -14,7 +14,7 @@ cleanUpAfterEach();
 
 const urlOfServer = async (): Promise<string> => process.env['EVENTSTOREDB_URL'] ?? (await startServer()).url;
 
-/** A server with users, and an admin of it; of a server of one's own only what is given. */
+/** A server with users, and its admin; for a given server only the given ones. */
 async function secured(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }> {
   const given = process.env['EVENTSTOREDB_URL'];
   if (given !== undefined) return { url: given, adminUrl: process.env['EVENTSTOREDB_ADMIN_URL'] };

@@ -184,7 +184,7 @@ describe('an append', () => {
     await store.append(sampleStream(), noStream, sampleEvents(1));
     expect(server.calls).toContain('Streams/Append');
     expect(server.calls).not.toContain('Streams/BatchAppend');
-    // Asked once, for the log, over a connection of its own; and by the native bridge of Kurrent's client.
+    // Asked once for the log, over a separate connection; and by the native bridge of Kurrent's client.
     expect(server.calls.filter((call) => call === 'ServerFeatures/GetSupportedMethods').length).toBeLessThanOrEqual(
       scheme === 'esdb' ? 1 : 2,
     );
@@ -227,7 +227,7 @@ describe('an append', () => {
     first.stop();
     await startServer({ port: first.port });
     const [stream, events] = [sampleStream(), sampleEvents(1)];
-    // The first one may be how the client learns that its connection is gone.
+    // The first one may be how the client learns that its connection has closed.
     await store.append(stream, noStream, events);
     expect(await store.append(stream, noStream, events)).toMatchObject({ status: 'committed', revision: 0 });
   });

@@ -25,10 +25,10 @@ import { cleanUpAfterEach, openReadyStore, startServer } from './harness.js';
 
 cleanUpAfterEach();
 
-/** What an append weighs at most on a server of version 24, as the test server has it. */
+/** The append limit of a server of version 24, also of the test server. */
 const appendBytesMax = 1024 * 1024;
 
-/** A character that takes six bytes in JSON, as no other does; where it is not allowed, one of three bytes. */
+/** A character that takes six bytes in JSON, more than any other; where it is not allowed, one of three bytes. */
 const [heavy, allowed] = ['\u0001', '\u20ac'];
 const text = heavy.repeat(8192);
 const id = (name: string): string => name + allowed.repeat(256 - name.length);
@@ -40,7 +40,7 @@ const actor = (principal: string, role: 'agent' | 'approver' | 'resolver' | 'adm
 const [agent, ann, worker] = [actor('agent', 'agent'), actor('ann', 'approver'), actor('worker', 'resolver')];
 const admin = actor('root', 'admin');
 
-/** As many values to hide as are taken, under names as long as are taken, and arguments of 256 KiB around them. */
+/** The maximum number of hidden values, with names of the maximum length, and arguments of 256 KiB around them. */
 function heaviestArguments(): JsonObject {
   const hidden = Object.fromEntries(Array.from({ length: 3500 }, (_, n) => [`password${String(n)}`, '1']));
   const args = { ['k'.repeat(20)]: hidden, more: '' };
@@ -101,7 +101,7 @@ async function open(): Promise<Opened> {
   return { store, commands, ports, recorded };
 }
 
-/** Requests one call as heavy as a call can be; answers what its id and its approval's are. */
+/** Requests one call of the maximum size; returns its id and its approval's id. */
 async function requested(
   { commands }: Opened,
   name: string,
@@ -123,7 +123,7 @@ async function requested(
 
 const output = 'x'.repeat(limits.outputBytesMax - 2);
 
-/** Each kind of event that can be large, made as heavy as the API lets it be. */
+/** Each kind of event that can be large, with the maximum size that the API allows. */
 const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>> = {
   ToolCallRequested: (opened) => requested(opened, 'a'),
   ToolCallAllowed: (opened) => requested(opened, 'a', { needsApproval: false }),
@@ -200,7 +200,7 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
   },
 };
 
-/** These hold ids, times, counts and words of our own, or what the policy says: a few kilobytes. */
+/** These contain ids, times, counts and our own texts, or the policy's: a few kilobytes. */
 const small: readonly EventType[] = [
   ...deliveryEventTypes,
   'ToolCallBlocked',

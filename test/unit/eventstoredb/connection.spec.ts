@@ -44,7 +44,7 @@ describe('the connection', () => {
     });
     server.setFaults({ append: 'hang', read: 'hang' });
     const append = (): Promise<unknown> => store.append(sampleStream(), noStream, sampleEvents(1));
-    // More than three clients, used up at once: the server may only be starting again.
+    // More than three clients, used up at once: the server may only be restarting.
     await Promise.all(Array.from({ length: 3 }, append));
     await Promise.all(Array.from({ length: 3 }, append));
     await Promise.all(Array.from({ length: 3 }, append));

@@ -12,7 +12,7 @@ eventStoreContract({
   },
 });
 
-// `npm run test:eventstoredb`. Nobody else may write to that server meanwhile.
+// `npm run test:eventstoredb`. The server must have no other writers meanwhile.
 if (realServer !== undefined && realServer !== '') {
   eventStoreContract({
     name: 'the server at EVENTSTOREDB_URL',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { TestServer } from '../../eventstoredb-server/server.ts';
 
-/** Writes an event into the server's log as another application would, and answers its position. */
+/** Writes an event into the server's log as another application would; returns its position. */
 export function writeForeign(
   server: TestServer,
   stream: string,

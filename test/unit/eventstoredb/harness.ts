@@ -56,10 +56,10 @@ export function openStore(url: string, options: Partial<EventStoreDbOptions> = {
   return { store, log };
 }
 
-/** The same, and it has answered. */
+/** The same, after its first response. */
 export async function openReadyStore(url: string, options?: Partial<EventStoreDbOptions>): Promise<OpenedStore> {
   const opened = openStore(url, options);
-  // The first call of a process loads and connects: it may take longer than these short timeouts.
+  // The first call of a process loads the client and connects, so it may exceed these short timeouts.
   for (let tries = 0; tries < 20 && opened.store.health().status !== 'ok'; tries += 1) {
     await opened.store.head().catch(() => undefined);
   }
@@ -75,7 +75,7 @@ export async function until(condition: () => boolean, what: string): Promise<voi
   }
 }
 
-/** How long the work took, in ms, and what came of it. */
+/** The duration of the work in ms, and its result. */
 export async function timed<T>(work: () => Promise<T>): Promise<{ readonly value: T; readonly tookMs: number }> {
   const startedAt = performance.now();
   const value = await work();

@@ -6,8 +6,8 @@ import { cleanUpAfterEach, onCleanUp, startServer } from './harness.js';
 
 cleanUpAfterEach();
 
-// What the vendor's client does by itself: why the adapter guards every call. A test that fails here after an upgrade
-// of the client means that a guard may have become unnecessary.
+// The vendor's client's own behaviour: the reasons for the adapter's guards. A test that fails here after an upgrade of
+// the client shows that a guard may have become unnecessary.
 
 async function plainClient(): Promise<{ readonly server: TestServer; readonly append: () => Promise<string> }> {
   const server = await startServer();

@@ -22,7 +22,7 @@ describe('a repeat of an append that is on its way', () => {
   it('from another process is found in its stream, long before the server says that it timed out', async () => {
     const server = await startServer();
     const [one, other] = [await openReadyStore(server.url, patient), await openReadyStore(server.url, patient)];
-    // Were the server's answer waited for, the test would be out of time.
+    // If the server's response were awaited, the test would time out.
     server.setFaults({ commitMs: 30, dropMs: 600_000 });
     const [stream, events] = [sampleStream(), sampleEvents(2)];
     const answers = await Promise.all([one, other].map(({ store }) => store.append(stream, noStream, events)));

@@ -34,7 +34,7 @@ describe('a client that is ended', () => {
       const ended = client.dispose();
       const late = client.append(sampleStream(), 'no_stream', [event], 1000);
       await Promise.allSettled([...calls, late, ended]);
-      // A rejection is told of as unhandled once the turn of the event loop is over.
+      // A rejection is reported as unhandled after its turn of the event loop.
       await new Promise((resolve) => setImmediate(resolve));
     }
     expect(unhandled).toEqual([]);
@@ -94,7 +94,7 @@ describe('a connection that is broken without a word', () => {
     const url = `esdb://127.0.0.1:${String((proxy.address() as AddressInfo).port)}?tls=false`;
     const timeouts = { appendMs: 1_000, readMs: 1_000, wedgedMs: 100 };
     const { store, log } = await openReadyStore(url, { timeouts, onWedged: (why) => wedged.push(why) });
-    // Its end takes a while, and the new client is in use meanwhile.
+    // Its end takes a while, and the new client is already in use.
     const subscription = store.subscribe(0, { onEvents: () => undefined, onError: () => undefined });
     await until(() => server.calls.some((call) => call.endsWith('subscription')), 'the subscription');
     hasBroken = true;

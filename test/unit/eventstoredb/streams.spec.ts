@@ -8,7 +8,7 @@ import {
 import { streamPrefixes } from '@countersign/event-store/eventstoredb';
 import { expect, it } from '@jest/globals';
 
-// A stream that the adapter does not take for ours can be neither written nor followed.
+// A stream name that is not one of ours can be neither written nor followed.
 it.each([
   toolCallStream('tc_1'),
   'policy-default',

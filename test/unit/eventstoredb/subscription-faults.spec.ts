@@ -178,7 +178,7 @@ describe('a subscription', () => {
     });
     server.dropSubscriptions();
     await until(() => watched.caughtUp === 2, 'catching up again');
-    // Where the server began to look: beyond most of what it has looked through before.
+    // The start of the server's search, beyond most of the previous one.
     const end = server.log.readAll(Number.MAX_SAFE_INTEGER, 'backwards', 1)[0]?.position ?? 0;
     expect(firstForwards[0]).toBeGreaterThan(end / 2);
     expect(watched.seen).toHaveLength(1);
@@ -222,7 +222,7 @@ describe('a subscription', () => {
     });
     await until(() => watched.seen.length > 0, 'the first batch');
     await delay(200);
-    // 15 MB: what the buffers on the way do not take stays where it is.
+    // 15 MB: more than the buffers on the way can hold.
     expect(sentUpTo).toBeLessThan(end / 2);
     isHeld = false;
     release();

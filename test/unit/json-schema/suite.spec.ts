@@ -5,7 +5,7 @@ import { runSuite } from './suite.js';
 const refusedReasons =
   /: (\S*\/\$ref leads to no schema of this document|\S*\/\$dynamicRef is not supported|\/\$schema must be that of draft 2020-12 or draft-07)$/;
 
-/** draft-07 lets a validator check `contentMediaType` and `contentEncoding`; this one takes them for comments. */
+/** draft-07 allows a validator to check `contentMediaType` and `contentEncoding`; this one ignores them. */
 const contentIsNotAsserted = [
   'validation of string-encoded content based on media type: an invalid JSON document',
   'validation of binary string-encoding: an invalid base64 string (% is not a valid character)',

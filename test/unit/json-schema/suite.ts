@@ -11,7 +11,7 @@ interface Group {
   readonly tests: readonly { readonly description: string; readonly data: JsonValue; readonly valid: boolean }[];
 }
 
-/** What became of the tests of one draft. */
+/** The results of the tests of one draft. */
 export interface SuiteResult {
   readonly passed: number;
   /** `file: group: test` of each wrong verdict. */
@@ -20,7 +20,7 @@ export interface SuiteResult {
   readonly refused: readonly string[];
 }
 
-/** Runs the tests of the files that match. A schema that names no draft gets the one that its folder is about. */
+/** Runs the tests of the matching files. A schema without a draft gets the one of its folder. */
 export function runSuite(draft: string, files: string, options: { readonly assertsFormats: boolean }): SuiteResult {
   const result = { passed: 0, wrong: [] as string[], refused: [] as string[] };
   for (const file of globSync(files, { cwd: join(root, draft) }).toSorted()) {

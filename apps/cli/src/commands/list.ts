@@ -61,6 +61,6 @@ export async function list(
     hasMore = page.nextCursor !== null;
   }
   if (shown === 0) invocation.print({ text: `Nothing is ${options.state ?? 'pending'}.` });
-  if (hasMore) invocation.note('There are more: raise --limit, or leave it out for all.');
+  if (hasMore) invocation.note('There are more: raise --limit, or omit it for all.');
   return exitCodes.ok;
 }

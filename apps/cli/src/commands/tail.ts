@@ -56,7 +56,7 @@ function connectionNotes(invocation: Invocation): (lost: CliError | undefined) =
   let isLost = false;
   return (lost) => {
     if (lost !== undefined && !isLost)
-      invocation.note(`${printable(lost.message)} Trying again; nothing will be missed.`);
+      invocation.note(`${printable(lost.message)} Retrying; no event will be missed.`);
     if (lost === undefined && isLost) invocation.note('Connected again.');
     isLost = lost !== undefined;
   };

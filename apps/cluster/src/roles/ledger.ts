@@ -47,7 +47,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
 /** An operator whose producers do not sign must learn at the start why nothing is recorded. */
 function sayWhoMayAsk(log: Log, { unsigned, keysFile, tenant, principal }: RequestsConfig): void {
   if (unsigned === 'allow') {
-    log.info({ tenant, principal }, 'unsigned requests are allowed: all their producers are one principal');
+    log.info({ tenant, principal }, 'unsigned requests are allowed: all their producers share one principal');
   } else if (keysFile === null) {
     const remedy =
       'set COUNTERSIGN_REQUESTS_KEYS, or COUNTERSIGN_REQUESTS_UNSIGNED=allow where every producer is trusted';

@@ -19,7 +19,7 @@ import { openAnsweringWriteSide, openWriteSide } from '../write-side.js';
 /** Sends messages through the channels of the channels file, and polls for responses that are not pushed. */
 export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
   if (config.channelsFile === null) {
-    log.info({}, 'COUNTERSIGN_CHANNELS names no channels: people are told by the inbox alone');
+    log.info({}, 'COUNTERSIGN_CHANNELS lists no channels: approvals are shown in the inbox only');
     return () => Promise.resolve();
   }
   const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);

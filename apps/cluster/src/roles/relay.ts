@@ -23,7 +23,7 @@ export function readRelay(): Promise<OpenRole> {
         if (health.status === 'failed') return { status: 'failing', why: health.why };
         return {
           status: 'ok',
-          note: health.role === 'active' ? 'publishes' : 'stands by for the relay that publishes',
+          note: health.role === 'active' ? 'publishes' : 'on standby: another relay publishes',
         };
       },
     });

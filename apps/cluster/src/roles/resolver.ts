@@ -18,7 +18,7 @@ import { openWriteSide } from '../write-side.js';
 export async function readResolver(config: RoleConfig, { log }: RuntimePorts): Promise<OpenRole> {
   const tools = await loadTools(config.toolsFile, process.env);
   if (tools.tools.length === 0) {
-    log.warn({}, 'COUNTERSIGN_TOOLS names no tools: this resolver has nothing to execute');
+    log.warn({}, 'COUNTERSIGN_TOOLS lists no tools: this resolver executes nothing');
     return async () => undefined;
   }
   return async (roleProcess) => {

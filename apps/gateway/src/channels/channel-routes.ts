@@ -44,7 +44,7 @@ function addSurface(scope: FastifyInstance, { log }: GatewayPorts, surface: Surf
   scope.post(`/channels/${channelId}/${type}`, async (request, reply) => {
     const body = Buffer.isBuffer(request.body) ? request.body : Buffer.alloc(0);
     const response = await surface.receive({ body, headers: request.headers });
-    response.done.catch((error: unknown) => log.error({ error, channelId }, 'what a channel asked for went wrong'));
+    response.done.catch((error: unknown) => log.error({ error, channelId }, 'background work of a channel failed'));
     if (response.body === undefined) return reply.code(response.status).send();
     const text = JSON.stringify(response.body);
     return reply.code(response.status).header('content-type', 'application/json; charset=utf-8').send(text);

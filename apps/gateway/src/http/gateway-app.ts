@@ -192,7 +192,7 @@ function knownError({ log }: GatewayPorts, error: unknown): Refusal | undefined 
   }
   if (error instanceof SchemaEngineError) {
     log.error({ error }, 'the check of a schema failed');
-    return { code: 'unavailable', detail: 'the arguments could not be checked; nothing was recorded' };
+    return { code: 'unavailable', detail: 'the arguments could not be validated; nothing was recorded' };
   }
   return undefined;
 }

@@ -42,7 +42,7 @@ export function addOidcRoutes(
     }
     const query = request.url.slice(callbackPath.length);
     const person = await oidc.finish(new URL(`${signIn.redirectUri}${query}`), signIn).catch((error: unknown) => {
-      log.warn({ error, from: request.ip }, 'refused: the OIDC sign-in did not prove anybody');
+      log.warn({ error, from: request.ip }, 'refused: the OIDC sign-in failed');
       throw new ProblemError('forbidden', 'the sign-in was refused: start again');
     });
     setSignInCookie(reply, '', { secure: secureOf(request), maxAgeS: 0 });

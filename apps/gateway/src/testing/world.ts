@@ -84,7 +84,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
       if (options.projectionMs !== undefined) await delay(options.projectionMs);
       readModel.apply(events);
     },
-    onError: (error) => log.error({ error }, 'the projection broke off'),
+    onError: (error) => log.error({ error }, 'the projection failed'),
   });
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),

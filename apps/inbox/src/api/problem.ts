@@ -35,6 +35,6 @@ export function problemOf(error: unknown): Problem {
   return {
     status: 0,
     code: 'unreachable',
-    detail: 'Countersign did not answer. Nothing is known of what was sent: look before you try again.',
+    detail: 'Countersign did not respond. It is unknown whether the request was carried out: check before you retry.',
   };
 }

@@ -20,7 +20,7 @@ const own: EventWords = {
   NotificationDelivered: (read) => `${messageWords(read)}sent to ${addressWords(read)}`,
   NotificationUpdated: (read) => `brought up to date at ${addressWords(read)}`,
   NotificationFailed: (read) =>
-    `${withWhy(`${messageWords(read)}${addressWords(read)} failed`, read('reason'))}${read('nextAttemptAt') === '' ? '; given up' : '; it is tried again'}`,
+    `${withWhy(`${messageWords(read)}${addressWords(read)} failed`, read('reason'))}${read('nextAttemptAt') === '' ? '; given up' : '; it will be retried'}`,
 };
 
 /** A JSON value on one line, cut when it is long. A summary, never the basis of a decision. */

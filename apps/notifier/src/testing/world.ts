@@ -72,7 +72,7 @@ export async function openWorld(given?: string): Promise<World> {
   const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log });
   const projection = store.subscribe(readModel.checkpoint(), {
     onEvents: (events) => readModel.apply(events),
-    onError: (error) => log.error({ error }, 'the projection broke off'),
+    onError: (error) => log.error({ error }, 'the projection failed'),
   });
   const bus = createEmbeddedMessageBus({ folder, topics: { [topicNames().events]: store }, clock, log });
   const commands: CommandPorts = {

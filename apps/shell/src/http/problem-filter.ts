@@ -41,7 +41,7 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-const internal: Refusal = { code: 'internal-error', detail: 'the request could not be carried out; the log says why' };
+const internal: Refusal = { code: 'internal-error', detail: 'the request could not be carried out; see the log' };
 
 /** Sends a "no", with the headers that belong to its code. */
 export function sendProblem(reply: FastifyReply, refused: Refusal): void {

@@ -14,6 +14,6 @@ export async function openTracing(options: TracingOptions): Promise<Tracing | un
   if (endpoint === '' || env['OTEL_SDK_DISABLED'] === 'true') return undefined;
   if (!URL.canParse(endpoint)) throw new Error(`OTEL_EXPORTER_OTLP_ENDPOINT is no URL: ${endpoint}`);
   const { createOtlpTracing } = await import('./otlp-tracing.js');
-  options.log.info({ endpoint: new URL(endpoint).origin }, 'spans go to a collector');
+  options.log.info({ endpoint: new URL(endpoint).origin }, 'spans are sent to a collector');
   return createOtlpTracing({ ...options, endpoint });
 }

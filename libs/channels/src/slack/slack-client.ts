@@ -42,12 +42,12 @@ export interface SlackFailure {
 /** Classifies an error of Slack's clients. Its text is not repeated: it may contain the sent content. */
 export function slackFailureOf(error: unknown): SlackFailure {
   if (error instanceof WebAPIRateLimitedError) {
-    return { reason: 'Slack asks for patience', retryAfterMs: error.retryAfter * 1000 };
+    return { reason: 'the rate limit of Slack is reached', retryAfterMs: error.retryAfter * 1000 };
   }
   if (error instanceof WebAPIPlatformError) {
     const code = /^[a-z0-9_]{1,60}$/.exec(error.data.error)?.[0] ?? 'unknown';
     return { reason: `Slack answers ${code}`, code };
   }
   if (error instanceof WebAPIHTTPError) return { reason: `Slack answers ${String(error.statusCode)}` };
-  return { reason: 'Slack does not answer' };
+  return { reason: 'Slack does not respond' };
 }

@@ -130,7 +130,7 @@ class Interactions {
     const identity = slackIdentity(payload);
     const person = this.#ports.people.find(({ slack }) => slack === identity);
     if (person === undefined)
-      this.#ports.log.warn({ channelId: this.#config.id, identity }, 'refused: a Slack user that nobody is');
+      this.#ports.log.warn({ channelId: this.#config.id, identity }, 'refused: unknown Slack user');
     return person;
   }
 
@@ -159,7 +159,7 @@ class Interactions {
   #failed(error: unknown): void {
     // Only its name: an error message of Slack's client may repeat its input.
     const name = error instanceof Error ? error.name : 'unknown';
-    this.#ports.log.error({ channelId: this.#config.id, name }, 'a press in Slack could not be dealt with');
+    this.#ports.log.error({ channelId: this.#config.id, name }, 'a button press in Slack could not be handled');
   }
 }
 

@@ -182,15 +182,15 @@ describe('the connection', () => {
 
   it.each([
     ['a refusal', { body: { ok: false, error: 'invalid_auth' } }, 1_000, 'Slack answers invalid_auth'],
-    ['a request for patience', { status: 429, headers: { 'retry-after': '40' } }, 40_000, 'Slack asks for patience'],
+    ['a request for patience', { status: 429, headers: { 'retry-after': '40' } }, 40_000, 'the rate limit of Slack is reached'],
     ['an error', { status: 500, body: 'canary' }, 1_000, 'Slack answers 500'],
     [
       'a url where nobody is',
       { body: { ok: true, url: 'ws://127.0.0.1:1/?ticket=1' } },
       1_000,
-      'Slack does not answer',
+      'Slack does not respond',
     ],
-    ['no url', { body: { ok: true } }, 1_000, 'Slack does not answer'],
+    ['no url', { body: { ok: true } }, 1_000, 'Slack does not respond'],
   ])('is tried again after %s, and the log says why', async (_what, first, pauseMs, reason) => {
     server.next.push(first);
     listen();
@@ -237,7 +237,7 @@ describe('the connection', () => {
     await until(() => server.sockets.connected() === 1);
     await stopWaiting();
     await until(() => server.sockets.connected() === 0);
-    expect(said('Slack cannot be listened to now; it is tried again')).toBe(0);
+    expect(said('the Slack connection failed; retrying')).toBe(0);
   });
 
   it('ends after what came over it was dealt with', async () => {

@@ -76,7 +76,7 @@ class SlackListener {
     } catch (error) {
       if (signal.aborted) return 0;
       const { reason, retryAfterMs = 0 } = slackFailureOf(error);
-      log.warn({ channelId, reason }, 'Slack cannot be listened to now; it is tried again');
+      log.warn({ channelId, reason }, 'the Slack connection failed; retrying');
       return retryAfterMs;
     } finally {
       cancelTimeout();

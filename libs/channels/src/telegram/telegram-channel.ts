@@ -63,7 +63,7 @@ async function attempt(call: () => Promise<string>): Promise<SendResult> {
     return { status: 'delivered', messageRef: await call() };
   } catch (error) {
     // The message of any other error could name the url, and that has the bot's token in it.
-    if (!(error instanceof GrammyError)) return { status: 'failed', reason: 'Telegram does not answer' };
+    if (!(error instanceof GrammyError)) return { status: 'failed', reason: 'Telegram does not respond' };
     const { error_code: code, parameters } = error;
     const reason = `Telegram answers ${String(code)}`;
     if (code === 429) return { status: 'failed', reason, retryAfterMs: (parameters.retry_after ?? 1) * 1000 };

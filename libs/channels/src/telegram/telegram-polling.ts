@@ -57,9 +57,9 @@ export function pollTelegram(
 /** Only the kind of the error: its text may contain the url with the bot's token. */
 function pauseMsOf(error: unknown, failures: number, channelId: string, log: Log): number {
   if (error instanceof GrammyError && error.error_code === 409) {
-    log.info({ channelId }, 'another process fetches the updates of this bot; this one stands by');
+    log.info({ channelId }, 'another process polls this bot; this one is on standby');
     return standByMs;
   }
-  log.warn({ channelId }, 'Telegram cannot be asked for updates now; it is asked again');
+  log.warn({ channelId }, 'fetching updates from Telegram failed; retrying');
   return retryPauseMs(failures);
 }

@@ -90,7 +90,7 @@ export function createTelegramUpdates(
       const commandId = `telegram:${config.id}:${String(update.data.update_id)}`;
       try {
         const words = await decide(config, ports, tokens, press, commandId).catch((error: unknown) => {
-          ports.log.error({ channelId: config.id, error }, 'a press in Telegram could not be dealt with');
+          ports.log.error({ channelId: config.id, error }, 'a button press in Telegram could not be handled');
           return { text: unableWords, isStale: false, isDone: false };
         });
         await told(press, words.text, !words.isDone);
@@ -124,7 +124,7 @@ async function decide(
   const known = people.find(({ telegram }) => telegram === String(press.from.id));
   const person = isOurChat(config, press) ? known : undefined;
   if (person === undefined) {
-    log.warn({ channelId: config.id, user: press.from.id }, 'refused: a press by nobody we know, or in another chat');
+    log.warn({ channelId: config.id, user: press.from.id }, 'refused: a press by an unknown person, or in another chat');
   }
   const pressed = await readInteraction(person, press.data, { tokens, responses });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };

@@ -35,7 +35,7 @@ export function openAcknowledged(file: string, log: Log): Acknowledged {
         writeSync(descriptor, bytes, 0, bytes.length, 0);
       } catch (error) {
         // The events are in the log; only the file is behind.
-        log.warn({ file, error }, 'the acknowledged position cannot be noted');
+        log.warn({ file, error }, 'the acknowledged position cannot be stored');
       }
     },
     close: () => {

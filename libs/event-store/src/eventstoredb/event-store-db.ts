@@ -80,7 +80,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
     probe: (client, signal) => client.readAll('end', 'backwards', 1, signal),
     onAnswer: (one) => void tellServer(one),
     onWedged: (why) => {
-      log.error({ why }, 'the event store does not answer, and new clients did not help');
+      log.error({ why }, 'the event store does not respond, also not to new clients');
       options.onWedged?.(why);
     },
   });

@@ -88,7 +88,7 @@ export class TopicReader {
   #interrupted(error: unknown): void {
     this.#interruption = describeError(error);
     if (this.#stopped) return;
-    this.#options.log.warn({ error }, 'the log cannot be read, it is tried again');
+    this.#options.log.warn({ error }, 'the log cannot be read; retrying');
     this.#cancelReopen = this.#options.clock.setTimer(reopenAfterMs, () => {
       this.#opening = this.#open();
     });
@@ -104,7 +104,7 @@ export class TopicReader {
     const { position, eventId } = stored.checkpoint;
     const [event] = position === beginning.position ? [] : await source.readAll(position - 1, 1);
     const isSame = position === beginning.position || (event?.position === position && event.eventId === eventId);
-    if (!isSame) log.error({ position }, 'the log is not the one that was read: starting at its beginning');
+    if (!isSame) log.error({ position }, 'the log differs from the one that was read: starting at its beginning');
     const progress = isSame ? stored : { checkpoint: beginning, record: '' };
     await this.#suspect(progress);
     return progress;
@@ -193,7 +193,7 @@ export class TopicReader {
       this.#save();
     } catch (error) {
       // Not a failure of the messages: at worst they come again.
-      this.#options.log.warn({ error }, 'the progress cannot be written, it is tried again');
+      this.#options.log.warn({ error }, 'the progress cannot be written; retrying');
       if (!this.#stopped) this.#saveLater();
     }
   }

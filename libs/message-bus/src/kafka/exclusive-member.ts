@@ -83,7 +83,7 @@ export class ExclusiveMember {
     const { clock, log } = this.#options;
     const gone = (): Promise<void> =>
       this.#consumer.disconnect().catch((error: unknown) => {
-        log.debug({ error }, 'the member did not leave its group in order');
+        log.debug({ error }, 'the member did not leave its group cleanly');
       });
     return (this.#leaving ??= atMost(clock, farewellMsMax, gone()));
   }

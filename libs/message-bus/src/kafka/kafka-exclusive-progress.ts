@@ -57,7 +57,7 @@ export function createKafkaExclusiveProgress(options: KafkaExclusiveProgressOpti
           await last?.leave();
           signal.throwIfAborted();
           const why = explain(error);
-          if (why !== interruption) log.warn({ error }, `no place in the line for its turn, it is tried again: ${why}`);
+          if (why !== interruption) log.warn({ error }, `cannot stand for leadership, retrying: ${why}`);
           interruption = why;
           await sleep(clock, retryAfterMs, signal);
         }

@@ -241,7 +241,7 @@ export class KafkaSession {
     try {
       await this.#consumer.disconnect();
     } catch (error) {
-      this.#options.log.debug({ error }, 'the consumer was not disconnected in order');
+      this.#options.log.debug({ error }, 'the consumer was not disconnected cleanly');
     }
   }
 }

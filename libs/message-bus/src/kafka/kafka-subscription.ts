@@ -138,7 +138,7 @@ export class KafkaSubscription implements Subscription {
     if (this.#stop.signal.aborted) return;
     const { log, onFatal } = this.#options;
     const why = explain(error);
-    if (why !== this.#interruption) log.warn({ error }, `interrupted, it is tried again: ${why}`);
+    if (why !== this.#interruption) log.warn({ error }, `interrupted, retrying: ${why}`);
     this.#interruption = why;
     if (!mayPass(error)) onFatal(error instanceof Error ? error : new Error(why));
   }

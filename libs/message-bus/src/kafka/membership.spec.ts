@@ -29,7 +29,7 @@ describe('a membership', () => {
     membership.joining();
     membership.reading();
     expect(await complaintOf(membership)).toBe(
-      'MembershipLostError: the consumer reads on, but has not joined its group anew',
+      'MembershipLostError: the consumer keeps reading, but has not rejoined its group',
     );
   });
 

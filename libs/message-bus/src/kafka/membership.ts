@@ -56,7 +56,7 @@ export class Membership {
   /** The client asks for messages. */
   reading(): void {
     if (this.#isJoining)
-      this.#lose(new MembershipLostError('the consumer reads on, but has not joined its group anew'));
+      this.#lose(new MembershipLostError('the consumer keeps reading, but has not rejoined its group'));
     const now = this.#clock.monotonic();
     if (now - this.#heardAt <= this.#sessionTimeoutMs) return;
     this.#overdueSince ??= now;

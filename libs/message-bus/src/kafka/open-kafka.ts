@@ -95,7 +95,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
   const closing = new AbortController();
   const [life, trials] = [ids.uuid(), new Turns()];
   const onFatal = (error: Error): void => {
-    log.error({ error }, `Kafka needs this process to start anew: ${describeError(error)}`);
+    log.error({ error }, `Kafka requires a restart of this process: ${describeError(error)}`);
     options.onFatal?.(error);
   };
   const bus: MessageBus = {

@@ -38,7 +38,7 @@ export async function awaitStall(options: StallOptions): Promise<never> {
       throw new ConsumerStalledError(`group "${group}" received nothing for ${seconds} s while ${lag} messages wait`);
     } catch (error) {
       if (error instanceof ConsumerStalledError) throw error;
-      log.debug({ error }, 'the lag cannot be asked for');
+      log.debug({ error }, 'the lag cannot be measured');
     }
   }
 }

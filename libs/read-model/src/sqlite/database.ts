@@ -113,14 +113,14 @@ function openExisting(file: string): DatabaseSync | string {
 
 /** Opens a read model's file. A damaged one, or one of another version, is deleted: the log has everything. */
 export function openDatabase(file: string, log: Log): DatabaseSync {
-  if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model is taken over');
+  if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model replaces the old one');
   if (!existsSync(file)) {
     discard(file);
     return create(file);
   }
   const opened = openExisting(file);
   if (typeof opened !== 'string') return opened;
-  log.warn({ file, reason: opened }, 'the read model is thrown away and rebuilt from the log');
+  log.warn({ file, reason: opened }, 'the read model is deleted and rebuilt from the log');
   discard(file);
   return create(file);
 }

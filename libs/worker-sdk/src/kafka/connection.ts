@@ -152,7 +152,7 @@ function createListener(
         beginning.crash = payload.error;
         return;
       }
-      log.warn({ error: payload.error.message, groupId }, 'the events topic cannot be heard for a while');
+      log.warn({ error: payload.error.message, groupId }, 'the events topic cannot be read for a while');
       if (!isStopped()) void beginAgain();
     });
     await own.connect();
@@ -183,7 +183,7 @@ function createListener(
         if (isStopped()) await end();
         return;
       } catch (error) {
-        if (!isStopped()) log.warn({ error: messageOf(error) }, 'the events topic cannot be heard yet');
+        if (!isStopped()) log.warn({ error: messageOf(error) }, 'the events topic cannot be read yet');
         await end();
       }
     }

@@ -4,12 +4,12 @@ import { openVendorServer } from '@countersign/channels/testing';
 import type { Entry } from '../../audit/log.js';
 import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 
-/** Where the notifiers tell people: a webhook of the test, outside of the product. */
+/** The notifiers' target: a webhook of the test, outside the product. */
 export interface Cards {
   readonly env: Readonly<Record<string, string>>;
-  /** Whether the log says of everything that ended that it was told. */
+  /** Whether the log has a delivery for every outcome. */
   readonly areAllRecorded: (entries: readonly Entry[]) => boolean;
-  /** Everything that ended was told; each kill of a notifier repeated one message at most, and none twice. */
+  /** Every outcome was delivered; each kill of a notifier repeated at most one message, and none twice. */
   readonly complaints: (entries: readonly Entry[], kills: number) => readonly string[];
 }
 
@@ -53,7 +53,7 @@ interface Body {
   readonly data: { readonly approvalId: string };
 }
 
-/** How an approval ended, by an event of its call: `apr_… denied`. */
+/** How an approval ended, from an event of its call: `apr_… denied`. */
 function endOf({ type, data }: Entry): readonly string[] {
   const { approvalId, resolution } = data as { readonly approvalId: string; readonly resolution: string };
   if (type === 'ApprovalExpired') return [`${approvalId} expired`];

@@ -61,7 +61,7 @@ test('a relay killed between publishing and keeping its place: published again, 
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);
   const ids = (await readTopic(requests.kafka, topics.events)).map(({ headers }) => headers['ce_id']);
-  // The very thing that the crash point is for: events that stand there twice.
+  // The purpose of the crash point: duplicate events.
   expect(new Set(ids).size).toBeLessThan(ids.length);
 }, 480_000);
 
@@ -80,7 +80,7 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   if (zombie === undefined) throw new Error('nobody runs the tool');
   process.kill(pid, 'SIGSTOP');
   const unknown = await awaitCall(stage, call.callId, ({ state }) => state === 'unknown');
-  // Only a person may say that it is to be tried again.
+  // Only a person may order another try.
   expect((await ledger.reconcile(unknown.callId, { status: 'retry', note: 'did not happen' })).status).toBe('ok');
   await eventually('another resolver to run it', 90_000, () => (runsOf().length === 2 ? true : undefined), 50);
   process.kill(pid, 'SIGCONT');
@@ -126,7 +126,7 @@ test('a third ledger that joins, and one that dies: the partitions move, and no 
   expect(complaints).toEqual([]);
 }, 480_000);
 
-/** How late the latest expiry was recorded: there is one process that fires deadlines, and it is killed, too. */
+/** How late the latest expiry was recorded: one process fires deadlines, and it is killed, too. */
 function latestExpiry(entries: readonly Entry[]): string {
   const deadlines = new Map<string, number>();
   let lateMs = 0;

@@ -2,8 +2,8 @@ import { createHttp } from '../../harness/http.js';
 import type { Http } from '../../harness/http.js';
 
 /**
- * A client that takes turns between the gateways, as a balancer in front of them would, and that reads its own writes:
- * a GET says up to where it has been answered before.
+ * A client that alternates between the gateways, like a load balancer, and that reads its own writes: a GET sends the
+ * last received position.
  */
 export function createGatewaysHttp(ports: readonly number[]): Http {
   const clients = ports.map(createHttp);

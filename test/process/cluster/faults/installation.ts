@@ -23,36 +23,36 @@ import type { Supervised } from './supervised.js';
 import { serviceTools } from './service-tools.js';
 import type { ServiceTools } from './service-tools.js';
 
-/** Short, so that a death is over within a test; longer than a busy machine leaves a live process unheard. */
+/** Short, so that a crash is detected within a test; longer than a busy machine silences a live process. */
 const sessionTimeoutMs = 6_000;
 export const resolverLeaseMs = 5_000;
 
 export const tokens: Tokens = { agent: 'agent-token', me: 'ann-token', worker: 'worker-token' };
 
-/** The event store's server, which a test takes away and breaks. */
+/** The event store's server, which a test stops and breaks. */
 export interface StoreServer {
   /** SIGKILL. */
   readonly kill: () => Promise<void>;
   /** Starts it again on its port and folder. */
   readonly start: () => Promise<void>;
   readonly setFaults: (faults: Faults) => Promise<void>;
-  /** Where its log stands. */
+  /** The folder of its log. */
   readonly folder: string;
   readonly url: string;
 }
 
-/** A whole cluster as processes of this machine, with a broker and an event store of its own. */
+/** A whole cluster as processes of this machine, with its own broker and event store. */
 export interface Installation {
   readonly broker: KafkaBroker;
   readonly store: StoreServer;
   readonly topics: { readonly requests: string; readonly events: string; readonly deadLetters: string };
   readonly requests: RequestsTopic;
   readonly tools: ServiceTools;
-  /** What the notifiers send, once there are some. */
+  /** The notifiers' messages, once there are some. */
   readonly cards: Cards;
   readonly journal: Journal;
   readonly random: Random;
-  /** A client of both gateways; whoever opens one closes it. */
+  /** A client of both gateways; the caller closes it. */
   readonly openHttp: () => Http;
   readonly processes: () => readonly Supervised[];
   readonly of: (role: string) => readonly Supervised[];
@@ -60,13 +60,13 @@ export interface Installation {
   readonly add: (role: string) => Promise<Supervised>;
   readonly remove: (process: Supervised, signal: 'SIGTERM' | 'SIGKILL') => Promise<void>;
   readonly allReady: () => Promise<void>;
-  /** Keeps the names of several trafficks on one log apart. */
+  /** Distinguishes the names of several traffic generators on one log. */
   readonly nextPrefix: () => string;
 }
 
 const composition = ['gateway', 'gateway', 'ledger', 'ledger', 'relay', 'relay', 'projector', 'resolver', 'resolver'];
 
-/** Starts everything, `more` roles as well, and waits until it is ready. `ownBroker`: one that the test may kill. */
+/** Starts everything, including `more` roles, and waits until it is ready. `ownBroker`: one that the test may kill. */
 export async function install({
   more = [],
   ownBroker = false,

@@ -17,18 +17,18 @@ import type { Supervised } from './supervised.js';
 import { eventsTopicComplaints, producedComplaints } from './topic-audit.js';
 import { groupAccount, lagOf, readTopic } from './topic-reader.js';
 
-/** What the judge says after a storm, and what it looked at. */
+/** The audit's findings after a storm, and their input. */
 export interface Verdict {
   readonly complaints: readonly string[];
   readonly entries: readonly Entry[];
 }
 
-/** A Kafka consumer that stands still is noticed after three minutes, and its process is started again. */
+/** A stuck Kafka consumer is detected after three minutes, and its process is restarted. */
 const caughtUpWithinMs = 270_000;
 
 /**
- * After the faults are over: everything gets ready again, every call is brought to its end, and then what is recorded is
- * held against what clients were told, what the brokers acknowledged, what tools did, and what consumers and readers see.
+ * After the faults: waits until everything is ready, ends every call, and compares the recorded events with the
+ * clients' responses, the brokers' acknowledgements, the tools' runs, and the consumers' and readers' events.
  */
 export async function settleAndJudge(installation: Installation): Promise<Verdict> {
   const { journal, tools, random, topics, requests, cards, of } = installation;
@@ -41,7 +41,7 @@ export async function settleAndJudge(installation: Installation): Promise<Verdic
   const entries = await readOnceTold(installation);
   const overHttp = await readAuditLog(http, tokens);
   http.close();
-  // What was recorded between the two readings, of a message that was told late say, stands in the log by now.
+  // Events recorded between the two reads, for example of a late message, are in the log by now.
   const asRead = readStoreLog(installation.store.folder).slice(0, Math.max(entries.length, overHttp.length));
   await untilPublished(installation, entries);
   const notifiers = of('notifier');
@@ -57,12 +57,12 @@ export async function settleAndJudge(installation: Installation): Promise<Verdic
     ...installation.processes().flatMap(({ takeSurprises }) => takeSurprises()),
     ...(await viewComplaints(installation)),
   ];
-  // Each judgement is of its own storm.
+  // Each audit covers its own storm.
   journal.surprises.splice(0);
   return { complaints: [...complaints.slice(0, 30), ...(await accountsOf(installation, complaints.length))], entries };
 }
 
-/** Where something is wrong: what each process says of itself, and the end of what it printed. */
+/** For a finding: each process's readiness, and the end of its output. */
 async function accountsOf({ processes }: Installation, complaints: number): Promise<readonly string[]> {
   if (complaints === 0) return [];
   return Promise.all(
@@ -73,12 +73,12 @@ async function accountsOf({ processes }: Installation, complaints: number): Prom
   );
 }
 
-/** Deliveries are in streams of their own beside the calls: the cards are held against those. */
+/** Deliveries have their own streams: the cards are compared with those. */
 function isOfLedger({ stream }: Entry): boolean {
   return !stream.startsWith('delivery-') && !stream.startsWith('channel-');
 }
 
-/** The log, once the notifiers have recorded what they told; when they never do, what is missing is a complaint. */
+/** The log, once the notifiers have recorded their messages; if they never do, the missing ones are findings. */
 async function readOnceTold({ of, cards, store }: Installation): Promise<readonly Entry[]> {
   const giveUpAt = Date.now() + (of('notifier').length === 0 ? 0 : caughtUpWithinMs);
   for (;;) {
@@ -88,7 +88,7 @@ async function readOnceTold({ of, cards, store }: Installation): Promise<readonl
   }
 }
 
-/** Every acknowledged request was looked at. @throws when one is not, with what every process says of itself */
+/** Every acknowledged request was handled. @throws when one was not, with each process's readiness */
 export async function untilLedgersCaughtUp(installation: Installation): Promise<void> {
   const { requests, topics } = installation;
   const group = `${topics.requests.split('.')[0] ?? ''}-ledger`;
@@ -113,13 +113,13 @@ async function untilPublished({ processes }: Installation, entries: readonly Ent
   const relays = processes().filter(({ role }) => role === 'relay');
   while (Date.now() < giveUpAt) {
     const positions = await Promise.all(relays.map((relay) => figureOf(relay, 'countersign_relay_position')));
-    // A turn that published nothing stands at the progress that it began with.
+    // A term without publishing ends at its start position.
     if (positions.some((position) => position >= head)) return;
     await sleep(100);
   }
 }
 
-/** The sum of a metric's values; 0 while nobody answers. */
+/** The sum of a metric's values; 0 while there is no response. */
 export async function figureOf(process: Supervised, name: string): Promise<number> {
   const request = { method: 'GET', path: '/metrics', timeoutMs: 5000 } as const;
   const text =

@@ -30,7 +30,7 @@ async function ask(
   return { runId, toolCallId: call.toolCallId, callId: deriveCallId('default', runId, call.toolCallId) };
 }
 
-/** Looks until the call is as wanted: the agent was acknowledged, so it must come to that. */
+/** Reads until the call is as wanted: the request was acknowledged, so it must come to that. */
 export async function awaitCall(
   stage: Stage,
   callId: string,

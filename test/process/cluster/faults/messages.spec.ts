@@ -38,7 +38,7 @@ test('requests twice, on two partitions, and in the wrong order come to one call
     const [runId, call] = [stage.name('run'), someCall(stage, { toolName: moduleToolWithoutApproval })];
     const { toolCallId } = call;
     const callId = deriveCallId('default', runId, toolCallId);
-    // The question comes before the call that it is about, and the call by three ways at once, two ledgers among them.
+    // The approval request comes before its call, and the call by three ways at once, through two ledgers.
     await Promise.all([
       ...(index % 3 === 0
         ? [requests.publish('ApprovalRequested', { runId, toolCallId, reason: 'odd' }, { key: `late-${runId}` })]
@@ -49,7 +49,7 @@ test('requests twice, on two partitions, and in the wrong order come to one call
     asked.push({ callId, runId, toolCallId });
   }
   for (const { callId } of asked) await awaitCall(stage, callId, () => true);
-  // Old events once more, behind all that came after them: whoever acts on one asks the log. The relay may be behind it.
+  // Old events again, after all later ones: a consumer that acts on one reads the log. The relay may be behind it.
   const old = await eventually('some events to stand on the topic', 60_000, async () => {
     const found = (await readTopic(requests.kafka, topics.events)).filter(({ headers }) =>
       ['ToolCallAllowed', 'ApprovalResponded'].includes(headers['ce_type'] ?? ''),
@@ -107,8 +107,8 @@ test('an answer that no person gave, on either topic, moves nothing; a metric an
   await requests.publishRaw(topics.events, [{ key: runId, value, headers: { ...headers, ce_source: '/countersign' } }]);
 
   const lines = {
-    ledger: 'a message that no sender may send was refused',
-    resolver: 'an approval that the log does not know stands on the events topic',
+    ledger: 'a message of a forbidden type was refused',
+    resolver: 'the events topic has an approval that is not in the log',
   };
   for (const role of ['ledger', 'resolver'] as const) {
     await eventually(`a ${role} to count it`, 60_000, async () =>
@@ -133,7 +133,7 @@ test('an answer that no person gave, on either topic, moves nothing; a metric an
   expect(entries.some(({ eventId }) => eventId === said.eventId)).toBe(false);
 }, 480_000);
 
-/** What the relay would publish had a person approved. */
+/** The message of the relay if a person had approved. */
 function approvalEvent(callId: string, runId: string, approvalId: string, actionDigest: string) {
   const at = new Date().toISOString();
   const data = {

@@ -12,7 +12,7 @@ export interface Poison {
   };
 }
 
-/** Of each kind, several, under keys that meet every partition. */
+/** Several of each kind, under keys of every partition. */
 export function poison(name: string): readonly Poison[] {
   const good = JSON.stringify({ runId: name, calls: [{ toolCallId: 'c', toolName: 't', arguments: {} }] });
   const event = cloudEvent('poison', 'ToolCallRequested');

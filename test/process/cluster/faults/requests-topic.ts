@@ -13,18 +13,18 @@ export interface Produced {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** How a request is published; the rest is as it should be. */
+/** How a request is published, where it differs from the default. */
 export interface PublishOptions {
-  /** How many copies. Default 1. */
+  /** How many copies. Default: 1. */
   readonly copies?: number;
   /** Default: the run, as it should be. */
   readonly key?: string;
 }
 
-/** What agents publish on, and what the broker acknowledged. */
+/** The agents' topic, and what the broker acknowledged. */
 export interface RequestsTopic {
   readonly kafka: Kafka;
-  /** Publishes a request until the broker has it; answers its id. */
+  /** Publishes a request until the broker has it; returns its id. */
   readonly publish: (
     type: RequestMessageType,
     body: Readonly<Record<string, unknown>> & { readonly runId: string },
@@ -49,7 +49,7 @@ export function cloudEvent(id: string, type: string): Record<string, string> {
 
 const patienceMs = 180_000;
 
-/** Opens it with a client of its own, which shares nothing with the product's. */
+/** Opens it with a separate client, which shares nothing with the product's. */
 export async function openRequestsTopic(brokers: readonly string[], topic: string): Promise<RequestsTopic> {
   const kafka = new Kafka({
     brokers: [...brokers],
@@ -65,7 +65,7 @@ export async function openRequestsTopic(brokers: readonly string[], topic: strin
   await producer.connect();
   onCleanup(() => producer.disconnect());
   const produced: Produced[] = [];
-  /** The id is made first: a send whose answer was lost is sent again, and is the same request. */
+  /** The id is generated first: after a lost acknowledgement the same request is sent again. */
   const send = async (to: string, messages: readonly Message[]): Promise<void> => {
     const giveUpAt = Date.now() + patienceMs;
     for (;;) {

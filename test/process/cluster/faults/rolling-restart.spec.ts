@@ -30,7 +30,7 @@ test('SIGTERM to every process, those of a role one after the other, under load:
   await traffic.stop();
   const wanted = installation.processes().map(({ name }) => [name, { code: 0, signal: null }]);
   expect(exits.toSorted()).toEqual(wanted.toSorted());
-  // Every request of every client was answered: none gave up, and no answer but 503 asked it to try again.
+  // Every request of every client got a response: none gave up, and only 503 required a retry.
   expect(journal.surprises).toEqual([]);
   const { complaints } = await settleAndJudge(installation);
   expect(complaints).toEqual([]);

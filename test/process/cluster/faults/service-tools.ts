@@ -11,10 +11,9 @@ export interface ServiceTools {
   readonly openGate: () => void;
 }
 
-/** Runs until the gate is open. */
 export const slowTool = 'wait_for_the_gate';
 
-/** The counted tools of the kill rounds, and one that takes as long as a test wants. */
+/** The counted tools of the kill rounds, and a slow one that a test controls. */
 export async function serviceTools(folder: string): Promise<ServiceTools> {
   const counted = await countedTools(folder);
   const { tools } = JSON.parse(readFileSync(counted.toolsFile, 'utf8')) as { readonly tools: readonly object[] };

@@ -6,7 +6,7 @@ import type { Exit, Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
 import { readinessOf } from '../roles.js';
 
-/** One process of the cluster on its folder and port, started again whenever it ends, as Docker does. */
+/** One process of the cluster on its folder and port, restarted whenever it ends, like Docker does. */
 export interface Supervised {
   /** Such as `ledger-2`. */
   readonly name: string;
@@ -15,18 +15,18 @@ export interface Supervised {
   readonly folder: string;
   /** The process of the moment. */
   readonly server: () => Server;
-  /** What all of its processes printed. */
+  /** The output of all of its processes. */
   readonly output: () => string;
-  /** SIGKILL; answers once the next one was started. */
+  /** SIGKILL; resolves once the next one was started. */
   readonly kill: () => Promise<void>;
-  /** SIGTERM; answers how it ended, once the next one was started. */
+  /** SIGTERM; returns how it ended, once the next one was started. */
   readonly restart: () => Promise<Exit>;
   /** Ends it for good, in order. */
   readonly remove: (signal?: 'SIGTERM' | 'SIGKILL') => Promise<Exit>;
-  /** What its next processes get on top of their settings. */
+  /** Additional settings of its next processes. */
   readonly setEnv: (env: Readonly<Record<string, string>>) => void;
   readonly ready: () => Promise<void>;
-  /** Ends that nobody asked for, in words; each is told once. */
+  /** Unexpected ends, in words; each is reported once. */
   readonly takeSurprises: () => readonly string[];
   /** How often it was started. */
   readonly starts: () => number;
@@ -38,7 +38,7 @@ export interface SupervisedOptions {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** A process that only a new one can help says so, and ends with 1: its store or its Kafka consumer gives it nothing. */
+/** A process that only a restart can help reports that, and exits with 1: its store or its Kafka consumer is stuck. */
 const asksForTheNext = /to be started again: .*( answers others|received nothing for)/;
 const restartAfterMs = 100;
 const readyWithinMs = 120_000;
@@ -55,13 +55,13 @@ export async function supervise({ role, name, env }: SupervisedOptions): Promise
   const start = (): Server => {
     const server = startServer({ folder, port, args: ['start', role], env: { ...env, ...more } });
     outputs.push(server.output);
-    // Comes before the kill of this very server, so that nobody starts another one in its place.
+    // Called before the kill of this very server, so that it is not restarted.
     onCleanup(() => {
       isRemoved = true;
     });
     void server.exited.then(async (exit) => {
       if (isRemoved) return;
-      // A crash point is a SIGKILL that nobody here sent.
+      // A crash point is a SIGKILL from inside.
       const isExpected = server === ordered || exit.signal === 'SIGKILL' || asksForTheNext.test(server.output());
       if (!isExpected) surprises.push(`${name} ended with ${JSON.stringify(exit)}: ${server.output().slice(-2000)}`);
       await sleep(restartAfterMs);

@@ -4,7 +4,7 @@ import type { Entry } from '../../audit/log.js';
 import type { Produced } from './requests-topic.js';
 import type { StoredMessage } from './topic-reader.js';
 
-/** Every recorded event stands on the events topic, and the first copies of a run's events in the order of the log. */
+/** Every recorded event is on the events topic, and the first copies of a run's events are in the order of the log. */
 export function eventsTopicComplaints(
   entries: readonly Entry[],
   messages: readonly StoredMessage[],
@@ -16,7 +16,7 @@ export function eventsTopicComplaints(
   for (const { key, headers } of messages) {
     const id = headers['ce_id'] ?? '';
     const entry = byId.get(id);
-    // A forged one is nobody's copy.
+    // A forged event is in no log.
     if (entry === undefined || seen.has(id)) continue;
     seen.add(id);
     if (headers['ce_type'] !== entry.type) complaints.push(`${id} is ${entry.type} in the log and not on the topic`);
@@ -31,7 +31,7 @@ export function eventsTopicComplaints(
   ];
 }
 
-/** What the broker acknowledged is carried out and recorded, or refused and recorded: never neither. */
+/** Every message that the broker acknowledged is carried out and recorded, or refused and recorded. */
 export function producedComplaints(entries: readonly Entry[], produced: readonly Produced[]): readonly string[] {
   const refused = new Set(
     entries.flatMap(({ type, data }) =>

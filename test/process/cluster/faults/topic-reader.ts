@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { AssignerProtocol } from 'kafkajs';
 import type { Kafka } from 'kafkajs';
 
-/** A message as it stands on a topic. */
+/** A message on a topic. */
 export interface StoredMessage {
   readonly partition: number;
   readonly offset: number;
@@ -11,7 +11,7 @@ export interface StoredMessage {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Everything that stands on a topic now; of each partition in its order. */
+/** Everything that is on a topic now, each partition in order. */
 export async function readTopic(kafka: Kafka, topic: string): Promise<readonly StoredMessage[]> {
   const ends = await withAdmin(kafka, (admin) => admin.fetchTopicOffsets(topic));
   const missing = new Map(
@@ -39,7 +39,7 @@ export async function readTopic(kafka: Kafka, topic: string): Promise<readonly S
   });
   await done.promise;
   await consumer.disconnect();
-  // Tidiness alone: a broker may not have noticed yet that the only member is gone.
+  // Only to clean up: a broker may not have noticed yet that the only member has gone.
   await withAdmin(kafka, (admin) => admin.deleteGroups([groupId])).catch(() => undefined);
   return messages.toSorted((one, other) => one.partition - other.partition || one.offset - other.offset);
 }
@@ -56,7 +56,7 @@ export async function lagOf(kafka: Kafka, groupId: string, topic: string): Promi
   });
 }
 
-/** Who is in a group, and how far it is with each partition of a topic, in words. */
+/** The members of a group, and its position in each partition of a topic, in words. */
 export async function groupAccount(kafka: Kafka, groupId: string, topic: string): Promise<string> {
   return withAdmin(kafka, async (admin) => {
     const { groups } = await admin.describeGroups([groupId]);

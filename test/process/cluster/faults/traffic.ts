@@ -5,7 +5,7 @@ import { tokens } from './installation.js';
 import type { Installation } from './installation.js';
 import { kafkaScenes } from './kafka-scenes.js';
 
-/** Agents and people over both gateways and on Kafka, one scene after the other, across whatever happens. */
+/** Agents and people through both gateways and on Kafka, one scene after the other, during all faults. */
 export function startTraffic(installation: Installation, users = 4): Traffic {
   const { journal, random, requests } = installation;
   const onKafka = Object.entries(kafkaScenes).map(([name, scene]): NamedScene => [

@@ -29,7 +29,7 @@ async function send({ port }: RoleOnPort, token: string, path: string, body: obj
   return answer.json();
 }
 
-/** What stands on the events topic, headers and keys included. */
+/** The messages of the events topic, with headers and keys. */
 async function eventsTopic({ brokers, topicPrefix }: ReachCluster): Promise<string> {
   const kafka = new Kafka({ brokers: [...brokers], clientId: 'reader', logLevel: logLevel.NOTHING });
   const messages = await readTopic(kafka, topicNames(topicPrefix).events);

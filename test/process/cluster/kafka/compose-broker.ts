@@ -8,18 +8,18 @@ import type { ComposeService, Settings } from '../compose-file.js';
 
 /** A real broker with the settings of the compose file. */
 export interface ComposeBroker {
-  /** Where the roles find it: `kafka:9092` in the file. */
+  /** The roles' address: `kafka:9092` in the file. */
   readonly inside: string;
-  /** Where workers on this machine find it: the published port. */
+  /** The address for workers on this machine: the published port. */
   readonly outside: string;
 }
 
-/** Of the image, not of the broker. */
+/** For the image, not for the broker. */
 const ofImage = ['KAFKA_OPTS', 'KAFKA_HEAP_OPTS', 'KAFKA_LOG_DIRS'];
 
 /**
- * Starts Apache Kafka with the environment of the service, read as the image reads it.
- * @param onThisMachine turns a path in the container into one of this machine.
+ * Starts Apache Kafka with the environment of the service, interpreted like the image does.
+ * @param onThisMachine maps a path in the container to one of this machine.
  */
 export async function startComposeBroker(
   { environment }: ComposeService,

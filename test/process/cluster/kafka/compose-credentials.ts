@@ -1,6 +1,6 @@
 import type { Machine } from './compose-processes.js';
 
-/** What `docker compose run --rm show-credentials` prints. */
+/** The output of `docker compose run --rm show-credentials`. */
 export interface Credentials {
   readonly tokens: { readonly agent: string; readonly me: string; readonly worker: string };
   readonly kafka: {

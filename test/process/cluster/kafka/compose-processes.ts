@@ -15,7 +15,7 @@ import type { ComposeBroker } from './compose-broker.js';
 const root = join(import.meta.dirname, '..', '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
 
-/** One process that stands for a container. */
+/** One process that replaces a container. */
 export interface Container {
   readonly name: string;
   readonly service: ComposeService;
@@ -23,19 +23,19 @@ export interface Container {
   readonly env: Settings;
 }
 
-/** What stands for the machine that Compose runs on. */
+/** The replacement of the machine that Compose runs on. */
 export interface Machine {
   readonly file: ComposeFile;
   readonly broker: ComposeBroker;
-  /** Runs a service that ends by itself; answers what it printed. @throws Error when it does not end with 0. */
+  /** Runs a service that ends by itself; returns its output. @throws Error when its exit code is not 0. */
   readonly runToEnd: (service: string) => Promise<string>;
   /** Starts every replica of a service, ready or not. */
   readonly start: (service: string) => Promise<readonly Container[]>;
-  /** The folder that stands for a volume. */
+  /** The folder that replaces a volume. */
   readonly folderOf: (volume: string) => string;
 }
 
-/** What the image sets, unless a service says otherwise. */
+/** The image's variables, unless a service overrides them. */
 function imageEnvironment(): Settings {
   const text = readFileSync(join(root, 'Dockerfile'), 'utf8');
   return Object.fromEntries(
@@ -87,7 +87,7 @@ async function startReplicas(service: ComposeService, environment: Settings): Pr
   for (let replica = 1; replica <= service.replicas; replica += 1) {
     const [folder, port] = [temporaryFolder(), await freePort()];
     const { COUNTERSIGN_DATA: data, ...rest } = environment;
-    // What is mounted nowhere is the container's own.
+    // An unmounted path is private to the container.
     const own = data === undefined || data === '/data' ? join(folder, 'data') : data;
     const env = { ...rest, COUNTERSIGN_DATA: own, COUNTERSIGN_PORT: String(port) };
     const server = startServer({ folder, port, args: service.command, env });
@@ -96,7 +96,7 @@ async function startReplicas(service: ComposeService, environment: Settings): Pr
   return containers;
 }
 
-/** A folder for each volume that is asked for; what stands for a path in the repository or on the machine is that path. */
+/** A folder for each volume; a path in the repository or on the machine is used itself. */
 function createVolumes(): (source: string) => string {
   const folders = new Map<string, string>();
   return (source) => {
@@ -128,7 +128,7 @@ function pathsOf(service: ComposeService, folderOf: (source: string) => string):
   };
 }
 
-/** Waits until a process says that it is ready. */
+/** Waits until a process reports that it is ready. */
 export async function untilReady({ name, server }: Container): Promise<void> {
   let exited = false;
   void server.exited.then(() => (exited = true));

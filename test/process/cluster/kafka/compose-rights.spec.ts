@@ -44,7 +44,7 @@ beforeAll(async () => {
   await admin.connect();
   await admin.createTopics({ topics: [{ topic: other, numPartitions: 1 }], waitForLeaders: false });
   await admin.disconnect();
-  // The first group of a broker waits until the topic of the offsets was made.
+  // The first group of a broker waits until the offsets topic is created.
   expect(await tryToPublish(clientOf('relay'), events)).toBe('done');
   const read = (): Promise<string> => tryToRead(clientOf('worker'), events, `${prefix}.worker.first`);
   await eventually('the first group', 60_000, async () => ((await read()) === 'done' ? true : undefined));

@@ -20,7 +20,7 @@ cleanUpAfterEach();
 const tools = 'tools:\n  - { name: greet, module: ./greet.mjs }\n';
 const greet = 'export default { execute: (args) => ({ greeting: `Hello ${args.name}` }) };\n';
 
-/** An `.env` as an operator writes it: a tool of their own, and topics of this test's alone. */
+/** An operator's `.env`: their own tool, and topics of this test only. */
 function settings() {
   const folder = temporaryFolder();
   writeFileSync(join(folder, 'tools.yaml'), tools);
@@ -89,7 +89,8 @@ async function settled(gateway: Server, token: string, callId: string): Promise<
 test('every service as the compose file starts it: requested, approved at the other gateway, executed, seen, stopped', async () => {
   const env = settings();
   const machine = await openMachine(env);
-  // Compose would wait for the topics; a process that is started without says what it misses, and how to get it.
+  // Compose would wait for the topics. A process that is started without them reports the missing topics and the
+  // remedy.
   const [relay1, relay2] = await machine.start('relay');
   await untilWaitingFor(relay1!.server, 'kafka', /countersign topics create/);
   expect(await askHealth(relay1!)).not.toBe(0);
@@ -105,14 +106,14 @@ test('every service as the compose file starts it: requested, approved at the ot
   expect(containers.length).toBe(10);
   await Promise.all(containers.map(untilReady));
   expect(await askHealth(containers.find(({ name }) => name === 'gateway-1-1')!)).toBe(0);
-  // Until one has been given the turn, both stand by.
+  // Until one is elected, both are on standby.
   await eventually('one relay to publish, and the other to stand by', 60_000, async () => {
     const standings = [relay1!, relay2!].map(async ({ server }) => {
       const { body } = await server.http.send({ method: 'GET', path: '/readyz' });
       return (body as { checks: { relay: { note: string } } }).checks.relay.note;
     });
     const both = (await Promise.all(standings)).toSorted().join(', ');
-    return both === 'publishes, stands by for the relay that publishes' ? true : undefined;
+    return both === 'on standby: another relay publishes, publishes' ? true : undefined;
   });
 
   const [one, two] = ['gateway-1', 'gateway-2'].map(

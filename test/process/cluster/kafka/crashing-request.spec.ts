@@ -74,7 +74,7 @@ test('a request that kills three ledgers is parked, and the honest request behin
     value: requestOf('evil', 'evil').value,
   });
 
-  // The operator has mended the cause: it is handled like any other.
+  // The operator has fixed the cause: it is handled like any other.
   await ledger.stop();
   await startRole('ledger', env);
   await operator('replay', String(letter?.['id']));

@@ -45,7 +45,7 @@ test('a request whose schema branches without end is answered, and the ledger go
     const log = readStoreLog(storeFolder);
     return log.some(({ runId, type }) => runId === 'honest' && type === 'ToolCallRequested') ? log : undefined;
   });
-  // Which answer it gets is the business of the schema's interpreter: these arguments fit a schema that demands nothing.
+  // The response depends on the schema's interpreter: these arguments fit a schema without constraints.
   const [answer] = recorded.filter(({ runId }) => runId === 'hostile');
   expect(['ToolCallRequested', 'RequestRefused']).toContain(answer?.type);
   expect((await readinessOf(ledger))?.status).toBe(200);

@@ -14,7 +14,10 @@ const cards = 12;
 const runs = Array.from({ length: cards }, (_, n) => `run-${String(n + 1).padStart(2, '0')}`);
 const [lastRun] = runs.slice(-1) as [string];
 
-/** A gateway, the relay and two notifiers, the first of which dies between sending its third message and recording it. */
+/**
+ * A gateway, the relay and two notifiers, the first of which crashes between sending its third message and recording
+ * it.
+ */
 async function startCluster(reach: Reach): Promise<{ storeFolder: string; port: number; notifiers: Server[] }> {
   const { storeFolder, start, untilReady } = await openReachCluster(reach, { partitions: 6 });
   const [gateway, relay, doomed, other] = await Promise.all([
@@ -32,7 +35,7 @@ interface Delivery {
   readonly data: { readonly notifierId?: string; readonly approvalId: string; readonly channelId: string };
 }
 
-/** What the store's own file has of deliveries. */
+/** The deliveries in the store's own file. */
 function deliveriesIn(folder: string): readonly Delivery[] {
   const database = new DatabaseSync(join(folder, 'eventstoredb.db'), { readOnly: true });
   try {
@@ -79,7 +82,7 @@ test('two notifiers share the work, one is killed, and answers come through a ga
   for (const runId of runs) asked.set(runId, await ask(port, runId));
   expect(await notifiers[0]?.exited).toMatchObject({ signal: 'SIGKILL' });
 
-  // What the dead one held is taken over when its lease of 60 s is over.
+  // The crashed one's messages are taken over when its lease of 60 s is over.
   await eventually('every card to be recorded', 150_000, () => {
     const delivered = deliveriesIn(storeFolder).filter(({ type }) => type === 'NotificationDelivered');
     return delivered.length >= 2 * cards || undefined;
@@ -87,7 +90,7 @@ test('two notifiers share the work, one is killed, and answers come through a ga
   const { slack, telegram } = cardsIn(reach);
   expect([...new Set(slack)].toSorted()).toEqual(runs);
   expect([...new Set(telegram)].toSorted()).toEqual(runs);
-  // Each channel records a message before its next one: the one in its hands may come again.
+  // Each channel records a message before its next one: only the one in flight may come again.
   for (const sent of [slack, telegram]) expect(sent.length).toBeLessThanOrEqual(cards + 1);
   const claims = deliveriesIn(storeFolder).flatMap(({ data }) => data.notifierId ?? []);
   expect(new Set(claims).size).toBe(2);

@@ -15,9 +15,9 @@ export interface RoleOnPort {
   readonly port: number;
 }
 
-/** What the processes of a cluster with channels stand on; they end with the test. */
+/** The dependencies of a cluster's processes with channels; they end with the test. */
 export interface ReachCluster {
-  /** Where the event store has its log. */
+  /** The folder of the event store's log. */
   readonly storeFolder: string;
   readonly brokers: readonly string[];
   readonly topicPrefix: string;

@@ -96,7 +96,7 @@ beforeAll(async () => {
   }
 }, 480_000);
 
-/** Approves what waits in a run once people were told: what is decided by then is no news to them. */
+/** Approves the pending calls of a run after people were notified, so that earlier decisions are not news. */
 async function approve(runId: string, toldBefore: number): Promise<void> {
   const authorization = 'Bearer ann-token';
   const url = `http://127.0.0.1:${String(gatewayPort)}/v1/approvals`;

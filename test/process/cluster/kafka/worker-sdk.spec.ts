@@ -13,7 +13,7 @@ import { createTopics } from './create-topics.js';
 
 cleanUpAfterEach();
 
-/** A gateway, a ledger, a relay and a projector as processes of their own, and the topics that they share. */
+/** A gateway, a ledger, a relay and a projector as separate processes, and their shared topics. */
 async function openCluster() {
   const { brokers } = await startKafkaBroker();
   const topicPrefix = `worker-${randomBytes(4).toString('hex')}`;
@@ -37,7 +37,7 @@ async function openCluster() {
   return { gateway, ledger, kafka: { brokers, topicPrefix }, start };
 }
 
-/** Longer than one process alone is given: four start at once, and wait for each other's topics and store. */
+/** Longer than the limit of one process: four start at once, and wait for each other's topics and store. */
 async function untilReady(role: string, server: Server): Promise<void> {
   let last = '';
   await eventually(`${role} to be ready`, 90_000, async () => {
@@ -58,7 +58,7 @@ const ran: string[] = [];
 
 function newWorker(gateway: Process, kafka: KafkaOptions): Worker {
   const worker = createWorker({
-    // Longer than the session of a ledger that was killed, and than the next one takes to start.
+    // Longer than the session of a killed ledger, plus the start of the next one.
     kafka: { ...kafka, answerWithinMs: 150_000 },
     url: gateway.url,
     token: 'agent-token',
