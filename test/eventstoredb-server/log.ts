@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 
-/** The log's result of an append. */
+/** An event as a client proposes it. */
 export interface ProposedEvent {
   readonly id: string;
   readonly type: string;
@@ -10,7 +10,7 @@ export interface ProposedEvent {
   readonly metadata: Uint8Array;
 }
 
-/** The server's log: one file, or memory. A returned write is on the disk. */
+/** An event as the log has it. */
 export interface StoredEvent extends ProposedEvent {
   readonly stream: string;
   readonly revision: number;
@@ -21,12 +21,12 @@ export interface StoredEvent extends ProposedEvent {
 /** The revision that a writer expects, in the server's terms. */
 export type Expected = number | 'no-stream' | 'stream-exists' | 'any';
 
-/** What the log says to an append. */
+/** The log's result of an append. */
 export type Written =
   | { readonly status: 'written'; readonly revision: number; readonly position: number }
   | { readonly status: 'wrong-expected-version'; readonly current: number };
 
-/** The server's log: one file, or memory; whoever wrote to it has it on the disk. */
+/** The server's log: one file, or memory. A returned write is on the disk. */
 export interface ServerLog {
   readonly append: (stream: string, expected: Expected, events: readonly ProposedEvent[], at: WriteOptions) => Written;
   /** The last revision of a stream; -1 when there is none. */

@@ -15,6 +15,7 @@ const pageSize = 200;
 const backwards = pb.ReadReq.Options.ReadDirection.BACKWARDS;
 const last = Number.MAX_SAFE_INTEGER;
 
+/** `Read`: of a stream or of `$all`, once or as a subscription. */
 export function read(context: ServerContext) {
   return (call: ReadCall): void => {
     const options = call.request.getOptions();

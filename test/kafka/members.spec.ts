@@ -10,7 +10,7 @@ import { committedBy, freshPrefix, openedKafka, openedWithTopics } from './opene
 import { severable } from './severable.ts';
 import { expectedByKey, firstsByKey, idOf, inTurns } from './traffic.ts';
 
-// The message that it was handling at the kill comes again; long finished ones do not.
+// The sum of what is waited for in a test, and of what a hook starts or ends.
 jest.setTimeout(120_000);
 
 const withinMs = 40_000;
@@ -45,7 +45,7 @@ describe('the members of a group', () => {
     const ids: string[] = [];
     kafka.bus.subscribe({ group, topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
     await eventually(() => expect(new Set([...begun, ...ids]).size).toBe(800), withinMs);
-    // A member that had to restart would report it.
+    // The message that it was handling at the kill comes again; long finished ones do not.
     expect(ids.filter((id) => begun.has(id)).length).toBeGreaterThanOrEqual(1);
     expect(ids.length).toBeLessThan(800);
     expect(firstsByKey([...begun, ...ids])).toEqual(expectedByKey(20, 40));
@@ -65,7 +65,7 @@ describe('the members of a group', () => {
     const ids: string[] = [];
     kafka.bus.subscribe({ group, topics: [topic], onMessage: (message) => void ids.push(idOf(message)) });
     await eventually(() => expect(ids).toEqual(['k0.1', 'k0.2', 'k0.3']), withinMs);
-    // A member that had to begin anew would say so.
+    // A member that had to restart would report it.
     expect(log.entries.filter(({ message }) => message.startsWith('interrupted'))).toEqual([]);
     expect(log.entries.some(({ message }) => message.includes('the connection breaks'))).toBe(true);
   }, 120_000);

@@ -14,11 +14,11 @@ export interface GlobalOptions {
   readonly url?: string;
   readonly token?: string;
   readonly json?: boolean;
-  /** One run of one command: its options and its output. */
+  /** False after `--no-color`. */
   readonly color?: boolean;
 }
 
-/** Prints one JSON document on one line of stdout; prints nothing without `--json`. */
+/** One run of one command: its options and its output. */
 export interface Output {
   readonly terminal: Terminal;
   readonly json: boolean;
@@ -27,9 +27,9 @@ export interface Output {
   readonly style: Style;
   /** Prints lines for people on stdout; with `--json` nothing. */
   readonly print: (...lines: readonly Line[]) => void;
-  /** Prints a note on stderr; prints nothing with `--json`. */
+  /** Prints one JSON document on one line of stdout; prints nothing without `--json`. */
   readonly printJson: (value: unknown) => void;
-  /** Says something beside the result, on stderr; with `--json` nothing. */
+  /** Prints a note on stderr; prints nothing with `--json`. */
   readonly note: (text: string) => void;
 }
 

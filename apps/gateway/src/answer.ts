@@ -8,21 +8,21 @@ export interface Answer {
   readonly body: unknown;
   /** The position of the log after a write. */
   readonly position?: number;
-  /** The response to a read. */
+  /** The code of a "no". */
   readonly code?: ErrorCode;
 }
 
-/** The response to a write. With `position` a client reads its own write from any gateway. */
+/** The response to a read. */
 export function ok(body: unknown): Answer {
   return { status: 200, body };
 }
 
-/** The response for a refusal. */
+/** The response to a write. With `position` a client reads its own write from any gateway. */
 export function written(status: 200 | 201, body: unknown, position: number): Answer {
   return { status, body, position };
 }
 
-/** The approvals: list, read, respond, withdraw. */
+/** The response for a refusal. */
 export function refused(refusal: Refusal): Answer {
   return { status: statusOf(refusal.code), body: toProblem(refusal), code: refusal.code };
 }

@@ -11,7 +11,7 @@ import type { GatewayPorts } from './ports.js';
 import { invalidRequest } from './validation.js';
 import { approvalVisibilityFor } from './visibility.js';
 
-/** Each reveal has its own id: a retry is a new look at the current values, so it is checked and recorded again. */
+/** The approvals: list, read, respond, withdraw. */
 export interface Approvals {
   readonly list: (actor: Actor, query: ListApprovalsQuery) => Answer;
   readonly get: (actor: Actor, approvalId: string) => Answer;
@@ -47,6 +47,7 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return conclude(ports, 'RespondInBulk', outcome, (results) => ({ results: toResults(ports, actor, results) }));
     },
     reveal: async ({ actor }, approvalId) => {
+      // Each reveal has its own id: a retry is a new look at the current values, so it is checked and recorded again.
       const outcome = await reveal(commands, actor, approvalId, ports.ids.uuid());
       return conclude(ports, 'RevealValues', outcome, (revealed) => revealed);
     },

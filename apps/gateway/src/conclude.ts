@@ -10,10 +10,10 @@ export interface WriteContext {
   readonly commandId: string;
 }
 
-/** Finishes a command: counts it and, if it succeeded, responds once every read shows it. */
+/** Long enough for a projection that is busy; the write itself is safe already. */
 export const shownMsMax = 10_000;
 
-/** Ends a command: counts it and, when it was carried out, answers once every read shows it. */
+/** Finishes a command: counts it and, if it succeeded, responds once every read shows it. */
 export async function conclude<T>(
   ports: GatewayPorts,
   command: string,

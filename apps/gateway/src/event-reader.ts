@@ -44,24 +44,21 @@ export interface EventReaderOptions {
 export interface EventReader {
   /** Writes until it is closed. @throws the store's error. */
   readonly run: () => Promise<void>;
-  /** How long its socket has been full, in ms; 0 while it is not. */
+  /** There is news. */
   readonly wake: () => void;
-  /** Pages grow while the socket accepts them whole: the first page of a log of large events must be fast. */
+  /** How long its socket has been full, in ms; 0 while it is not. */
   readonly fullMs: () => number;
   readonly close: () => void;
 }
 
-/** Sends a comment that marks the end of the history; what follows is live. Other clients ignore comments. */
+/** Pages grow while the socket accepts them whole: the first page of a log of large events must be fast. */
 const [pageSizeMin, pageSizeMax] = [10, 100];
-/**
- * A reader that is up to date shares the just applied events with all others. One that lags, or whose socket is full,
- * keeps only its position and reads the store later.
- */
+/** Sends a comment that marks the end of the history; what follows is live. Other clients ignore comments. */
 const caughtUp = ': caught up\n\n';
 
 /**
- * Writes the events that this reader has not received, up to `end`. It stops when the socket is full and reads the rest
- * again later, so that a slow reader keeps no page of large events in memory.
+ * A reader that is up to date shares the just applied events with all others. One that lags, or whose socket is full,
+ * keeps only its position and reads the store later.
  */
 export function createEventReader(options: EventReaderOptions): EventReader {
   const { store, news, sink, monotonic, breathe } = options;
@@ -86,7 +83,10 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     });
     return false;
   };
-  /** Events that reads do not show yet are not sent. */
+  /**
+   * Writes the events that this reader has not received, up to `end`. It stops when the socket is full and reads the
+   * rest again later, so that a slow reader keeps no page of large events in memory.
+   */
   const writeAll = async (events: readonly RecordedEvent[], end: number): Promise<number> => {
     let taken = 0;
     for (const event of events) {
@@ -114,7 +114,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       return;
     }
     const page = await store.readAll(position, pageSize);
-    // The events that a test appends next.
+    // Events that reads do not show yet are not sent.
     const shown = page.filter((event) => event.position <= head);
     const isEnd = page.length === 0 || shown.length < page.length;
     const taken = await writeAll(shown, isEnd ? head : (page.at(-1)?.position ?? head));

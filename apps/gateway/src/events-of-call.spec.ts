@@ -16,11 +16,11 @@ const approvalId = (round: number): string => `apr_${'a'.repeat(26)}_${String(ro
 
 const isProved = (): Promise<boolean> => Promise.resolve(true);
 
-/** An in-memory log, and a read model that applies it on command. */
+/** The events that a test appends next. */
 const kinds = ['own', 'asked', 'sent', 'sent without an approval', 'other'] as const;
 type Kind = (typeof kinds)[number];
 
-/** Events that are recorded while the streams are read one after another must be neither lost nor sent twice. */
+/** An in-memory log, and a read model that applies it on command. */
 function createWorld() {
   const events: RecordedEvent[] = [];
   let applied = 0;
@@ -68,7 +68,7 @@ function createWorld() {
         return Promise.reject(new Error('the whole log is not read for one call'));
       },
       readStream: async (stream: string) => {
-        // A socket that accepts this many writes before it is full, until it is drained.
+        // Events that are recorded while the streams are read one after another must be neither lost nor sent twice.
         await turn();
         return events.filter((event) => event.stream === stream);
       },
@@ -90,13 +90,7 @@ function createWorld() {
   };
 }
 
-/**
- * Returns all events about a call in the order of the log: its own stream and its delivery streams. It reads by stream
- * name, so the cost depends on the call and not on the log.
- *
- * The result is complete up to every position that was recorded before the read: a delivery is recorded after its
- * approval, so an unknown stream holds only later events.
- */
+/** A socket that accepts this many writes before it is full, until it is drained. */
 function createSocket(roomFor: number) {
   const ids: number[] = [];
   const texts: string[] = [];

@@ -2,7 +2,13 @@ import { deliveryStream, isCallId, toolCallStream } from '@countersign/contracts
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
-/** The execution routes of the gateway. The response to a claim is never shortened: its arguments are what runs. */
+/**
+ * Returns all events about a call in the order of the log: its own stream and its delivery streams. It reads by stream
+ * name, so the cost depends on the call and not on the log.
+ *
+ * The result is complete up to every position that was recorded before the read: a delivery is recorded after its
+ * approval, so an unknown stream holds only later events.
+ */
 export async function readEventsOfCall(
   store: Pick<EventStore, 'readStream'>,
   callId: string,

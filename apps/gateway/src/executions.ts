@@ -19,7 +19,7 @@ export interface Executions {
   readonly reconcile: (context: WriteContext, callId: string, body: ReconcileBody) => Promise<Answer>;
 }
 
-/** What a gateway stores in its data folder besides the read model. None of it is authoritative about a call. */
+/** The execution routes of the gateway. The response to a claim is never shortened: its arguments are what runs. */
 export function createExecutions(ports: GatewayPorts): Executions {
   const { commands } = ports;
   return {

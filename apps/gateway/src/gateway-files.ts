@@ -5,14 +5,14 @@ import type { SessionPorts, Sessions } from './inbox/sessions.js';
 import { createIdempotencyStore } from './sqlite/idempotency-store.js';
 import { createSessionStore } from './sqlite/session-store.js';
 
-/** Opens the stores of the idempotent responses and of the inbox's sessions. */
+/** What a gateway stores in its data folder besides the read model. None of it is authoritative about a call. */
 export interface GatewayFiles {
   readonly idempotency: IdempotencyStore;
   readonly sessions: Sessions;
   readonly close: () => void;
 }
 
-/** Ends streams and releases waiting requests. */
+/** Opens the stores of the idempotent responses and of the inbox's sessions. */
 export function openGatewayFiles(folder: string, ports: Omit<SessionPorts, 'store'>): GatewayFiles {
   const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
   const store = createSessionStore(join(folder, 'sessions.db'));

@@ -28,7 +28,7 @@ export interface Gateway {
   readonly caps: Caps;
   readonly checks: readonly ReadinessCheck[];
   readonly metricsText: () => Promise<string>;
-  /** How long the read model may lack a recorded event. */
+  /** Ends streams and releases waiting requests. */
   readonly close: () => void;
 }
 
@@ -55,13 +55,13 @@ export function createGateway(ports: GatewayPorts): Gateway {
   };
 }
 
+/** How long the read model may lack a recorded event. */
+const behindMsMax = 10_000;
+
 /**
  * Whether the read model keeps up, measured in time: a position is a count in one store and bytes in another. The check
  * compares with what it saw at earlier calls, so it turns red at most one interval late.
  */
-const behindMsMax = 10_000;
-
-/** The expected values from the contract, written out a second time. */
 function projectionCheck({ store, readModel, clock }: GatewayPorts): ReadinessCheck {
   let missed: { readonly position: number; readonly sinceMs: number } | undefined;
   return {

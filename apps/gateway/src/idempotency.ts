@@ -5,10 +5,7 @@ import type { Clock, Log } from '@countersign/runtime';
 import { refused } from './answer.js';
 import type { Answer } from './answer.js';
 
-/**
- * Where sent responses are kept. If they are lost, only the exact wording of the first response is lost: the log
- * recognises the command.
- */
+/** A sent response, by the hash of its request. */
 export interface StoredAnswer {
   readonly bodyHash: string;
   readonly status: number;
@@ -18,7 +15,10 @@ export interface StoredAnswer {
   readonly storedAtMs: number;
 }
 
-/** One request with an idempotency key. */
+/**
+ * Where sent responses are kept. If they are lost, only the exact wording of the first response is lost: the log
+ * recognises the command.
+ */
 export interface IdempotencyStore {
   readonly find: (scope: string) => StoredAnswer | undefined;
   readonly save: (scope: string, answer: StoredAnswer) => void;
@@ -27,7 +27,7 @@ export interface IdempotencyStore {
   readonly close: () => void;
 }
 
-/** Returns the first response again for a repeated request. */
+/** One request with an idempotency key. */
 export interface KeyedRequest {
   readonly actor: Actor;
   /** Method and path, such as `POST /v1/tool-calls`. */
@@ -36,16 +36,13 @@ export interface KeyedRequest {
   readonly bytes: Uint8Array;
 }
 
-/** Runs the request, or returns the first response of its key. `commandId` is the same for every retry. */
+/** Returns the first response again for a repeated request. */
 export interface Idempotency {
-  /** The dependencies of idempotency keys. */
+  /** Runs the request, or returns the first response of its key. `commandId` is the same for every retry. */
   readonly answer: (request: KeyedRequest, run: (commandId: string) => Promise<Answer>) => Promise<Answer>;
 }
 
-/**
- * Idempotency keys over a store. A crash between the append and the storing of the response does no harm: the retry has
- * the same command id, and the write side recognises it.
- */
+/** The dependencies of idempotency keys. */
 export interface IdempotencyPorts {
   readonly store: IdempotencyStore;
   readonly clock: Clock;
@@ -56,7 +53,10 @@ const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
 const keptMs = 24 * 60 * 60 * 1000;
 const purgeEveryMs = 10 * 60 * 1000;
 
-/** The disk may be full. The command is recorded, so the response is sent although it cannot be stored. */
+/**
+ * Idempotency keys over a store. A crash between the append and the storing of the response does no harm: the retry has
+ * the same command id, and the write side recognises it.
+ */
 export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idempotency {
   const running = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Answer> }>();
   let purgedAtMs = 0;
@@ -80,7 +80,7 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
       store.save(scope, { bodyHash, status, body: JSON.stringify(body), position, storedAtMs: clock.now() });
       purgeNowAndThen();
     } catch (error) {
-      // Whether a response is final. A server error or a temporary refusal is retried.
+      // The disk may be full. The command is recorded, so the response is sent although it cannot be stored.
       log.warn({ error }, 'a response could not be stored; a retry of its request is recognised only by the log');
     }
     return answer;
@@ -103,7 +103,7 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
   };
 }
 
-/** The settings of the inbox. */
+/** Whether a response is final. A server error or a temporary refusal is retried. */
 function isDecided(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408;
 }

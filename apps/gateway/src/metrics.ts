@@ -5,7 +5,7 @@ import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry
 import { Counter, Histogram } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** The metrics of a process that serves the API. Each observation costs less than a microsecond. */
+/** Metrics that are read at scrape time. */
 export interface MetricSources {
   readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'>;
   readonly store: Pick<EventStore, 'head'>;
@@ -14,23 +14,23 @@ export interface MetricSources {
   readonly eventStreams: () => number;
 }
 
-/** A finished request; streams are not included. */
+/** The metrics of a process that serves the API. Each observation costs less than a microsecond. */
 export interface GatewayMetrics {
   readonly registry: Registry;
   /** A command and how it ended: `done`, or the code of the refusal. */
   readonly commandEnded: (command: string, code: string) => void;
-  /** For the event store: one commit, its number of events, and its duration. */
+  /** A finished request; streams are not included. */
   readonly requestAnswered: (route: string, status: number, durationMs: number) => void;
   readonly refusedAtTheDoor: (code: 'unauthenticated' | 'forbidden') => void;
-  /** For the deadlines: how late one was recorded. */
+  /** For the event store: one commit, its number of events, and its duration. */
   readonly storeCommitted: (commit: { readonly events: number; readonly durationMs: number }) => void;
-  /** Metrics in their own registry. */
+  /** For the deadlines: how late one was recorded. */
   readonly deadlineFired: (lagMs: number) => void;
   /** Collects these at each scrape. */
   readonly observe: (sources: MetricSources) => void;
 }
 
-/** The JSON schema of the data of a stream's events. */
+/** Metrics in their own registry. */
 export function createGatewayMetrics(): GatewayMetrics {
   const registry = createMetricsRegistry();
   const registers = [registry];

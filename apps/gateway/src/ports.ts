@@ -10,7 +10,7 @@ import type { Sessions } from './inbox/sessions.js';
 import type { GatewayMetrics } from './metrics.js';
 import type { Tokens } from './tokens.js';
 
-/** Further readiness checks, besides the event store and the projection. */
+/** The dependencies of the gateway. It writes only through `commands`. */
 export interface GatewayPorts {
   readonly commands: CommandPorts;
   readonly readModel: ReadModel;
@@ -21,15 +21,15 @@ export interface GatewayPorts {
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;
-  /** Sign-in at the web inbox; without it no person can sign in there. */
+  /** Further readiness checks, besides the event store and the projection. */
   readonly checks?: readonly ReadinessCheck[];
-  /** The OIDC provider, in addition to the tokens. */
+  /** Sign-in at the web inbox; without it no person can sign in there. */
   readonly sessions?: Sessions;
-  /** The channels whose responses arrive here. Default: none. */
+  /** The OIDC provider, in addition to the tokens. */
   readonly oidc?: Oidc | undefined;
-  /** Per principal. Default: 5,000. */
+  /** The channels whose responses arrive here. Default: none. */
   readonly channels?: ChannelsConfig | undefined;
-  /** The definition of one route. */
+  /** Per principal. Default: 5,000. */
   readonly requestsPerSecond?: number | undefined;
   /** Off by default. */
   readonly tracing?: Pick<Tracing, 'requestStarted'> | undefined;

@@ -7,7 +7,7 @@ import type { z } from 'zod';
 /** Every role of the tenant may. */
 export const anyRole = roles;
 
-/** One of these roles is required; `public`: no token is required. */
+/** The definition of one route. */
 export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodObject = z.ZodObject> {
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'DELETE';
@@ -15,19 +15,19 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly path: string;
   readonly tag: string;
   readonly summary: string;
-  /** Returns the parts of a body that are too large, by path. Runs before validation. */
+  /** One of these roles is required; `public`: no token is required. */
   readonly roles: readonly Role[] | 'public';
   readonly body?: Body;
   /** An absent body counts as `{}`. */
   readonly isBodyOptional?: boolean;
+  /** Returns the parts of a body that are too large, by path. Runs before validation. */
+  readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldError[];
   /**
    * The response is never stored for a retry with the same `Idempotency-Key`: a retry is checked and recorded again.
    */
-  readonly oversize?: (body: unknown, bodyBytes: number) => readonly FieldError[];
-  /** The response schemas by status, or the content type of a stream. */
   readonly isNeverKept?: boolean;
   readonly query?: Query;
-  /** Whether the actor has a role that the route requires. */
+  /** The response schemas by status, or the content type of a stream. */
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;
   readonly stream?: 'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain';
   /** The codes that belong to this route; those of every route are added by the document. */
@@ -46,12 +46,12 @@ export function templateOf({ path }: Route): string {
   return path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
 }
 
-/** Returns the methods of a path; undefined for an unknown path. */
+/** Whether the actor has a role that the route requires. */
 export function mayUse(route: Route, actor: Actor): boolean {
   return route.roles !== 'public' && route.roles.some((role) => actor.roles.has(role));
 }
 
-/** Every route of the API, for the controllers, the guard and the OpenAPI document. */
+/** Returns the methods of a path; undefined for an unknown path. */
 export function createMethodsOf(routes: readonly Route[]): (path: string) => readonly string[] | undefined {
   const byPath = routes.map(({ path, method }) => ({
     method,

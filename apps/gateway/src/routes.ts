@@ -5,7 +5,7 @@ import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
 
-/** The approvers' routes. */
+/** Every route of the API, for the controllers, the guard and the OpenAPI document. */
 export const routes = {
   ...toolCallRoutes,
   ...approvalRoutes,

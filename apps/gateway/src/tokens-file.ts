@@ -7,22 +7,22 @@ import { watchForChanges } from '@countersign/shell';
 import { TokensError, createTokens } from './tokens.js';
 import type { TokenEntry, Tokens } from './tokens.js';
 
-/** All agents of a first trial, so that another agent name needs no change of this file. */
+/** The tokens of a first start: an agent, the person at the machine, and a worker. */
 const firstGrants = [
-  // An entry with its clear token, to print it once.
+  // All agents of a first trial, so that another agent name needs no change of this file.
   { principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { principal: 'me', roles: ['approver', 'auditor', 'admin'], agentIds: [] },
   { principal: 'worker', roles: ['resolver'], agentIds: [] },
 ] as const;
+
+/** An entry with its clear token, to print it once. */
+export type NewTokenEntry = TokenEntry & { readonly token: string };
 
 /**
  * Writes a tokens file with three random tokens, `agent`, `me` and `worker`, readable by its owner alone. An existing
  * file is not changed.
  * @returns the created entries, or undefined when the file existed.
  */
-export type NewTokenEntry = TokenEntry & { readonly token: string };
-
-/** A link instead of a rename: of two first starts at once only one creates the file, and no reader sees half of it. */
 export function createTokensFile(path: string): readonly NewTokenEntry[] | undefined {
   if (existsSync(path)) return undefined;
   const entries = firstGrants.map(({ principal, roles, agentIds }) => ({
@@ -37,7 +37,7 @@ export function createTokensFile(path: string): readonly NewTokenEntry[] | undef
   const draft = `${path}.${String(process.pid)}.new`;
   writeFileSync(draft, `${JSON.stringify(entries, null, 2)}\n`, { mode: 0o600, flush: true });
   try {
-    // One entry of a tokens file, as a person writes it.
+    // A link instead of a rename: of two first starts at once only one creates the file, and no reader sees half of it.
     linkSync(draft, path);
     return entries;
   } catch (error) {

@@ -124,7 +124,9 @@ describe('a tokens file', () => {
     const [path, log] = [join(folder, 'tokens.json'), createCollectingLog()];
     writeFileSync(path, '[]');
     createFileTokens(path, log).close();
-    expect(log.entries).toMatchObject([{ level: 'warn', message: expect.stringContaining('nobody can sign in') }]);
+    expect(log.entries).toMatchObject([
+      { level: 'warn', message: expect.stringContaining('sign-in with a token is impossible') },
+    ]);
   });
 
   it('that cannot be read is named', () => {

@@ -38,10 +38,10 @@ const tokenEntriesSchema = z.array(tokenEntrySchema).superRefine((entries, conte
   });
 });
 
-/** The owner of a token, as the actor of each channel. */
+/** One entry of a tokens file, as a person writes it. */
 export type TokenEntry = z.input<typeof tokenEntrySchema>;
 
-/** Returns the actor of a bearer token; undefined for an unknown token. `via` is the channel of the request. */
+/** The owner of a token, as the actor of each channel. */
 interface Holder {
   readonly api: Actor;
   readonly cli: Actor;
@@ -50,18 +50,15 @@ interface Holder {
 
 /** Proves who sends a request. */
 export interface Tokens {
-  /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. */
+  /** Returns the actor of a bearer token; undefined for an unknown token. `via` is the channel of the request. */
   readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
-  /** Whether a token gives this role to the principal. */
+  /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
-  /** Returns the problems of a tokens file, with index and path, never with a token. */
+  /** Whether a token gives this role to the principal. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
 }
 
-/**
- * The time of the look-up depends on the hash, of which a caller cannot choose even the first byte, and not on the
- * token.
- */
+/** Returns the problems of a tokens file, with index and path, never with a token. */
 export class TokensError extends Error {
   override readonly name = 'TokensError';
   readonly problems: readonly { readonly path: string; readonly problem: string }[];
@@ -91,7 +88,8 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
   const holders = new Map(parsed.data.map((entry) => [digestOf(entry), toHolder(entry)]));
   return {
     actorOf: (token, via) => {
-      // How long a reader waits, and for which change.
+      // The time of the look-up depends on the hash, of which a caller cannot choose even the first byte, and not on
+      // the token.
       return holders.get(hash('sha256', token))?.[via];
     },
     actorOfHash: (tokenSha256) => holders.get(tokenSha256)?.inbox,

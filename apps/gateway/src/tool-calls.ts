@@ -13,7 +13,7 @@ import type { GatewayPorts } from './ports.js';
 import { visibilityFor, whenShown } from './visibility.js';
 import type { OnClose, Waiters } from './waiters.js';
 
-/** Attack: reading a run of many large calls at once. Their views are up to three times as large as their rows. */
+/** How long a reader waits, and for which change. */
 export interface Waiting {
   readonly waitMs?: number | undefined;
   readonly until?: 'decided' | 'settled' | undefined;
@@ -21,13 +21,13 @@ export interface Waiting {
 
 /** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
 const atOnce = 32;
-/** `onClose` registers a callback for when the reader disconnects, and returns a function that removes it. */
+/** Attack: reading a run of many large calls at once. Their views are up to three times as large as their rows. */
 const runBytesMax = 8 * 1024 * 1024;
 
 /** The calls of agents: request, read, ask, cancel. */
 export interface ToolCalls {
   readonly request: (context: WriteContext, body: RequestToolCalls) => Promise<Answer>;
-  /** Cancels every open call of a run, one by one, since each has its own stream. */
+  /** `onClose` registers a callback for when the reader disconnects, and returns a function that removes it. */
   readonly get: (actor: Actor, callId: string, waiting: Waiting, onClose: OnClose) => Answer | Promise<Answer>;
   readonly requestApproval: (context: WriteContext, callId: string, body: RequestApprovalBody) => Promise<Answer>;
   readonly cancel: (context: WriteContext, callId: string, reason: string) => Promise<Answer>;
@@ -128,7 +128,7 @@ function runTooLarge(runId: string): Answer {
   return refused({ code: 'payload-too-large', detail });
 }
 
-/** A call that another gateway has just recorded may be missing from this read model, and would not be cancelled. */
+/** Cancels every open call of a run, one by one, since each has its own stream. */
 async function cancelRun(
   ports: GatewayPorts,
   { actor, commandId }: WriteContext,
@@ -136,8 +136,7 @@ async function cancelRun(
   reason: string,
 ): Promise<Answer> {
   const { commands, readModel, store } = ports;
-  // Validates a value with a schema.
-  // @throws ProblemError `invalid-request` naming every offending path, each unknown key separately.
+  // A call that another gateway has just recorded may be missing from this read model, and would not be cancelled.
   await whenShown(ports, await store.head(), shownMsMax);
   if (readModel.runBytes(actor.tenant, runId) === 0) return noSuchRun(runId);
   const callIds = readModel.openCallIds(actor.tenant, runId);

@@ -3,8 +3,8 @@ import type { FieldError } from '@countersign/contracts';
 import type { z } from 'zod';
 
 /**
- * Who sees the values of sensitive fields: the principal that requested the call, and auditors. In the inbox an auditor
- * who is also an approver sees the masked view, since other people may see the screen.
+ * Validates a value with a schema.
+ * @throws ProblemError `invalid-request` naming every offending path, each unknown key separately.
  */
 export function parseWith<S extends z.ZodType>(schema: S, value: unknown): z.output<S> {
   const result = schema.safeParse(value);

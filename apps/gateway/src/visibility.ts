@@ -4,8 +4,8 @@ import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 
 /**
- * Masks an approval for everyone who may decide it, also for auditors, since a card is shown on screens. The audit
- * reads return it unmasked.
+ * Who sees the values of sensitive fields: the principal that requested the call, and auditors. In the inbox an auditor
+ * who is also an approver sees the masked view, since other people may see the screen.
  */
 export function visibilityFor(actor: Actor, call: CallRow): Visibility {
   const isAtInbox = actor.via === 'inbox' && actor.roles.has('approver');
@@ -14,16 +14,19 @@ export function visibilityFor(actor: Actor, call: CallRow): Visibility {
 }
 
 /**
- * Waits until every read shows a position of the log. Returns undefined when they already do.
- * @param take is called before a wait; the function that it returns, after the wait.
- * @throws ProblemError `unavailable` after `msMax`.
+ * Masks an approval for everyone who may decide it, also for auditors, since a card is shown on screens. The audit
+ * reads return it unmasked.
  */
 export function approvalVisibilityFor(actor: Actor, call: CallRow): Visibility {
   const isOwn = call.request.requestedBy === actor.principal;
   return actor.roles.has('approver') && !isOwn ? 'masked' : visibilityFor(actor, call);
 }
 
-/** Registers a callback for when a reader disconnects. Returns a function that removes it. */
+/**
+ * Waits until every read shows a position of the log. Returns undefined when they already do.
+ * @param take is called before a wait; the function that it returns, after the wait.
+ * @throws ProblemError `unavailable` after `msMax`.
+ */
 export function whenShown(
   { readModel, clock }: { readonly readModel: ReadModel; readonly clock: Clock },
   position: number,

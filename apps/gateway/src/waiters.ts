@@ -3,10 +3,10 @@ import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import type { Quota } from './limits/quota.js';
 
-/** Requests that wait for a call to change, without polling: the read model notifies them of applied events. */
+/** Registers a callback for when a reader disconnects. Returns a function that removes it. */
 export type OnClose = (listener: () => void) => () => void;
 
-/** Waiters over one listener of the read model, for any number of requests. */
+/** Requests that wait for a call to change, without polling: the read model notifies them of applied events. */
 export interface Waiters {
   /**
    * Settles when `isDone` holds after an event of the call, when `waitMs` are over, when `onClose` fires, or when the
@@ -34,7 +34,7 @@ interface WaitersPorts {
   readonly quota: Quota;
 }
 
-/** The events about messages to people. */
+/** Waiters over one listener of the read model, for any number of requests. */
 export function createWaiters({ readModel, clock, quota }: WaitersPorts): Waiters {
   const byCall = new Map<string, Set<Waiter>>();
   let count = 0;

@@ -25,7 +25,7 @@ type Standing =
 
 const retryMs = 2000;
 
-/** Several requests may report it. The first one knows whether a person was signed in. */
+/** The inbox: the sign-in page, or the pages behind it. */
 export function App(): ReactNode {
   const [standing, setStanding] = useState<Standing>({ status: 'asking' });
   const [isOidcOffered, setOidcOffered] = useState(false);
@@ -45,7 +45,7 @@ export function App(): ReactNode {
     return () => clearTimeout(retry);
   }, [round]);
   useEffect(() => {
-    // One call: its arguments, its result, and every recorded event.
+    // Several requests may report it. The first one knows whether a person was signed in.
     whenSignedOut(() =>
       setStanding((before) => (before.status === 'out' ? before : { status: 'out', isOver: before.status === 'in' })),
     );

@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react';
 
-/** Navigates to an address of the inbox. `replace` adds no entry to the history. */
+/** The current view. The address contains all of it, so every view has a link. */
 export type Route =
   | { readonly page: 'pending'; readonly approvalId: string | undefined }
   | { readonly page: 'run'; readonly runId: string }
@@ -18,7 +18,7 @@ export const hrefs = {
   call: (callId: string) => `/calls/${encodeURIComponent(callId)}`,
 } as const;
 
-/** The current view, updated on navigation. */
+/** Returns the view of an address; the list for an unknown one. */
 export function routeOf(path: string): Route {
   const [, first = '', second = ''] = path.split('/');
   const id = decoded(second);
@@ -51,7 +51,7 @@ const tell = (): void => {
   for (const listener of listeners) listener();
 };
 
-/** A decorative icon. The element that contains it has a name. */
+/** Navigates to an address of the inbox. `replace` adds no entry to the history. */
 export function navigate(href: string, { replace = false } = {}): void {
   if (href === location.pathname) return;
   if (replace) history.replaceState(null, '', href);
@@ -59,7 +59,7 @@ export function navigate(href: string, { replace = false } = {}): void {
   tell();
 }
 
-/** The frame of every page: navigation, connection state, signed-in person. */
+/** The current view, updated on navigation. */
 export function usePath(): string {
   return useSyncExternalStore(
     (listener) => {

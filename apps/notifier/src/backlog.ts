@@ -74,10 +74,7 @@ export class Backlog {
         return;
       } catch (error) {
         if (error instanceof NotifierStoppedError) return;
-        this.#log.warn(
-          { error, channelId: this.#lane.channel.id },
-          'due messages cannot be read now; retrying',
-        );
+        this.#log.warn({ error, channelId: this.#lane.channel.id }, 'due messages cannot be read now; retrying');
         await sleep(this.#clock, retryMs, this.#signal);
       }
     }

@@ -118,7 +118,10 @@ export class Leadership {
       try {
         const [event] = await store.readAll(place.previous, 1);
         if (event?.position === place.position && event.eventId === place.eventId) return place;
-        log.error({ position: place.position }, 'the log differs from the one that was published: starting at its beginning');
+        log.error(
+          { position: place.position },
+          'the log differs from the one that was published: starting at its beginning',
+        );
         return beginning;
       } catch (error) {
         this.#notRead = describe(error);

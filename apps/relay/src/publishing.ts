@@ -67,9 +67,6 @@ async function publishInParts(
   const before = only.headers[shortenedHeader];
   if (before === 'all') throw new Error(`the broker takes not even an event without its data: raise max.message.bytes`);
   options.metrics?.shortened();
-  options.log.error(
-    { eventId: only.headers['ce_id'] },
-    'an event is too large for the topic; a part of it is omitted',
-  );
+  options.log.error({ eventId: only.headers['ce_id'] }, 'an event is too large for the topic; a part of it is omitted');
   return publishAll([shorten(only, before === undefined ? 'large' : 'all')], options, over);
 }

@@ -205,7 +205,7 @@ describe('the resolver', () => {
       await resolver.handle(approved(callId));
       await resolver.handle(approved('tc_forged'));
       expect([ran(), executions.asked]).toEqual([[], [`find ${callId}`, 'find tc_forged']]);
-      expect(log.entries.filter(({ message }) => message.includes('the log does not know'))).toHaveLength(2);
+      expect(log.entries.filter(({ message }) => message.includes('is not in the log'))).toHaveLength(2);
       expect(await registry.metrics()).toContain('countersign_resolver_forged_total{type="ApprovalResponded"} 2');
     });
 

@@ -177,6 +177,7 @@ export interface ToolCall {
 /** The state of a stream: empty, or one tool call. */
 export type ToolCallState = { readonly status: 'unrequested' } | ToolCall;
 
+/** Nothing is recorded. */
 export function initialState(): ToolCallState {
   return { status: 'unrequested' };
 }

@@ -7,6 +7,7 @@ export interface Ids {
   readonly randomBytes: (count: number) => Uint8Array;
 }
 
+/** Ids from the system's cryptographic generator. */
 export function createSystemIds(): Ids {
   let pool = Buffer.alloc(0);
   const draw = (count: number): Uint8Array => {

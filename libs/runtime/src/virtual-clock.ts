@@ -7,7 +7,7 @@ export interface VirtualClock extends Clock {
   readonly advance: (byMs: number) => void;
   /** Like `advance`, but lets promises settle after each timer, so that timers set by their continuations run too. */
   readonly advanceAsync: (byMs: number) => Promise<void>;
-  /** How long until the next timer; `undefined` when there is none. */
+  /** Moves to the next timer and runs it; false when there is none. */
   readonly runNext: () => boolean;
   /** How long until the next timer; `undefined` when there is none. */
   readonly nextInMs: () => number | undefined;

@@ -1,6 +1,7 @@
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };
 
+/** A child of a list or an object. */
 export interface Member {
   readonly name: string;
   /** Its JSON pointer (RFC 6901), unique in the document for any names. */

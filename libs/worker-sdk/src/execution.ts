@@ -192,10 +192,7 @@ async function report(ports: ExecutionPorts, callId: string, outcome: OutcomeBod
     await ports.resolver.reportOutcome(callId, outcome, waiting);
   } catch (error) {
     if (isRefusal(error, 'stale-claim')) {
-      ports.log.warn(
-        { callId, attempt: outcome.attempt },
-        'the outcome came too late: the call is already settled',
-      );
+      ports.log.warn({ callId, attempt: outcome.attempt }, 'the outcome came too late: the call is already settled');
       return;
     }
     if (!isRefusal(error, 'payload-too-large', 'invalid-request')) throw error;

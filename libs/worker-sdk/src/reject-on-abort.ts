@@ -1,5 +1,6 @@
 import { reasonOf } from '@countersign/http-client';
 
+/** Rejects with the signal's reason once it aborts. */
 export function rejectOnAbort(signal: AbortSignal): { readonly promise: Promise<never>; readonly release: () => void } {
   let onAbort: () => void = () => undefined;
   const promise = new Promise<never>((_, reject) => {

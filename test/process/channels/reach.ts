@@ -106,13 +106,13 @@ export function telegramPress(
   return { update_id: updateId, callback_query: query };
 }
 
-/** The button of a posted card; the first one, unless a text names another. */
+/** A button of a card in Slack. */
 export interface Button {
   readonly action_id: string;
   readonly value: string;
 }
 
-/** The button of a card that was posted; the first, unless a text names another one. */
+/** The button of a posted card; the first one, unless a text names another. */
 export function buttonOf(reach: Reach, actionId: string, text = ''): Button {
   const card = reach.slack
     .calls()

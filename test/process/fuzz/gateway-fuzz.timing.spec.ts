@@ -11,10 +11,10 @@ import { createHostile, fuzzMs } from './hostile.js';
 cleanUpAfterEach();
 
 const memoryMax = 1024 * 1024 * 1024;
-/** The CPU time of a process. Its main thread cannot have been blocked for longer. */
+/** Processor time, not wall time: how busy the machine is otherwise makes no difference. */
 const cpuMsMax = 1000;
 
-/** Requests `/healthz` until it is stopped; returns the number of responses. */
+/** The CPU time of a process. Its main thread cannot have been blocked for longer. */
 function cpuMsOf(pid: number): number {
   const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
@@ -22,6 +22,7 @@ function cpuMsOf(pid: number): number {
   return ticks * 10;
 }
 
+/** Requests `/healthz` until it is stopped; returns the number of responses. */
 function watch(port: number): () => Promise<number> {
   const http = createHttp(port);
   const watching = { isOver: false };

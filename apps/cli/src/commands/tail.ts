@@ -55,8 +55,7 @@ function startOf(after: string | undefined): number | 'now' {
 function connectionNotes(invocation: Invocation): (lost: CliError | undefined) => void {
   let isLost = false;
   return (lost) => {
-    if (lost !== undefined && !isLost)
-      invocation.note(`${printable(lost.message)} Retrying; no event will be missed.`);
+    if (lost !== undefined && !isLost) invocation.note(`${printable(lost.message)} Retrying; no event will be missed.`);
     if (lost === undefined && isLost) invocation.note('Connected again.');
     isLost = lost !== undefined;
   };

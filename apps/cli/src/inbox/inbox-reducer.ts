@@ -5,7 +5,7 @@ import { createForm } from './form.js';
 import { pressKey } from './inbox-keys.js';
 import type { InboxState, Message, Step } from './inbox-state.js';
 
-/** The next approval takes the place of the removed one, so the position on the screen stays. */
+/** The whole behaviour of the inbox: pure, so that every key and every race can be tested without a terminal. */
 export function reduceInbox(state: InboxState, message: Message): Step {
   switch (message.type) {
     case 'key':
@@ -30,7 +30,7 @@ export function reduceInbox(state: InboxState, message: Message): Step {
 function withApprovals(state: InboxState, approvals: readonly ApprovalView[], hasMore: boolean): InboxState {
   const stillThere = approvals.some(({ approvalId }) => approvalId === state.selectedId);
   if (stillThere) return { ...state, approvals, hasMore };
-  // When more approvals are pending than loaded, a new one sorts after those. It is loaded later.
+  // The next approval takes the place of the removed one, so the position on the screen stays.
   const place = Math.max(
     0,
     state.approvals.findIndex(({ approvalId }) => approvalId === state.selectedId),
@@ -52,13 +52,13 @@ function changed(state: InboxState, approval: ApprovalView, nowMs: number): Inbo
 
 function pendingChanged(state: InboxState, known: ApprovalView | undefined, approval: ApprovalView): InboxState {
   if (known === undefined) {
-    // The approval has changed. Go back to the card, so that no person approves arguments that they have not seen.
+    // When more approvals are pending than loaded, a new one sorts after those. It is loaded later.
     return state.hasMore ? state : withApprovals(state, [...state.approvals, approval].sort(byAge), false);
   }
   const next = { ...state, approvals: state.approvals.map((one) => (one === known ? approval : one)) };
   const { view } = state;
   if (view.kind !== 'form' || view.form.approval.approvalId !== approval.approvalId) return next;
-  // The editor was closed without a change: return to the card with an explanation.
+  // The approval has changed. Go back to the card, so that no person approves arguments that they have not seen.
   if (view.form.approval.actionDigest === approval.actionDigest) return next;
   const text = 'The arguments have just been changed by another approver: look again. Nothing was sent.';
   return { ...next, view: { kind: 'card', scroll: 0 }, notice: { text, tone: 'yellow' } };
@@ -82,7 +82,7 @@ function editFailed(
   state: InboxState,
   { approvalId, text, words }: Extract<Message, { type: 'edit-failed' }>,
 ): InboxState {
-  // Nothing was written: there is nothing to go on from, and the words say why.
+  // The editor was closed without a change: return to the card with an explanation.
   if (text === undefined) return { ...state, notice: { text: words, tone: 'red' } };
   return { ...state, draft: { approvalId, text }, notice: { text: `${words} Press e to go on editing.`, tone: 'red' } };
 }

@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => world.close());
 
 const people = { agent: 'agent', approver: 'ann', resolver: 'worker', auditor: 'auditor', admin: 'admin' } as const;
-/** The body is invalid on purpose: an unauthorised request is refused before its body is read. */
+/** The expected values from the contract, written out a second time. */
 const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/tool-calls': ['agent'],
   'GET /v1/tool-calls/:callId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
@@ -50,7 +50,7 @@ const filled = (path: string): string =>
     .replace(':callId', approval.callId)
     .replace(':approvalId', approval.approvalId)
     .replace(':runId', approval.runId);
-/** Admits a request: authenticates the sender where the path needs it, and counts the request. */
+/** The body is invalid on purpose: an unauthorised request is refused before its body is read. */
 const sendAs = (as: string | null, method: string, path: string) => {
   const signal = AbortSignal.timeout(500);
   const body = method === 'POST' ? { body: { nonsense: true } } : {};

@@ -5,11 +5,7 @@ import type { Caps, StrangerRequest } from '../limits/caps.js';
 import type { GatewayPorts } from '../ports.js';
 import { authenticate } from './authenticate.js';
 
-/**
- * Undefined: not counted. A proxy calls `/healthz` and `/readyz` from the address that all its clients share, and a
- * flood must not make the gateway look dead. A sign-in counts only after its token proved wrong, so that a flood from
- * one address does not lock its owner out.
- */
+/** Admits a request: authenticates the sender where the path needs it, and counts the request. */
 export interface Admission {
   /** Returns the sender, or undefined on a public path. @throws ProblemError `unauthenticated`, `forbidden`, `too-many-requests`. */
   readonly admit: (request: FastifyRequest) => Actor | undefined | Promise<Actor>;
@@ -48,7 +44,11 @@ export function createAdmission(
   };
 }
 
-/** The approvers' routes. */
+/**
+ * Undefined: not counted. A proxy calls `/healthz` and `/readyz` from the address that all its clients share, and a
+ * flood must not make the gateway look dead. A sign-in counts only after its token proved wrong, so that a flood from
+ * one address does not lock its owner out.
+ */
 function kindOf(method: string, path: string): StrangerRequest | undefined {
   if (path === '/healthz' || path === '/readyz' || (method === 'POST' && path === '/session')) return undefined;
   if (path === '/metrics') return 'operations';

@@ -6,14 +6,7 @@ import { paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
-/**
- * Authenticates a request by its bearer token, or without one by the session cookie of the inbox. Returns a promise
- * when the token may be signed by an OIDC provider.
- * @param beforeUnproved is called before a sender is refused, and before the signature of a token that was never valid
- *   is checked; it may refuse by throwing.
- * @throws ProblemError `unauthenticated`; the credential is never repeated or logged. `forbidden` when a page of
- *   another site used the session.
- */
+/** The approvers' routes. */
 @Controller()
 export class ApprovalsController {
   readonly #http: HttpContext;

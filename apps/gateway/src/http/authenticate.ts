@@ -8,7 +8,14 @@ import type { GatewayPorts } from '../ports.js';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
-/** Only a token in the form of a signed JWT is checked against the provider's keys. */
+/**
+ * Authenticates a request by its bearer token, or without one by the session cookie of the inbox. Returns a promise
+ * when the token may be signed by an OIDC provider.
+ * @param beforeUnproved is called before a sender is refused, and before the signature of a token that was never valid
+ *   is checked; it may refuse by throwing.
+ * @throws ProblemError `unauthenticated`; the credential is never repeated or logged. `forbidden` when a page of
+ *   another site used the session.
+ */
 export function authenticate(
   ports: GatewayPorts,
   request: FastifyRequest,
@@ -37,7 +44,7 @@ function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: U
   return actor;
 }
 
-/** For every input: the process stays alive, and nothing is recorded. */
+/** Only a token in the form of a signed JWT is checked against the provider's keys. */
 function providerActor(
   ports: GatewayPorts,
   request: FastifyRequest,

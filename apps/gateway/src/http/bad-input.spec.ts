@@ -27,7 +27,7 @@ beforeEach(async () => {
   head = await world.store.head();
 });
 afterEach(async () => {
-  // With lenient decoding, all but the last would be valid requests.
+  // For every input: the process stays alive, and nothing is recorded.
   expect((await api.send('GET', '/readyz', { as: null })).status).toBe(200);
   expect(await world.store.head()).toBe(head);
 });
@@ -88,7 +88,7 @@ describe('a body that another parser would read otherwise', () => {
     ['an overlong slash', [0xc0, 0xaf]],
     ['UTF-16', [0xff, 0xfe, 0x7b, 0x00]],
   ])('no UTF-8: %s', async (_what, bytes) => {
-    // Dropped bytes still count until they are collected.
+    // With lenient decoding, all but the last would be valid requests.
     const [before = '', after = ''] = text('{"s":"|"}').split('|');
     const { status, body } = await post(
       Uint8Array.from(Buffer.concat([Buffer.from(before), Buffer.from(bytes), Buffer.from(after)])),
@@ -155,7 +155,7 @@ describe('what the schema does not know', () => {
   });
 });
 
-/** Sends a long body in chunks until the server responds, like a client that reads while it sends. */
+/** Dropped bytes still count until they are collected. */
 const keptBytes = (): number => {
   setFlagsFromString('--expose-gc');
   (runInNewContext('gc') as () => void)();
@@ -360,10 +360,7 @@ describe('anything at all', () => {
   });
 });
 
-/**
- * Returns the JSON value of a body, or undefined for an empty one.
- * @throws ProblemError `invalid-request`, naming every path that another parser could read differently.
- */
+/** Sends a long body in chunks until the server responds, like a client that reads while it sends. */
 function sendMuch(port: number, framing: string, mebibytes: number): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1');

@@ -1,6 +1,9 @@
 import { ProblemError, parseStrictJson } from '@countersign/shell';
 
-/** A world whose monotonic clock moves only when a test advances it, so that rate limits refill on command. */
+/**
+ * Returns the JSON value of a body, or undefined for an empty one.
+ * @throws ProblemError `invalid-request`, naming every path that another parser could read differently.
+ */
 export function parseBody(bytes: Buffer): unknown {
   if (bytes.length === 0) return undefined;
   const parsed = parseStrictJson(bytes, 'the body');

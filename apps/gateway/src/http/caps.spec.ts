@@ -13,7 +13,7 @@ afterEach(async () => {
   for (const close of closing.splice(0).reverse()) await close();
 });
 
-/** A clock whose 15-second timers fire at once, for heartbeats. */
+/** A world whose monotonic clock moves only when a test advances it, so that rate limits refill on command. */
 async function openStillWorld(requestsPerSecond?: number) {
   const time = { aheadMs: 0 };
   const clock = { ...createSystemClock(), monotonic: () => time.aheadMs };

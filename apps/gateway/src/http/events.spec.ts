@@ -9,7 +9,7 @@ import type { Message, Stream } from '../testing/event-stream.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
-/** The routes of remote workers, and of the people who clean up after them. */
+/** A clock whose 15-second timers fire at once, for heartbeats. */
 let hurryMs: number | null = null;
 const system = createSystemClock();
 const clock: Clock = {

@@ -6,7 +6,7 @@ import { paramOf, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
-/** The address of the gateway. */
+/** The routes of remote workers, and of the people who clean up after them. */
 @Controller()
 export class ExecutionsController {
   readonly #http: HttpContext;

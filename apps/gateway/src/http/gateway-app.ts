@@ -31,7 +31,7 @@ import type { ApiRequest } from './http-context.js';
 import { GatewayModule } from './gateway.module.js';
 import { RolesGuard } from './roles.guard.js';
 
-/** Its URL; valid after listening. */
+/** The address of the gateway. */
 export interface GatewayAddress {
   readonly host: string;
   /** 0: any free port. */
@@ -41,15 +41,15 @@ export interface GatewayAddress {
 
 /** The API as a server. */
 export interface GatewayApp {
-  /** Starts to accept requests. Returns the URL. */
+  /** Its URL; valid after listening. */
   readonly url: string;
-  /** Accepts nothing new, ends streams, lets requests in progress finish, and closes. */
+  /** Starts to accept requests. Returns the URL. */
   readonly listen: () => Promise<string>;
-  /** How long requests in progress may take at shutdown. */
+  /** Accepts nothing new, ends streams, lets requests in progress finish, and closes. */
   readonly close: () => Promise<void>;
 }
 
-/** Runs before the guard: authenticates the sender before a byte of the body is read, then reads the body. */
+/** How long requests in progress may take at shutdown. */
 const finishMsMax = 10_000;
 
 /**
@@ -120,7 +120,7 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   };
 }
 
-/** The guard requires an actor wherever it is missing. */
+/** Runs before the guard: authenticates the sender before a byte of the body is read, then reads the body. */
 function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   fastify.decorateRequest('actor', undefined);
   fastify.decorateRequest('bodyBytes', undefined);
@@ -133,7 +133,7 @@ function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
     request.startedAtMs = performance.now();
     let proving: Promise<Actor> | undefined;
     const failure = attempt(() => {
-      // Runs a function that refuses by throwing. Returns what it threw.
+      // The guard requires an actor wherever it is missing.
       const actor = admit(request);
       if (actor instanceof Promise) proving = actor;
       else request.actor = actor;
@@ -164,7 +164,7 @@ function readRequests({ fastify }: HttpServer, { admit }: Admission): void {
   });
 }
 
-/** The Nest module of the gateway: the controllers, over a gateway that is built outside. */
+/** Runs a function that refuses by throwing. Returns what it threw. */
 function attempt(fn: () => void): Error | undefined {
   try {
     fn();

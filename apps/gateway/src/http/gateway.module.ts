@@ -11,7 +11,7 @@ import { OpenApiController } from './openapi.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
 
-/** The injection token of the gateway. */
+/** The Nest module of the gateway: the controllers, over a gateway that is built outside. */
 @Module({})
 export class GatewayModule {
   static over(http: HttpContext): DynamicModule {

@@ -1,2 +1,2 @@
-/** A request as a controller receives it: authenticated, with a body that every JSON parser reads in the same way. */
+/** The injection token of the gateway. */
 export const httpContextToken = Symbol('HttpContext');

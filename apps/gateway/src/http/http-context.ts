@@ -15,7 +15,7 @@ import type { Route } from '../route.js';
 import { invalidRequest, parseWith } from '../validation.js';
 import { whenShown } from '../visibility.js';
 
-/** Turns requests into gateway calls, and results into responses. */
+/** A request as a controller receives it: authenticated, with a body that every JSON parser reads in the same way. */
 export interface ApiRequest extends FastifyRequest {
   /** Undefined on public routes alone. */
   actor: Actor | undefined;
@@ -30,15 +30,15 @@ export interface ApiRequest extends FastifyRequest {
   readonly raw: IncomingMessage;
 }
 
-/** The public URL of the gateway behind a proxy. */
+/** Turns requests into gateway calls, and results into responses. */
 export interface HttpContext {
   readonly ports: GatewayPorts;
   readonly gateway: Gateway;
-  /** Holds a connection and reports when it closes. */
+  /** The public URL of the gateway behind a proxy. */
   readonly publicUrl: URL | undefined;
   /** The process is about to stop: connections are not kept. */
   readonly isDraining: () => boolean;
-  /** The sender of the request. */
+  /** Holds a connection and reports when it closes. */
   readonly hold: HttpServer['hold'];
 }
 
@@ -47,7 +47,7 @@ const nothing = z.strictObject({});
 const keyLengthMax = 255;
 const shownMsMax = 2000;
 
-/** The query, validated by the route. An unknown parameter is refused. */
+/** The sender of the request. */
 export function actorOf(request: ApiRequest): Actor {
   if (request.actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
   return request.actor;
@@ -58,18 +58,18 @@ export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'ru
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }
 
-/**
- * Attack: many large requests at once. A large body costs up to half a second, so other requests run between two of
- * them.
- */
+/** The query, validated by the route. An unknown parameter is refused. */
 export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, request: ApiRequest): z.output<Q> {
   return parseWith(route.query ?? nothing, request.query) as z.output<Q>;
 }
 
-/** Reads a body, runs the command once per idempotency key, and sends the response. */
+/**
+ * Attack: many large requests at once. A large body costs up to half a second, so other requests run between two of
+ * them.
+ */
 const largeBodyBytes = 64 * 1024;
 
-/** Sends the result of a read, once the read model has the position that the client has seen. */
+/** Reads a body, runs the command once per idempotency key, and sends the response. */
 export async function write<B extends z.ZodType>(
   http: HttpContext,
   route: Route<B>,
@@ -131,7 +131,7 @@ function refuseQuery(request: ApiRequest): void {
   if (request.url.includes('?')) parseWith(nothing, request.query);
 }
 
-/** Calls `fn` once, when the response is complete or the connection is closed. */
+/** Sends the result of a read, once the read model has the position that the client has seen. */
 export async function read(
   http: HttpContext,
   request: ApiRequest,
@@ -150,7 +150,7 @@ async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position:
   if (shown !== undefined) await shown;
 }
 
-/** Sends a finished JSON text, without a serializer. */
+/** Calls `fn` once, when the response is complete or the connection is closed. */
 export function whenOver({ hold }: HttpContext, request: ApiRequest, reply: FastifyReply, fn: () => void): void {
   const release = hold(request.raw.socket, fn);
   reply.raw.once('close', () => {
@@ -166,7 +166,7 @@ export function positionOf(name: string, value: string | string[]): number {
   throw invalidRequest([{ path: name, message: 'must be a position of the log, a whole number' }]);
 }
 
-/** Counts a finished request, and ends its span. */
+/** Sends a finished JSON text, without a serializer. */
 export function send(
   { ports, isDraining }: HttpContext,
   request: ApiRequest,
@@ -184,15 +184,15 @@ export function send(
 
 const [json, problemJson] = ['application/json; charset=utf-8', 'application/problem+json; charset=utf-8'];
 
-/** A request that the server refused before reading it has no start time. */
+/** Counts a finished request, and ends its span. */
 export function answered({ metrics }: GatewayPorts, request: ApiRequest, status: number, body?: unknown): void {
-  // The ids of the calls in a response.
+  // A request that the server refused before reading it has no start time.
   if (request.startedAtMs > 0)
     metrics.requestAnswered(request.routeId, status, performance.now() - request.startedAtMs);
   request.endSpan?.({ status, callIds: callIdsIn(body) });
 }
 
-/** Two requests on one connection: the second is read while the process drains. */
+/** The ids of the calls in a response. */
 function callIdsIn(body: unknown): string[] {
   const { calls = [] } = (body ?? {}) as { readonly calls?: readonly { readonly callId: string }[] };
   return calls.map(({ callId }) => callId);

@@ -154,7 +154,7 @@ describe('when it stops', () => {
           return new Promise((_, reject) => (release = () => reject(new EventStoreUnavailableError('x'))));
         }),
     });
-    // Two calls of one all-or-nothing batch, both allowed.
+    // Two requests on one connection: the second is read while the process drains.
     const socket = connect(Number(new URL(world.url).port), '127.0.0.1');
     let received = '';
     socket.on('data', (data) => (received += data.toString()));

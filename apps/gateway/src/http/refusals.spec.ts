@@ -29,7 +29,7 @@ const approved = async (call = {}) => {
   return callId;
 };
 
-/** Deny by default: a handler outside the route table serves no request, and a route requires one of its roles. */
+/** Two calls of one all-or-nothing batch, both allowed. */
 const allOrNothing = async (runId: string) => {
   const calls = ['a', 'b'].map((id) => ({ toolCallId: id, toolName: 't', arguments: {} }));
   const body = { runId, batchId: 's', batchMode: 'all-or-nothing', calls };

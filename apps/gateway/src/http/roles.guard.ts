@@ -6,7 +6,7 @@ import type { Route } from '../route.js';
 import { routeOf } from './endpoint.js';
 import type { ApiRequest } from './http-context.js';
 
-/** Only the API's requests: a stream has no end, and probes would dominate the figures. */
+/** Deny by default: a handler outside the route table serves no request, and a route requires one of its roles. */
 export class RolesGuard implements CanActivate {
   readonly #ports: GatewayPorts;
 
@@ -34,7 +34,7 @@ export class RolesGuard implements CanActivate {
     throw new ProblemError('forbidden', needed);
   }
 
-  /** A reconnecting reader sends the same address again, with its last event id. */
+  /** Only the API's requests: a stream has no end, and probes would dominate the figures. */
   #startSpan(route: Route, { params, headers }: ApiRequest): ApiRequest['endSpan'] {
     const { tracing } = this.#ports;
     if (tracing === undefined || route.stream !== undefined || route.roles === 'public') return undefined;

@@ -29,7 +29,7 @@ export class StreamsController {
     const lastEventId = request.headers['last-event-id'];
     const selection = {
       ...filter,
-      // Checks that a continuing request would still be accepted, from the same sender with the same rights.
+      // A reconnecting reader sends the same address again, with its last event id.
       after: lastEventId === undefined ? after : positionOf('Last-Event-ID', lastEventId),
       types: types === undefined ? undefined : typesOf(types),
     };
@@ -45,7 +45,7 @@ export class StreamsController {
     );
   }
 
-  /** The next page is read only after the socket has accepted the current one. */
+  /** Checks that a continuing request would still be accepted, from the same sender with the same rights. */
   async #isStill(actor: Actor, request: ApiRequest): Promise<boolean> {
     const { ports, publicUrl } = this.#http;
     try {
@@ -70,7 +70,7 @@ export class StreamsController {
     const lines = audit.log(actor, after, limit);
     // The export of a long log is a stream like those of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
-    // Takes the socket from fastify, because a stream has no end and no length.
+    // The next page is read only after the socket has accepted the current one.
     const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
     void reply.header('content-type', 'application/x-ndjson').send(body);
   }
@@ -83,20 +83,20 @@ function typesOf(list: string): ReadonlySet<string> {
   return new Set(types);
 }
 
-/** `close` reports a broken connection. An `error` without a listener would end the process. */
+/** Takes the socket from fastify, because a stream has no end and no length. */
 function openSink(reply: FastifyReply, onClose: EventSink['onClose']): EventSink {
   const { raw } = reply;
   reply.hijack();
   // A proxy that waits for a full buffer would hold events back.
   const headers = { 'content-type': 'text/event-stream; charset=utf-8', 'x-accel-buffering': 'no' };
   raw.writeHead(200, { ...safeHeaders, ...headers });
-  // Bytes that a full socket has not accepted by now are dropped, or the shutdown would wait for ever.
+  // `close` reports a broken connection. An `error` without a listener would end the process.
   raw.on('error', () => undefined);
   return {
     write: (text) => raw.write(text),
     onDrain: (listener) => raw.once('drain', listener),
     onClose,
-    // The agents' routes for their calls and runs.
+    // Bytes that a full socket has not accepted by now are dropped, or the shutdown would wait for ever.
     end: () => (raw.writableNeedDrain ? raw.destroy() : raw.end()),
   };
 }

@@ -6,7 +6,7 @@ import { paramOf, queryOf, read, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
-/** Everything that was received, unchanged. */
+/** The agents' routes for their calls and runs. */
 @Controller()
 export class ToolCallsController {
   readonly #http: HttpContext;

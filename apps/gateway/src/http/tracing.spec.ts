@@ -19,7 +19,7 @@ interface Span {
 
 interface Collector {
   readonly endpoint: string;
-  /** A collector for OTLP over HTTP with JSON. */
+  /** Everything that was received, unchanged. */
   readonly text: () => string;
   readonly services: () => readonly unknown[];
   readonly spans: () => readonly Span[];
@@ -28,7 +28,7 @@ interface Collector {
 
 const collectors: Collector[] = [];
 
-/** A sent response, by the hash of its request. */
+/** A collector for OTLP over HTTP with JSON. */
 async function openCollector(status = 200): Promise<Collector> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {

@@ -5,11 +5,11 @@ import { addInboxFiles, builtInboxFolder } from './inbox-files.js';
 import { addOidcRoutes } from './oidc-routes.js';
 import { addSessionRoutes } from './session-routes.js';
 
-/** The folder of the built inbox. Default: the output of `npm run build`. */
+/** The settings of the inbox. */
 export interface InboxOptions {
-  /** The public URL of the gateway behind a proxy. */
+  /** The folder of the built inbox. Default: the output of `npm run build`. */
   readonly folder?: string;
-  /** The pages of the inbox: one document, whose script reads the path. */
+  /** The public URL of the gateway behind a proxy. */
   readonly publicUrl?: URL | undefined;
 }
 

@@ -5,10 +5,7 @@ import fastifyStatic from '@fastify/static';
 import { ProblemError } from '@countersign/shell';
 import type { FastifyInstance, FastifyReply } from 'fastify';
 
-/**
- * The page runs only our scripts, connects only to its own origin, cannot be framed, and never evaluates text: an
- * agent's arguments stay text.
- */
+/** The pages of the inbox: one document, whose script reads the path. */
 export const inboxPages = [
   '/',
   '/approvals/:approvalId',
@@ -18,7 +15,10 @@ export const inboxPages = [
   '/insights',
 ] as const;
 
-/** A plain file name with the hash of the build: it cannot leave the folder, and its content never changes. */
+/**
+ * The page runs only our scripts, connects only to its own origin, cannot be framed, and never evaluates text: an
+ * agent's arguments stay text.
+ */
 export const inboxPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -39,16 +39,16 @@ const pageHeaders = {
   vary: 'accept-encoding',
 } as const;
 
-/** The folder into which `npm run build` writes the inbox. */
+/** A plain file name with the hash of the build: it cannot leave the folder, and its content never changes. */
 const assetName = /^[\w-]+\.(?:js|css)$/;
 const aYear = 'public, max-age=31536000, immutable';
 
-/** Serves the built inbox. Without a build the pages explain how to build it, and the API works. */
+/** The folder into which `npm run build` writes the inbox. */
 export function builtInboxFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve('@countersign/inbox/package.json')), 'dist');
 }
 
-/** The body of a response that ends; undefined for a stream. */
+/** Serves the built inbox. Without a build the pages explain how to build it, and the API works. */
 export async function addInboxFiles(fastify: FastifyInstance, folder: string): Promise<void> {
   if (!existsSync(join(folder, 'index.html'))) {
     for (const page of inboxPages) fastify.get(page, (_, reply) => notBuilt(reply));

@@ -157,7 +157,7 @@ describe('a stream of events', () => {
     return { url: world.url, cookie, held };
   }
 
-  /** The settings of an OpenID Connect provider. */
+  /** The body of a response that ends; undefined for a stream. */
   async function readToEnd(url: string, headers: Record<string, string>, withinMs = 5000): Promise<string | undefined> {
     const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: AbortSignal.timeout(withinMs) });
     return response.text().catch(() => undefined);

@@ -2,12 +2,12 @@ import { readFileSync } from 'node:fs';
 import { ConfigError, Secret, readConfig } from '@countersign/runtime';
 import { z } from 'zod';
 
-/** For access tokens as bearer tokens; null: not accepted. */
+/** The settings of an OpenID Connect provider. */
 export interface OidcConfig {
   readonly issuer: URL;
   readonly clientId: string;
   readonly clientSecret: Secret | null;
-  /** Plain http only on loopback. */
+  /** For access tokens as bearer tokens; null: not accepted. */
   readonly audience: string | null;
   readonly rolesClaim: string;
   readonly groupsClaim: string;
@@ -65,10 +65,7 @@ function readSecret(file: string): Secret {
   }
 }
 
-/**
- * `GET /session/oidc` redirects a person to the provider, and the callback opens a session. The browser holds the
- * running sign-in in a sealed cookie, so a callback is accepted only from the browser that started it.
- */
+/** Plain http only on loopback. */
 function isSafe(issuer: string): boolean {
   const { protocol, hostname } = new URL(issuer);
   return protocol === 'https:' || ['localhost', '127.0.0.1', '[::1]'].includes(hostname);

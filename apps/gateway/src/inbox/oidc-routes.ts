@@ -10,7 +10,10 @@ import { setSignInCookie, signInOf } from './session-cookie.js';
 const callbackPath = '/session/oidc/callback';
 const secretBytes = 32;
 
-/** Single use: a second callback is another person's copy. */
+/**
+ * `GET /session/oidc` redirects a person to the provider, and the callback opens a session. The browser holds the
+ * running sign-in in a sealed cookie, so a callback is accepted only from the browser that started it.
+ */
 export function addOidcRoutes(
   fastify: FastifyInstance,
   ports: SessionRoutesPorts & { readonly oidc: Oidc },
@@ -35,7 +38,7 @@ export function addOidcRoutes(
   });
 
   fastify.get(callbackPath, async (request, reply) => {
-    // A page instead of a redirect: browsers withhold a strict cookie after a redirect from another site.
+    // Single use: a second callback is another person's copy.
     const signIn = running.take(signInOf(request, publicUrl) ?? '');
     if (signIn === undefined) {
       throw new ProblemError('forbidden', 'no sign-in is running in this browser: start again');
@@ -48,7 +51,7 @@ export function addOidcRoutes(
     setSignInCookie(reply, '', { secure: secureOf(request), maxAgeS: 0 });
     giveSession({ request, reply, sessions }, sessions.openFor(person), { publicUrl, nowMs: clock.now() });
     log.info({ principal: person.principal, tenant: person.tenant }, 'signed in');
-    // The provider's URL for the browser.
+    // A page instead of a redirect: browsers withhold a strict cookie after a redirect from another site.
     return reply
       .headers({ 'content-type': 'text/html; charset=utf-8', 'content-security-policy': inboxPolicy })
       .send(returnPage(signIn.returnTo));

@@ -41,17 +41,17 @@ afterEach(async () => {
   await provider.close();
 });
 
-/** The sign-in up to the provider's response. */
+/** A browser's cookies by their names. */
 const cookiesOf = (response: Response): ReadonlyMap<string, string> =>
   new Map(response.headers.getSetCookie().map((cookie) => [cookie.split('=', 1)[0] ?? '', cookie.split(';')[0] ?? '']));
 
 interface SignIn {
-  /** The response to the browser, and whether it has a session. */
+  /** The provider's URL for the browser. */
   readonly callback: URL;
   readonly cookie: string;
 }
 
-/** The state of a sign-in until the callback. */
+/** The sign-in up to the provider's response. */
 async function signIn(returnTo = '/'): Promise<SignIn> {
   const begun = await fetch(`${world.url}/session/oidc?returnTo=${encodeURIComponent(returnTo)}`, {
     redirect: 'manual',
@@ -63,7 +63,7 @@ async function signIn(returnTo = '/'): Promise<SignIn> {
 
 const comeBack = ({ callback, cookie }: SignIn) => fetch(callback, { headers: { cookie }, redirect: 'manual' });
 
-/** What the browser is told, and whether it got a session. */
+/** The response to the browser, and whether it has a session. */
 async function outcomeOf(signedIn: SignIn): Promise<readonly [number, boolean]> {
   const answer = await comeBack(signedIn);
   return [answer.status, cookiesOf(answer).has('countersign_session')];

@@ -5,24 +5,24 @@ import * as client from 'openid-client';
 import type { OidcConfig } from './oidc-config.js';
 import type { Person } from './session-store.js';
 
-/** Returns the URL for the person, and the state to keep. @throws when the provider is unreachable. */
+/** The state of a sign-in until the callback. */
 export interface RunningSignIn {
   readonly codeVerifier: string;
   readonly state: string;
   readonly nonce: string;
 }
 
-/** Returns the person for this callback URL. @throws when it does not belong to this sign-in. */
+/** People as an OpenID Connect provider proves them. */
 export interface Oidc {
   /** The secret that we share with the provider; undefined for a public client. */
   readonly secret: Uint8Array | undefined;
-  /** Returns the owner of an access token; undefined when the token is not valid for this issuer and audience. */
+  /** Returns the URL for the person, and the state to keep. @throws when the provider is unreachable. */
   readonly begin: (redirectUri: string) => Promise<RunningSignIn & { readonly location: string }>;
-  /** Whether this access token was valid before. Its signature is still checked every time. */
+  /** Returns the person for this callback URL. @throws when it does not belong to this sign-in. */
   readonly finish: (currentUrl: URL, running: RunningSignIn) => Promise<Person>;
-  /** OpenID Connect with one provider: authorization code with PKCE for people, JWT access tokens for programs. */
+  /** Returns the owner of an access token; undefined when the token is not valid for this issuer and audience. */
   readonly verify: (accessToken: string) => Promise<Person | undefined>;
-  /** Whether this access token has been found valid before; it is verified each time all the same. */
+  /** Whether this access token was valid before. Its signature is still checked every time. */
   readonly wasValid: (accessToken: string) => boolean;
 }
 
@@ -43,11 +43,11 @@ const algorithms = [
   'Ed25519',
 ];
 
-/** Discovered at the first use, and again after a failure: an unreachable provider affects only its own users. */
+/** OpenID Connect with one provider: authorization code with PKCE for people, JWT access tokens for programs. */
 export function createOidc(config: OidcConfig): Oidc {
   let discovered: Promise<client.Configuration> | undefined;
   const provider = (): Promise<client.Configuration> => {
-    // The claims that bind an ID token to its code (OpenID Connect Core 2, 3.3.2.11).
+    // Discovered at the first use, and again after a failure: an unreachable provider affects only its own users.
     discovered ??= discover(config).catch((error: unknown) => {
       discovered = undefined;
       throw error;
@@ -112,10 +112,7 @@ function remember(validHashes: Set<string>, tokenHash: string): void {
   }
 }
 
-/**
- * Read through a plain view of the module: the function is marked as deprecated as a warning, and its use here is
- * intended.
- */
+/** The claims that bind an ID token to its code (OpenID Connect Core 2, 3.3.2.11). */
 const idTokenClaims = ['nonce', 'at_hash', 'c_hash', 's_hash'];
 
 /**
@@ -132,7 +129,8 @@ function isAccessToken({ clientId }: OidcConfig, payload: JWTPayload, headerType
 }
 
 function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<client.Configuration> {
-  // Issuer and subject: names and email addresses can be reassigned, these cannot.
+  // Read through a plain view of the module: the function is marked as deprecated as a warning, and its use here is
+  // intended.
   const { allowInsecureRequests } = client as { readonly allowInsecureRequests: (on: client.Configuration) => void };
   return client.discovery(issuer, clientId, clientSecret?.reveal(), clientSecret === null ? client.None() : undefined, {
     timeout: timeoutS,
@@ -140,7 +138,7 @@ function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<clien
   });
 }
 
-/** The roles of a person: the provider's roles that we know, and no others. */
+/** Issuer and subject: names and email addresses can be reassigned, these cannot. */
 function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims: JWTPayload): Person {
   return {
     tenant,

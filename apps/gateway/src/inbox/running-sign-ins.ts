@@ -8,7 +8,7 @@ export interface BegunSignIn extends RunningSignIn {
   readonly returnTo: string;
 }
 
-/** The time that a person may take at the provider. */
+/** The running sign-ins. Each one lives in its own browser, so others cannot evict it. */
 export interface RunningSignIns {
   /** Returns the value of the browser's cookie. */
   readonly begin: (signIn: BegunSignIn) => string;
@@ -16,13 +16,9 @@ export interface RunningSignIns {
   readonly take: (cookie: string) => BegunSignIn | undefined;
 }
 
-/** After this, a used cookie could be accepted again; the provider still refuses the code, which is single use. */
+/** The time that a person may take at the provider. */
 export const signInMsMax = 10 * 60 * 1000;
-/**
- * Refuses requests that another site caused. Browsers send the origin in `Sec-Fetch-Site` and, for every change, in
- * `Origin`; a page can set neither.
- * @throws ProblemError `forbidden`.
- */
+/** After this, a used cookie could be accepted again; the provider still refuses the code, which is single use. */
 const usedMax = 10_000;
 
 interface Sealed extends BegunSignIn {

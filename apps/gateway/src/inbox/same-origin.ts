@@ -5,8 +5,8 @@ import type { FastifyRequest } from 'fastify';
 export const clientHeader = 'countersign-client';
 
 /**
- * Checks a request that is authenticated by a cookie. Browsers attach cookies automatically, so a change also needs the
- * header that only our page sets.
+ * Refuses requests that another site caused. Browsers send the origin in `Sec-Fetch-Site` and, for every change, in
+ * `Origin`; a page can set neither.
  * @throws ProblemError `forbidden`.
  */
 export function refuseForeignOrigin({ headers }: FastifyRequest, publicUrl: URL | undefined): void {
@@ -17,7 +17,11 @@ export function refuseForeignOrigin({ headers }: FastifyRequest, publicUrl: URL 
   if (isForeignSite || isForeignOrigin) throw new ProblemError('forbidden', 'this came from a page of another site');
 }
 
-/** The cookie of a running OIDC sign-in. It is sent with the redirect from the provider. */
+/**
+ * Checks a request that is authenticated by a cookie. Browsers attach cookies automatically, so a change also needs the
+ * header that only our page sets.
+ * @throws ProblemError `forbidden`.
+ */
 export function refuseForgedRequest(request: FastifyRequest, publicUrl: URL | undefined): void {
   refuseForeignOrigin(request, publicUrl);
   if (request.method !== 'GET' && request.headers[clientHeader] !== 'inbox') {

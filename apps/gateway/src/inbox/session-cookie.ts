@@ -2,9 +2,9 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 
 /** The cookie of a session. No script reads it, and no other site makes a browser send it. */
 const sessionCookie = 'countersign_session';
-/** Attack: another host of our domain sets the same cookie. Browsers accept this name only from our host over https. */
+/** The cookie of a running OIDC sign-in. It is sent with the redirect from the provider. */
 const signInCookie = 'countersign_sign_in';
-/** Without the prefix only when people do not use https. */
+/** Attack: another host of our domain sets the same cookie. Browsers accept this name only from our host over https. */
 const hostPrefix = '__Host-';
 
 /** The session id that a request carries. */
@@ -17,7 +17,7 @@ export function signInOf(request: FastifyRequest, publicUrl: URL | undefined): s
   return cookieOf(request, signInCookie, publicUrl);
 }
 
-/** Sets the session cookie, for the lifetime of the session on the server. */
+/** Without the prefix only when people do not use https. */
 function cookieOf({ headers }: FastifyRequest, name: string, publicUrl: URL | undefined): string | undefined {
   const pairs = headers.cookie?.split(/; */) ?? [];
   const find = (start: string) => pairs.find((pair) => pair.startsWith(start))?.slice(start.length);
@@ -25,29 +25,29 @@ function cookieOf({ headers }: FastifyRequest, name: string, publicUrl: URL | un
   return safe ?? (publicUrl?.protocol === 'https:' ? undefined : find(`${name}=`));
 }
 
-/** Removes the session cookie. */
+/** Sets the session cookie, for the lifetime of the session on the server. */
 export function setSessionCookie(reply: FastifyReply, id: string, options: CookieOptions): void {
   setCookie(reply, sessionCookie, id, { ...options, sameSite: 'strict' });
 }
 
-/** Sets the sealed sign-in cookie; an empty value with `maxAgeS` 0 removes it. */
+/** Removes the session cookie. */
 export function clearSessionCookie(reply: FastifyReply, secure: boolean): void {
   setCookie(reply, sessionCookie, '', { secure, maxAgeS: 0, sameSite: 'strict' });
 }
 
-/** The differences between the cookies. */
+/** Sets the sealed sign-in cookie; an empty value with `maxAgeS` 0 removes it. */
 export function setSignInCookie(reply: FastifyReply, sealed: string, options: CookieOptions): void {
   setCookie(reply, signInCookie, sealed, { ...options, sameSite: 'lax' });
 }
 
-/** Adds a cookie that scripts cannot read. The value is base64url, which needs no escapes. */
+/** The differences between the cookies. */
 export interface CookieOptions {
   /** Over https alone. */
   readonly secure: boolean;
   readonly maxAgeS: number;
 }
 
-/** The dependencies of the session routes. */
+/** Adds a cookie that scripts cannot read. The value is base64url, which needs no escapes. */
 function setCookie(
   reply: FastifyReply,
   name: string,

@@ -12,22 +12,19 @@ import type { OpenedSession, Sessions } from './sessions.js';
 const signInBytesMax = 16 * 1024;
 const signInSchema = z.strictObject({ token: z.string().min(1).max(4096) });
 
-/** The public URL of the gateway, if configured. */
+/** The dependencies of the session routes. */
 export interface SessionRoutesPorts extends GatewayPorts {
   readonly sessions: Sessions;
 }
 
-/**
- * `POST /session` signs in with a token, `GET /session` returns the signed-in person, `DELETE /session` signs out. Only
- * the inbox uses them; programs send their token with each request.
- */
+/** The public URL of the gateway, if configured. */
 export interface Reach {
   readonly publicUrl: URL | undefined;
 }
 
 /**
- * Whether the browser uses https: from the page's origin, which also works behind a proxy, otherwise from the
- * configured public URL.
+ * `POST /session` signs in with a token, `GET /session` returns the signed-in person, `DELETE /session` signs out. Only
+ * the inbox uses them; programs send their token with each request.
  */
 export function addSessionRoutes(
   fastify: FastifyInstance,
@@ -78,7 +75,10 @@ export function giveSession(
   setSessionCookie(reply, id, { secure: isHttps(request, publicUrl), maxAgeS });
 }
 
-/** A person whom an OIDC provider authenticated, with their roles here. */
+/**
+ * Whether the browser uses https: from the page's origin, which also works behind a proxy, otherwise from the
+ * configured public URL.
+ */
 export function isHttps({ headers, protocol }: FastifyRequest, publicUrl: URL | undefined): boolean {
   return (headers.origin ?? publicUrl?.origin ?? `${protocol}:`).startsWith('https:');
 }

@@ -5,7 +5,7 @@ import type { Tokens } from '../tokens.js';
 import { actorFor } from './person.js';
 import type { Person, SessionStore } from './session-store.js';
 
-/** Opens a session for the token's owner; returns undefined for an unknown token. */
+/** A newly opened session. Only the browser keeps its id. */
 export interface OpenedSession {
   readonly id: string;
   readonly actor: Actor;
@@ -14,20 +14,20 @@ export interface OpenedSession {
 
 /** The sessions of people at the web inbox. */
 export interface Sessions {
-  /**
-   * Returns the person of a session id; undefined when it expired, was closed, never existed, or its token was revoked.
-   */
+  /** Opens a session for the token's owner; returns undefined for an unknown token. */
   readonly openWithToken: (token: string) => OpenedSession | undefined;
   /** Opens a session for a person whom their provider proved. */
   readonly openFor: (person: Person) => OpenedSession;
-  /** Whether the person is signed in through their provider, which gave them this role. */
+  /**
+   * Returns the person of a session id; undefined when it expired, was closed, never existed, or its token was revoked.
+   */
   readonly actorOf: (id: string) => Actor | undefined;
-  /** The dependencies of sessions. */
+  /** Whether the person is signed in through their provider, which gave them this role. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
   readonly close: (id: string) => void;
 }
 
-/** One working day; then a new sign-in is needed. */
+/** The dependencies of sessions. */
 export interface SessionPorts {
   readonly store: SessionStore;
   readonly tokens: Tokens;
@@ -35,12 +35,12 @@ export interface SessionPorts {
   readonly ids: Ids;
 }
 
-/** Sessions over a store that keeps only hashes of ids, so a reader of the store can open none. */
+/** One working day; then a new sign-in is needed. */
 const lifetimeMs = 12 * 60 * 60 * 1000;
 const perPrincipalMax = 64;
 const idBytes = 32;
 
-/** The token is looked up each time: a session must not outlast its token, nor keep removed roles. */
+/** Sessions over a store that keeps only hashes of ids, so a reader of the store can open none. */
 export function createSessions({ store, tokens, clock, ids }: SessionPorts): Sessions {
   const open = (actor: Actor, tokenHash: string | null, person: Person | null): OpenedSession => {
     const id = Buffer.from(ids.randomBytes(idBytes)).toString('base64url');
@@ -63,7 +63,7 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     actorOf: (id) => {
       const session = store.find(hashOf(id));
       if (session === undefined || session.expiresAtMs <= clock.now()) return undefined;
-      // Returns the text, or undefined when it was sealed with another key or changed.
+      // The token is looked up each time: a session must not outlast its token, nor keep removed roles.
       if (session.tokenHash !== null) return tokens.actorOfHash(session.tokenHash);
       return session.person === null ? undefined : actorFor(session.person);
     },

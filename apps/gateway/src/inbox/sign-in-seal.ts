@@ -4,16 +4,16 @@ import { createCipheriv, createDecipheriv, hkdfSync } from 'node:crypto';
 export interface SignInSeal {
   /** Returns the sealed text as base64url. */
   readonly seal: (text: string) => string;
-  /**
-   * A seal with a key derived from `secret`. Two processes with the same secret open each other's seals.
-   * @param randomBytes makes the initialization vectors.
-   */
+  /** Returns the text, or undefined when it was sealed with another key or changed. */
   readonly open: (sealed: string) => string | undefined;
 }
 
 const [algorithm, keyBytes, ivBytes, tagBytes] = ['aes-256-gcm', 32, 12, 16] as const;
 
-/** A process accepts one connection per turn of its event loop. An idle turn takes microseconds. */
+/**
+ * A seal with a key derived from `secret`. Two processes with the same secret open each other's seals.
+ * @param randomBytes makes the initialization vectors.
+ */
 export function createSignInSeal(secret: Uint8Array, randomBytes: (count: number) => Uint8Array): SignInSeal {
   const key = new Uint8Array(hkdfSync('sha256', secret, '', 'countersign sign-in cookie', keyBytes));
   return {

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 
 const workMsMax = 2;
-/** The kinds of unauthenticated requests. Each kind has its own bucket, so none uses up another's. */
+/** A process accepts one connection per turn of its event loop. An idle turn takes microseconds. */
 export const turnsOfOthers = 10;
 
 /**

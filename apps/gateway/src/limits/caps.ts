@@ -7,19 +7,19 @@ import type { FairTurns } from './fair-turns.js';
 import { createQuota, principalKey } from './quota.js';
 import type { Quota } from './quota.js';
 
-/** The quotas of one principal, and of one address without a principal. */
+/** The kinds of unauthenticated requests. Each kind has its own bucket, so none uses up another's. */
 export type StrangerRequest = 'page' | 'sign-in' | 'operations' | 'unproved';
 
-/**
- * Counts an unauthenticated request by its address. Requests of authenticated principals are never counted here, so a
- * flood from their address does not affect them. @throws ProblemError `too-many-requests`.
- */
+/** The quotas of one principal, and of one address without a principal. */
 export interface Caps {
   /** Counts a request of a principal. @throws ProblemError `too-many-requests`. */
   readonly countRequest: (actor: Actor) => void;
-  /** Handles requests with large bodies one at a time, fairly between principals. */
+  /**
+   * Counts an unauthenticated request by its address. Requests of authenticated principals are never counted here, so a
+   * flood from their address does not affect them. @throws ProblemError `too-many-requests`.
+   */
   readonly countStranger: (address: string, kind: StrangerRequest) => void;
-  /** The quotas of one process. It reads the clock at each request and has no timers. */
+  /** Handles requests with large bodies one at a time, fairly between principals. */
   readonly largeBodies: FairTurns;
   readonly streams: Quota;
   readonly waits: Quota;
@@ -36,7 +36,7 @@ const strangersPerSecond: Readonly<Record<StrangerRequest, number>> = {
   unproved: 500,
 };
 
-/** An IPv6 network of 64 bits belongs to one subscriber. */
+/** The quotas of one process. It reads the clock at each request and has no timers. */
 export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = requestsPerSecondDefault): Caps {
   const mayRequest = createRateLimit({ burst: requestsPerSecond, perSecond: requestsPerSecond }, clock);
   const mayAsk = Object.fromEntries(
@@ -63,7 +63,7 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
   };
 }
 
-/** A fair semaphore for `atOnce` jobs. A holder with hundreds of waiting jobs delays another holder by one job. */
+/** An IPv6 network of 64 bits belongs to one subscriber. */
 function networkOf(address: string): string {
   return address.includes('.') || !address.includes(':') ? address : address.split(':', 4).join(':');
 }

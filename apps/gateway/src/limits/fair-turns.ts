@@ -4,7 +4,7 @@ export interface FairTurns {
   readonly run: <T>(holder: string, work: () => Promise<T>) => Promise<T>;
 }
 
-/** Counts the current things of one kind per principal. */
+/** A fair semaphore for `atOnce` jobs. A holder with hundreds of waiting jobs delays another holder by one job. */
 export function createFairTurns(atOnce: number): FairTurns {
   // In the order of their turns.
   const queues = new Map<string, (() => void)[]>();

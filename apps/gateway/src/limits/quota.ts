@@ -1,12 +1,12 @@
 import type { Actor } from '@countersign/commands';
 import { ProblemError } from '@countersign/shell';
 
-/**
- * Counts one more. Returns a function that releases it, once.
- * @throws ProblemError `too-many-requests` at the cap.
- */
+/** Counts the current things of one kind per principal. */
 export interface Quota {
-  /** A key for one principal of a tenant. Ids contain no control characters. */
+  /**
+   * Counts one more. Returns a function that releases it, once.
+   * @throws ProblemError `too-many-requests` at the cap.
+   */
   readonly take: (actor: Actor) => () => void;
 }
 
@@ -33,7 +33,7 @@ export function createQuota(max: number, noun: string): Quota {
   };
 }
 
-/** Metrics that are read at scrape time. */
+/** A key for one principal of a tenant. Ids contain no control characters. */
 export function principalKey({ tenant, principal }: Actor): string {
   return `${tenant}\n${principal}`;
 }

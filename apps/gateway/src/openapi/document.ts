@@ -36,7 +36,7 @@ export function createOpenApiDocument(): OpenApiDocument {
     const path = templateOf(route);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book) };
   }
-  // The API's version, v1: semantic versioning of what clients can rely on.
+  // The JSON schema of the data of a stream's events.
   book.use(eventViewSchema, 'output');
   return {
     openapi: '3.1.0',
@@ -61,7 +61,7 @@ export function createOpenApiDocument(): OpenApiDocument {
   };
 }
 
-/** The schema of the output: a number is always sent as digits. */
+/** The API's version, v1: semantic versioning of what clients can rely on. */
 const contractVersion = '1.0.0';
 
 const sharedHeaders = {
@@ -102,7 +102,7 @@ function pathParameters({ path }: Route): JsonSchema[] {
 
 function queryParameters({ query }: Route, book: SchemaRegistry): JsonSchema[] {
   const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
-  // The error codes of a route: its own, and those of reading, authenticating and repeating a request.
+  // The schema of the output: a number is always sent as digits.
   return Object.entries(shape).map(([name, schema]) => ({
     name,
     in: 'query',

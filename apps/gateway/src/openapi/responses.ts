@@ -3,7 +3,7 @@ import { problemSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import type { Route } from '../route.js';
 
-/** The winning response, which `already-resolved` carries in addition to the members of every problem. */
+/** The error codes of a route: its own, and those of reading, authenticating and repeating a request. */
 function codesOf(route: Route): readonly ErrorCode[] {
   if (route.roles === 'public') return ['internal-error', ...route.codes];
   return [
@@ -78,7 +78,7 @@ function headersOf(status: number): JsonSchema {
   return {};
 }
 
-/** The dependencies of the gateway. It writes only through `commands`. */
+/** The winning response, which `already-resolved` carries in addition to the members of every problem. */
 const winner = {
   resolution: { type: 'string' },
   respondedBy: { type: ['string', 'null'] },

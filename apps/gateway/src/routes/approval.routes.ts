@@ -24,7 +24,7 @@ const vote = [
   'blocked-by-policy',
 ] as const;
 
-/** The routes of remote workers, and of the people who clean up after them. */
+/** The approvers' routes. */
 export const approvalRoutes = {
   listApprovals: defineRoute({
     id: 'listApprovals',

@@ -10,7 +10,7 @@ import {
 import { renewedClaimSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
 
-/** The operator's routes; no token is required. */
+/** The routes of remote workers, and of the people who clean up after them. */
 export const executionRoutes = {
   claim: defineRoute({
     id: 'claimExecution',

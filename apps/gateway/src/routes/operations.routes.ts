@@ -1,7 +1,7 @@
 import { healthSchema, readinessSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
 
-/** The agents' routes for their calls and runs. */
+/** The operator's routes; no token is required. */
 export const operationsRoutes = {
   openApi: defineRoute({
     id: 'getOpenApi',

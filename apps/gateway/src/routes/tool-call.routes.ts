@@ -11,7 +11,7 @@ import { oversizeCalls } from '@countersign/shell';
 import { cancelledRunSchema, toolCallsSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
-/** Stored responses in a file. They survive a restart and record how far the log was. */
+/** The agents' routes for their calls and runs. */
 export const toolCallRoutes = {
   requestToolCalls: defineRoute({
     id: 'requestToolCalls',

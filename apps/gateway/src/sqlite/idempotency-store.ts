@@ -9,22 +9,17 @@ const tables = `
   CREATE INDEX IF NOT EXISTS answersByAge ON answers (storedAtMs);
 `;
 
-/** Returns the highest log position of a stored response; 0: none. */
+/** Stored responses in a file. They survive a restart and record how far the log was. */
 export interface IdempotencyFile extends IdempotencyStore {
-  /** Deletes the responses beyond a position of the log. */
+  /** Returns the highest log position of a stored response; 0: none. */
   readonly furthest: () => number;
-  /**
-   * Stored responses in a SQLite file; claims are stored unshortened. A power cut may lose the latest ones, whose
-   * commands the event store still recognises.
-   */
+  /** Deletes the responses beyond a position of the log. */
   readonly forgetBeyond: (position: number) => void;
 }
 
 /**
- * Opens a database that only its owner can read, with its tables, in a file or in memory (`:memory:`). Writes do not
- * wait for the disk: after a power cut the last rows may be missing.
- * @param cost what is lost with the file, one clause.
- * @throws DatabaseFileError when the file is damaged.
+ * Stored responses in a SQLite file; claims are stored unshortened. A power cut may lose the latest ones, whose
+ * commands the event store still recognises.
  */
 export function createIdempotencyStore(path: string): IdempotencyFile {
   const database = openDatabase(

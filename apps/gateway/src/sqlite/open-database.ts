@@ -1,7 +1,12 @@
 import type { DatabaseSync } from 'node:sqlite';
 import { openDatabaseFile } from '@countersign/runtime';
 
-/** Sessions in a SQLite file: they survive a restart. If the file is lost, people sign in again. */
+/**
+ * Opens a database that only its owner can read, with its tables, in a file or in memory (`:memory:`). Writes do not
+ * wait for the disk: after a power cut the last rows may be missing.
+ * @param cost what is lost with the file, one clause.
+ * @throws DatabaseFileError when the file is damaged.
+ */
 export function openDatabase(path: string, tables: string, cost: string): DatabaseSync {
   return openDatabaseFile(path, { cost, timeoutMs: 2000 }, (database) => {
     database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL; ${tables}`);

@@ -24,7 +24,7 @@ const indexes = `
   CREATE INDEX IF NOT EXISTS sessionsByEnd ON sessions (expiresAtMs);
 `;
 
-/** One response, with its body parsed if it is JSON. */
+/** Sessions in a SQLite file: they survive a restart. If the file is lost, people sign in again. */
 export function createSessionStore(path: string): SessionStore {
   const database = openDatabase(path, tables, 'Everybody signs in again.');
   addHolder(database);

@@ -2,13 +2,14 @@ import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { createDocumented } from './documented.js';
 import type { World } from './world.js';
 
-/** The optional parts of a request. */
+/** One response, with its body parsed if it is JSON. */
 export interface Reply<T> {
   readonly status: number;
   readonly headers: Headers;
   readonly body: T;
 }
 
+/** What a request may carry. */
 export interface Sent {
   /** Without `-token`: `agent`, `ann`, …; null: none. */
   readonly as?: string | null;

@@ -102,7 +102,7 @@ export async function openOidcProvider(): Promise<OidcProvider> {
   return provider;
 }
 
-/** Sends the same request many times over one connection without waiting. Returns the statuses. */
+/** Discovery. */
 function metadataOf(issuer: string): object {
   return {
     issuer,

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 
-/** The requirements for these tools, in addition to the built-in policy. */
+/** Sends the same request many times over one connection without waiting. Returns the statuses. */
 export async function sendPipelined(url: string, request: string, count: number): Promise<readonly number[]> {
   const socket = connect(Number(new URL(url).port), '127.0.0.1');
   const statuses: number[] = [];

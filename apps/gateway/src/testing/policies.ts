@@ -6,7 +6,7 @@ type Stage = Requirement['stages'][number];
 
 const stage = (more: Partial<Stage>): Stage => ({ mode: 'quorum', approve: 1, deny: 1, groups: null, ...more });
 
-/** The built-in policy, with tools that need two people, one group or a reason, and one that is blocked. */
+/** The requirements for these tools, in addition to the built-in policy. */
 const required: Readonly<Record<string, Partial<Requirement>>> = {
   two_people: { stages: [stage({ approve: 2 })] },
   ops_only: { stages: [stage({ groups: ['ops'] })] },
@@ -14,7 +14,7 @@ const required: Readonly<Record<string, Partial<Requirement>>> = {
   lapses_at_once: { executeByMs: 1 },
 };
 
-/** One token per role, some more people, and a second tenant with the same. */
+/** The built-in policy, with tools that need two people, one group or a reason, and one that is blocked. */
 export function createTestPolicies(): Policies {
   const builtIn = createPolicies([]);
   const judgeOne = (judgement: Judgement, toolName: string): Judgement => {

@@ -24,7 +24,7 @@ import { createIdempotencyStore } from '../sqlite/idempotency-store.js';
 import { createTokens } from '../tokens.js';
 import type { TokenEntry } from '../tokens.js';
 
-/** A gateway on a real port, with the real store, read model and write side in a temporary folder. */
+/** One token per role, some more people, and a second tenant with the same. */
 export const tokenEntries: readonly TokenEntry[] = [
   { token: 'agent-token', principal: 'agent', roles: ['agent'], agentIds: ['*'] },
   { token: 'agent2-token', principal: 'agent-2', roles: ['agent'], agentIds: ['agent-2', 'billing-*'] },
@@ -44,7 +44,7 @@ export const tokenEntries: readonly TokenEntry[] = [
   },
 ];
 
-/** The parts that a spec can replace. */
+/** A gateway on a real port, with the real store, read model and write side in a temporary folder. */
 export interface World {
   readonly url: string;
   readonly app: GatewayApp;
@@ -57,14 +57,14 @@ export interface World {
   readonly close: () => Promise<void>;
 }
 
-/** How long the read model takes to apply an event. Default: no time. */
+/** The parts that a spec can replace. */
 export interface WorldOptions {
   readonly policies?: Policies;
   readonly tools?: ServiceTools;
   readonly clock?: Clock;
   readonly ids?: Ids;
   readonly folder?: string;
-  /** The actor of a token of `tokenEntries`. */
+  /** How long the read model takes to apply an event. Default: no time. */
   readonly projectionMs?: number;
   readonly change?: (ports: GatewayPorts) => GatewayPorts;
   readonly inbox?: InboxOptions;
@@ -122,7 +122,7 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   return { url, app, store, readModel, commands, log, ports, folder, close };
 }
 
-/** The tokens of a first start: an agent, the person at the machine, and a worker. */
+/** The actor of a token of `tokenEntries`. */
 export function actorOf(token: string): Actor {
   const actor = createTokens(tokenEntries).actorOf(token, 'api');
   if (actor === undefined) throw new Error(`no entry has the token ${token}`);

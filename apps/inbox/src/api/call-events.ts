@@ -4,10 +4,7 @@ import { isObject } from '../text/json-tree.js';
 import { http, orUnreachable, ourHeaders, refusalOf } from './http.js';
 import { UnreachableError } from './problem.js';
 
-/**
- * Returns the recorded events of a call in order, up to the server's mark that the rest is live.
- * @throws ProblemError, UnreachableError
- */
+/** The events about messages to people. */
 export const deliveryTypes = ['NotificationDelivered', 'NotificationUpdated', 'NotificationFailed'] as const;
 
 /** Everything that can be recorded about a call. */
@@ -38,7 +35,10 @@ export const callEventTypes = [
 
 const timeoutMs = 20_000;
 
-/** The signed-in person. */
+/**
+ * Returns the recorded events of a call in order, up to the server's mark that the rest is live.
+ * @throws ProblemError, UnreachableError
+ */
 export async function readCallEvents(
   callId: string,
   types: readonly string[],

@@ -9,7 +9,7 @@ import type {
 import { send } from './http.js';
 import type { Problem } from './problem.js';
 
-/** The session as the server reports it. */
+/** The signed-in person. */
 export interface Account {
   readonly principal: string;
   readonly tenant: string;
@@ -17,7 +17,7 @@ export interface Account {
   readonly groups: readonly string[];
 }
 
-/** The result of one item of a bulk response. */
+/** The session as the server reports it. */
 export interface SessionView {
   readonly actor: Account | null;
   readonly isOidcOffered: boolean;
@@ -30,7 +30,7 @@ export interface ApprovalPage {
   readonly position: number;
 }
 
-/** The comment or reason with a decision. */
+/** The result of one item of a bulk response. */
 export interface BulkResult {
   readonly approvalId: string;
   readonly status: string;
@@ -38,7 +38,7 @@ export interface BulkResult {
   readonly problem?: Problem;
 }
 
-/** The signed-in person, and the ways to sign in. */
+/** The comment or reason with a decision. */
 export interface Remarks {
   readonly reason: string;
   readonly instruction: string;
@@ -47,17 +47,17 @@ export interface Remarks {
 const approvalPath = (id: string) => `/v1/approvals/${encodeURIComponent(id)}`;
 const callPath = (id: string) => `/v1/tool-calls/${encodeURIComponent(id)}`;
 
-/** Signs in. @throws ProblemError `unauthenticated` for an unknown token. */
+/** The signed-in person, and the ways to sign in. */
 export const readSession = (): Promise<SessionView> => send('GET', '/session');
 
-/** Selects a page of a list. */
+/** Signs in. @throws ProblemError `unauthenticated` for an unknown token. */
 export const signIn = (token: string): Promise<{ readonly actor: Account }> =>
   send('POST', '/session', { body: { token } });
 
 /** Ends the session, here and on the server. */
 export const signOut = (): Promise<void> => send('DELETE', '/session');
 
-/** One approval at `position` or later. */
+/** Selects a page of a list. */
 export interface Wanted {
   readonly order: 'oldest' | 'newest';
   readonly cursor?: string | null;
@@ -75,17 +75,17 @@ export const listApprovals = (
   return send('GET', `/v1/approvals?${query.toString()}`, { signal });
 };
 
-/** Responds to an approval, bound to the action that was shown. */
+/** One approval at `position` or later. */
 export const readApproval = (id: string, position?: number): Promise<ApprovalView> =>
   send('GET', approvalPath(id), { position });
 
-/** Gives one response to many approvals. */
+/** Responds to an approval, bound to the action that was shown. */
 export const respond = (approval: ApprovalView, decision: Decision, remarks: Remarks): Promise<ApprovalView> =>
   send('POST', `${approvalPath(approval.approvalId)}/responses`, {
     body: { decision, actionDigest: approval.actionDigest, ...given(remarks) },
   });
 
-/** Withdraws one's own response while the approval is pending. */
+/** Gives one response to many approvals. */
 export const respondInBulk = (
   approvalIds: readonly string[],
   decision: Decision,
@@ -97,11 +97,11 @@ export const respondInBulk = (
 /** The arguments with their hidden values. The server records who looked. */
 export const reveal = (approvalId: string): Promise<RevealedView> => send('POST', `${approvalPath(approvalId)}/reveal`);
 
-/** Returns one call. */
+/** Withdraws one's own response while the approval is pending. */
 export const withdraw = (approvalId: string): Promise<ApprovalView> =>
   send('DELETE', `${approvalPath(approvalId)}/responses/mine`);
 
-/** Whether events arrive. */
+/** Returns one call. */
 export const readCall = (callId: string, signal?: AbortSignal): Promise<ToolCallView> =>
   send('GET', callPath(callId), { signal });
 

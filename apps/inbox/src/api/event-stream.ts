@@ -1,9 +1,9 @@
 import type { EventView } from '@countersign/contracts';
 
-/** Selects the events, and where to start. */
+/** Whether events arrive. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
-/** The callbacks of a stream. */
+/** Selects the events, and where to start. */
 export interface StreamOptions {
   readonly after: number | 'now';
   readonly types: readonly string[];
@@ -11,20 +11,20 @@ export interface StreamOptions {
   readonly runId?: string;
 }
 
-/** The server refuses the stream: the session has ended, or the server was replaced. */
+/** The callbacks of a stream. */
 export interface StreamListener {
   readonly onEvent: (event: EventView) => void;
   readonly onConnection?: (connection: Connection) => void;
-  /**
-   * Follows the recorded events. Reconnects and continues after the last received event, without gaps or duplicates.
-   * Returns a function that ends it.
-   */
+  /** The server refuses the stream: the session has ended, or the server was replaced. */
   readonly onRefused?: () => void;
 }
 
 const retryMs = 1500;
 
-/** The browser reconnects after a broken connection, but not after a response that is not a stream. */
+/**
+ * Follows the recorded events. Reconnects and continues after the last received event, without gaps or duplicates.
+ * Returns a function that ends it.
+ */
 export function followEvents(options: StreamOptions, listener: StreamListener): () => void {
   let source: EventSource | undefined;
   let retry: ReturnType<typeof setTimeout> | undefined;
@@ -45,7 +45,7 @@ export function followEvents(options: StreamOptions, listener: StreamListener): 
     source.onopen = () => listener.onConnection?.('live');
     source.onerror = () => {
       listener.onConnection?.('lost');
-      // The optional parts of a request.
+      // The browser reconnects after a broken connection, but not after a response that is not a stream.
       if (source?.readyState !== EventSource.CLOSED) return;
       listener.onRefused?.();
       clearTimeout(retry);

@@ -4,11 +4,11 @@ import { ProblemError, UnreachableError } from './problem.js';
 
 type Method = 'GET' | 'POST' | 'DELETE';
 
-/** The response must show the log up to this position. */
+/** The optional parts of a request. */
 export interface Sent {
   readonly body?: unknown;
   readonly signal?: AbortSignal | undefined;
-  /** A page of another site cannot set this header, so the server accepts it as proof of our page. */
+  /** The response must show the log up to this position. */
   readonly position?: number | undefined;
 }
 
@@ -17,21 +17,21 @@ const timeoutMs = 20_000;
 /** Requests to our own origin, with the session's cookie. */
 export const http = createHttpClient({ base: '' });
 
-// Called when the server reports that the person is signed out.
+// A page of another site cannot set this header, so the server accepts it as proof of our page.
 export const ourHeaders = { 'countersign-client': 'inbox' } as const;
 
-/** Sets the callback for the end of the session. */
+/** Called when the server reports that the person is signed out. */
 let onSignedOut = (): void => undefined;
+
+/** Sets the callback for the end of the session. */
+export function whenSignedOut(listener: () => void): void {
+  onSignedOut = listener;
+}
 
 /**
  * Makes one request.
  * @throws ProblemError when the server refuses; UnreachableError when it does not respond.
  */
-export function whenSignedOut(listener: () => void): void {
-  onSignedOut = listener;
-}
-
-/** @throws UnreachableError when no response comes. */
 export async function send<T>(method: Method, path: string, { body, signal, position }: Sent = {}): Promise<T> {
   const headers = {
     ...ourHeaders,
@@ -43,12 +43,12 @@ export async function send<T>(method: Method, path: string, { body, signal, posi
   throw refusalOf(answer.status, answer.body, path);
 }
 
-/** Returns the reason of a refusal, and reports the end of the session to its listener. */
+/** @throws UnreachableError when no response comes. */
 export function orUnreachable(error: unknown): never {
   throw error instanceof NoAnswerError ? new UnreachableError('no answer', { cause: error.cause }) : error;
 }
 
-/** RFC 9457 problem details, the form of every refusal. */
+/** Returns the reason of a refusal, and reports the end of the session to its listener. */
 export function refusalOf(status: number, answer: unknown, path: string): Error {
   const problem = answer as Problem | undefined;
   if (typeof problem?.code !== 'string') return new UnreachableError(`answered ${status}`);

@@ -1,4 +1,4 @@
-/** The server refused. */
+/** RFC 9457 problem details, the form of every refusal. */
 export interface Problem {
   readonly status: number;
   readonly code: string;
@@ -7,7 +7,7 @@ export interface Problem {
   readonly [name: string]: unknown;
 }
 
-/** The server did not respond, or its response is unreadable. */
+/** The server refused. */
 export class ProblemError extends Error {
   override readonly name = 'ProblemError';
   readonly problem: Problem;
@@ -18,18 +18,18 @@ export class ProblemError extends Error {
   }
 }
 
-/** Whether the same request may succeed soon: the server is unreachable, restarting, behind or overloaded. */
+/** The server did not respond, or its response is unreadable. */
 export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** Converts a failure to a problem, one shape for every view. */
+/** Whether the same request may succeed soon: the server is unreachable, restarting, behind or overloaded. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return error instanceof UnreachableError;
   return error.problem.status >= 500 || error.problem.status === 429;
 }
 
-/** The inbox: the sign-in page, or the pages behind it. */
+/** Converts a failure to a problem, one shape for every view. */
 export function problemOf(error: unknown): Problem {
   if (error instanceof ProblemError) return error.problem;
   return {

@@ -16,7 +16,7 @@ import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 
-/** The calls of one agent run in the order of their requests. */
+/** One call: its arguments, its result, and every recorded event. */
 export default function CallPage({ callId }: { callId: string }): ReactNode {
   const { value, problem, reload } = useLoaded(callId, async (signal) => {
     const [call, events] = await Promise.all([

@@ -14,7 +14,7 @@ import { WaitingPage } from '../ui/waiting-page.js';
 
 const columns = ['Tool', 'Arguments', 'State', 'Rule', 'Requested'];
 
-/** The content of a card. */
+/** The calls of one agent run in the order of their requests. */
 export default function RunPage({ runId }: { runId: string }): ReactNode {
   const { value: run, problem, reload } = useLoaded(runId, () => readRun(runId));
   useNews({ runId }, reload);

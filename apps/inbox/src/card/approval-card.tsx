@@ -14,19 +14,19 @@ import { ArgumentsChange } from './arguments-change.js';
 import { Deliveries } from './deliveries.js';
 import { HiddenValues } from './hidden-values.js';
 
-/** The policy's verdict; undefined until it is loaded. */
+/** The content of a card. */
 export interface ApprovalCardProps {
   readonly approval: ApprovalView;
-  /** The requested arguments, if an approver has edited them. */
+  /** The policy's verdict; undefined until it is loaded. */
   readonly verdict: Verdict | undefined;
-  /**
-   * One approval as an approver reads it. The recorded facts come first. The agent's description comes last, with a
-   * label, because it can be false.
-   */
+  /** The requested arguments, if an approver has edited them. */
   readonly original: JsonObject | undefined;
 }
 
-/** Last, in a separate and labelled place: the requester wrote it. */
+/**
+ * One approval as an approver reads it. The recorded facts come first. The agent's description comes last, with a
+ * label, because it can be false.
+ */
 export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps): ReactNode {
   const { approval, verdict, original } = props;
   return (
@@ -140,7 +140,7 @@ function Fact({ name, children }: { name: string; children: ReactNode }): ReactN
   );
 }
 
-/** The call shown next to the approval names the rule. */
+/** Last, in a separate and labelled place: the requester wrote it. */
 function OwnWords({ approval: { description, reason } }: { approval: ApprovalView }): ReactNode {
   const texts = [
     ['It describes the call as', description],

@@ -60,7 +60,7 @@ export function ApprovalPane({ approvalId, onDecided }: { approvalId: string; on
   );
 }
 
-/** The change from one JSON value to another, line by line. */
+/** The call shown next to the approval names the rule. */
 function CardWithVerdict({ approval }: { approval: ApprovalView }): ReactNode {
   const { value } = useLoaded(`${approval.callId} ${approval.state}`, (signal) => readCall(approval.callId, signal));
   return <ApprovalCard approval={approval} verdict={value?.verdict} original={value?.originalArguments} />;

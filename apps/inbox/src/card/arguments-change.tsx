@@ -4,9 +4,7 @@ import type { JsonValue } from '@countersign/contracts';
 import { lineDiff } from '@countersign/text';
 import { DiffLines } from './diff-lines.js';
 
-/**
- * Formatted as an editor shows it. Long texts are split into lines, so that a change in one line is a one-line diff.
- */
+/** The change from one JSON value to another, line by line. */
 export function ArgumentsChange({ before, after }: { before: JsonValue; after: JsonValue }): ReactNode {
   const lines = useMemo(() => lineDiff(textOf(before), textOf(after)), [before, after]);
   return lines.length === 0 ? (
@@ -16,7 +14,9 @@ export function ArgumentsChange({ before, after }: { before: JsonValue; after: J
   );
 }
 
-/** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
+/**
+ * Formatted as an editor shows it. Long texts are split into lines, so that a change in one line is a one-line diff.
+ */
 function textOf(value: JsonValue): string {
   return JSON.stringify(value, null, 2).replaceAll('\\n', '\\n\n');
 }

@@ -7,10 +7,10 @@ import { textBlocksOf } from '../text/text-blocks.js';
 import { Marked } from '../ui/marked.js';
 import { DiffLines } from './diff-lines.js';
 
-/** Undefined: unknown, so no text is marked as the agent's. */
+/** The arguments of a call: the values, then every multi-line text as lines. Nothing is omitted or cut. */
 export const Arguments = memo(function Arguments(props: {
   readonly value: JsonObject;
-  /** The decision buttons at the foot of the card, always in the same place. */
+  /** Undefined: unknown, so no text is marked as the agent's. */
   readonly hiddenValues: readonly HiddenPlace[] | undefined;
 }): ReactNode {
   const { value, hiddenValues } = props;

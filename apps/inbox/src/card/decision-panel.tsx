@@ -13,7 +13,7 @@ import { AnswerDialog } from './answer-dialog.js';
 
 const EditDialog = lazy(() => import('./edit-dialog.js'));
 
-/** A key alone decides nothing: it moves the focus to the button, and Enter presses it. */
+/** The decision buttons at the foot of the card, always in the same place. */
 export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval: ApprovalView) => void }): ReactNode {
   const { approval } = props;
   const { roles, principal } = useAccount();
@@ -30,7 +30,7 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
     if (needsReason(decision.type) && remarks.reason.trim() === '') reason.current?.focus();
     void send(decision);
   };
-  // Sends one decision at a time, reports the result, and reloads when it was too late.
+  // A key alone decides nothing: it moves the focus to the button, and Enter presses it.
   useShortcuts({
     a: () => buttons.approve.current?.focus(),
     d: () => buttons.deny.current?.focus(),
@@ -111,7 +111,7 @@ function Choice(props: {
   );
 }
 
-/** One person has one vote. It can be withdrawn while others are still needed. */
+/** Sends one decision at a time, reports the result, and reloads when it was too late. */
 function useSending(approval: ApprovalView, remarks: Remarks, onSent: (approval: ApprovalView) => void) {
   const store = usePendingStore();
   const toast = useToast();
@@ -172,7 +172,7 @@ function RemarkFields(props: {
   );
 }
 
-/** Who was notified of an approval, through which channel, and what was not delivered. */
+/** One person has one vote. It can be withdrawn while others are still needed. */
 function Voted({ approval }: { approval: ApprovalView }): ReactNode {
   const store = usePendingStore();
   const [problem, setProblem] = useState('');

@@ -7,7 +7,7 @@ import { usePendingStore } from '../live/use-pending.js';
 import { eventWords } from '../text/event-words.js';
 import { ClockTime } from '../ui/time.js';
 
-/** The latest state of each message. Later updates of a copy are not shown. */
+/** Who was notified of an approval, through which channel, and what was not delivered. */
 export function Deliveries({ approval: { approvalId, callId } }: { approval: ApprovalView }): ReactNode {
   const store = usePendingStore();
   const { value, reload } = useLoaded(approvalId, (signal) => readCallEvents(callId, deliveryTypes, signal));
@@ -26,7 +26,7 @@ export function Deliveries({ approval: { approvalId, callId } }: { approval: App
   );
 }
 
-/** Rendering more lines than this takes visible time, so they are shown on request. */
+/** The latest state of each message. Later updates of a copy are not shown. */
 function latestOf(events: readonly EventView[]): readonly EventView[] {
   const latest = new Map<string, EventView>();
   for (const event of events) {

@@ -4,10 +4,10 @@ import type { DiffLine } from '@countersign/text';
 import { Marked } from '../ui/marked.js';
 
 const signs = { '+': 'added', '-': 'removed', ' ': undefined, '@': undefined } as const;
-/** The lines of a text or of a diff. Added and removed lines have a sign, not only a colour. */
+/** Rendering more lines than this takes visible time, so they are shown on request. */
 const atOnceMax = 400;
 
-/** The result for arguments without a problem. */
+/** The lines of a text or of a diff. Added and removed lines have a sign, not only a colour. */
 export function DiffLines({ lines, kind }: { lines: readonly DiffLine[]; kind: 'plain' | 'diff' }): ReactNode {
   const [isWhole, setWhole] = useState(lines.length <= atOnceMax);
   const shown = isWhole ? lines : lines.slice(0, atOnceMax);

@@ -58,7 +58,7 @@ export default function EditDialog(props: SendingProps<JsonObject>): ReactNode {
   );
 }
 
-/** The number of hidden values and who hides them, with a way to reveal them while the approval is pending. */
+/** The result for arguments without a problem. */
 function fineWords({ value, problem }: Loaded<JsonObject | null>): string {
   if (problem !== undefined) return 'Valid JSON. The tool’s schema could not be read: the server checks it.';
   if (value === undefined) return 'Valid JSON. Reading the tool’s schema …';

@@ -5,7 +5,7 @@ import { hiddenWords } from '@countersign/text';
 import { reveal } from '../api/countersign.js';
 import { Arguments } from './arguments.js';
 
-/** A class for the editor: its colours follow the page's theme. */
+/** The number of hidden values and who hides them, with a way to reveal them while the approval is pending. */
 export function HiddenValues({ approval }: { approval: ApprovalView }): ReactNode {
   const { approvalId, hiddenValues, state } = approval;
   const [revealed, setRevealed] = useState<JsonObject>();

@@ -11,7 +11,7 @@ import type { DecorationSet } from '@codemirror/view';
 import { tags } from '@lezer/highlight';
 import { segmentsOf } from '@countersign/text';
 
-/** Foreign text is marked here as on the card. */
+/** A class for the editor: its colours follow the page's theme. */
 const look = EditorView.theme({
   '&': { height: '100%', backgroundColor: 'var(--field)', color: 'var(--text)', fontSize: '13px' },
   '.cm-content': { fontFamily: 'var(--mono)', caretColor: 'var(--text)' },
@@ -46,10 +46,7 @@ class MarkWidget extends WidgetType {
   }
 }
 
-/**
- * A JSON editor in a shadow root. There its styles are constructed style sheets; in the page they would be a style
- * element, which the content security policy forbids.
- */
+/** Foreign text is marked here as on the card. */
 function marksOf(doc: Text): DecorationSet {
   const marks = new RangeSetBuilder<Decoration>();
   let at = 0;
@@ -67,7 +64,10 @@ const marks = StateField.define<DecorationSet>({
   provide: (field) => EditorView.decorations.from(field),
 });
 
-/** Reported for a parent of a wrong value. The message of the child is more precise. */
+/**
+ * A JSON editor in a shadow root. There its styles are constructed style sheets; in the page they would be a style
+ * element, which the content security policy forbids.
+ */
 export function JsonEditor(props: { text: string; onChange: (text: string) => void; onSubmit: () => void }): ReactNode {
   const place = useRef<HTMLDivElement>(null);
   const current = useRef(props);

@@ -19,16 +19,16 @@ export function parseObject(text: string): Parsed {
   }
 }
 
-/** The mask of a hidden value. The server puts the value back. */
+/** Reported for a parent of a wrong value. The message of the child is more precise. */
 const parents = new Set(['properties', 'items', 'allOf', 'anyOf', 'oneOf', '$ref', 'prefixItems']);
+
+/** The mask of a hidden value. The server puts the value back. */
+const mask = /^\[masked( sha256:[0-9a-f]{16})?\]$/;
 
 /**
  * Returns the violations of the tool's schema, by path, as a help while typing. The server decides, also with the parts
  * of the schema that are ignored here. A mask at a hidden path is valid: only the server knows the value.
  */
-const mask = /^\[masked( sha256:[0-9a-f]{16})?\]$/;
-
-/** Attack: the agent writes the schema, and a pattern, a reference or a branch could block the browser. */
 export function schemaProblems(value: JsonObject, schema: JsonObject | null, hidden: readonly string[]): string[] {
   if (schema === null) return [];
   try {
@@ -67,7 +67,7 @@ const simple = new Set([
 ]);
 const enumMax = 100;
 
-/** The context of a dialog that sends one decision. */
+/** Attack: the agent writes the schema, and a pattern, a reference or a branch could block the browser. */
 function simplePartOf(schema: JsonValue): JsonValue {
   if (typeof schema !== 'object' || schema === null || Array.isArray(schema)) return schema;
   const kept = membersOf(schema, '').filter(

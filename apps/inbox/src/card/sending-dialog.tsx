@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 import { Dialog } from '../ui/dialog.js';
 
-/** A dialog that sends one decision: the content, the error, Cancel, and the button that sends. */
+/** The context of a dialog that sends one decision. */
 export interface SendingProps<T> {
   readonly approval: ApprovalView;
   /** Why it was refused, in words. */
@@ -12,7 +12,7 @@ export interface SendingProps<T> {
   readonly onSend: (value: T) => Promise<void>;
 }
 
-/** One approval in any state. */
+/** A dialog that sends one decision: the content, the error, Cancel, and the button that sends. */
 export function SendingDialog(props: {
   title: string;
   description: string;

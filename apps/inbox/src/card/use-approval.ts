@@ -5,16 +5,16 @@ import type { Problem } from '../api/problem.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { usePending, usePendingStore } from '../live/use-pending.js';
 
-/**
- * One approval: from the pending list if it is there, otherwise read by its id. It stays on the page when it ends, so
- * that the card does not change while a person is about to press.
- */
+/** One approval in any state. */
 export interface ShownApproval {
   readonly approval: ApprovalView | undefined;
   readonly problem: Problem | undefined;
 }
 
-/** The read may be newer than the list: the approval may have ended while the list was loading. */
+/**
+ * One approval: from the pending list if it is there, otherwise read by its id. It stays on the page when it ends, so
+ * that the card does not change while a person is about to press.
+ */
 export function useApproval(approvalId: string): ShownApproval {
   const { byId } = usePending();
   const store = usePendingStore();
@@ -26,7 +26,7 @@ export function useApproval(approvalId: string): ShownApproval {
     isPending ? Promise.resolve(pending) : readApproval(approvalId),
   );
   useEffect(() => store.onEnded((id) => id === approvalId && reload()), [store, approvalId, reload]);
-  // The decisions, who made them and how fast, searchable by any word.
+  // The read may be newer than the list: the approval may have ended while the list was loading.
   const isRead = value !== undefined && (pending === undefined || value.state !== 'pending');
   return { approval: isRead ? value : (pending ?? last.current), problem };
 }

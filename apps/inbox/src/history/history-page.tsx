@@ -17,7 +17,7 @@ import { useDecided } from './use-decided.js';
 const columns = ['Tool', 'Arguments', 'Agent', 'Outcome', 'By', 'When'];
 const shownAtOnce = 100;
 
-/** How an approval ended. */
+/** The decisions, who made them and how fast, searchable by any word. */
 export default function HistoryPage(): ReactNode {
   const { approvals, isLoading, isPartial, problem } = useDecided();
   const [text, setText] = useState('');

@@ -10,7 +10,7 @@ import { outcomes } from './outcomes.js';
 export interface Decided {
   readonly approvals: readonly ApprovalView[];
   readonly isLoading: boolean;
-  /** All outcomes are paged together, so that the rows of one outcome do not displace those of another. */
+  /** Only the latest are loaded; the whole log would be too large for a browser. */
   readonly isPartial: boolean;
   readonly problem: Problem | undefined;
 }
@@ -18,7 +18,7 @@ export interface Decided {
 const pageSize = 1000;
 const pagesMax = 10;
 
-/** The names of the colours. */
+/** Loads what was decided, and adds what is decided from now on. */
 export function useDecided(): Decided {
   const store = usePendingStore();
   const [decided, setDecided] = useState<Decided>({
@@ -34,7 +34,7 @@ export function useDecided(): Decided {
       if (abort.signal.aborted) return;
       setDecided((before) => ({ ...before, ...part, approvals: [...byId.values()].sort(latestFirst) }));
     };
-    // Columns over time, split by outcome. The table next to it has the same numbers.
+    // All outcomes are paged together, so that the rows of one outcome do not displace those of another.
     const load = async (): Promise<boolean> => {
       let left: readonly { state: ApprovalState; cursor: string | null }[] = outcomes.map((state) => ({
         state,

@@ -8,7 +8,7 @@ const width = 560;
 const height = 180;
 const floor = height - 22;
 
-/** One bar per name, split by outcome. */
+/** The names of the colours. */
 export function Legend(): ReactNode {
   return (
     <ul className="legend">
@@ -21,7 +21,7 @@ export function Legend(): ReactNode {
   );
 }
 
-/** The volume of requests, the response times and the outcomes, to detect approval fatigue. */
+/** Columns over time, split by outcome. The table next to it has the same numbers. */
 export function Columns({ tallies, label }: { tallies: readonly Tally[]; label: string }): ReactNode {
   const most = Math.max(1, ...tallies.map(({ total }) => total));
   const step = width / tallies.length;
@@ -83,7 +83,7 @@ export function Histogram(props: { buckets: readonly { name: string; count: numb
   );
 }
 
-/** The counts per outcome for one name. */
+/** One bar per name, split by outcome. */
 export function Bars({ tallies, label }: { tallies: readonly Tally[]; label: string }): ReactNode {
   const most = Math.max(1, ...tallies.map(({ total }) => total));
   const row = 30;

@@ -8,7 +8,7 @@ import { Bars, Columns, Histogram, Legend } from './charts.js';
 import { byApprover, byTool, decisionTimes, volume } from './statistics.js';
 import type { Tally } from './statistics.js';
 
-/** The median and the 95th percentile of the decision times. */
+/** The volume of requests, the response times and the outcomes, to detect approval fatigue. */
 export default function InsightsPage(): ReactNode {
   const { approvals, isLoading, isPartial, problem } = useDecided();
   const overTime = useMemo(() => volume(approvals, Date.now()), [approvals]);

@@ -1,30 +1,30 @@
 import type { ApprovalView } from '@countersign/contracts';
 import type { Outcome } from '../history/outcomes.js';
 
-/** Approvals that were faster than a person can read. */
+/** The counts per outcome for one name. */
 export interface Tally {
   readonly name: string;
   readonly counts: Readonly<Record<Outcome, number>>;
   readonly total: number;
 }
 
-/** The shortest time in which a person can read a card. */
+/** The median and the 95th percentile of the decision times. */
 export interface DecisionTimes {
   readonly buckets: readonly { readonly name: string; readonly count: number }[];
   readonly medianMs: number | undefined;
   readonly slowMs: number | undefined;
-  /** Counts of ended approvals per hour or per day, whichever is easier to read. */
+  /** Approvals that were faster than a person can read. */
   readonly hastyCount: number;
 }
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 const dayMs = 24 * hourMs;
-/** The time from the request to the decision. */
+/** The shortest time in which a person can read a card. */
 const hastyMs = 2000;
 const namesMax = 8;
 
-/** The outcomes per tool, the busiest first. */
+/** Counts of ended approvals per hour or per day, whichever is easier to read. */
 export function volume(approvals: readonly ApprovalView[], nowMs: number): readonly Tally[] {
   const ended = approvals.filter(({ resolvedAt }) => resolvedAt !== null);
   const oldestMs = Math.min(...ended.map(endMs), nowMs);
@@ -55,7 +55,7 @@ const limits = [
   ['longer', Number.POSITIVE_INFINITY],
 ] as const;
 
-/** The outcomes per approver. */
+/** The time from the request to the decision. */
 export function decisionTimes(approvals: readonly ApprovalView[]): DecisionTimes {
   const decided = approvals.filter(({ state }) => state === 'approved' || state === 'denied');
   const times = decided.map((approval) => endMs(approval) - Date.parse(approval.requestedAt)).sort((a, b) => a - b);
@@ -74,12 +74,12 @@ export function decisionTimes(approvals: readonly ApprovalView[]): DecisionTimes
   };
 }
 
-/** Receives the id of every approval that ended. */
+/** The outcomes per tool, the busiest first. */
 export function byTool(approvals: readonly ApprovalView[]): readonly Tally[] {
   return grouped(approvals, ({ toolName }) => [toolName]);
 }
 
-/** Receives the id of every approval with a new delivery. */
+/** The outcomes per approver. */
 export function byApprover(approvals: readonly ApprovalView[]): readonly Tally[] {
   return grouped(approvals, ({ responses }) => [...new Set(responses.map(({ respondedBy }) => respondedBy))]);
 }

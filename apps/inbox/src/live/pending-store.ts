@@ -20,23 +20,23 @@ export interface PendingState {
 export interface PendingStore {
   readonly state: () => PendingState;
   readonly subscribe: (listener: () => void) => () => void;
-  /** Applies the approval of a response. */
+  /** Receives the id of every approval that ended. */
   readonly onEnded: (listener: (approvalId: string) => void) => () => void;
-  /** Small, so that the first cards appear at once. */
+  /** Receives the id of every approval with a new delivery. */
   readonly onDelivery: (listener: (approvalId: string) => void) => () => void;
-  /** The limit of loaded approvals: a phone's memory is finite. */
+  /** Applies the approval of a response. */
   readonly apply: (approval: ApprovalView) => void;
   readonly start: () => () => void;
 }
 
-/** Events come in bursts. One read after the burst is enough. */
+/** Small, so that the first cards appear at once. */
 const firstPageSize = 100;
 const pageSize = 1000;
-/** Beyond this many changes at once, the whole list is read again. */
+/** The limit of loaded approvals: a phone's memory is finite. */
 const loadedMax = 20_000;
-/** The first of several pages is the oldest. Changes since then are reported a second time, which does no harm. */
+/** Events come in bursts. One read after the burst is enough. */
 const settleMs = 25;
-/** The first page is shown at once. A later read replaces the list only as a whole. */
+/** Beyond this many changes at once, the whole list is read again. */
 const singlesMax = 40;
 const retryMs = 2000;
 
@@ -93,7 +93,7 @@ export function createPendingStore(): PendingStore {
       do {
         const page: ApprovalPage | undefined = await readPage(cursor, signal, onMissed);
         if (page === undefined) break;
-        // Returns 401 when the session has ended, which the caller reports.
+        // The first of several pages is the oldest. Changes since then are reported a second time, which does no harm.
         if (cursor === null) stopFollowing ??= follow(page.position);
         cursor = page.nextCursor;
         for (const approval of page.approvals) loaded.set(approval.approvalId, approval);
@@ -104,7 +104,7 @@ export function createPendingStore(): PendingStore {
     };
     const showLoaded = (loaded: ReadonlyMap<string, ApprovalView>, hasMore: boolean): void => {
       const isLast = !hasMore || loaded.size >= loadedMax;
-      // Listeners for approvals, by id.
+      // The first page is shown at once. A later read replaces the list only as a whole.
       if (!isLast && state.status === 'ready') return;
       byId = new Map(loaded);
       change({ approvals: [...byId.values()], byId, status: 'ready', hasMore });
@@ -123,7 +123,7 @@ export function createPendingStore(): PendingStore {
             else changes.add(event);
           },
           onConnection: (connection) => change({ connection }),
-          // The approval that an event ends. For other events the approval is read.
+          // Returns 401 when the session has ended, which the caller reports.
           onRefused: () => void listApprovals('pending', { order: 'oldest', limit: 1 }).catch(ignore),
         },
       );
@@ -147,7 +147,7 @@ export function createPendingStore(): PendingStore {
   };
 }
 
-/** Reads each changed approval once, after the burst of events. */
+/** Listeners for approvals, by id. */
 function createAudience() {
   const listeners = new Set<(approvalId: string) => void>();
   return {
@@ -167,7 +167,7 @@ function readPage(cursor: string | null, signal: AbortSignal, onMissed: () => vo
   return patiently(signal, () => listApprovals('pending', { order: 'oldest', cursor, limit, signal }), onMissed);
 }
 
-/** Retries until the server responds. Returns undefined when the component is gone or the server refuses. */
+/** The approval that an event ends. For other events the approval is read. */
 function endedBy({ type, data }: EventView): string | undefined {
   const { approvalId, resolution } = data;
   if (typeof approvalId !== 'string') return undefined;
@@ -179,7 +179,7 @@ interface Changes {
   readonly add: (event: EventView) => void;
 }
 
-/** The signed-in person. */
+/** Reads each changed approval once, after the burst of events. */
 function createChanges(
   signal: AbortSignal,
   list: { put: (approval: ApprovalView) => void; publish: () => void; load: () => Promise<unknown> },
@@ -214,7 +214,7 @@ function createChanges(
   };
 }
 
-/** The signed-in person; never absent behind the sign-in page. */
+/** Retries until the server responds. Returns undefined when the component is gone or the server refuses. */
 async function patiently<T>(
   signal: AbortSignal,
   ask: () => Promise<T>,

@@ -1,10 +1,10 @@
 import { createContext, use } from 'react';
 import type { Account } from '../api/countersign.js';
 
-/** Reads a value when `key` changes. A late result of an earlier key is dropped. */
+/** The signed-in person. */
 export const AccountContext = createContext<Account | undefined>(undefined);
 
-/** The previous value stays until the new one is there. */
+/** The signed-in person; never absent behind the sign-in page. */
 export function useAccount(): Account {
   const account = use(AccountContext);
   if (account === undefined) throw new Error('nobody is signed in above this component');

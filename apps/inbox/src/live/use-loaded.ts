@@ -10,7 +10,7 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** The key contains everything that `read` depends on. */
+/** Reads a value when `key` changes. A late result of an earlier key is dropped. */
 export function useLoaded<T>(key: string, read: (signal: AbortSignal) => Promise<T>): Loaded<T> {
   const [state, setState] = useState<{ key: string; value?: T; problem?: Problem }>({ key });
   const [round, setRound] = useState(0);
@@ -22,12 +22,12 @@ export function useLoaded<T>(key: string, read: (signal: AbortSignal) => Promise
       },
       (error: unknown) => {
         if (abort.signal.aborted) return;
-        // The time, updated once a second: one clock for every age and countdown on the page.
+        // The previous value stays until the new one is there.
         setState((before) => ({ ...(before.key === key ? before : { key }), problem: problemOf(error) }));
       },
     );
     return () => abort.abort();
-    // The store of the pending approvals.
+    // The key contains everything that `read` depends on.
   }, [key, round]);
   const reload = useCallback(() => setRound((before) => before + 1), []);
   const isCurrent = state.key === key;

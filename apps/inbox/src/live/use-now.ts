@@ -4,7 +4,7 @@ const listeners = new Set<() => void>();
 let nowMs = Date.now();
 let timer: ReturnType<typeof setInterval> | undefined;
 
-/** The store itself, for the components that change it. */
+/** The time, updated once a second: one clock for every age and countdown on the page. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }

@@ -1,9 +1,9 @@
 import { useEffect, useRef } from 'react';
 
-/** One response to many approvals, after a preview of all of them. */
+/** The actions by key name. */
 export type Shortcuts = Readonly<Record<string, () => void>>;
 
-/** The selection when the dialog opened. Later changes do not affect it. */
+/** Binds keys while the component is mounted. They are ignored in text fields and while a dialog is open. */
 export function useShortcuts(shortcuts: Shortcuts): void {
   const current = useRef(shortcuts);
   useEffect(() => {

@@ -15,13 +15,13 @@ import { useToast } from '../ui/toast.js';
 
 const columns = ['Tool', 'Arguments', 'Agent'];
 
-/** The filter of the list; an empty text does not filter. */
+/** One response to many approvals, after a preview of all of them. */
 export function BulkDialog(props: {
   approvals: readonly ApprovalView[];
   onClose: () => void;
   onDone: () => void;
 }): ReactNode {
-  // Whether the filter hides anything.
+  // The selection when the dialog opened. Later changes do not affect it.
   const [approvals] = useState(props.approvals);
   const [reason, setReason] = useState('');
   const [isTogether, setTogether] = useState(false);

@@ -1,6 +1,6 @@
 import type { ApprovalView } from '@countersign/contracts';
 
-/** The approvals that match. A group matches when one of its members may respond, also when every approver may. */
+/** The filter of the list; an empty text does not filter. */
 export interface Filters {
   readonly text: string;
   readonly tool: string;
@@ -11,12 +11,12 @@ export interface Filters {
 
 export const noFilters: Filters = { text: '', tool: '', agent: '', run: '', group: '' };
 
-/** Computed once per approval, since building the text of 10,000 arguments is slower than typing. */
+/** Whether the filter hides anything. */
 export function isFiltering(filters: Filters): boolean {
   return Object.values(filters).some((value) => value !== '');
 }
 
-/** The values to choose from, sorted, without duplicates. */
+/** The approvals that match. A group matches when one of its members may respond, also when every approver may. */
 export function filtered(approvals: readonly ApprovalView[], filters: Filters): readonly ApprovalView[] {
   if (!isFiltering(filters)) return approvals;
   const words = filters.text.toLowerCase().split(/\s+/).filter(Boolean);
@@ -36,7 +36,7 @@ function isOpenTo({ requirement }: ApprovalView, group: string): boolean {
 
 const haystacks = new WeakMap<ApprovalView, string>();
 
-/** The actions of the list. */
+/** Computed once per approval, since building the text of 10,000 arguments is slower than typing. */
 function haystackOf(approval: ApprovalView): string {
   const known = haystacks.get(approval);
   if (known !== undefined) return known;
@@ -48,7 +48,7 @@ function haystackOf(approval: ApprovalView): string {
   return made;
 }
 
-/** The pending approvals, the oldest first. Only the visible rows are rendered. */
+/** The values to choose from, sorted, without duplicates. */
 export function choicesOf(
   approvals: readonly ApprovalView[],
 ): Readonly<Record<Exclude<keyof Filters, 'text'>, string[]>> {

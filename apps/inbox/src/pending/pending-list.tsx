@@ -12,7 +12,7 @@ import { Age, Countdown } from '../ui/time.js';
 
 const rowHeightPx = 84;
 
-/** Scrolls when another approval is selected, and not when the list above it becomes shorter. */
+/** The actions of the list. */
 export interface PendingListProps {
   readonly approvals: readonly ApprovalView[];
   readonly currentId: string | undefined;
@@ -21,7 +21,7 @@ export interface PendingListProps {
   readonly onSelect: (approvalId: string, isRange: boolean) => void;
 }
 
-/** The list of pending approvals and the card of the selected one. */
+/** The pending approvals, the oldest first. Only the visible rows are rendered. */
 export function PendingList({ approvals, currentId, selected, onSelect }: PendingListProps): ReactNode {
   const scroller = useRef<HTMLDivElement>(null);
   const virtualizer = useVirtualizer({
@@ -34,8 +34,7 @@ export function PendingList({ approvals, currentId, selected, onSelect }: Pendin
   const currentIndex = approvals.findIndex(({ approvalId }) => approvalId === currentId);
   useEffect(() => {
     if (currentIndex >= 0) virtualizer.scrollToIndex(currentIndex, { align: 'auto' });
-    // The approval in the address. Without one, the first of the list stays selected until the person chooses another:
-    // the card must not change while a person is about to press, because another approver decided.
+    // Scrolls when another approval is selected, and not when the list above it becomes shorter.
   }, [currentId]);
   return (
     <div ref={scroller} className="list-scroll">

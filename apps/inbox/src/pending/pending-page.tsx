@@ -13,7 +13,7 @@ import { PendingList } from './pending-list.js';
 import { selectedMax, useSelection } from './use-selection.js';
 import type { Selection } from './use-selection.js';
 
-/** Selects the next or the previous one; after the last decision it returns to the list. */
+/** The list of pending approvals and the card of the selected one. */
 export function PendingPage({ approvalId }: { approvalId: string | undefined }): ReactNode {
   const { approvals, status, hasMore } = usePending();
   const [filters, setFilters] = useState(noFilters);
@@ -59,7 +59,10 @@ export function PendingPage({ approvalId }: { approvalId: string | undefined }):
   );
 }
 
-/** The one after a removed approval takes its place. */
+/**
+ * The approval in the address. Without one, the first of the list stays selected until the person chooses another: the
+ * card must not change while a person is about to press, because another approver decided.
+ */
 function useCurrent(approvalId: string | undefined, shown: readonly ApprovalView[]): string | undefined {
   const { byId } = usePending();
   const [first, setFirst] = useState<string | undefined>(undefined);
@@ -71,14 +74,14 @@ function useCurrent(approvalId: string | undefined, shown: readonly ApprovalView
   return approvalId ?? wanted;
 }
 
-/** The limit of one bulk request to the server. */
+/** Selects the next or the previous one; after the last decision it returns to the list. */
 function useSteps(shown: readonly ApprovalView[], currentId: string | undefined) {
   const [place, setPlace] = useState(0);
   const index = shown.findIndex((approval) => approval.approvalId === currentId);
   useEffect(() => {
     if (index >= 0) setPlace(index);
   }, [index]);
-  // The approvals that are selected for a bulk response.
+  // The one after a removed approval takes its place.
   const next = index >= 0 ? shown[index + 1] : shown[place];
   const previous = index >= 0 ? shown[index - 1] : shown[place - 1];
   return {

@@ -1,10 +1,10 @@
 import { useCallback, useMemo, useRef, useState } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
 
-/** The selection among the shown approvals; removed ones are no longer selected. */
+/** The limit of one bulk request to the server. */
 export const selectedMax = 256;
 
-/** The current view. The address contains all of it, so every view has a link. */
+/** The approvals that are selected for a bulk response. */
 export interface Selection {
   readonly ids: ReadonlySet<string>;
   readonly toggle: (approvalId: string, isRange: boolean) => void;
@@ -12,7 +12,7 @@ export interface Selection {
   readonly clear: () => void;
 }
 
-/** Returns the view of an address; the list for an unknown one. */
+/** The selection among the shown approvals; removed ones are no longer selected. */
 export function useSelection(approvals: readonly ApprovalView[]): Selection {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const last = useRef<string>(undefined);

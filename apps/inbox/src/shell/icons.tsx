@@ -28,7 +28,7 @@ const shapes = {
   ),
 } as const;
 
-/** The number of pending approvals in the tab's title. */
+/** A decorative icon. The element that contains it has a name. */
 export function Icon({ name }: { name: keyof typeof shapes }): ReactNode {
   return (
     <svg className="icon-shape" viewBox="0 0 24 24" aria-hidden="true">

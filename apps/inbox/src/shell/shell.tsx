@@ -13,7 +13,7 @@ import { Icon } from './icons.js';
 import { applyTheme, chosenTheme } from './theme.js';
 import type { Theme } from './theme.js';
 
-/** Over the page instead of in it, so that buttons do not move. */
+/** The frame of every page: navigation, connection state, signed-in person. */
 export function Shell({ onSignedOut, children }: { onSignedOut: () => void; children: ReactNode }): ReactNode {
   const [isHelping, setHelping] = useState(false);
   useShortcuts({ '?': () => setHelping(true) });
@@ -77,7 +77,7 @@ function Navigation(): ReactNode {
   );
 }
 
-/** The sign-in page: with a token, or through the OIDC provider. */
+/** The number of pending approvals in the tab's title. */
 function useTitle(): void {
   const { approvals } = usePending();
   useEffect(() => {
@@ -97,7 +97,7 @@ function ConnectionDot(): ReactNode {
   );
 }
 
-/** The theme: the system's, or the chosen one. */
+/** Over the page instead of in it, so that buttons do not move. */
 function ConnectionBanner(): ReactNode {
   const { connection } = usePending();
   return (

@@ -5,7 +5,7 @@ import type { Account } from '../api/countersign.js';
 import { problemOf } from '../api/problem.js';
 import { Icon } from './icons.js';
 
-/** The theme that was chosen in this browser. */
+/** The sign-in page: with a token, or through the OIDC provider. */
 export function SignIn(props: {
   isOidcOffered: boolean;
   isOver: boolean;

@@ -1,9 +1,9 @@
-/** Then the choice is valid for this page only. */
+/** The theme: the system's, or the chosen one. */
 export type Theme = 'system' | 'light' | 'dark';
 
 const key = 'countersign-theme';
 
-/** The event texts of the inbox. The values are shown elsewhere on the page. */
+/** The theme that was chosen in this browser. */
 export function chosenTheme(): Theme {
   try {
     const value = localStorage.getItem(key);
@@ -21,6 +21,6 @@ export function applyTheme(theme: Theme = chosenTheme()): void {
   try {
     localStorage.setItem(key, theme);
   } catch {
-    // The channel, and the recipient if it has one copy per recipient.
+    // Then the choice is valid for this page only.
   }
 }

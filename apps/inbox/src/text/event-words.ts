@@ -7,7 +7,7 @@ import { channelWords, saidWords } from './words.js';
 
 const textMax = 300;
 
-/** Describes an event in words. An unknown type of a newer server is shown as recorded. */
+/** The event texts of the inbox. The values are shown elsewhere on the page. */
 const own: EventWords = {
   ToolCallRequested: (read) => `${read('agentId')} wants ${read('toolName')}`,
   ApprovalRequested: (read) =>
@@ -23,7 +23,7 @@ const own: EventWords = {
     `${withWhy(`${messageWords(read)}${addressWords(read)} failed`, read('reason'))}${read('nextAttemptAt') === '' ? '; given up' : '; it will be retried'}`,
 };
 
-/** A JSON value on one line, cut when it is long. A summary, never the basis of a decision. */
+/** The channel, and the recipient if it has one copy per recipient. */
 function addressWords(read: ReadMember): string {
   const channel = channelWords(read('channelId'));
   const recipient = read('recipient');
@@ -47,7 +47,7 @@ function respondedWords(read: ReadMember): string {
   return `${withWhy(words, read('reason'))}${instruction}${end}`;
 }
 
-/** Arguments on one line: `path: /etc/hosts · recursive: true`. A summary, never the basis of a decision. */
+/** Describes an event in words. An unknown type of a newer server is shown as recorded. */
 export function eventWords(event: EventView): string {
   const show = (value: unknown): string =>
     printable(typeof value === 'string' ? value : glanceOf(value as JsonValue), textMax);

@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 
-/** Whether a JSON value is an object and not a list. */
+/** A JSON value on one line, cut when it is long. A summary, never the basis of a decision. */
 export function glanceOf(value: JsonValue | undefined, charactersMax = 160): string {
   const text = JSON.stringify(value ?? null);
   return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
 }
 
-/** The tooltip of a marked character of a foreign text. */
+/** Arguments on one line: `path: /etc/hosts · recursive: true`. A summary, never the basis of a decision. */
 export function summaryOf(value: JsonObject, charactersMax = 160): string {
   let text = '';
   for (const [name, child] of Object.entries(value)) {
@@ -18,7 +18,7 @@ export function summaryOf(value: JsonObject, charactersMax = 160): string {
   return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
 }
 
-/** A multi-line text inside a JSON value, shown as lines next to the JSON. Title and note are foreign texts. */
+/** Whether a JSON value is an object and not a list. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

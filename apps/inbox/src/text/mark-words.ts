@@ -1,6 +1,6 @@
 import type { MarkReason } from '@countersign/text';
 
-/** The text blocks of a value and the placeholders for them in the JSON, by JSON pointer. */
+/** The tooltip of a marked character of a foreign text. */
 export function markWords(reason: MarkReason, character: string): string {
   switch (reason) {
     case 'posing':

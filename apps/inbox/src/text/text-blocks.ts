@@ -2,7 +2,7 @@ import type { JsonValue } from '@countersign/contracts';
 import type { DiffLine, TextBlock } from '@countersign/text';
 import { textBlocksOf as blocksOf } from '@countersign/text';
 
-/** A person's action, by the type of the decision. */
+/** A multi-line text inside a JSON value, shown as lines next to the JSON. Title and note are foreign texts. */
 export interface ShownBlock {
   readonly title: string;
   readonly note: string;
@@ -11,7 +11,7 @@ export interface ShownBlock {
   readonly kind: 'plain' | 'diff';
 }
 
-/** One person's response in words: `bob approved this 3 s ago via Slack`. */
+/** The text blocks of a value and the placeholders for them in the JSON, by JSON pointer. */
 export interface ShownBlocks {
   readonly blocks: readonly ShownBlock[];
   readonly standIns: ReadonlyMap<string, string>;

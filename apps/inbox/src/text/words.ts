@@ -2,10 +2,10 @@ import type { ApprovalView, DecisionType, ResponseView } from '@countersign/cont
 import { agoWords, decidedWords, doneWords, printable, refusalWords } from '@countersign/text';
 import type { Problem } from '../api/problem.js';
 
-/** A channel's usual name; an operator's own name is returned unchanged. */
+/** A person's action, by the type of the decision. */
 export const saidWords = { ...decidedWords, edit: 'approved with other arguments' } as const;
 
-/** Describes the effect of a recorded response, or who is still needed. */
+/** One person's response in words: `bob approved this 3 s ago via Slack`. */
 export function responseWords(response: ResponseView, nowMs: number): string {
   const { respondedBy, decision, respondedAt, via } = response;
   return `${printable(respondedBy)} ${saidWords[decision.type]} this ${agoWords(respondedAt, nowMs)} via ${channelWords(via)}`;
@@ -20,19 +20,19 @@ const channels: Readonly<Record<string, string>> = {
   email: 'email',
 };
 
-/** Describes how an approval ended: `bob approved this 3 s ago via Slack.` */
+/** A channel's usual name; an operator's own name is returned unchanged. */
 export function channelWords(via: string): string {
   return Object.hasOwn(channels, via) ? (channels[via] ?? via) : printable(via);
 }
 
-/** The state of a call or an approval: a word and a colour. */
+/** Describes the effect of a recorded response, or who is still needed. */
 export function sentWords(type: DecisionType, approval: ApprovalView): string {
   const tool = printable(approval.toolName, 80);
   if (approval.state !== 'pending') return `${doneWords[type]}: ${tool}`;
   return `Your answer to ${tool} is recorded (${approval.responses.length} so far). More people must answer.`;
 }
 
-/** The risk tier of the rule. */
+/** Describes how an approval ended: `bob approved this 3 s ago via Slack.` */
 export function endedWords(approval: ApprovalView, nowMs: number): string {
   const last = approval.responses.at(-1);
   const when = approval.resolvedAt === null ? '' : ` ${agoWords(approval.resolvedAt, nowMs)}`;

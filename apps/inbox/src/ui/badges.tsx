@@ -6,7 +6,7 @@ const stateWords: Readonly<Record<string, string>> = {
   pending: 'waiting',
 };
 
-/** A modal dialog. Escape and the cross close it. It keeps the focus inside and restores it afterwards. */
+/** The state of a call or an approval: a word and a colour. */
 export function StateBadge({ state }: { state: ToolCallState | 'pending' }): ReactNode {
   return (
     <span className="badge" data-state={state}>
@@ -15,7 +15,7 @@ export function StateBadge({ state }: { state: ToolCallState | 'pending' }): Rea
   );
 }
 
-/** Not the library's own overlay: that adds a style element, which the content security policy forbids. */
+/** The risk tier of the rule. */
 export function RiskBadge({ risk }: { risk: Risk | null }): ReactNode {
   return risk === null ? null : (
     <span className="badge" data-risk={risk}>

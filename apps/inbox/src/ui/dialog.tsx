@@ -1,7 +1,7 @@
 import { Dialog as Primitive } from 'radix-ui';
 import type { ReactNode } from 'react';
 
-/** A link within the inbox. It navigates without a reload, but keeps the browser's own handling of new tabs. */
+/** A modal dialog. Escape and the cross close it. It keeps the focus inside and restores it afterwards. */
 export function Dialog(props: {
   title: ReactNode;
   description?: ReactNode;
@@ -13,7 +13,7 @@ export function Dialog(props: {
   return (
     <Primitive.Root open onOpenChange={(isOpen) => !isOpen && onClose()}>
       <Primitive.Portal>
-        {/* A table in a scroll area that also scrolls by keyboard. */}
+        {/* Not the library's own overlay: that adds a style element, which the content security policy forbids. */}
         <div className="dialog-backdrop" aria-hidden="true" />
         <Primitive.Content
           className={`dialog dialog-${size}`}

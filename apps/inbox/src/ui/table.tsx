@@ -19,12 +19,12 @@ export function Table(props: { columns: readonly string[]; isSmall?: boolean; ch
   );
 }
 
-/** How long ago a time was, updated every second. */
+/** A table in a scroll area that also scrolls by keyboard. */
 export function ScrollTable(props: {
   label: string;
   columns: readonly string[];
   isPanel?: boolean;
-  /** The age of something, updated every second. */
+  /** The text below the header when there is no row. */
   empty?: ReactNode;
   children: ReactNode;
 }): ReactNode {

@@ -3,7 +3,7 @@ import { ageWords, agoWords, deadlineWords } from '@countersign/text';
 import { useNow } from '../live/use-now.js';
 import { timeWords } from '../text/time-words.js';
 
-/** The remaining time, updated every second. */
+/** How long ago a time was, updated every second. */
 export function Ago({ time }: { time: string }): ReactNode {
   return (
     <time dateTime={time} title={timeWords(time)}>
@@ -12,6 +12,7 @@ export function Ago({ time }: { time: string }): ReactNode {
   );
 }
 
+/** The age of something, updated every second. */
 export function Age({ time }: { time: string }): ReactNode {
   return (
     <time dateTime={time} title={timeWords(time)}>
@@ -22,7 +23,7 @@ export function Age({ time }: { time: string }): ReactNode {
 
 const soonMs = 5 * 60_000;
 
-/** Shows a toast at the edge of the page, which screen readers read out. */
+/** The remaining time, updated every second. */
 export function Countdown({ expiresAt, prefix = '' }: { expiresAt: string | null; prefix?: string }): ReactNode {
   const nowMs = useNow();
   if (expiresAt === null) return <span className="countdown">no deadline</span>;

@@ -10,12 +10,12 @@ export interface Toast {
 const ToastContext = createContext<(toast: Toast) => void>(() => undefined);
 const shownMs = 6000;
 
-/** The container of the toasts. It exists from the start, since a screen reader announces only changes inside it. */
+/** Shows a toast at the edge of the page, which screen readers read out. */
 export function useToast(): (toast: Toast) => void {
   return use(ToastContext);
 }
 
-/** A page that is loading or, with a problem, that failed to load. */
+/** The container of the toasts. It exists from the start, since a screen reader announces only changes inside it. */
 export function Toasts({ children }: { children: ReactNode }): ReactNode {
   const [toast, setToast] = useState<(Toast & { key: number }) | undefined>();
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined);

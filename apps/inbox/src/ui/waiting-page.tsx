@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react';
 import type { Problem } from '../api/problem.js';
 
+/** A page that is loading or, with a problem, that failed to load. */
 export function WaitingPage({ problem, missing }: { problem: Problem | undefined; missing: string }): ReactNode {
   return (
     <main className="page" aria-busy={problem === undefined}>

@@ -6,6 +6,7 @@ export interface Visible {
   readonly text: string;
   /** Letters of another alphabet that look like Latin ones; each is marked. */
   readonly posing: number;
+  /** Characters that would not have been seen; each is marked. */
   readonly hidden: number;
 }
 

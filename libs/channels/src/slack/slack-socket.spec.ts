@@ -182,7 +182,12 @@ describe('the connection', () => {
 
   it.each([
     ['a refusal', { body: { ok: false, error: 'invalid_auth' } }, 1_000, 'Slack answers invalid_auth'],
-    ['a request for patience', { status: 429, headers: { 'retry-after': '40' } }, 40_000, 'the rate limit of Slack is reached'],
+    [
+      'a request for patience',
+      { status: 429, headers: { 'retry-after': '40' } },
+      40_000,
+      'the rate limit of Slack is reached',
+    ],
     ['an error', { status: 500, body: 'canary' }, 1_000, 'Slack answers 500'],
     [
       'a url where nobody is',

@@ -124,7 +124,10 @@ async function decide(
   const known = people.find(({ telegram }) => telegram === String(press.from.id));
   const person = isOurChat(config, press) ? known : undefined;
   if (person === undefined) {
-    log.warn({ channelId: config.id, user: press.from.id }, 'refused: a press by an unknown person, or in another chat');
+    log.warn(
+      { channelId: config.id, user: press.from.id },
+      'refused: a press by an unknown person, or in another chat',
+    );
   }
   const pressed = await readInteraction(person, press.data, { tokens, responses });
   if (pressed.status === 'told') return { text: pressed.words, isStale: pressed.isStale, isDone: false };

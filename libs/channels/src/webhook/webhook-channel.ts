@@ -67,7 +67,8 @@ function toResult(answer: Awaited<ReturnType<typeof post>>): SendResult {
   if (answer.status !== 'answered') return { status: 'failed', reason: answer.message };
   const { httpStatus, retryAfterMs } = answer;
   if (httpStatus >= 200 && httpStatus < 300) return { status: 'delivered', messageRef: null };
-  if (httpStatus === 410) return { status: 'off', reason: 'the endpoint returned 410 Gone: it accepts no more messages' };
+  if (httpStatus === 410)
+    return { status: 'off', reason: 'the endpoint returned 410 Gone: it accepts no more messages' };
   const reason = `the endpoint answers ${String(httpStatus)}`;
   return { status: 'failed', reason, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) };
 }

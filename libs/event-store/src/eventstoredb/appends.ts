@@ -117,6 +117,7 @@ type Recorded = readonly RecordedEvent[];
 
 type Conflict = Extract<AppendResult, { readonly status: 'conflict' }>;
 type Unknown = Extract<AppendResult, { readonly status: 'unknown' }>;
+/** The server's own answer. */
 interface Answered {
   readonly status: 'answered';
   readonly revision: number;

@@ -64,6 +64,7 @@ export interface ClientEvent {
 /** The items of a subscription, in this order. */
 export type ClientItem =
   | { readonly kind: 'event'; readonly event: ClientEvent }
+  /** The server has looked through the log up to here, and found nothing else that matches. */
   | { readonly kind: 'checkpoint'; readonly position: ClientPosition }
   | { readonly kind: 'caught-up' };
 

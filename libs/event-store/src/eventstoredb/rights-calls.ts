@@ -20,6 +20,7 @@ export class RightsUnknownError extends Error {
   override readonly name = 'RightsUnknownError';
 }
 
+/** `conflict`: allowed, and nothing was written, because the expected revision is not there. */
 export type CallResult = 'done' | 'conflict' | 'denied' | 'not-authenticated' | 'exists';
 
 /** Calls about rights, as one user, to the leader. They need no client of a vendor. */

@@ -3,6 +3,11 @@ import type { Requirement, Stage, Verdict } from '@countersign/contracts';
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
 
+/*
+ * Records as arrays of their values: names are half of a row's JSON, and a row is written several times in its life. The
+ * compiler checks that nothing is left out; a change of the order is a new `schemaVersion`. Arguments and outputs can be
+ * large, so each is written once, in the response that gave it, and everything else refers to it.
+ */
 
 /** The edit that an action comes from, by the index of its approval and vote; null: as requested. */
 export type EditRef = readonly [approval: number, vote: number] | null;

@@ -11,6 +11,7 @@ export interface ServiceTools {
   readonly openGate: () => void;
 }
 
+/** Runs until the gate is open. */
 export const slowTool = 'wait_for_the_gate';
 
 /** The counted tools of the kill rounds, and a slow one that a test controls. */
