@@ -157,10 +157,10 @@ describe('a stream of events', () => {
     return { url: world.url, cookie, held };
   }
 
-  /** The body of a response that ends; undefined for a stream. */
-  async function readToEnd(url: string, headers: Record<string, string>, withinMs = 5000): Promise<string | undefined> {
+  /** Opens a stream of events. Its text is undefined when the server has not ended it in time. */
+  async function openStream(url: string, headers: Record<string, string>, withinMs = 5000) {
     const response = await fetch(`${url}/v1/events?after=now`, { headers, signal: AbortSignal.timeout(withinMs) });
-    return response.text().catch(() => undefined);
+    return { untilEnded: () => response.text().catch(() => undefined) };
   }
 
   it.each([
@@ -169,25 +169,22 @@ describe('a stream of events', () => {
   ])('of %s goes on while that does, and ends when the token is revoked or loses a role', async (_, headersOf) => {
     const { url, cookie, held } = await openRevocable();
     const headers = headersOf(cookie);
-    expect(await readToEnd(url, headers, 300)).toBeUndefined();
-    const revoked = readToEnd(url, headers);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await (await openStream(url, headers, 300)).untilEnded()).toBeUndefined();
+    const revoked = await openStream(url, headers);
     held.entries = tokenEntries.map((entry) =>
       entry.principal === 'ann' ? { ...entry, roles: ['agent' as const] } : entry,
     );
-    expect(await revoked).toContain(': heartbeat');
-    const gone = readToEnd(url, headers);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(await revoked.untilEnded()).toContain(': heartbeat');
+    const gone = await openStream(url, headers);
     held.entries = [];
-    expect(await gone).toContain(': heartbeat');
+    expect(await gone.untilEnded()).toContain(': heartbeat');
   });
 
   it('of a session ends with it', async () => {
     const { url, cookie } = await openRevocable();
-    const stream = readToEnd(url, { cookie });
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    const stream = await openStream(url, { cookie });
     await fetch(`${url}/session`, { method: 'DELETE', headers: { cookie, 'countersign-client': 'inbox' } });
-    expect(await stream).toContain(': heartbeat');
+    expect(await stream.untilEnded()).toContain(': heartbeat');
   });
 });
 
