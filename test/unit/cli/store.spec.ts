@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createCliRun } from '@countersign/cli/testing';
 import type { CliRun } from '@countersign/cli/testing';
+import { mayDelete } from '@countersign/event-store/eventstoredb';
 import { sampleEvent, sampleStream } from '@countersign/event-store/testing';
+import { createSystemClock } from '@countersign/runtime';
 import { afterAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { TestServer } from '../../eventstoredb-server/server.ts';
 import { createAuthority } from '../../kafka-broker/certificates.ts';
@@ -53,6 +55,14 @@ describe('countersign store', () => {
   };
   /** Makes the user with the rights that the server gives by default. */
   const withDefaultRights = (): void => void server.log.rewind(0);
+
+  it('lets a process see whether its user may still delete', async () => {
+    const clock = createSystemClock();
+    await run('store', 'secure');
+    expect(await mayDelete(url, clock)).toBe(false);
+    withDefaultRights();
+    expect(await mayDelete(url, clock)).toBe(true);
+  });
 
   it('grants the rights, and proves them in a table', async () => {
     const { code, out, err } = await run('store', 'secure');
