@@ -103,6 +103,6 @@ describe('what a process must be started anew for', () => {
       state: 'interrupted',
       why: expect.stringContaining('session timeout') as unknown,
     });
-    expect(log.entries.filter(({ level }) => level === 'error')[0]?.message).toContain('start anew');
+    expect(log.entries.filter(({ level }) => level === 'error')[0]?.message).toContain('requires a restart');
   }, 180_000);
 });
