@@ -7,7 +7,7 @@ import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 const prefix = `cli-${randomUUID()}`;

@@ -7,7 +7,7 @@ import { currentSchemaVersion } from '@countersign/contracts';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { severable } from './severable.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 // A killed member is removed only after its session.

@@ -8,7 +8,7 @@ import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { freshPrefix, openedWithTopics } from './opened.ts';
 import { idOf, inTurns } from './traffic.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 const { ConfigResourceTypes, Kafka, logLevel, Partitioners } = kafkajs;

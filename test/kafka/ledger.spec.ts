@@ -4,7 +4,7 @@ import { eventually } from '@countersign/message-bus/testing';
 import { openLedgerCluster } from './ledger/ledger-cluster.ts';
 import type { LedgerCluster } from './ledger/ledger-cluster.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 const withinMs = 40_000;

@@ -8,7 +8,7 @@ export interface Member {
   /** Its output so far, in lines. */
   readonly said: readonly string[];
   readonly tell: (line: string) => void;
-  /** Settles when it is gone, however it ended. */
+  /** Resolves when the process has ended in any way. */
   readonly ended: Promise<unknown>;
   readonly signal: (signal: NodeJS.Signals) => void;
   /** Ends it by this signal and waits until it is gone. */

@@ -17,7 +17,7 @@ import type { SecuredBroker } from '../kafka-broker/secured.ts';
 import { freshPrefix, openedKafka } from './opened.ts';
 import { idOf, inTurns } from './traffic.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 const { AclOperationTypes, AclPermissionTypes, AclResourceTypes, ResourcePatternTypes } = kafkajs;

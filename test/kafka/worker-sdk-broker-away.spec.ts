@@ -6,7 +6,7 @@ import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import type { KafkaBroker } from '../kafka-broker/handles.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 let broker: KafkaBroker;

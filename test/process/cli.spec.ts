@@ -11,7 +11,7 @@ import { startReadyServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';
 import { eventually } from './harness/wait.js';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 cleanUpAfterEach();

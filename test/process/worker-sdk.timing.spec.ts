@@ -8,7 +8,7 @@ import { cleanUpAfterEach, temporaryFolder } from './harness/cleanup.js';
 import { startWorld, untilNoted } from './worker-sdk/setup.js';
 import type { World } from './worker-sdk/setup.js';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(120_000);
 
 cleanUpAfterEach();

@@ -23,7 +23,7 @@ export interface LedgerProcess {
   /** From now on what it writes waits: nothing of it is recorded. */
   readonly holdWrites: () => void;
   readonly releaseWrites: () => void;
-  /** Its next write is recorded, and it never hears of it; then it is killed. */
+  /** Its next write is recorded without a response, and then it is killed. */
   readonly dieAfterNextWrite: () => Promise<void>;
   readonly close: () => Promise<void>;
 }

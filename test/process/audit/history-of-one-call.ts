@@ -4,7 +4,7 @@ import type { Journal } from '../traffic/journal.js';
 import { digestOf } from './digest.js';
 import type { Entry } from './log.js';
 
-/** A log and what its clients saw, in the way of the audit; changed in a test to see the audit complain. */
+/** A log and its clients' records, in the form of the audit. Tests change it to see the audit find the change. */
 export interface Case {
   readonly entries: readonly Entry[];
   readonly journal: Journal;

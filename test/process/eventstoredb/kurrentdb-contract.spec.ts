@@ -4,7 +4,7 @@ import { startServerProcess } from '../../eventstoredb-server/server-process.ts'
 import type { ServerProcess } from '../../eventstoredb-server/server-process.ts';
 import { openedOn } from '../../eventstoredb-server/opened-on.ts';
 
-// The sum of what is waited for in a test, and of what a hook starts or ends.
+// Longer than all waits of a test, and than the starts and stops of a hook.
 jest.setTimeout(60_000);
 
 // The server runs in a separate process, because it uses the generated messages of the other client.
