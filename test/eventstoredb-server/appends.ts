@@ -46,13 +46,17 @@ export function append(context: ServerContext) {
     call.on('error', () => undefined);
     const isForLeader = call.metadata.get('requires-leader').includes('true');
     call.on('end', () => {
+      // The stream also ends when the client is killed half-way, and only then is the call cancelled.
+      setImmediate(complete);
+    });
+    const complete = (): void => {
       // A call that the client gave up before it was complete is no append.
       if (call.cancelled || options === undefined) return;
       const proposal = { stream: nameOf(options.getStreamIdentifier()), expected: expectedBy(options), events };
       const refusal = context.rights.refusal(call.metadata, '$w', proposal.stream);
       if (refusal !== undefined) return void answer(refusal);
       void answerAppend(context, proposal, isForLeader, answer);
-    });
+    };
   };
 }
 
