@@ -3,7 +3,7 @@ import { GenericContainer, getContainerRuntimeClient, Wait } from 'testcontainer
 import type { KafkaBroker } from './handles.ts';
 import { kafkaVersion } from './jars.ts';
 
-/** Whether a Docker daemon responds. */
+/** Resolves to whether a Docker daemon responds. */
 export async function hasDocker(): Promise<boolean> {
   try {
     await getContainerRuntimeClient();

@@ -33,7 +33,7 @@ export function parseJsonInput(source: string, text: string): JsonInput {
   }
 }
 
-/** Whether a value is a JSON object. */
+/** Returns whether a value is a JSON object. */
 export function isJsonObject(value: JsonValue): value is { readonly [key: string]: JsonValue } {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

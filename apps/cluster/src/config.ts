@@ -36,7 +36,7 @@ export interface KafkaConfig {
   readonly sessionTimeoutMs: number | null;
 }
 
-/** Who the senders of Kafka requests are. */
+/** The senders of requests on Kafka. */
 export interface RequestsConfig {
   readonly tenant: string;
   readonly principal: string;

@@ -62,7 +62,7 @@ export async function untilDone<T>(
   }
 }
 
-/** Whether the error only means that the event store is unreachable. */
+/** Returns whether the error only means that the event store is unreachable. */
 export function isStoreAway(error: unknown): boolean {
   return error instanceof EventStoreUnavailableError;
 }

@@ -1,7 +1,7 @@
 import type { SubscriptionStatus } from '@countersign/message-bus';
 import type { ReadinessCheck } from '@countersign/shell';
 
-/** Whether a consumer of the bus receives messages. */
+/** Returns whether a consumer of the bus receives messages. */
 export function subscriptionCheck(
   name: string,
   status: () => Pick<SubscriptionStatus, 'state' | 'why'> | undefined,

@@ -48,7 +48,7 @@ export const consuming = {
   COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: duration(1_000, 600_000).default(30_000),
 };
 
-/** Who creates the topics. */
+/** The settings of created topics. */
 export const topics = {
   COUNTERSIGN_TOPIC_PARTITIONS: count(10_000).default(12),
   COUNTERSIGN_TOPIC_REPLICATION: count(100).default(3),

@@ -5,7 +5,7 @@ import type { SessionPorts, Sessions } from './inbox/sessions.js';
 import { createIdempotencyStore } from './sqlite/idempotency-store.js';
 import { createSessionStore } from './sqlite/session-store.js';
 
-/** What a gateway stores in its data folder besides the read model. None of it is authoritative about a call. */
+/** The files of a gateway besides the read model. None of them is authoritative about a call. */
 export interface GatewayFiles {
   readonly idempotency: IdempotencyStore;
   readonly sessions: Sessions;

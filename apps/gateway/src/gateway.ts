@@ -59,8 +59,8 @@ export function createGateway(ports: GatewayPorts): Gateway {
 const behindMsMax = 10_000;
 
 /**
- * Whether the read model keeps up, measured in time: a position is a count in one store and bytes in another. The check
- * compares with what it saw at earlier calls, so it turns red at most one interval late.
+ * Returns whether the read model keeps up, measured in time: a position is a count in one store and bytes in another.
+ * The check compares with what it saw at earlier calls, so it turns red at most one interval late.
  */
 function projectionCheck({ store, readModel, clock }: GatewayPorts): ReadinessCheck {
   let missed: { readonly position: number; readonly sinceMs: number } | undefined;

@@ -103,7 +103,7 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
   };
 }
 
-/** Whether a response is final. A server error or a temporary refusal is retried. */
+/** Returns whether a response is final. A server error or a temporary refusal is retried. */
 function isDecided(status: number): boolean {
   return status < 500 && status !== 429 && status !== 408;
 }

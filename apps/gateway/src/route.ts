@@ -46,7 +46,7 @@ export function templateOf({ path }: Route): string {
   return path.replaceAll(/:([A-Za-z]+)/g, '{$1}');
 }
 
-/** Whether the actor has a role that the route requires. */
+/** Returns whether the actor has a role that the route requires. */
 export function mayUse(route: Route, actor: Actor): boolean {
   return route.roles !== 'public' && route.roles.some((role) => actor.roles.has(role));
 }

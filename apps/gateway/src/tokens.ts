@@ -54,7 +54,7 @@ export interface Tokens {
   readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
   /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
-  /** Whether a token gives this role to the principal. */
+  /** Returns whether a token gives this role to the principal. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
 }
 

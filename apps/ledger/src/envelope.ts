@@ -30,7 +30,7 @@ export function readEnvelope({ headers, topic }: Pick<Message, 'headers' | 'topi
   return { id, source, type, topic, signature };
 }
 
-/** Whether the topic accepts this type. */
+/** Returns whether the topic accepts this type. */
 export function isRequestType(type: string): type is RequestMessageType {
   return Object.hasOwn(requestMessageSchemas, type);
 }

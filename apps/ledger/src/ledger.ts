@@ -59,7 +59,9 @@ export class NotYetRequestedError extends Error {
   override readonly name = 'NotYetRequestedError';
 }
 
-/** Whether `handle` failed for a reason outside the message: the message is delivered again and never parked. */
+/**
+ * Returns whether `handle` failed for a reason outside the message: the message is delivered again and never parked.
+ */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof ViewsBehindError;
 

@@ -62,7 +62,7 @@ export interface NotifierStatus {
   readonly planned: number;
 }
 
-/** Whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
+/** Returns whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof NotifierStoppedError;
 

@@ -89,7 +89,7 @@ function questionCopy(sent: Deliveries, { channelId, recipient }: MessageKey): D
   return sent.get(keyText({ channelId, kind: 'requested', nth: 0, recipient }));
 }
 
-/** Whether anything must be sent or updated. After a "no" a job is not looked at again without a new event. */
+/** Returns whether anything must be sent or updated. After a "no" a job is not looked at again without a new event. */
 function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries): boolean {
   const { key } = job;
   const before = sent.get(keyText(key));

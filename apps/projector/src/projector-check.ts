@@ -1,7 +1,7 @@
 import type { ReadinessCheck } from '@countersign/shell';
 import type { ProjectorHealth } from './projector.js';
 
-/** Whether the read model shows what is recorded. */
+/** Returns whether the read model shows what is recorded. */
 export function createProjectorCheck(health: () => ProjectorHealth): ReadinessCheck {
   return {
     name: 'projector',

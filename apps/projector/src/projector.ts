@@ -10,7 +10,7 @@ export interface ProjectorPorts {
   readonly log: Log;
 }
 
-/** Whether the read model follows the log. */
+/** The state of the projector: whether the read model follows the log. */
 export type ProjectorHealth =
   | { readonly status: 'starting' }
   | { readonly status: 'ok' }

@@ -4,7 +4,7 @@ import type { ClaimView, JsonValue, Refusal } from '@countersign/contracts';
 export interface ExecutableCall {
   readonly toolName: string;
   /**
-   * Whether a claim may succeed now: allowed or approved, not claimed, not lapsed, not for the client to execute. The
+   * True if a claim may succeed now: allowed or approved, not claimed, not lapsed, not for the client to execute. The
    * claim itself checks the siblings.
    */
   readonly claimable: boolean;

@@ -25,7 +25,7 @@ export class Lease {
     this.#later(options.leaseMs / 3);
   }
 
-  /** Whether the lease certainly holds: a process that was suspended must not begin to execute. */
+  /** Returns whether the lease certainly holds: a process that was suspended must not begin to execute. */
   holds(): boolean {
     return !this.#ended && this.#options.clock.monotonic() < this.#until;
   }

@@ -68,7 +68,7 @@ export class ResolverStoppedError extends Error {
   override readonly name = 'ResolverStoppedError';
 }
 
-/** Whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
+/** Returns whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   error instanceof ExecutionsUnavailableError || error instanceof ResolverStoppedError;
 

@@ -14,7 +14,7 @@ export interface RunOptions {
   readonly run: ToolRun;
   /** Both the tools file and the request say so. */
   readonly idempotent: boolean;
-  /** Whether a try may begin: the claim still holds. */
+  /** Returns whether a try may begin: the claim still holds. */
   readonly mayTry: () => boolean;
   readonly clock: Clock;
 }

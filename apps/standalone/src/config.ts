@@ -68,7 +68,7 @@ export function readStandaloneConfig(
   };
 }
 
-/** Whether an address can be reached only from this machine. */
+/** Returns whether an address can be reached only from this machine. */
 export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127\.\d{1,3}\.\d{1,3}\.\d{1,3}$/.test(host);
 }

@@ -27,7 +27,7 @@ export interface Standalone {
   /** Its URL. */
   readonly url: string;
   readonly tokensFile: string;
-  /** Whether this start created the tokens file. */
+  /** True if this start created the tokens file. */
   readonly isFirstStart: boolean;
   /** Finishes requests in progress, lets running tools report, stores everything, and releases the data folder. */
   readonly stop: () => Promise<void>;
@@ -40,7 +40,7 @@ export class OpenToTheWorldError extends Error {
   override readonly name = 'OpenToTheWorldError';
 }
 
-/** What to stop, in reverse order of the start. */
+/** The parts to stop, in reverse order of the start. */
 type Stop = () => void | Promise<void>;
 
 /**

@@ -7,7 +7,7 @@ import type { OpenedChannel } from './testing/opened.js';
 
 /** The limits of a channel. */
 export interface ChannelTraits {
-  /** Whether people respond through it. */
+  /** True if people respond through it. */
   readonly answers: boolean;
 }
 

@@ -49,7 +49,7 @@ export interface Channel {
   readonly endpoint?: string;
   /** Notices within this many milliseconds are combined into one message; 0: each is sent alone. */
   readonly gatherMs: number;
-  /** Whether the outcome is posted under the request's copy without a route for it. */
+  /** True if the outcome is posted under the request's copy without a route for it. */
   readonly tellsOutcomeBelow: boolean;
   /** Sends one message: one notice, or all notices that were combined for one recipient. */
   readonly send: (notices: readonly [Notice, ...Notice[]], options: SendOptions) => Promise<SendResult>;

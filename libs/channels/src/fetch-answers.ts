@@ -1,7 +1,7 @@
 import type { ChannelConfig } from './config/load-channels.js';
 import type { SlackPorts } from './slack/slack-interactions.js';
 
-/** Whether the responses of a channel are polled instead of pushed to a gateway. */
+/** Returns whether the responses of a channel are polled instead of pushed to a gateway. */
 export function isFetched(channel: ChannelConfig): boolean {
   return 'mode' in channel && (channel.mode === 'polling' || channel.mode === 'socket');
 }

@@ -7,7 +7,7 @@ import { timeWords } from './card/card.js';
 /** A person's response through a channel, with the person verified. */
 export interface ChannelAnswer {
   readonly approvalId: string;
-  /** What was shown to the person. */
+  /** The digest of the action that was shown to the person. */
   readonly actionDigest: string;
   readonly person: Person;
   readonly channelId: string;

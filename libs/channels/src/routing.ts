@@ -10,7 +10,7 @@ export interface Routed {
   readonly groups: readonly string[] | null | undefined;
 }
 
-/** What one channel gets for a message. */
+/** One channel's share of a message. */
 export interface Told {
   readonly channelId: string;
   /** A request: only if it is still pending after this time. */

@@ -20,12 +20,12 @@ export interface Actor {
   readonly assurance: Assurance;
 }
 
-/** Whether the actor may request calls for this agent: its own principal, or a match of its globs. */
+/** Returns whether the actor may request calls for this agent: its own principal, or a match of its globs. */
 export function speaksFor(actor: Actor, agentId: string): boolean {
   return agentId === actor.principal || actor.agentIds.some((glob) => matchesGlob(glob, agentId));
 }
 
-/** Whose calls the actor may ask about, describe, cancel and submit the output of. */
+/** The reach of the actor: the calls that it may ask about, describe, cancel and submit the output of. */
 export function reachOf(actor: Actor): Reach {
   return actor.roles.has('admin') ? 'any' : 'own';
 }

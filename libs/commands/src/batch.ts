@@ -82,7 +82,7 @@ export async function fateOf(ports: CommandPorts, call: ToolCall): Promise<Batch
   return (await ports.batches.load(batchStream(call.request))).state;
 }
 
-/** Whether this command settled the batch, so that a process manager may have done the rest. */
+/** Resolves to whether this command settled the batch, so that a process manager may have done the rest. */
 export async function hasSpoken(ports: CommandPorts, call: ToolCall, commandId: string): Promise<boolean> {
   return (await ports.batches.load(batchStream(call.request))).commandIds.includes(commandId);
 }

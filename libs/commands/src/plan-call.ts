@@ -100,7 +100,7 @@ function withToolsFile(
   };
 }
 
-/** Whether a planned call equals the recorded one, is stricter, or conflicts with it. */
+/** Returns whether a planned call equals the recorded one, is stricter, or conflicts with it. */
 export function repeatOf(plan: Plan, state: ToolCallState | undefined): Repeat | 'new' {
   return state?.status === 'recorded' ? compareRepeat(onRecorded(plan, state), state) : 'new';
 }

@@ -21,7 +21,7 @@ import type { CommandPorts } from './ports.js';
 /** The calls of one request, in its order. */
 export interface RequestedToolCalls {
   readonly callIds: readonly string[];
-  /** Whether this request recorded any of them. */
+  /** True if this request recorded any of them. */
   readonly isNew: boolean;
 }
 

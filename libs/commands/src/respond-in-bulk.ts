@@ -45,8 +45,8 @@ export async function respondInBulk(
 }
 
 /**
- * Whether a first try of this command, whose response was lost, recorded some responses: then the check must be
- * skipped, because it would mistake them for another person's.
+ * Resolves to whether a first try of this command, whose response was lost, recorded some responses: then the check
+ * must be skipped, because it would mistake them for another person's.
  */
 async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], commandId: string): Promise<boolean> {
   const begun = await sideBySide(approvalIds, atOnce, async (approvalId) => {
@@ -77,7 +77,7 @@ async function check(
   const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  // Whether the batch has begun is checked when the response is recorded, for each member.
+  // The append itself checks, for each member, that the batch has not begun.
   const command = {
     ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
     batch: 'broken',

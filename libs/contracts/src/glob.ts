@@ -1,6 +1,6 @@
 /**
- * Whether a name matches a glob: `*` matches any run of characters, `?` one, everything else itself. Two pointers and
- * one backtracking position: linear in practice, quadratic at worst, without a regular expression.
+ * Returns whether a name matches a glob: `*` matches any run of characters, `?` one, everything else itself. Two
+ * pointers and one backtracking position: linear in practice, quadratic at worst, without a regular expression.
  */
 export function matchesGlob(glob: string, name: string): boolean {
   let at = 0;

@@ -57,7 +57,7 @@ export function batchStream(batch: {
   return `batch-${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
-/** Whether a string has the form of a callId. */
+/** Returns whether a string has the form of a callId. */
 export function isCallId(value: string): boolean {
   return /^tc_[a-z2-7]{26}$/.test(value);
 }

@@ -21,7 +21,7 @@ export type DecisionType = (typeof decisionTypes)[number];
 export const decisionTypeSchema = z.enum(decisionTypes);
 
 export const batchModes = ['independent', 'all-or-nothing'] as const;
-/** Whether the calls of one model step are independent or all-or-nothing. */
+/** The batch mode: the calls of one model step are independent or all-or-nothing. */
 export type BatchMode = (typeof batchModes)[number];
 
 const assuranceLevels = ['low', 'medium', 'high'] as const;

@@ -4,8 +4,8 @@ import { externalIdSchema } from './primitives.js';
 const reserved = ['countersign', 'policy', 'operator'];
 
 /**
- * Whether the name is reserved for the service: `countersign`, `policy`, `operator`, and every name that begins with
- * `countersign-`. Case and surrounding blanks are ignored.
+ * Returns whether the name is reserved for the service: `countersign`, `policy`, `operator`, and every name that begins
+ * with `countersign-`. Case and surrounding blanks are ignored.
  */
 export function isReservedPrincipal(principal: string): boolean {
   const name = principal.trim().toLowerCase();

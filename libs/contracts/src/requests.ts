@@ -16,7 +16,9 @@ export const limits = {
   /** Each member of a batch records the list of all members, so the list is as limited as the batch. */
   batchMembersMax: 64,
   argumentsBytesMax: 256 * 1024,
-  /** Of an output or an error, as JSON. With its metadata an append fits into EventStoreDB's limit of 1 MiB. */
+  /**
+   * The limit of an output or an error, as JSON. With its metadata an append fits into EventStoreDB's limit of 1 MiB.
+   */
   outputBytesMax: 768 * 1024,
   bodyBytesMax: 4 * 1024 * 1024,
   jsonDepthMax: 64,

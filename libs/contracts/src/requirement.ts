@@ -13,7 +13,10 @@ const stageSchema = z.strictObject({
 });
 export type Stage = z.infer<typeof stageSchema>;
 
-/** Who must agree, how many, by when, and what happens without a response: the policy's `require`, normalised. */
+/**
+ * The policy's `require`, normalised: the people who must agree, their number, the deadline, and the effect of a
+ * timeout.
+ */
 export const requirementSchema = z.strictObject({
   stages: z.array(stageSchema).min(1),
   fourEyes: z.boolean(),

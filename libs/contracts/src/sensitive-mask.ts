@@ -5,7 +5,7 @@ import type { JsonValue } from './json.js';
 const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
 const masksWithHash = /\[masked sha256:[0-9a-f]{16}\]/g;
 
-/** Whether a value is a mask of a sensitive value. */
+/** Returns whether a value is a mask of a sensitive value. */
 export function isMask(value: JsonValue | undefined): boolean {
   return typeof value === 'string' && maskPattern.test(value);
 }

@@ -9,7 +9,7 @@ const values = new Set(valueKeys.map((key) => key.toLowerCase()));
 /** A list or an object. */
 export type JsonContainer = JsonObject | readonly JsonValue[];
 
-/** Whether a value is a list or an object. */
+/** Returns whether a value is a list or an object. */
 export function isContainer(value: JsonValue | undefined): value is JsonContainer {
   return typeof value === 'object' && value !== null;
 }
@@ -33,12 +33,12 @@ export function secretMembersOf(container: JsonContainer): (key: string) => bool
   return (key) => looksSecret(key) || (isPair && isPairValue(key));
 }
 
-/** Whether a member names its sibling as secret: `"name": "Authorization"`. */
+/** Returns whether a member names its sibling as secret: `"name": "Authorization"`. */
 export function isSecretNamer(key: string, value: JsonValue | undefined): boolean {
   return typeof value === 'string' && namers.has(shortLower(key)) && looksSecret(value);
 }
 
-/** Whether a member is the value of a pair, by its name. */
+/** Returns whether a member is the value of a pair, by its name. */
 export function isPairValue(key: string): boolean {
   return values.has(shortLower(key));
 }

@@ -63,8 +63,8 @@ const seenNamesMax = 4096;
 const seenCharsMax = 64;
 
 /**
- * Whether a member's name looks like that of a secret, by its last words: `dbPassword`, `x-api-key`, `passwords`,
- * `mysecret`, `privateKeyPem`. docs/tools.md has the table of cases.
+ * Returns whether a member's name looks like that of a secret, by its last words: `dbPassword`, `x-api-key`,
+ * `passwords`, `mysecret`, `privateKeyPem`. docs/tools.md has the table of cases.
  */
 export function looksSecret(name: string): boolean {
   // The same few names repeat; a flood of new or long ones must not fill the memory.

@@ -24,7 +24,7 @@ interface Container extends Member {
 const beginning = /^\s*[[{]/;
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 
-/** Whether a string may contain something to mask: it begins like JSON, or contains a URL. */
+/** Returns whether a string may contain something to mask: it begins like JSON, or contains a URL. */
 export function mayHideText(text: string): boolean {
   return beginning.test(text) || mayHaveUrl(text);
 }
@@ -206,7 +206,7 @@ function membersIn(member: Member): Container['members'] | undefined {
   return 'members' in member ? (member as Container).members : undefined;
 }
 
-/** Whether `shown` can be the masked form of the string `asked`: equal except for the masks. */
+/** Returns whether `shown` can be the masked form of the string `asked`: equal except for the masks. */
 export function isShownText(asked: string, shown: string): boolean {
   return asked === shown || withoutHashes(maskText(asked, null)) === withoutHashes(shown);
 }

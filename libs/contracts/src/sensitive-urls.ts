@@ -9,7 +9,7 @@ interface Range {
 const authorityParts = /\[masked(?: sha256:[0-9a-f]{16})?\]|[^/?#\s"<>\\[]+|\[/y;
 const parameters = /[?&;#]([^=&;#?\s"<>]*)=(\[masked(?: sha256:[0-9a-f]{16})?\]|[^&;#\s"<>]*)/g;
 
-/** Whether a string may contain a URL. */
+/** Returns whether a string may contain a URL. */
 export function mayHaveUrl(text: string): boolean {
   return text.includes('://');
 }

@@ -163,7 +163,10 @@ export function unmask(
   return { arguments: result as JsonObject, foreign, restored };
 }
 
-/** Whether a restored mask inside an edited text would not be masked again, because the name next to it was changed. */
+/**
+ * Returns whether a restored mask inside an edited text would not be masked again, because the name next to it was
+ * changed.
+ */
 function isExposed(edited: string, restored: string, salt: string): boolean {
   if (edited === restored) return false;
   const hiddenAgain = [...masksIn(maskText(restored, salt))];

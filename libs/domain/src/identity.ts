@@ -9,7 +9,7 @@ export function normalised(principal: string): string {
   return principal.trim().toLowerCase();
 }
 
-/** Whether a principal is one of the people of a vote. */
+/** Returns whether a principal is one of the people of a vote. */
 export function isBehind(voter: Voter, principal: string): boolean {
   const wanted = normalised(principal);
   return (
@@ -17,7 +17,7 @@ export function isBehind(voter: Voter, principal: string): boolean {
   );
 }
 
-/** Whether two votes would count one person twice, directly or through a delegate. */
+/** Returns whether two votes would count one person twice, directly or through a delegate. */
 export function isSamePerson(one: Voter, other: Voter): boolean {
   return isBehind(one, other.respondedBy) || (other.onBehalfOf !== null && isBehind(one, other.onBehalfOf));
 }

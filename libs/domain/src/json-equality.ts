@@ -19,7 +19,7 @@ function areEqualObjects(one: JsonObject, other: JsonObject): boolean {
   );
 }
 
-/** Whether two JSON values are equal, independent of the order of members. */
+/** Returns whether two JSON values are equal, independent of the order of members. */
 export function areEqualJson(one: JsonValue, other: JsonValue): boolean {
   if (isArray(one) && isArray(other)) {
     return (

@@ -3,7 +3,7 @@ import type { Assurance, DurationMs, Requirement, Stage } from '@countersign/con
 /** Assurance and risk share their levels. */
 const levels: Readonly<Record<Assurance, number>> = { low: 1, medium: 2, high: 3 };
 
-/** Whether `level` is at least `minimum`; without a minimum always true. */
+/** Returns whether `level` is at least `minimum`; without a minimum always true. */
 export function reaches(level: Assurance, minimum: Assurance | null): boolean {
   return minimum === null || levels[level] >= levels[minimum];
 }

@@ -13,7 +13,7 @@ export function storedAfter(epochMs: number, durationMs: number | 'never'): stri
   return durationMs === 'never' ? null : toStored(epochMs + durationMs);
 }
 
-/** Whether a stored time has come; never for null. */
+/** Returns whether a stored time has come; never for null. */
 export function hasCome(stored: string | null, atMs: number): boolean {
   return stored !== null && toEpochMs(stored) <= atMs;
 }

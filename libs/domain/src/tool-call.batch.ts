@@ -7,12 +7,12 @@ import type { CommitToBatch } from './tool-call.commands.js';
 import { currentApproval } from './tool-call.state.js';
 import type { Approval, ToolCall, ToolCallState } from './tool-call.state.js';
 
-/** Whether the call belongs to an all-or-nothing batch of several calls. */
+/** Returns whether the call belongs to an all-or-nothing batch of several calls. */
 export function isBatchMember({ request }: ToolCall): boolean {
   return request.batchMode === 'all-or-nothing' && request.batchCallIds.length > 1;
 }
 
-/** Whether the call's batch has begun, according to the call and the command. */
+/** Returns whether the call's batch has begun, according to the call and the command. */
 export function hasBegun(call: ToolCall, fate: BatchFate | undefined): boolean {
   return call.committed || (isBatchMember(call) && fate === 'begun');
 }
@@ -48,7 +48,9 @@ export function commitToBatch({ at, batch }: CommitToBatch, state: ToolCallState
   return isLateQuestion(state) ? accepted(committed(state, at)) : accepted();
 }
 
-/** Whether an approval is pending for a call that had been allowed: its batch may have begun before the request. */
+/**
+ * Returns whether an approval is pending for a call that had been allowed: its batch may have begun before the request.
+ */
 export function isLateQuestion({ permission }: ToolCall): boolean {
   return permission.status === 'awaiting_approval' && permission.wasAllowed;
 }

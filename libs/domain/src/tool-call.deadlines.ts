@@ -169,7 +169,10 @@ export function dueAt(state: ToolCallState): Deadline | null {
   );
 }
 
-/** What is due at `at` (epoch milliseconds); null when nothing is. Check again afterwards: more may be due. */
+/**
+ * Returns the command for a deadline that is due at `at` (epoch milliseconds); null when none is. Check again
+ * afterwards: more may be due.
+ */
 export function dueCommand(state: ToolCallState, at: number): DeadlineCommand | null {
   const due = deadlines(state).find(({ atMs }) => atMs <= at);
   if (due === undefined || state.status === 'unrequested') return null;

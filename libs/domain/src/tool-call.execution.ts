@@ -152,7 +152,7 @@ function isSameOutcome(recorded: Extract<Execution, { status: 'succeeded' | 'fai
   return outcome.status === 'failed' && areEqualJson(recorded.error, outcome.error);
 }
 
-/** Whether the call was not cancelled after its claim was released, which older versions allowed. */
+/** Returns whether the call was not cancelled after its claim was released, which older versions allowed. */
 function permits(state: ToolCallState): boolean {
   return (
     state.status === 'recorded' && (state.permission.status === 'allowed' || state.permission.status === 'approved')

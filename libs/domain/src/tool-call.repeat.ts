@@ -42,7 +42,7 @@ function isSameBatch(one: Batch, other: Batch): boolean {
   return hasSameMembers(one.batchCallIds, other.batchCallIds);
 }
 
-/** Whether two lists contain the same calls, in any order. */
+/** Returns whether two lists contain the same calls, in any order. */
 export function hasSameMembers(one: readonly string[], other: readonly string[]): boolean {
   return areEqualJson(one.toSorted(), other.toSorted());
 }

@@ -29,7 +29,7 @@ export type Proposal =
 export interface Vote {
   readonly status: 'counted' | 'void' | 'withdrawn';
   readonly decision: RecordedDecision;
-  /** What an approving vote agrees to, or what a denying one refused. */
+  /** The proposal that an approving vote agrees to, or that a denying one refused. */
   readonly proposal: Proposal;
   /** The stage in which it counts, from 0. */
   readonly stage: number;
@@ -93,7 +93,7 @@ export interface Approval {
   readonly resolution: Resolution;
 }
 
-/** Whether the call may run, independent of whether it has. */
+/** The permission of a call to run, independent of its execution. */
 export type Permission =
   | { readonly status: 'allowed' }
   /** `wasAllowed`: the call could have run before people were asked about it. */
@@ -106,7 +106,7 @@ export type Permission =
   | { readonly status: 'expired'; readonly cause: 'unanswered' | 'lapsed' }
   | { readonly status: 'cancelled'; readonly reason: string; readonly cancelledBy: string };
 
-/** Who reported how an execution ended. */
+/** The reporter of an execution's outcome. */
 export type SettledBy = 'resolver' | 'client' | 'approver' | 'reconciliation';
 
 /** The state of the execution. `attempt` is the fencing token of the latest claim, null without a claim. */

@@ -13,7 +13,7 @@ function agrees(vote: Vote): boolean {
   return vote.decision.type !== 'deny';
 }
 
-/** Whether two proposals are the same: a vote for one is a vote for the other. */
+/** Returns whether two proposals are the same: a vote for one is a vote for the other. */
 function isSameProposal(one: Proposal, other: Proposal): boolean {
   if (one.kind === 'run') return other.kind === 'run' && one.actionDigest === other.actionDigest;
   return other.kind === 'answer' && areEqualJson(one.output, other.output);
@@ -29,7 +29,7 @@ export function approversOf(approval: Approval, stage: number): readonly string[
   return groups === null ? null : [...groups, ...escalatedTo(approval, stage)];
 }
 
-/** Whether a member of these groups may respond in a stage. */
+/** Returns whether a member of these groups may respond in a stage. */
 export function isApproverOf(approval: Approval, stage: number, groups: readonly string[]): boolean {
   const approvers = approversOf(approval, stage);
   return approvers === null || approvers.some((group) => groups.includes(group));
@@ -101,14 +101,14 @@ export function countedVoteBy(approval: Approval, principal: string): Vote | und
   return approval.votes.find((vote) => isCounted(vote) && normalised(vote.respondedBy) === normalised(principal));
 }
 
-/** Whether a person, or the person whom they represent, has already voted on the subject of a new vote. */
+/** Returns whether a person, or the person whom they represent, has already voted on the subject of a new vote. */
 export function hasVotedOn(approval: Approval, voter: Voter, proposal: Proposal): boolean {
   return approval.votes.some(
     (vote) => isCounted(vote) && isSamePerson(vote, voter) && isSameProposal(vote.proposal, proposal),
   );
 }
 
-/** Whether there is a vote for something else than the original request. */
+/** Returns whether there is a vote for something else than the original request. */
 export function isDisputed(approval: Approval): boolean {
   const asked: Proposal = { kind: 'run', actionDigest: approval.actionDigest };
   return !isSameProposal(approval.proposal, asked) || approval.votes.some((vote) => isCounted(vote) && !agrees(vote));

@@ -13,7 +13,7 @@ export class OutcomeUnknownError extends Error {
   override readonly name = 'OutcomeUnknownError';
 }
 
-/** Whether a failure was only the store's unavailability: a retry is safe and may succeed. */
+/** Returns whether a failure was only the store's unavailability: a retry is safe and may succeed. */
 export function isStoreOutage(error: unknown): error is EventStoreUnavailableError | OutcomeUnknownError {
   return error instanceof EventStoreUnavailableError || error instanceof OutcomeUnknownError;
 }

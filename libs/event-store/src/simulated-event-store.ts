@@ -16,7 +16,7 @@ export interface SimulatedLog {
   readonly onTheirWay: Set<string>;
 }
 
-/** What happens to an append: success; a refusal without a write; or a lost response, before or after the write. */
+/** The fate of an append: success; a refusal without a write; or a lost response, before or after the write. */
 export type AppendFault = 'none' | 'unavailable' | 'lost-request' | 'lost-reply';
 
 /** The dependencies of a simulated store. */

@@ -122,7 +122,7 @@ const minProperties = counted((limit, { node }) =>
   ),
 );
 
-/** Whether a pattern matches in a text; also false when the budget is used up. */
+/** Returns whether a pattern matches in a text; also false when the budget is used up. */
 export function isFound({ program, test }: Pattern, text: string, run: Run): boolean {
   return spend(run.work, 1 + ((program * (text.length + 8)) >> 4)) && test(text);
 }
@@ -166,7 +166,7 @@ const uniqueItems: Keyword = (value, place) => {
   });
 };
 
-/** Whether every name is an own property, never an inherited one. */
+/** Returns whether every name is an own property, never an inherited one. */
 export function hasAll(value: object, names: readonly string[], run: Run): boolean {
   spend(run.work, names.length >> 2);
   let hasThem = true;

@@ -34,7 +34,7 @@ function containerText(value: JsonValue & object, texts: CanonicalTexts, work: W
   return text;
 }
 
-/** Whether a number is a multiple of another, in exact decimal arithmetic: 0.3 of 0.1, 1e308 of 0.5. */
+/** Returns whether a number is a multiple of another, in exact decimal arithmetic: 0.3 of 0.1, 1e308 of 0.5. */
 export function isMultiple(value: number, divisor: number): boolean {
   if (!Number.isFinite(value)) return false;
   if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0;

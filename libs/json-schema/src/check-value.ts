@@ -20,7 +20,7 @@ const valid: CheckResult = { status: 'valid' };
 /** The step budget for finding the errors of a value that is known not to fit. */
 const errorStepsMax = 50_000;
 
-/** Whether a value fits a schema. Every step is counted in `work`. */
+/** Returns whether a value fits a schema. Every step is counted in `work`. */
 export function checkValue({ root, tracks }: PreparedSchema, value: JsonValue, work: Work = createWork()): CheckResult {
   const fits = evaluate(root, value, createRun(work, tracks, null), tracks ? nothingEvaluated() : null);
   if (work.left < 0) return { status: 'over-budget' };

@@ -9,7 +9,7 @@ import type { Check, SchemaNode } from './schema-node.js';
 /** The maximum depth of schemas, by nesting and by reference, that the stack can hold. */
 const depthMax = 800;
 
-/** Whether a value fits a schema. If it does, its evaluated parts are added to `out`. */
+/** Returns whether a value fits a schema. If it does, its evaluated parts are added to `out`. */
 export function evaluate(node: SchemaNode, value: JsonValue, run: Run, out: Evaluated | null): boolean {
   if (node.verdict !== null) return node.verdict || fail(run, () => 'boolean schema is false');
   if ((run.work.left -= 1) < 0) return false;
@@ -91,7 +91,7 @@ function runChecks<T>(checks: readonly Check<T>[], value: T, run: Run, seen: Eva
   return fits;
 }
 
-/** Whether the first failure ends the evaluation: no errors are wanted, or there are enough. */
+/** Returns whether the first failure ends the evaluation: no errors are wanted, or there are enough. */
 export function isEnough({ errors, work }: Run): boolean {
   return errors === null || errors.length >= schemaLimits.errorsMax || work.left < 0;
 }

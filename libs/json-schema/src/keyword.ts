@@ -30,7 +30,7 @@ export interface KeywordPlace {
 /** Compiles one keyword of a schema. */
 export type Keyword = (value: JsonValue, place: KeywordPlace, keyword: string) => void;
 
-/** Whether a value is a JSON object. */
+/** Returns whether a value is a JSON object. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

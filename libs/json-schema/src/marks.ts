@@ -9,7 +9,7 @@ import type { SchemaNode, SchemaParts } from './schema-node.js';
 import { spend } from './work.js';
 import type { Work } from './work.js';
 
-/** Whether a schema marks its value as sensitive. */
+/** Returns whether a schema marks its value as sensitive. */
 export function isMarked(schema: JsonObject): boolean {
   return (
     schema['sensitive'] === true ||
@@ -159,7 +159,9 @@ function partsForIndex(node: SchemaNode, index: number, run: Run): readonly Sche
   return [prefixItems[index] ?? items, contains, others].filter((part) => part !== undefined);
 }
 
-/** Whether a schema that applies unconditionally evaluates a member, so that it cannot be an unevaluated one. */
+/**
+ * Returns whether a schema that applies unconditionally evaluates a member, so that it cannot be an unevaluated one.
+ */
 function isSeenInAnyCase(node: SchemaNode, isSeen: (parts: SchemaParts) => boolean, work: Work): boolean {
   const always = new Set([node]);
   for (const one of always) {

@@ -4,7 +4,7 @@ import type { SchemaNode } from './schema-node.js';
 export interface PreparedSchema {
   readonly root: SchemaNode;
   readonly nodes: readonly SchemaNode[];
-  /** Whether evaluated parts must be recorded. */
+  /** True if evaluated parts must be recorded. */
   readonly tracks: boolean;
   /** An estimate of its size in bytes. */
   readonly weight: number;

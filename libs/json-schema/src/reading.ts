@@ -9,7 +9,7 @@ import type { Work } from './work.js';
 
 /** The options of compiling a schema. */
 export interface PrepareOptions {
-  /** Whether `format` is asserted. Default: true. */
+  /** True if `format` is asserted. Default: true. */
   readonly assertsFormats?: boolean;
   readonly work?: Work;
 }

@@ -19,7 +19,7 @@ export interface Remembered {
 /** One evaluation of one value. */
 export interface Run {
   readonly work: Work;
-  /** Whether the schema needs the evaluated parts. */
+  /** True if the schema needs the evaluated parts. */
   readonly tracks: boolean;
   /** Null: only the verdict is wanted. */
   errors: SchemaError[] | null;

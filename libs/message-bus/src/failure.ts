@@ -15,7 +15,7 @@ export interface Failures {
   readonly transient: number;
 }
 
-/** What to do with a message after a failed attempt. */
+/** The next step for a message after a failed attempt. */
 export type NextStep =
   | { readonly action: 'retry'; readonly failures: Failures; readonly afterMs: number }
   | { readonly action: 'park'; readonly failure: Failure };

@@ -30,7 +30,7 @@ export interface Delivery {
   readonly signal: AbortSignal;
 }
 
-/** What one consumer group reads, and how much at once. */
+/** The messages of one consumer group, and the limits of its concurrency and memory. */
 export interface SubscribeOptions {
   /** The name under which the progress is kept. A new group starts with the oldest message. */
   readonly group: string;
@@ -53,8 +53,8 @@ export interface SubscribeOptions {
   /** Default 5,000. */
   readonly retryDelayMsMax?: number;
   /**
-   * Whether a failure is caused by the surroundings and not by the message, such as an unreachable event store: then it
-   * is retried without a limit, and no attempt is counted. Default: never.
+   * Returns whether a failure is caused by the surroundings and not by the message, such as an unreachable event store:
+   * then it is retried without a limit, and no attempt is counted. Default: never.
    */
   readonly isTransient?: (error: unknown) => boolean;
 }

@@ -2,7 +2,7 @@ import { crashFailure, Probation } from './probation.js';
 
 const nothing = (): void => undefined;
 
-/** What a process starts with when it finds this record. `store` receives what it stores. */
+/** Takes over with this stored record. `store` receives the records that it stores. */
 function takeOver(record: string, life = 'me') {
   const probation = new Probation({ record, life, messagesMax: 3 });
   const stored: string[] = [];

@@ -23,7 +23,7 @@ export interface Trial {
   readonly end: () => Promise<void>;
 }
 
-/** What a process stores with its progress. */
+/** The record that a process stores with its progress. */
 interface CrashRecord {
   /**
    * `together`: messages are handled concurrently from the stored progress on. `alone`: the first message after the stored
@@ -81,18 +81,18 @@ export class Probation {
     this.#messagesLeft = this.#crashes > 0 || isSuspect ? messagesMax : 0;
   }
 
-  /** Whether messages are handled concurrently. */
+  /** True if messages are handled concurrently. */
   get over(): boolean {
     return this.#messagesLeft === 0;
   }
 
-  /** What to store with the current progress while this process continues. */
+  /** Returns the record to store with the current progress while this process continues. */
   get record(): string {
     if (this.over) return `together 0 ${this.#life}`;
     return `${this.#isRunning ? 'alone' : 'suspect'} ${String(this.#crashes)} ${this.#life}`;
   }
 
-  /** What to store with the current progress when this process leaves in order. */
+  /** Returns the record to store with the current progress when this process leaves in order. */
   get farewell(): string {
     return this.over ? '' : `suspect ${String(this.#crashes)} ${this.#life}`;
   }

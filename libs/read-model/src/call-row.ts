@@ -25,8 +25,9 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
 }
 
 /**
- * Whether readers may see the call: not before every event of its request has arrived. The event store delivers the
- * events of one append one by one, and between two of them the call would wait for an approval that does not exist yet.
+ * Returns whether readers may see the call: not before every event of its request has arrived. The event store delivers
+ * the events of one append one by one, and between two of them the call would wait for an approval that does not exist
+ * yet.
  */
 export function isShown({ state, approvals }: CallRow): boolean {
   return state !== 'awaiting_approval' || approvals.length > 0;

@@ -51,7 +51,7 @@ function ago(time: unknown, nowMs: number): string {
   return typeof time === 'string' ? ` ${agoWords(time, nowMs)}` : '';
 }
 
-/** What the detail does not contain already. */
+/** The facts that the detail does not contain already. */
 function errorsWords(errors: unknown, detail: string): string {
   if (!Array.isArray(errors)) return '';
   const all = (errors as unknown[]).slice(0, 10).map((error) => {

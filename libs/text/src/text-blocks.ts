@@ -64,7 +64,7 @@ export function textBlocksOf(value: JsonValue): TextBlocks {
   return { blocks, sizes };
 }
 
-/** Whether a text has several lines; a final line end does not count. */
+/** Returns whether a text has several lines; a final line end does not count. */
 export function isLong(text: string): boolean {
   return /\n[^\n]/.test(text);
 }

@@ -43,7 +43,7 @@ export class CountersignError extends Error {
   }
 }
 
-/** Whether an error is a refusal by Countersign with one of these codes. */
+/** Returns whether an error is a refusal by Countersign with one of these codes. */
 export function isRefusal(error: unknown, ...codes: readonly string[]): error is CountersignError {
   return error instanceof CountersignError && codes.includes(error.code);
 }

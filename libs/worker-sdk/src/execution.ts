@@ -173,8 +173,8 @@ async function keepRenewed(
 }
 
 /**
- * Whether another worker has a stale claim. After an outage longer than the lease the call is `unknown`, or claimable
- * again: then no other worker runs it, and stopping half-way would be worse than finishing.
+ * Resolves to whether another worker has a stale claim. After an outage longer than the lease the call is `unknown`, or
+ * claimable again: then no other worker runs it, and stopping half-way would be worse than finishing.
  */
 async function isTakenOver(ports: ExecutionPorts, callId: string, signal: AbortSignal): Promise<boolean> {
   try {

@@ -45,7 +45,7 @@ export type NeedsApproval<I> = boolean | ((input: I, context: ApprovalContext) =
 
 interface ToolBase<S, I> {
   readonly name: string;
-  /** What the tool does. Approvers see it unless `approvalPrompt` replaces it. */
+  /** A description of the tool. Approvers see it unless `approvalPrompt` replaces it. */
   readonly description?: string;
   /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
   readonly inputSchema: S;
@@ -61,7 +61,7 @@ interface ToolBase<S, I> {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** Who runs the tool: this worker, or the user's client. Exactly one of them. */
+/** The executor of the tool: this worker, or the user's client. Exactly one of them. */
 type RunsWhere<I> =
   | { readonly execute: (input: I, context: ExecutionContext) => unknown; readonly clientExecuted?: false }
   | { readonly clientExecuted: true; readonly execute?: undefined };

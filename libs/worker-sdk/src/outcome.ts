@@ -62,7 +62,7 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
   };
 }
 
-/** Whether there is something new for the caller: a result, or a call for the client to run. */
+/** Returns whether there is something new for the caller: a result, or a call for the client to run. */
 export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>): boolean {
   return session.state.calls.some((call) => {
     const view = viewOf(session, call);
@@ -71,12 +71,12 @@ export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>):
   });
 }
 
-/** Whether every call has its result. */
+/** Returns whether every call has its result. */
 export function isDone(session: Session): boolean {
   return session.state.calls.every((call) => call.local !== null || resultOfView(viewOf(session, call)) !== undefined);
 }
 
-/** Whether the client may run the call now. */
+/** Returns whether the client may run the call now. */
 export function isForClient(view: ToolCallView, tools: ReadonlyMap<string, GateTool>): boolean {
   return tools.get(view.toolName)?.clientExecuted === true && (view.state === 'allowed' || view.state === 'approved');
 }

@@ -135,7 +135,7 @@ function statusOf(outcome: Attempt): number | null {
   return outcome instanceof NoAnswerError ? null : outcome.status;
 }
 
-/** Whether a retry may get another response. */
+/** Returns whether a retry may get another response. */
 function isPassing(outcome: Attempt): boolean {
   const status = statusOf(outcome);
   return status === null || status === 429 || (status >= 500 && status !== 501);

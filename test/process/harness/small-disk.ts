@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { onCleanup, temporaryFolder } from './cleanup.js';
 
-/** Whether this machine allows mounting a small disk in memory: Linux, as root. */
+/** Returns whether this machine allows mounting a small disk in memory: Linux, as root. */
 export function canMountSmallDisks(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
   try {

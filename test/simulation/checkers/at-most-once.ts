@@ -41,7 +41,7 @@ const claims = new Set([
   'ExecutionReconciled',
 ]);
 
-/** Whether a call may be claimed again after this. */
+/** Returns whether a call may be claimed again after this. */
 function frees(event: RecordedEvent): boolean {
   return event.type === 'ExecutionLapsed' || (event.type === 'ExecutionReconciled' && at(event, 'status') === 'retry');
 }

@@ -45,7 +45,7 @@ async function variable({ terminal: { env } }: Output, name: string): Promise<st
   return value;
 }
 
-/** What a command does to the access rights, and the variables that it connects with. */
+/** The text of a command's success, and the variables that it connects with. */
 interface About {
   readonly done: string;
   readonly variables: string;

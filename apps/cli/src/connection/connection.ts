@@ -67,7 +67,7 @@ function checkedToken(token: string, source: string): string {
   throw usageError(`The token from ${source} is empty or has characters that no token has.`);
 }
 
-/** Whether a URL names this machine. The tokens file is used for no other. */
+/** Returns whether a URL names this machine. The tokens file is used for no other. */
 export function isLocal(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }

@@ -27,8 +27,8 @@ export function createStyle(color: boolean): Style {
 }
 
 /**
- * Whether to use colours: `NO_COLOR` (no-color.org) and `--no-color` win, then `FORCE_COLOR`, then whether stdout is a
- * terminal.
+ * Returns whether to use colours: `NO_COLOR` (no-color.org) and `--no-color` win, then `FORCE_COLOR`, then whether
+ * stdout is a terminal.
  */
 export function wantsColor(env: Readonly<Record<string, string | undefined>>, isTty: boolean, asked: boolean): boolean {
   if (!asked || (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb') return false;

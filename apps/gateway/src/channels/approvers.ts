@@ -6,7 +6,7 @@ import type { Tokens } from '../tokens.js';
 /** All configuration belongs to one tenant. */
 export const channelsTenant = 'default';
 
-/** Whether a principal of the channels' tenant has the approver role now. */
+/** Returns whether a principal of the channels' tenant has the approver role now. */
 export type IsApprover = (principal: string) => boolean;
 
 /** How people are authenticated. */

@@ -22,7 +22,7 @@ export interface Oidc {
   readonly finish: (currentUrl: URL, running: RunningSignIn) => Promise<Person>;
   /** Returns the owner of an access token; undefined when the token is not valid for this issuer and audience. */
   readonly verify: (accessToken: string) => Promise<Person | undefined>;
-  /** Whether this access token was valid before. Its signature is still checked every time. */
+  /** Returns whether this access token was valid before. Its signature is still checked every time. */
   readonly wasValid: (accessToken: string) => boolean;
 }
 

@@ -76,7 +76,7 @@ export function giveSession(
 }
 
 /**
- * Whether the browser uses https: from the page's origin, which also works behind a proxy, otherwise from the
+ * Returns whether the browser uses https: from the page's origin, which also works behind a proxy, otherwise from the
  * configured public URL.
  */
 export function isHttps({ headers, protocol }: FastifyRequest, publicUrl: URL | undefined): boolean {

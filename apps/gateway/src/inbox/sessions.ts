@@ -22,7 +22,7 @@ export interface Sessions {
    * Returns the person of a session id; undefined when it expired, was closed, never existed, or its token was revoked.
    */
   readonly actorOf: (id: string) => Actor | undefined;
-  /** Whether the person is signed in through their provider, which gave them this role. */
+  /** Returns whether the person is signed in through their provider, which gave them this role. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
   readonly close: (id: string) => void;
 }

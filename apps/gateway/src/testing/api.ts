@@ -9,7 +9,7 @@ export interface Reply<T> {
   readonly body: T;
 }
 
-/** What a request may carry. */
+/** The optional parts of a request. */
 export interface Sent {
   /** Without `-token`: `agent`, `ann`, …; null: none. */
   readonly as?: string | null;

@@ -1,6 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 
-/** Whether events arrive. */
+/** The state of the event stream. */
 export type Connection = 'connecting' | 'live' | 'lost';
 
 /** Selects the events, and where to start. */

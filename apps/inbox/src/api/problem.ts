@@ -23,7 +23,7 @@ export class UnreachableError extends Error {
   override readonly name = 'UnreachableError';
 }
 
-/** Whether the same request may succeed soon: the server is unreachable, restarting, behind or overloaded. */
+/** Returns whether the same request may succeed soon: the server is unreachable, restarting, behind or overloaded. */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof ProblemError)) return error instanceof UnreachableError;
   return error.problem.status >= 500 || error.problem.status === 429;

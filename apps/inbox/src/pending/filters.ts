@@ -11,7 +11,7 @@ export interface Filters {
 
 export const noFilters: Filters = { text: '', tool: '', agent: '', run: '', group: '' };
 
-/** Whether the filter hides anything. */
+/** Returns whether the filter hides anything. */
 export function isFiltering(filters: Filters): boolean {
   return Object.values(filters).some((value) => value !== '');
 }

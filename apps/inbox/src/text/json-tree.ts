@@ -18,7 +18,7 @@ export function summaryOf(value: JsonObject, charactersMax = 160): string {
   return text.length > charactersMax ? `${text.slice(0, charactersMax)}…` : text;
 }
 
-/** Whether a JSON value is an object and not a list. */
+/** Returns whether a JSON value is an object and not a list. */
 export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -28,7 +28,7 @@ function keepExact(_key: string, value: unknown, context: { readonly source?: st
   return value;
 }
 
-/** Whether a value is nested deeper than the ledger accepts. */
+/** Returns whether a value is nested deeper than the ledger accepts. */
 export function isTooDeep(value: JsonValue): boolean {
   let level: readonly JsonValue[] = [value];
   for (let depth = 0; depth <= limits.jsonDepthMax; depth += 1) {

@@ -61,7 +61,10 @@ const httpSchema = z
     context.addIssue({ code: 'custom', path: ['url'], message });
   });
 
-/** Whether the url itself contains a public address. The addresses of a host name are known only when it is used. */
+/**
+ * Returns whether the url itself contains a public address. The addresses of a host name are known only when it is
+ * used.
+ */
 function isPublicLiteral(url: URL): boolean {
   return isIP(url.hostname.replace(/^\[(.*)\]$/, '$1')) !== 0 && privateAddressOf(url) === undefined;
 }

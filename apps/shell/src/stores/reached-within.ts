@@ -6,7 +6,7 @@ export interface Reachable {
   readonly reached: (position: number, signal?: AbortSignal) => Promise<void>;
 }
 
-/** Whether the read model reaches a position of the log within `msMax`. */
+/** Resolves to whether the read model reaches a position of the log within `msMax`. */
 export function reachedWithin(views: Reachable, clock: Clock, position: number, msMax: number): Promise<boolean> {
   return new Promise((resolve) => {
     const tooLong = new AbortController();

@@ -1,7 +1,7 @@
 import type { EventStore } from '@countersign/event-store';
 import type { ReadinessCheck } from '../http/health.js';
 
-/** Whether the event store can be written and read. */
+/** Returns whether the event store can be written and read. */
 export function createStoreCheck(store: Pick<EventStore, 'health'>): ReadinessCheck {
   return {
     name: 'event-store',

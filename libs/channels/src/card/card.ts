@@ -17,7 +17,7 @@ export interface Card {
   /** A warning for the approver. */
   readonly warnings: readonly string[];
   readonly agentWords: readonly (readonly [label: string, text: string])[];
-  /** Whether to show buttons. */
+  /** True while the buttons are shown. */
   readonly isOpen: boolean;
 }
 

@@ -4,8 +4,8 @@ import type { Secret } from '@countersign/runtime';
 const ageSMax = 300;
 
 /**
- * Whether Slack signed these bytes less than five minutes ago. Attacks: a forged or changed body, and a replayed one.
- * The bytes are the raw body, before any parsing.
+ * Returns whether Slack signed these bytes less than five minutes ago. Attacks: a forged or changed body, and a
+ * replayed one. The bytes are the raw body, before any parsing.
  */
 export function isSignedBySlack(
   body: Uint8Array,

@@ -1,5 +1,4 @@
 import type { Requirement, Stage, ToolCallEvent, Verdict } from '@countersign/contracts';
-import { toStored } from '../time.js';
 import type {
   CancelToolCall,
   DescribeApproval,
@@ -15,27 +14,10 @@ import type {
   ToolCallProposal,
   WithdrawResponse,
 } from '../tool-call.commands.js';
-import type {
-  ClaimExecution,
-  LapseClaim,
-  Outcome,
-  ReconcileExecution,
-  RenewClaim,
-  ReportExecution,
-  SubmitClientOutput,
-} from '../tool-call.execution-commands.js';
+import { callId, digest, digestOf, firstApproval, minute, minuteMs, startMs, stored } from './constants.js';
 
-/** The moment of the request, epoch milliseconds; `minute(n)` is n minutes later. */
-export const startMs = 1_767_225_600_000;
-export const minuteMs = 60_000;
-export const minute = (n: number): number => startMs + n * minuteMs;
-export const stored = (n: number): string => toStored(minute(n));
-
-export const digestOf = (letter: string): string => `sha256:${letter.repeat(64)}`;
-export const digest = digestOf('a');
-export const callId = 'tc_aaaaaaaaaaaaaaaaaaaaaaaaaa';
-export const firstApproval = 'apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1';
-export const secondApproval = 'apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_2';
+export * from './constants.js';
+export * from './execution-fixtures.js';
 
 export const verdict = (outcome: Verdict['outcome'] = 'require'): Verdict => ({
   outcome,
@@ -218,61 +200,6 @@ export const cancel = (at = minute(6), change: Partial<CancelToolCall> = {}): Ca
   at,
   reason: 'no longer needed',
   cancelledBy: 'agent',
-  reach: 'own',
-  ...change,
-});
-
-export const claim = (change: Partial<ClaimExecution> = {}): ClaimExecution => ({
-  type: 'ClaimExecution',
-  at: minute(10),
-  callId,
-  resolverId: 'resolver-1',
-  claimedBy: 'worker',
-  leaseMs: minuteMs,
-  actionDigest: digest,
-  idempotencyKey: 'key-1',
-  claimId: 'claim-1',
-  ...change,
-});
-
-export const renew = (change: Partial<RenewClaim> = {}): RenewClaim => ({
-  type: 'RenewClaim',
-  at: minute(10.5),
-  attempt: 1,
-  leaseMs: minuteMs,
-  ...change,
-});
-
-export const succeeded: Outcome = { status: 'succeeded', output: { refunded: 100 } };
-export const failed: Outcome = { status: 'failed', error: { message: 'no such order' } };
-
-export const report = (outcome: Outcome = succeeded, attempt = 1, at = minute(10.5)): ReportExecution => ({
-  type: 'ReportExecution',
-  at,
-  attempt,
-  outcome,
-  reportedBy: 'worker',
-});
-
-export const lapseClaim = (at = minute(11), attempt = 1): LapseClaim => ({ type: 'LapseClaim', at, attempt });
-
-export const reconcile = (status: ReconcileExecution['status'], at = minute(30)): ReconcileExecution => ({
-  type: 'ReconcileExecution',
-  at,
-  status,
-  note: 'looked it up',
-  reconciledBy: 'admin',
-});
-
-export const submit = (
-  outcome: Outcome = succeeded,
-  at = minute(10),
-  change: Partial<SubmitClientOutput> = {},
-): SubmitClientOutput => ({
-  type: 'SubmitClientOutput',
-  at,
-  outcome,
-  submittedBy: 'agent',
   reach: 'own',
   ...change,
 });

@@ -102,7 +102,7 @@ function checkSqlite(database: DatabaseSync): void {
   );
 }
 
-/** Whether a version of SQLite is 3.51 or newer. */
+/** Returns whether a version of SQLite is 3.51 or newer. */
 export function isRecentSqlite(version: string): boolean {
   const [major = 0, minor = 0] = version.split('.').map(Number);
   return major > 3 || (major === 3 && minor >= 51);

@@ -9,7 +9,7 @@ export interface LogEnd {
   readonly head: number;
   /** The noted position of the last acknowledged event. */
   readonly acknowledged: number | undefined;
-  /** Whether the main file is marked as in use by a process. */
+  /** True if the main file is marked as in use by a process. */
   readonly isMarkedInUse: boolean;
   readonly walBytes: number;
   /** The end that the operator accepts although later events are missing. */

@@ -81,7 +81,7 @@ function sha256(bytes: Uint8Array): Uint8Array {
   return Buffer.from(hash('sha256', bytes, 'hex'), 'hex');
 }
 
-/** Whether two digests are equal. */
+/** Returns whether two digests are equal. */
 export function isSameDigest(one: Uint8Array, other: Uint8Array): boolean {
   return Buffer.compare(one, other) === 0;
 }

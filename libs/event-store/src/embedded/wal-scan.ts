@@ -25,7 +25,7 @@ interface Frame {
   readonly checksum: Checksum;
 }
 
-/** What SQLite will find in the write-ahead log. */
+/** The content of the write-ahead log, as SQLite will read it. */
 export interface WalScan {
   readonly commits: number;
   /** The offset of a torn, unacknowledged tail, which SQLite will drop; `undefined` when there is none. */
@@ -83,7 +83,8 @@ function scanFrames(read: Reader, file: string, header: WalHeader, firstPage: nu
 }
 
 /**
- * Whether a transaction begins at an offset or later. Frames from before the last restart of the file have other salts.
+ * Returns whether a transaction begins at an offset or later. Frames from before the last restart of the file have
+ * other salts.
  */
 function hasTransactionStart(read: Reader, header: WalHeader, from: number, firstPage: number): boolean {
   for (let offset = from; ; offset += frameHeaderBytes + header.pageBytes) {

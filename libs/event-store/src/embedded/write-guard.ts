@@ -1,7 +1,7 @@
 import { EventStoreUnavailableError } from '../event-store.js';
 import type { StoreHealth } from '../event-store.js';
 
-/** Whether the log may be written. */
+/** Guards writes: it says when the log may be written. */
 export interface WriteGuard {
   readonly health: () => StoreHealth;
   /** @throws EventStoreUnavailableError when a write must not even be tried. */

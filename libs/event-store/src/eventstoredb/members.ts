@@ -11,7 +11,7 @@ import type { Member } from './protocol.js';
 export interface Sighting {
   /** The leader according to the responding members. */
   readonly leader: Endpoint | undefined;
-  /** Whether the leader itself responded. */
+  /** True if the leader itself responded. */
   readonly hasLeaderAnswered: boolean;
   readonly answered: number;
   readonly asked: number;

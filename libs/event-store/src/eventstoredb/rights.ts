@@ -87,7 +87,10 @@ function addressIn(variable: string, url: string): StoreAddress {
   }
 }
 
-/** Whether the user of `url` may delete a stream, tried on a stream that does not exist. @throws RightsUnknownError */
+/**
+ * Resolves to whether the user of `url` may delete a stream, tried on a stream that does not exist. @throws
+ * RightsUnknownError
+ */
 export async function mayDelete(url: string, clock: Clock): Promise<boolean> {
   return withCalls(url, clock, async (calls) => foundBy(await calls.remove(probeStream(), neverReached)) === 'allowed');
 }

@@ -44,7 +44,8 @@ const unauthorised = /_AUTHORIZATION_FAILED$/;
 const isGroupUnknown = ({ name }: Error): boolean => name === 'KafkaJSGroupCoordinatorNotFound';
 
 /**
- * Whether a consumer that ended with this error may recover by itself; otherwise the configuration must change first.
+ * Returns whether a consumer that ended with this error may recover by itself; otherwise the configuration must change
+ * first.
  */
 export function mayPass(error: unknown): boolean {
   const causes = causesOf(error);

@@ -49,7 +49,7 @@ export function markedBy(received: Received): string | undefined {
   return headerOf(received, replayed);
 }
 
-/** Whether a message is a replay for another group. */
+/** Returns whether a message is a replay for another group. */
 export function isReplayForOther(received: Received, group: string): boolean {
   const wanted = headerOf(received, replayGroup);
   return wanted !== undefined && wanted !== group;

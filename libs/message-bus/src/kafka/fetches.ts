@@ -27,7 +27,7 @@ export class Fetches<Generation> {
     this.#underWay.clear();
   }
 
-  /** Whether a received batch may be the response to a fetch of an earlier generation. */
+  /** Returns whether a received batch may be the response to a fetch of an earlier generation. */
   mayBeStale(generation: Generation): boolean {
     const now = this.#clock.monotonic();
     return [...this.#underWay.values()].some((each) => each.generation !== generation && now - each.since < fetchMsMax);

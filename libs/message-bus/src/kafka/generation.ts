@@ -87,7 +87,7 @@ export class Generation {
     return begun;
   }
 
-  /** What cannot be read now is read with the next batch. */
+  /** Records that cannot be read now are read with the next batch. */
   async #read(readRecords: () => Promise<CommittedRecords>): Promise<CommittedRecords> {
     try {
       return await within(this.#options.clock, answerMsMax, 'to read what the group has committed', readRecords());

@@ -28,7 +28,7 @@ export class KafkaMessage implements Message {
   }
 
   /**
-   * Whether the partition was revoked or reassigned since the message was received: its current owner delivers it
+   * True if the partition was revoked or reassigned since the message was received: its current owner delivers it
    * again.
    */
   get isRevoked(): boolean {

@@ -10,7 +10,7 @@ export class MembershipLostError extends BusUnavailableError {
 const graceMs = 3_000;
 
 /**
- * Whether the vendor's client is a member of its group, according to its own events.
+ * Watches the membership of the vendor's client in its group, through the client's own events.
  *
  * When its attempt to rejoin fails with a transient error, such as a loading coordinator, the client does not retry it
  * and keeps reading: either with its old membership, whose partitions we have given up, or with none and without

@@ -8,7 +8,7 @@ import { createEngine } from './engine.js';
 import type { Engine } from './engine.js';
 import type { Bounds } from './working-set.js';
 
-/** What to rebuild, and from which log. */
+/** The read model to rebuild, and its log. */
 export interface RebuildOptions {
   /** The read model's file. */
   readonly file: string;

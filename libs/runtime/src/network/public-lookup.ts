@@ -20,8 +20,8 @@ export class AddressNotAllowedError extends Error {
 const metadataAddresses = new Set(['168.63.129.16']);
 
 /**
- * Whether an address is public. Attack: a url leads to the machine itself, its neighbours or the cloud's metadata
- * service, possibly as IPv4 inside IPv6. An unknown range counts as private.
+ * Returns whether an address is public. Attack: a url leads to the machine itself, its neighbours or the cloud's
+ * metadata service, possibly as IPv4 inside IPv6. An unknown range counts as private.
  */
 export function isPublicAddress(address: string): boolean {
   // An IPv6 address may name an interface (`fe80::1%eth0`).

@@ -26,12 +26,12 @@ export function recordedCalls(
   return found.includes(undefined) ? undefined : found.filter((view) => view !== undefined);
 }
 
-/** Whether the call may run, or has run, without an approval. */
+/** Returns whether the call may run, or has run, without an approval. */
 function wasAllowed({ verdict, approval }: ToolCallView): boolean {
   return verdict.outcome === 'allow' && approval === null;
 }
 
-/** Whether `shown` can be the masked form of `asked`. */
+/** Returns whether `shown` can be the masked form of `asked`. */
 function isShownAs(asked: JsonValue, shown: JsonValue): boolean {
   if (isMask(shown)) return true;
   if (typeof asked === 'string' && typeof shown === 'string') return isShownText(asked, shown);

@@ -11,10 +11,10 @@ export interface HeardMessage {
   readonly value: () => string;
 }
 
-/** What a caller waits for. */
+/** The wait of one caller. */
 export interface Watch {
   readonly runId: string;
-  /** Whose refusal ends the wait. */
+  /** The id of the message whose refusal ends the wait. */
   readonly requestId?: string | undefined;
   readonly changes: Changes;
   /** Receives the topic's message about a refusal, which may be forged. */

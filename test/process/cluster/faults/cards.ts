@@ -7,7 +7,7 @@ import { onCleanup, temporaryFolder } from '../../harness/cleanup.js';
 /** The notifiers' target: a webhook of the test, outside the product. */
 export interface Cards {
   readonly env: Readonly<Record<string, string>>;
-  /** Whether the log has a delivery for every outcome. */
+  /** Returns whether the log has a delivery for every outcome. */
   readonly areAllRecorded: (entries: readonly Entry[]) => boolean;
   /** Every outcome was delivered; each kill of a notifier repeated at most one message, and none twice. */
   readonly complaints: (entries: readonly Entry[], kills: number) => readonly string[];
