@@ -55,12 +55,24 @@ export const floors = [
   {
     unit: 'libs/policy',
     floor: 1,
-    // Values too: its file is parsed with the contracts' schemas and hashed with the contracts' digest.
-    ours: ['contracts'],
+    // Values of the contracts too: its file is parsed with their schemas and hashed with their digest. What evaluates
+    // expressions is handed in, because only a file with expressions needs it.
+    ours: ['contracts', 'types:cel'],
     npm: ['zod', 'yaml', 'smol-toml'],
     node: [],
     pure: true,
     edge: 'load-*.ts',
+  },
+  // Expressions of the policy file: evaluated in steps that are counted.
+  {
+    unit: 'libs/cel',
+    floor: 1,
+    ours: ['types:contracts'],
+    npm: ['@bufbuild/cel', '@bufbuild/cel-spec', '@bufbuild/protobuf', 're2js'],
+    node: [],
+    pure: true,
+    // Called by the library, which turns what they throw into an error value.
+    edge: '{environment,meter,patterns}.ts',
   },
   // What strangers send as JSON Schema: judged in steps that are counted.
   {

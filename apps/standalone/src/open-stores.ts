@@ -41,7 +41,7 @@ export async function openStores(
   metrics?: CommitMetrics & { readonly onParked: OnParked },
 ): Promise<Stores> {
   const { clock, ids, log } = world;
-  const policy = readPolicy(config.policyFile);
+  const policy = await readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   makeFolder(config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];

@@ -633,8 +633,8 @@ describe('ownership', () => {
   it('blocks a call that the policy blocks by the time that people are asked', async () => {
     const callId = await one({ toolName: 'get_file' });
     const before = policies.of('default');
-    const judge: Policy['judge'] = (calls) =>
-      before.judge(calls).map((one) => ({ ...one, verdict: { ...one.verdict, outcome: 'block', why: ['never'] } }));
+    const judge: Policy['judge'] = (calls, nowMs) =>
+      before.judge(calls, nowMs).map((one) => ({ ...one, verdict: { ...one.verdict, outcome: 'block', why: ['never'] } }));
     policies = { of: () => ({ ...before, judge }) };
     const id = commandId();
     expect(codeOf(await api.requestApproval(commands, agent, callId, {}, id))).toBe('blocked-by-policy');

@@ -8,10 +8,10 @@ export function judgeRecorded(
   { request, action }: ToolCall,
   change: Partial<PolicyCall>,
 ): Judgement {
-  const { agentId, runId, toolName, labels, needsApproval } = request;
-  const recorded = { agentId, runId, toolName, labels, needsApproval, arguments: action.arguments };
+  const { agentId, runId, toolName, labels, description, needsApproval } = request;
+  const recorded = { agentId, runId, toolName, labels, description, needsApproval, arguments: action.arguments };
   const call = { ...recorded, expiresInMs: null, allowedDecisions: null, ...change };
-  const [judgement] = ports.policies.of(request.tenant).judge([call]);
+  const [judgement] = ports.policies.of(request.tenant).judge([call], ports.clock.now());
   if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
   return judgement;
 }

@@ -61,6 +61,7 @@ export function planCall(
     toolName,
     arguments: call.arguments,
     labels: facts.labels,
+    description: facts.description,
     needsApproval: facts.needsApproval,
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,

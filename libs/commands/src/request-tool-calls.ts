@@ -91,8 +91,11 @@ async function record(
   meta: RecordMeta,
   seen: number,
 ): Promise<Result<RequestedToolCalls>> {
-  const judgements = ports.policies.of(actor.tenant).judge(plans.map((plan) => plan.policyCall));
   const at = ports.clock.now();
+  const judgements = ports.policies.of(actor.tenant).judge(
+    plans.map((plan) => plan.policyCall),
+    at,
+  );
   const handled = await Promise.all(
     plans.flatMap((plan, index) => {
       const judgement = judgements[index];

@@ -35,7 +35,15 @@ export type {
 export { approvalIdOf, batchStream, deriveCallId, isCallId, parseApprovalId, toolCallStream } from './ids.js';
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
-export { batchModes, decisionTypes, externalIdSchema } from './primitives.js';
+export {
+  assuranceSchema,
+  batchModes,
+  decisionTypes,
+  decisionTypeSchema,
+  durationMsSchema,
+  externalIdSchema,
+  riskSchema,
+} from './primitives.js';
 export { isReservedPrincipal, principalSchema } from './principal.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
 export { refusalsStream } from './refusal-events.js';

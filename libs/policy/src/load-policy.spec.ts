@@ -87,7 +87,7 @@ surprise: true
     ]);
   });
 
-  it.each(['approvers', 'quotas', 'rules'])(
+  it.each(['approvers', 'quotas'])(
     'refuses %s, which this version does not enforce, rather than pass it over',
     (key) => {
       expect(problemsOf('p.yaml', `version: 1\n${key}: []`)).toEqual([

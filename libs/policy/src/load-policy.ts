@@ -2,6 +2,8 @@ import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { parse as parseToml, TomlError } from 'smol-toml';
 import { isNode, LineCounter, parseDocument } from 'yaml';
 import type { z } from 'zod';
+import type { CelEngine } from '@countersign/cel';
+import { compileExpressions } from './compile-expressions.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 
@@ -37,16 +39,18 @@ interface Parsed {
 
 /**
  * Parses a policy file. The ending of `file` gives the format (`.toml`; otherwise YAML, which includes JSON).
+ * @param cel reads and evaluates expressions; null is enough for a file whose rules have none
  * @throws PolicyFileError naming every problem with file, line and path.
  */
-export function loadPolicy(file: string, text: string): PolicyContent {
+export function loadPolicy(file: string, text: string, cel: CelEngine | null = null): PolicyContent {
   const parsed = file.endsWith('.toml') ? readToml(file, text) : readYaml(file, text);
   if (parsed.value === null || parsed.value === undefined) {
     throw new PolicyFileError([{ file, line: null, path: '', message: 'is empty: it needs at least "version: 1"' }]);
   }
   const result = policyFileSchema.safeParse(parsed.value);
-  if (!result.success) {
-    const problems = result.error.issues.flatMap((issue) => toProblems(file, issue, parsed));
+  const { compiled, issues } = compileExpressions(parsed.value, cel);
+  if (!result.success || issues.length > 0) {
+    const problems = [...(result.error?.issues ?? []), ...issues].flatMap((issue) => toProblems(file, issue, parsed));
     throw new PolicyFileError(problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
   }
   const content = parsed.value as JsonObject;
@@ -54,7 +58,7 @@ export function loadPolicy(file: string, text: string): PolicyContent {
     const message = `has more than ${String(contentBytesMax / 1024)} KiB as JSON, and the whole of it is recorded as one event`;
     throw new PolicyFileError([{ file, line: null, path: '', message }]);
   }
-  return toPolicyContent(result.data, content);
+  return toPolicyContent(result.data, content, { celVersion: cel?.version ?? null, compiled });
 }
 
 function readYaml(file: string, text: string): Parsed {

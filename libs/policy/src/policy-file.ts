@@ -1,28 +1,11 @@
-import { decisionTypes, globProblem, jcsDigest, parseDurationMs } from '@countersign/contracts';
-import type { DurationMs, JsonObject } from '@countersign/contracts';
+import { decisionTypes, jcsDigest } from '@countersign/contracts';
+import type { JsonObject } from '@countersign/contracts';
+import type { CelExpression } from '@countersign/cel';
 import { z } from 'zod';
-
-const durationOrNeverSchema = z.string().transform((text, context): DurationMs => {
-  const durationMs = text === 'never' ? text : parseDurationMs(text);
-  if (durationMs !== undefined) return durationMs;
-  context.addIssue({ code: 'custom', message: `"${text}" is not a duration: write 30s, 10m, 2h, 3d or never` });
-  return z.NEVER;
-});
-
-const globSchema = z.string().superRefine((glob, context) => {
-  const problem = globProblem(glob);
-  if (problem !== undefined) context.addIssue({ code: 'custom', message: `the glob "${glob}" ${problem}` });
-});
-
-const laterKeys = ['approvers', 'quotas', 'rules'] as const;
-
-const notYet = z
-  .unknown()
-  .optional()
-  .superRefine((value, context) => {
-    if (value !== undefined)
-      context.addIssue({ code: 'custom', message: 'is not supported by this version of Countersign' });
-  });
+import { durationOrNeverSchema, globSchema, notYet } from './field-schemas.js';
+import { toRule } from './rule.js';
+import type { Defaults, Rule } from './rule.js';
+import { rulesSchema } from './rule-schema.js';
 
 /** The policy file, version 1: the keys that this version understands. */
 export const policyFileSchema = z
@@ -41,7 +24,9 @@ export const policyFileSchema = z
         allowedDecisions: z.array(z.enum(decisionTypes)).min(1).optional(),
       })
       .optional(),
-    ...(Object.fromEntries(laterKeys.map((key) => [key, notYet])) as Record<(typeof laterKeys)[number], typeof notYet>),
+    rules: rulesSchema.optional(),
+    approvers: notYet,
+    quotas: notYet,
   })
   .superRefine((file, context) => {
     if (file.autoApprovedTools !== undefined && file.default === 'allow') {
@@ -59,15 +44,10 @@ export interface PolicyContent {
   readonly default: 'require' | 'allow';
   readonly autoApprovedTools: readonly string[];
   readonly requireApprovalTools: readonly string[];
-  readonly defaults: {
-    readonly expiresInMs: DurationMs;
-    /** True when the file sets the expiry. A request can then only shorten it. */
-    readonly isExpirySet: boolean;
-    readonly executeByMs: DurationMs;
-    readonly onTimeout: 'deny' | 'hold';
-    readonly fourEyes: boolean;
-    readonly allowedDecisions: readonly (typeof decisionTypes)[number][];
-  };
+  readonly defaults: Defaults;
+  readonly rules: readonly Rule[];
+  /** What evaluates the rules' expressions; null when none has one. */
+  readonly celVersion: string | null;
   /** The original text, for the record. */
   readonly source: JsonObject;
   /** `sha256:` over the RFC 8785 form of `source`: formatting and comments do not change it, meaning does. */
@@ -76,21 +56,44 @@ export interface PolicyContent {
 
 const hourMs = 3_600_000;
 
+/** The expressions of a policy file by their source, and what evaluates them. */
+export interface CompiledExpressions {
+  readonly celVersion: string | null;
+  readonly compiled: ReadonlyMap<string, CelExpression>;
+}
+
+const noExpressions: CompiledExpressions = { celVersion: null, compiled: new Map() };
+
 /** The content of a validated policy file. */
-export function toPolicyContent(file: z.output<typeof policyFileSchema>, source: JsonObject): PolicyContent {
-  const { autoApprovedTools, requireApprovalTools = [] } = file;
+export function toPolicyContent(
+  file: z.output<typeof policyFileSchema>,
+  source: JsonObject,
+  { celVersion, compiled }: CompiledExpressions = noExpressions,
+): PolicyContent {
+  const { autoApprovedTools, requireApprovalTools = [], rules = [] } = file;
+  const defaults = toDefaults(file.defaults ?? {});
   return {
     tenant: file.tenant,
     default: file.default ?? (autoApprovedTools === undefined ? 'allow' : 'require'),
     autoApprovedTools: autoApprovedTools ?? [],
     requireApprovalTools,
-    defaults: toDefaults(file.defaults ?? {}),
+    defaults,
+    rules: rules.map((rule) =>
+      toRule(rule, rule.when === undefined ? null : compiledOf(compiled, rule.when), defaults),
+    ),
+    celVersion: compiled.size === 0 ? null : celVersion,
     source,
     version: jcsDigest(source),
   };
 }
 
-function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defaults']>): PolicyContent['defaults'] {
+/** An expression that was not compiled has no answer: without it the rule would match every call. */
+function compiledOf(compiled: CompiledExpressions['compiled'], source: string): CelExpression {
+  const problem = 'it was not compiled';
+  return compiled.get(source) ?? (() => ({ problem, detail: problem, cost: 0 }));
+}
+
+function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defaults']>): Defaults {
   const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = written;
   const isExpirySet = written.expiresIn !== undefined;
   const allowedDecisions = written.allowedDecisions ?? decisionTypes;

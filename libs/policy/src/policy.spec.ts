@@ -8,6 +8,7 @@ const call = (overrides: Partial<PolicyCall> = {}): PolicyCall => ({
   toolName: 'delete_file',
   arguments: {},
   labels: {},
+  description: null,
   needsApproval: false,
   expiresInMs: null,
   allowedDecisions: null,
@@ -17,7 +18,7 @@ const call = (overrides: Partial<PolicyCall> = {}): PolicyCall => ({
 const policy = (yaml: string): Policy => createPolicy(loadPolicy('p.yaml', `version: 1\n${yaml}`));
 
 function judge(of: Policy, overrides: Partial<PolicyCall> = {}) {
-  const [judgement] = of.judge([call(overrides)]);
+  const [judgement] = of.judge([call(overrides)], 0);
   if (judgement === undefined) throw new Error('no judgement');
   return judgement;
 }
@@ -104,7 +105,7 @@ describe('the policy', () => {
   it('judges every call of a step', () => {
     expect(
       policy('')
-        .judge([call(), call({ needsApproval: true })])
+        .judge([call(), call({ needsApproval: true })], 0)
         .map((one) => one.verdict.outcome),
     ).toEqual(['allow', 'require']);
   });

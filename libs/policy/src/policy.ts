@@ -1,7 +1,11 @@
 import { decisionTypes, matchesGlob } from '@countersign/contracts';
 import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
+import { budgetOfRequest, inspect } from './inspect.js';
+import type { Budget, Finding, Inspected } from './inspect.js';
 import { builtInPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
+import { defaultRequirement } from './rule.js';
+import type { Asked, Rule, Then } from './rule.js';
 
 /** The input of a policy: the validated call, and the worker's facts about it. */
 export interface PolicyCall {
@@ -10,6 +14,7 @@ export interface PolicyCall {
   readonly toolName: string;
   readonly arguments: JsonObject;
   readonly labels: Readonly<Record<string, string>>;
+  readonly description: string | null;
   /** The worker's own predicate, or the tools file: it can only make a call stricter. */
   readonly needsApproval: boolean;
   readonly expiresInMs: DurationMs | null;
@@ -22,13 +27,26 @@ export interface Judgement {
   readonly requirement: Requirement;
 }
 
-/** Versioned rules that give each call a verdict. Pure: the same calls get the same judgements. */
+/** What one rule says of a call. */
+export interface RuleFinding extends Omit<Finding, 'why'> {
+  readonly ruleId: string;
+  readonly why: string;
+}
+
+/** A judgement with the findings of all rules, those after the first match included. */
+export interface Explanation {
+  readonly judgement: Judgement;
+  readonly rules: readonly RuleFinding[];
+}
+
+/** Versioned rules that give each call a verdict. Pure: the same calls at the same time get the same judgements. */
 export interface Policy {
   readonly tenant: string;
   readonly version: string;
   readonly content: JsonObject;
-  /** Judges the calls of one model step together, before any of them is recorded. */
-  readonly judge: (calls: readonly PolicyCall[]) => readonly Judgement[];
+  /** Judges the calls of one model step together, before any of them is recorded. `nowMs`: epoch milliseconds. */
+  readonly judge: (calls: readonly PolicyCall[], nowMs: number) => readonly Judgement[];
+  readonly explain: (call: PolicyCall, nowMs: number) => Explanation;
 }
 
 /** The policy that each tenant is judged by. */
@@ -42,7 +60,14 @@ export function createPolicy(content: PolicyContent): Policy {
     tenant: content.tenant,
     version: content.version,
     content: content.source,
-    judge: (calls) => calls.map((call) => judgeOne(content, call)),
+    judge: (calls, nowMs) => {
+      const budget = { left: budgetOfRequest };
+      return calls.map((call) => judgeOne(content, toInspected(call, nowMs, budget)));
+    },
+    explain: (call, nowMs) => ({
+      judgement: judgeOne(content, toInspected(call, nowMs, { left: budgetOfRequest })),
+      rules: findingsOf(content, toInspected(call, nowMs, { left: budgetOfRequest })),
+    }),
   };
 }
 
@@ -59,73 +84,128 @@ export function createPolicies(contents: readonly PolicyContent[]): Policies {
   return { of };
 }
 
-function judgeOne(content: PolicyContent, call: PolicyCall): Judgement {
-  const requirement = requirementOf(content, call);
-  const ruled = firstMatch(content, call);
-  if (ruled.outcome === 'allow' && call.needsApproval) {
-    const why = [...ruled.why, 'the worker asks for approval'];
-    return { verdict: verdictOf(content, { outcome: 'require', ruleId: 'needsApproval', why }), requirement };
-  }
-  return { verdict: verdictOf(content, ruled), requirement };
+function toInspected(call: PolicyCall, nowMs: number, budget: Budget): Inspected {
+  const { toolName, agentId, runId, labels, description } = call;
+  const facts = { toolName, agentId, runId, labels, description };
+  return { call, inputs: { args: call.arguments, call: facts, nowMs }, budget };
+}
+
+function findingsOf({ rules }: PolicyContent, inspected: Inspected): readonly RuleFinding[] {
+  return rules.map((rule) => {
+    const finding = inspect(rule, inspected);
+    return { ...finding, ruleId: rule.id, why: finding.why() };
+  });
 }
 
 interface Ruled {
+  readonly then: Then;
+  readonly ruleId: string;
+  readonly why: readonly string[];
+}
+
+function judgeOne(content: PolicyContent, inspected: Inspected): Judgement {
+  const { call } = inspected;
+  const ruled = stricterIfAsked(content, call, firstMatch(content, inspected));
+  const { then, ruleId } = ruled;
+  const isRequired = then.outcome === 'require';
+  const why = [...ruled.why, ...(then.outcome === 'block' ? [then.reason] : [])];
+  const { version: policyVersion, defaults } = content;
+  return {
+    verdict: { outcome: then.outcome, ruleId, policyVersion, automatic: !isRequired, why },
+    requirement: narrowed(isRequired ? then : defaultRequirement(defaults), call),
+  };
+}
+
+/** The worker's own wish turns an `allow` into one approver, and nothing else into less. */
+function stricterIfAsked(content: PolicyContent, call: PolicyCall, ruled: Ruled): Ruled {
+  if (ruled.then.outcome !== 'allow' || !call.needsApproval) return ruled;
+  return onePerson(content, 'needsApproval', [...ruled.why, 'the worker asks for approval']);
+}
+
+function onePerson({ defaults }: PolicyContent, ruleId: string, why: readonly string[]): Ruled {
+  return { then: { outcome: 'require', ...defaultRequirement(defaults) }, ruleId, why };
+}
+
+/**
+ * The first rule that matches. An expression without an answer must not make a call laxer: a `require` counts as
+ * matched, an `allow` does not, and a `block` means that a person decides unless a later rule is stricter than an
+ * `allow`.
+ */
+function firstMatch(content: PolicyContent, inspected: Inspected): Ruled {
+  const notes: string[] = [];
+  let doubted: Rule | undefined;
+  for (const rule of content.rules) {
+    const finding = inspect(rule, inspected);
+    if (finding.status === 'not-matched') continue;
+    notes.push(`rule "${rule.id}": ${finding.why()}`);
+    if (isMatch(rule, finding)) {
+      const ruled = { then: rule.then, ruleId: rule.id, why: withEngine(content, notes, inspected) };
+      return unlessDoubted(content, doubted, ruled);
+    }
+    if (rule.then.outcome === 'block') doubted ??= rule;
+  }
+  const { outcome, ruleId, why } = byLists(content, inspected.call.toolName);
+  const then: Then = outcome === 'allow' ? { outcome } : { outcome, ...defaultRequirement(content.defaults) };
+  return unlessDoubted(content, doubted, { then, ruleId, why: [...withEngine(content, notes, inspected), ...why] });
+}
+
+function isMatch({ then }: Rule, { status }: Finding): boolean {
+  return status === 'matched' || then.outcome === 'require';
+}
+
+/** A verdict cites what evaluated its expressions: another version may give another cost. */
+function withEngine({ celVersion }: PolicyContent, notes: readonly string[], { budget }: Inspected): readonly string[] {
+  const isUsed = celVersion !== null && notes.length > 0 && budget.left < budgetOfRequest;
+  return isUsed ? [...notes, `expressions: ${celVersion}`] : notes;
+}
+
+function unlessDoubted(content: PolicyContent, doubted: Rule | undefined, ruled: Ruled): Ruled {
+  if (doubted === undefined || ruled.then.outcome !== 'allow') return ruled;
+  return onePerson(content, doubted.id, [
+    ...ruled.why,
+    `a person decides, because "${doubted.id}" might block the call`,
+  ]);
+}
+
+interface Listed {
   readonly outcome: 'allow' | 'require';
   readonly ruleId: string;
   readonly why: readonly string[];
 }
 
-function firstMatch(content: PolicyContent, call: PolicyCall): Ruled {
-  const required = content.requireApprovalTools.find((glob) => matchesGlob(glob, call.toolName));
+function byLists(content: PolicyContent, toolName: string): Listed {
+  const required = content.requireApprovalTools.find((glob) => matchesGlob(glob, toolName));
   if (required !== undefined) {
     return { outcome: 'require', ruleId: 'requireApprovalTools', why: [`the tool matches "${required}"`] };
   }
-  const allowed = content.autoApprovedTools.find((glob) => matchesGlob(glob, call.toolName));
+  const allowed = content.autoApprovedTools.find((glob) => matchesGlob(glob, toolName));
   if (allowed !== undefined) {
     return { outcome: 'allow', ruleId: 'autoApprovedTools', why: [`the tool matches "${allowed}"`] };
   }
   return { outcome: content.default, ruleId: 'default', why: ['nothing else matches'] };
 }
 
-function verdictOf(content: PolicyContent, ruled: Ruled): Verdict {
-  return {
-    outcome: ruled.outcome,
-    ruleId: ruled.ruleId,
-    policyVersion: content.version,
-    automatic: ruled.outcome !== 'require',
-    why: [...ruled.why],
-  };
-}
-
-/** One approver with the approver role. The request's wishes narrow the defaults and never widen them. */
-function requirementOf(content: PolicyContent, call: PolicyCall): Requirement {
-  const { defaults } = content;
-  return {
-    stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: null }],
-    fourEyes: defaults.fourEyes,
-    allowedDecisions: decisionsOf(content, call),
-    requireReason: [],
-    minAssurance: null,
-    risk: null,
-    expiresInMs: expiryOf(content, call),
-    executeByMs: defaults.executeByMs,
-    onTimeout: defaults.onTimeout,
-    escalation: [],
-    remindersMs: [],
-  };
+/** The request's wishes narrow the rule's requirement and never widen it. */
+function narrowed(asked: Asked, call: PolicyCall): Requirement {
+  const { requirement } = asked;
+  return { ...requirement, allowedDecisions: decisionsOf(requirement, call), expiresInMs: expiryOf(asked, call) };
 }
 
 /** Attack: an agent that removes `deny`, so that its call can only be approved. A person can always deny. */
-function decisionsOf({ defaults }: PolicyContent, call: PolicyCall): DecisionType[] {
+function decisionsOf({ allowedDecisions }: Requirement, call: PolicyCall): DecisionType[] {
   const wanted = call.allowedDecisions ?? decisionTypes;
-  const both = defaults.allowedDecisions.filter((decision) => wanted.includes(decision));
-  const allowed = both.length > 0 ? both : defaults.allowedDecisions;
+  const both = allowedDecisions.filter((decision) => wanted.includes(decision));
+  const allowed = both.length > 0 ? both : allowedDecisions;
   return decisionTypes.filter((decision) => decision === 'deny' || allowed.includes(decision));
 }
 
-/** Attack: an agent keeps its request open until a person approves. A request can only shorten the file's timeout. */
-function expiryOf({ defaults }: PolicyContent, { expiresInMs: wanted }: PolicyCall): DurationMs {
-  if (wanted === null) return defaults.expiresInMs;
-  if (!defaults.isExpirySet || defaults.expiresInMs === 'never') return wanted;
-  return wanted === 'never' ? defaults.expiresInMs : Math.min(wanted, defaults.expiresInMs);
+/**
+ * Attack: an agent keeps its request open until a person approves. A request can only shorten the policy's timeout.
+ * Attack: an agent shortens it, so that the silence that approves comes before anybody can look. Then it cannot.
+ */
+function expiryOf({ requirement, isExpirySet }: Asked, { expiresInMs: wanted }: PolicyCall): DurationMs {
+  const { expiresInMs, onTimeout } = requirement;
+  if (wanted === null || onTimeout === 'allow') return expiresInMs;
+  if (!isExpirySet || expiresInMs === 'never') return wanted;
+  return wanted === 'never' ? expiresInMs : Math.min(wanted, expiresInMs);
 }

@@ -39,7 +39,7 @@ export function createSimulatedPolicies(options: { readonly fourEyes: boolean })
       const policy = inner.of(tenant);
       return {
         ...policy,
-        judge: (calls) => policy.judge(calls).map((one, index) => judge(one, calls[index] ?? ({} as PolicyCall))),
+        judge: (calls, nowMs) => policy.judge(calls, nowMs).map((one, index) => judge(one, calls[index] ?? ({} as PolicyCall))),
       };
     },
   };

@@ -17,7 +17,7 @@ import { openJudgingWriteSide } from '../write-side.js';
 
 /** The API and its replica of the read model. */
 export async function readGateway(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
-  const policy = readPolicy(config.policyFile);
+  const policy = await readPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);
   const tokens = createFileTokens(config.tokensFile ?? '', world.log);

@@ -23,7 +23,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     return () => Promise.resolve();
   }
   const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
-  const policy = readPolicy(config.policyFile);
+  const policy = await readPolicy(config.policyFile);
   const tokens = readTokens(config, configured.channels, log);
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {

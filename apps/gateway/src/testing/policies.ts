@@ -29,7 +29,7 @@ export function createTestPolicies(): Policies {
       const policy = builtIn.of(tenant);
       return {
         ...policy,
-        judge: (calls) => policy.judge(calls).map((one, index) => judgeOne(one, calls[index]?.toolName ?? '')),
+        judge: (calls, nowMs) => policy.judge(calls, nowMs).map((one, index) => judgeOne(one, calls[index]?.toolName ?? '')),
       };
     },
   };

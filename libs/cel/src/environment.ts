@@ -1,0 +1,104 @@
+import { celEnv, celFunc, celMethod, CelScalar, isCelError, isCelList, isCelMap } from '@bufbuild/cel';
+import type { CelEnv, CelFunc, CelInput, CelValue } from '@bufbuild/cel';
+import { strings } from '@bufbuild/cel/ext';
+import { limits } from './limits.js';
+import { meterProblems } from './meter.js';
+import type { Meter } from './meter.js';
+import { compilePattern } from './patterns.js';
+
+/**
+ * Functions that only the guard's own calls may name: `@` cannot be written in an expression. `@range` charges for the
+ * whole of a range before a loop copies it; `@tick` charges for each step.
+ */
+export const meterFunctions = { range: '@range', tick: '@tick' } as const;
+
+/** Left out: `quote` is of no use in a rule; each of the others builds a text of any length from a short one. */
+const leftOut = new Set(['replace', 'format', 'join', 'strings.quote']);
+
+/** They compare whole values, so they cost what the input is large. */
+const comparisons = new Set(['_==_', '_!=_', '@in']);
+
+const timeParts = /^get[A-Z]/;
+/** A part of a time in a named zone makes the runtime load the zone. */
+const zoneCost = 100;
+
+/** How much work one look at the whole of a value is. */
+function weight(value: CelValue | undefined): number {
+  if (typeof value === 'string' || value instanceof Uint8Array) return value.length / 16;
+  return isCelList(value) || isCelMap(value) ? value.size : 0;
+}
+
+function isAggregate(value: CelValue | undefined): boolean {
+  return isCelList(value) || isCelMap(value);
+}
+
+/** The functions of an expression, and the names by which it may call them. */
+export interface Environment {
+  readonly env: CelEnv;
+  readonly functionNames: ReadonlySet<string>;
+}
+
+/**
+ * The standard functions and the string extension, each of which charges for its work.
+ * @param inputSize how many values the variables have, for the cost of a comparison
+ */
+export function createEnvironment(meter: Meter, inputSize: () => number): Environment {
+  const re2 = { compile: compilePattern };
+  const known = [...celEnv({ funcs: [...strings], re2 }).funcs].filter(({ name }) => !leftOut.has(name));
+  const funcs = [...known.map((func) => metered(func, meter, inputSize)), ...loopFunctions(meter)];
+  return { env: celEnv({ funcs }), functionNames: new Set(known.map(({ name }) => name)) };
+}
+
+function metered(func: CelFunc, meter: Meter, inputSize: () => number): CelFunc {
+  const work = (target: CelValue | undefined, args: readonly CelValue[]): CelInput => {
+    meter.charge(costOf(func.name, target, args, inputSize));
+    const result = func.call(0, target, [...args]);
+    // Thrown to the library, which turns it into an error value again.
+    if (isCelError(result)) throw result;
+    if (result === undefined) throw new Error(`${func.name} does not take these types`);
+    checkSize(result, meter);
+    return result as CelInput;
+  };
+  const { name, target, arguments: types, result } = func;
+  if (target === undefined) return celFunc(name, types, result, (...args) => work(undefined, args) as never);
+  return celMethod(name, target, types, result, function (...args) {
+    return work(this, args) as never;
+  });
+}
+
+function costOf(
+  name: string,
+  target: CelValue | undefined,
+  args: readonly CelValue[],
+  inputSize: () => number,
+): number {
+  const [first] = args;
+  if (name === 'matches') {
+    // A linear engine: the length of the text times that of the pattern.
+    return 20 + ((lengthOf(target) + 16) * (lengthOf(first) + 4)) / 8;
+  }
+  if (timeParts.test(name)) return args.length === 0 ? 1 : zoneCost;
+  const looked = args.reduce<number>((sum, value) => sum + weight(value), 1 + weight(target));
+  return comparisons.has(name) && args.some(isAggregate) ? looked + inputSize() : looked;
+}
+
+function lengthOf(value: CelValue | undefined): number {
+  return typeof value === 'string' ? value.length : 0;
+}
+
+function checkSize(result: CelValue, meter: Meter): void {
+  if (typeof result === 'string' && result.length > limits.text) meter.stop(meterProblems.text);
+  if (isCelList(result) && result.size > limits.items) meter.stop(meterProblems.list);
+}
+
+function loopFunctions(meter: Meter): CelFunc[] {
+  const range = celFunc(meterFunctions.range, [CelScalar.DYN], CelScalar.DYN, (value) => {
+    meter.charge(isAggregate(value) ? 2 + 2 * weight(value) : 1);
+    return value;
+  });
+  const tick = celFunc(meterFunctions.tick, [], CelScalar.BOOL, () => {
+    meter.charge(1);
+    return true;
+  });
+  return [range, tick];
+}

@@ -1,0 +1,150 @@
+import { isCelError, parse, plan } from '@bufbuild/cel';
+import type { CelInput } from '@bufbuild/cel';
+import { timestampFromMs } from '@bufbuild/protobuf/wkt';
+import type { JsonObject } from '@countersign/contracts';
+import { createEnvironment } from './environment.js';
+import { guard } from './guard.js';
+import { countValues, toCelValue } from './json-values.js';
+import { limits } from './limits.js';
+import { createMeter, meterProblems } from './meter.js';
+import { patternProblem } from './patterns.js';
+
+/** What reads and evaluates expressions. */
+export interface CelEngine {
+  /** The library and the version of these limits. Under the same version the same inputs have the same cost. */
+  readonly version: string;
+  readonly compile: typeof compileCel;
+}
+
+/** What an expression is evaluated over. */
+export interface CelInputs {
+  /** The validated arguments: `args`. */
+  readonly args: JsonObject;
+  /** The other facts of the call: `call`. */
+  readonly call: JsonObject;
+  /** `now`, epoch milliseconds. */
+  readonly nowMs: number;
+}
+
+/** The result of an evaluation. Only `true` and `false` are answers; a `problem` is neither. */
+export type CelAnswer = ({ readonly value: boolean } | CelProblem) & { readonly cost: number };
+
+/** Why an evaluation has no answer. */
+export interface CelProblem {
+  /** The kind of the problem, in words that repeat nothing of the call. */
+  readonly problem: string;
+  /** The library's words. They may quote arguments, so they are for the author of the rule only. */
+  readonly detail: string;
+}
+
+/**
+ * An expression that can be evaluated: it never throws, and stops within its budget. Give the same object to all
+ * expressions over one call: it is converted once.
+ */
+export type CelExpression = (inputs: CelInputs) => CelAnswer;
+
+/** The inputs in the form that the library reads. */
+interface Prepared {
+  readonly variables: Record<string, CelInput>;
+  readonly size: number;
+}
+
+const prepared = new WeakMap<CelInputs, Prepared>();
+
+const problemLength = 200;
+
+const meter = createMeter();
+let inputSize = 0;
+const { env, functionNames } = createEnvironment(meter, () => inputSize);
+
+function prepare(inputs: CelInputs): Prepared {
+  const known = prepared.get(inputs);
+  if (known !== undefined) return known;
+  const { args, call, nowMs } = inputs;
+  const variables = bindings({ args: toCelValue(args), call: toCelValue(call), now: timestampFromMs(nowMs) });
+  const made = { variables, size: countValues([args, call], limits.cost) };
+  prepared.set(inputs, made);
+  return made;
+}
+
+/** Without a prototype: an expression that names `constructor` must not find JavaScript's. */
+export function bindings(named: Record<string, CelInput>): Record<string, CelInput> {
+  return Object.assign(Object.create(null) as Record<string, CelInput>, named);
+}
+
+/**
+ * Reads an expression over `args`, `call` and `now` whose result is true or false.
+ * @returns the expression, or why it cannot be used
+ */
+export function compileCel(source: string): { readonly expression: CelExpression } | { readonly problem: string } {
+  const compiled = compileOver(source, new Set(['args', 'call', 'now']));
+  if ('problem' in compiled) return compiled;
+  return { expression: (inputs) => answerOf(compiled.evaluate(prepare(inputs))) };
+}
+
+function answerOf({ result, problem, cost }: Evaluated): CelAnswer {
+  if (problem !== undefined) return { problem: kindOf(problem), detail: problem, cost };
+  if (typeof result === 'boolean') return { value: result, cost };
+  return { problem: notBoolean, detail: notBoolean, cost };
+}
+
+const notBoolean = 'its result is not true or false';
+
+function kindOf(problem: string): string {
+  if (Object.values<string>(meterProblems).includes(problem)) return problem;
+  if (/^field not found|^unresolved attribute|^index .* out of bounds/.test(problem))
+    return 'it reads a field that the call does not have';
+  return problem.includes('no matching overload') ? 'the types of its values do not fit' : 'its evaluation failed';
+}
+
+/** The result of any type. */
+export interface Evaluated {
+  readonly result?: unknown;
+  readonly problem?: string;
+  readonly cost: number;
+}
+
+/** Reads an expression over the named variables. @returns its evaluation, or why it cannot be used */
+export function compileOver(
+  source: string,
+  variables: ReadonlySet<string>,
+): { readonly evaluate: (over: Prepared) => Evaluated } | { readonly problem: string } {
+  if (source.length > limits.characters) {
+    return { problem: `it has more than ${String(limits.characters)} characters` };
+  }
+  try {
+    const parsed = parse(source);
+    const problem = guard(parsed.expr, { variables, functionNames, patternProblem });
+    if (problem !== undefined) return { problem: shortened(problem) };
+    const planned = plan(env, parsed);
+    return { evaluate: (over) => evaluated(planned, over) };
+  } catch (error) {
+    // The parser calls itself for each pair of brackets.
+    return { problem: error instanceof RangeError ? 'it is nested too deep' : shortened(error) };
+  }
+}
+
+function evaluated(planned: (variables?: Record<string, CelInput>) => unknown, over: Prepared): Evaluated {
+  const traced = Error.stackTraceLimit;
+  // Otherwise a loop with an error in each step spends its time on their stacks.
+  Error.stackTraceLimit = 0;
+  try {
+    meter.start();
+    inputSize = over.size;
+    const result = planned(over.variables);
+    const problem = meter.problem() ?? (isCelError(result) ? shortened(result) : undefined);
+    return problem === undefined ? { result, cost: meter.cost() } : { problem, cost: meter.cost() };
+  } catch (error) {
+    return { problem: shortened(error), cost: meter.cost() };
+  } finally {
+    Error.stackTraceLimit = traced;
+  }
+}
+
+/** The first line of a problem. The library's messages repeat what was written, of any length. */
+function shortened(problem: unknown): string {
+  const line = (problem instanceof Error ? problem.message : String(problem)).split('\n')[0] ?? '';
+  return line.length > problemLength ? `${line.slice(0, problemLength)} …` : line;
+}
+
+export const celEngine: CelEngine = { version: '@bufbuild/cel 0.6.1, limits 1', compile: compileCel };

@@ -1,0 +1,38 @@
+import { durationMsSchema, globProblem, parseDurationMs } from '@countersign/contracts';
+import type { DurationMs } from '@countersign/contracts';
+import { z } from 'zod';
+
+/** A duration such as `10m`, in milliseconds. */
+export const durationSchema = z.string().transform((text, context): number => {
+  const durationMs = parseDurationMs(text);
+  if (durationMs !== undefined && durationMsSchema.safeParse(durationMs).success) return durationMs;
+  context.addIssue({ code: 'custom', message: `${problemOf(text, durationMs)}: write 30s, 10m, 2h or 3d` });
+  return z.NEVER;
+});
+
+/** A duration in milliseconds, or `never`. */
+export const durationOrNeverSchema = z.string().transform((text, context): DurationMs => {
+  const durationMs = text === 'never' ? text : parseDurationMs(text);
+  if (durationMs !== undefined && durationMsSchema.safeParse(durationMs).success) return durationMs;
+  context.addIssue({ code: 'custom', message: `${problemOf(text, durationMs)}: write 30s, 10m, 2h, 3d or never` });
+  return z.NEVER;
+});
+
+function problemOf(text: string, durationMs: DurationMs | undefined): string {
+  return `"${text}" ${durationMs === undefined ? 'is not a duration' : 'is longer than 10 years'}`;
+}
+
+export const globSchema = z.string().superRefine((glob, context) => {
+  const problem = globProblem(glob);
+  if (problem !== undefined) context.addIssue({ code: 'custom', message: `the glob "${glob}" ${problem}` });
+});
+
+/** A key that later versions have. It must be refused, and not ignored: its author relies on it. */
+export const notYet = z
+  .unknown()
+  .optional()
+  .superRefine((value, context) => {
+    if (value !== undefined) {
+      context.addIssue({ code: 'custom', message: 'is not supported by this version of Countersign' });
+    }
+  });

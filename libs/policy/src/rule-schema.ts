@@ -1,0 +1,150 @@
+import { assuranceSchema, decisionTypeSchema, riskSchema } from '@countersign/contracts';
+import { z } from 'zod';
+import { durationOrNeverSchema, durationSchema, globSchema, notYet } from './field-schemas.js';
+
+/** The ids of verdicts that no rule gave. */
+const reservedIds = ['default', 'needsApproval', 'requireApprovalTools', 'autoApprovedTools'];
+const rulesMax = 5000;
+const stagesMax = 10;
+const levelsMax = 5;
+const remindersMax = 10;
+
+const groupsSchema = z.array(z.string().min(1).max(256)).min(1).max(50);
+
+const quorumSchema = z.strictObject({
+  approve: z.int().min(1).max(50),
+  deny: z.int().min(1).max(50).default(1),
+  of: groupsSchema.optional(),
+});
+
+const stageKeys = { quorum: quorumSchema.optional(), anyOf: groupsSchema.optional(), allOf: groupsSchema.optional() };
+
+type WrittenStage = z.output<z.ZodObject<typeof stageKeys>>;
+
+function formsOf({ quorum, anyOf, allOf }: WrittenStage): number {
+  return [quorum, anyOf, allOf].filter((form) => form !== undefined).length;
+}
+
+const stageSchema = z
+  .strictObject(stageKeys)
+  .refine((stage) => formsOf(stage) === 1, 'needs one of quorum, anyOf and allOf');
+
+const timingKeys = {
+  ...stageKeys,
+  stages: z.array(stageSchema).min(1).max(stagesMax).optional(),
+  onTimeout: z.enum(['deny', 'escalate', 'hold', 'allow']).optional(),
+  allowOnTimeout: z.literal('i-understand').optional(),
+  escalation: z
+    .array(z.strictObject({ to: groupsSchema, expiresIn: durationSchema }))
+    .min(1)
+    .max(levelsMax)
+    .optional(),
+  risk: riskSchema.optional(),
+};
+
+type Timing = z.output<z.ZodObject<typeof timingKeys>>;
+
+const requireSchema = z
+  .strictObject({
+    ...timingKeys,
+    expiresIn: durationOrNeverSchema.optional(),
+    reminders: z.array(durationSchema).max(remindersMax).optional(),
+    executeBy: durationOrNeverSchema.optional(),
+    fourEyes: z.boolean().optional(),
+    requireReason: z.array(decisionTypeSchema).optional(),
+    allowedDecisions: z.array(decisionTypeSchema).min(1).optional(),
+    minAssurance: assuranceSchema.optional(),
+    businessHours: notYet,
+    batch: notYet,
+    denyEndsRun: notYet,
+  })
+  .superRefine((written, context) => {
+    for (const [key, message, has] of requireRules) {
+      if (has(written)) context.addIssue({ code: 'custom', path: [key], message });
+    }
+  });
+
+/** A rule's `require` as written. */
+export type WrittenRequire = z.output<typeof requireSchema>;
+
+/** What must hold between the keys of a `require`: the key to report, the problem, and whether it has it. */
+const requireRules: readonly (readonly [key: string, problem: string, has: (written: Timing) => boolean])[] = [
+  ['stages', 'allows one of stages, quorum, anyOf and allOf', (one) => formsOf(one) + (one.stages ? 1 : 0) > 1],
+  [
+    'onTimeout',
+    'needs "escalation": who is asked next',
+    (one) => one.onTimeout === 'escalate' && one.escalation === undefined,
+  ],
+  [
+    'escalation',
+    'is used only with "onTimeout: escalate"',
+    (one) => one.onTimeout !== 'escalate' && one.escalation !== undefined,
+  ],
+  [
+    'onTimeout',
+    'needs "allowOnTimeout: i-understand": silence then approves',
+    (one) => one.onTimeout === 'allow' && one.allowOnTimeout === undefined,
+  ],
+  [
+    'onTimeout',
+    'must not be "allow" where the risk is high',
+    (one) => one.onTimeout === 'allow' && one.risk === 'high',
+  ],
+  [
+    'allowOnTimeout',
+    'is used only with "onTimeout: allow"',
+    (one) => one.onTimeout !== 'allow' && one.allowOnTimeout !== undefined,
+  ],
+];
+
+const reasonSchema = z.string().trim().min(1).max(1000);
+
+const otherThanAllowSchema = z
+  .strictObject({ block: reasonSchema.optional(), require: requireSchema.optional() })
+  .refine(({ block, require }) => (block === undefined) !== (require === undefined), 'needs one of block and require');
+
+type Then = 'allow' | z.output<typeof otherThanAllowSchema>;
+
+/** Not a union: a mistake in a `require` is reported at its own place. */
+const thenSchema = z.unknown().transform((written, context): Then => {
+  if (written === 'allow') return written;
+  if (typeof written === 'string') {
+    const message = 'must be "allow", { block: "the reason" } or { require: … }';
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  }
+  const result = otherThanAllowSchema.safeParse(written);
+  if (result.success) return result.data;
+  for (const issue of result.error.issues) context.issues.push({ ...issue, input: written } as never);
+  return z.NEVER;
+});
+
+const matchSchema = z.strictObject({
+  tools: z.array(globSchema).min(1).optional(),
+  agents: z.array(globSchema).min(1).optional(),
+  labels: z.record(z.string().min(1), globSchema).optional(),
+});
+
+const ruleSchema = z.strictObject({
+  id: z
+    .string()
+    .regex(/^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/, 'must be 1 to 128 letters, digits, ".", "_" or "-"')
+    .refine((id) => !reservedIds.includes(id), 'is the id of a verdict that no rule gives: choose another'),
+  match: matchSchema.default({}),
+  when: z.string().optional(),
+  then: thenSchema,
+});
+
+/** A rule as written. */
+export type WrittenRule = z.output<typeof ruleSchema>;
+
+export const rulesSchema = z
+  .array(ruleSchema)
+  .max(rulesMax)
+  .superRefine((rules, context) => {
+    const ids = rules.map(({ id }) => id);
+    ids.forEach((id, index) => {
+      if (ids.indexOf(id) === index) return;
+      context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is the id of an earlier rule` });
+    });
+  });

@@ -1,0 +1,89 @@
+import type { DecisionType, DurationMs, Requirement, Stage } from '@countersign/contracts';
+import type { CelExpression } from '@countersign/cel';
+import type { WrittenRequire, WrittenRule } from './rule-schema.js';
+
+/** What a requirement has where neither rule nor request says otherwise. */
+export interface Defaults {
+  readonly expiresInMs: DurationMs;
+  /** True when the file sets the expiry. A request can then only shorten it. */
+  readonly isExpirySet: boolean;
+  readonly executeByMs: DurationMs;
+  readonly onTimeout: 'deny' | 'hold';
+  readonly fourEyes: boolean;
+  readonly allowedDecisions: readonly DecisionType[];
+}
+
+/** A requirement before the request's wishes. */
+export interface Asked {
+  readonly requirement: Requirement;
+  readonly isExpirySet: boolean;
+}
+
+/** What a rule does with the calls that it matches. */
+export type Then =
+  | { readonly outcome: 'allow' }
+  | { readonly outcome: 'block'; readonly reason: string }
+  | ({ readonly outcome: 'require' } & Asked);
+
+/** One rule of a policy. Without globs, labels and expression it matches every call. */
+export interface Rule {
+  readonly id: string;
+  /** Null: every tool. */
+  readonly tools: readonly string[] | null;
+  /** Null: every agent. */
+  readonly agents: readonly string[] | null;
+  readonly labels: ReadonlyMap<string, string>;
+  readonly when: CelExpression | null;
+  readonly then: Then;
+}
+
+/** One approver with the approver role, and the file's defaults. */
+export function defaultRequirement(defaults: Defaults): Asked {
+  return toAsked({}, defaults);
+}
+
+/** A rule out of its written form, with the file's defaults filled in. */
+export function toRule({ id, match, then }: WrittenRule, when: CelExpression | null, defaults: Defaults): Rule {
+  const { tools = null, agents = null, labels = {} } = match;
+  return { id, tools, agents, labels: new Map(Object.entries(labels)), when, then: toThen(then, defaults) };
+}
+
+function toThen(then: WrittenRule['then'], defaults: Defaults): Then {
+  if (then === 'allow') return { outcome: 'allow' };
+  const { block: reason } = then;
+  if (reason !== undefined) return { outcome: 'block', reason };
+  return { outcome: 'require', ...toAsked(then.require ?? {}, defaults) };
+}
+
+type Required = Omit<WrittenRequire, 'businessHours' | 'batch' | 'denyEndsRun'>;
+
+function toAsked(written: Required, defaults: Defaults): Asked {
+  const requirement: Requirement = {
+    stages: (written.stages ?? [written]).map(toStage),
+    ...toChecks(written, defaults),
+    ...toTimes(written, defaults),
+  };
+  return { requirement, isExpirySet: written.expiresIn !== undefined || defaults.isExpirySet };
+}
+
+function toChecks(written: Required, defaults: Defaults) {
+  const { fourEyes = defaults.fourEyes, allowedDecisions = defaults.allowedDecisions } = written;
+  const { requireReason = [], minAssurance = null, risk = null } = written;
+  return { fourEyes, allowedDecisions: [...allowedDecisions], requireReason, minAssurance, risk };
+}
+
+function toTimes(written: Required, defaults: Defaults) {
+  const { expiresIn = defaults.expiresInMs, executeBy = defaults.executeByMs } = written;
+  const { onTimeout = defaults.onTimeout, escalation = [], reminders: remindersMs = [] } = written;
+  const levels = escalation.map(({ to, expiresIn: ofLevel }) => ({ to, expiresInMs: ofLevel }));
+  return { expiresInMs: expiresIn, executeByMs: executeBy, onTimeout, escalation: levels, remindersMs };
+}
+
+function toStage({ quorum, anyOf, allOf }: Pick<Required, 'quorum' | 'anyOf' | 'allOf'>): Stage {
+  if (allOf !== undefined) {
+    const groups = [...new Set(allOf)];
+    return { mode: 'all-of', approve: groups.length, deny: 1, groups };
+  }
+  const { approve = 1, deny = 1, of: groups = anyOf ?? null } = quorum ?? {};
+  return { mode: 'quorum', approve, deny, groups };
+}

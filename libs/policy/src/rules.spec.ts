@@ -1,0 +1,242 @@
+import { celEngine } from '@countersign/cel';
+import { loadPolicy } from './load-policy.js';
+import { createPolicy } from './policy.js';
+import type { Judgement, Policy, PolicyCall } from './policy.js';
+
+const nowMs = Date.parse('2026-11-24T10:00:00.000Z');
+
+const call = (overrides: Partial<PolicyCall> = {}): PolicyCall => ({
+  agentId: 'billing-1',
+  runId: 'run',
+  toolName: 'refund_order',
+  arguments: { amount: 60 },
+  labels: { env: 'prod' },
+  description: null,
+  needsApproval: false,
+  expiresInMs: null,
+  allowedDecisions: null,
+  ...overrides,
+});
+
+function policy(yaml: string): Policy {
+  return createPolicy(loadPolicy('p.yaml', `version: 1\n${yaml}`, celEngine));
+}
+
+function judge(of: Policy, overrides: Partial<PolicyCall> = {}): Judgement {
+  const [judgement] = of.judge([call(overrides)], nowMs);
+  if (judgement === undefined) throw new Error('no judgement');
+  return judgement;
+}
+
+const rules = policy(`
+rules:
+  - id: no-drop
+    match: { tools: [execute_sql] }
+    when: 'args.statement.lowerAscii().contains("drop table")'
+    then: { block: "Tables are never dropped by an agent" }
+  - id: small-refunds
+    match: { tools: [refund_order] }
+    when: args.amount <= 50
+    then: allow
+  - id: refunds
+    match: { tools: [refund_order], agents: ["billing-*"], labels: { env: prod } }
+    then:
+      require:
+        stages:
+          - { quorum: { approve: 2, deny: 1, of: [ops, security] } }
+          - { anyOf: [security] }
+        expiresIn: 30m
+        onTimeout: escalate
+        escalation: [{ to: [managers], expiresIn: 20m }]
+        reminders: [10m, 20m]
+        executeBy: 15m
+        requireReason: [deny, edit]
+        minAssurance: medium
+        risk: high
+`);
+
+describe('the rules of a policy', () => {
+  it('block, with the reason in the verdict', () => {
+    const { verdict } = judge(rules, { toolName: 'execute_sql', arguments: { statement: 'DROP TABLE users' } });
+    expect(verdict).toMatchObject({ outcome: 'block', ruleId: 'no-drop', automatic: true });
+    expect(verdict.why.at(-1)).toBe('Tables are never dropped by an agent');
+  });
+
+  it('allow what the expression says, and cite its cost and the library', () => {
+    expect(judge(rules, { arguments: { amount: 50 } }).verdict).toEqual({
+      outcome: 'allow',
+      ruleId: 'small-refunds',
+      policyVersion: rules.version,
+      automatic: true,
+      why: [
+        'rule "small-refunds": the tool matches "refund_order"; its expression is true (cost 1)',
+        `expressions: ${celEngine.version}`,
+      ],
+    });
+  });
+
+  it('require people as the rule has it, with the defaults for the rest', () => {
+    expect(judge(rules)).toMatchObject({
+      verdict: { outcome: 'require', ruleId: 'refunds', automatic: false },
+      requirement: {
+        stages: [
+          { mode: 'quorum', approve: 2, deny: 1, groups: ['ops', 'security'] },
+          { mode: 'quorum', approve: 1, deny: 1, groups: ['security'] },
+        ],
+        fourEyes: true,
+        allowedDecisions: ['approve', 'edit', 'deny', 'answer'],
+        requireReason: ['deny', 'edit'],
+        minAssurance: 'medium',
+        risk: 'high',
+        expiresInMs: 1_800_000,
+        executeByMs: 900_000,
+        onTimeout: 'escalate',
+        escalation: [{ to: ['managers'], expiresInMs: 1_200_000 }],
+        remindersMs: [600_000, 1_200_000],
+      },
+    });
+  });
+
+  it.each([
+    ['another agent', { agentId: 'support-1' }],
+    ['another label', { labels: { env: 'test' } }],
+    ['no label', { labels: {} }],
+    ['a label that objects inherit', { labels: { constructor: 'prod' } }],
+    ['another tool', { toolName: 'refund' }],
+  ])('do not match %s', (_, overrides) => {
+    expect(judge(rules, overrides).verdict.ruleId).toBe('default');
+  });
+
+  it('are tried from top to bottom, and the first match wins', () => {
+    const both = policy('rules: [{ id: a, then: allow }, { id: b, then: { block: never } }]');
+    expect(judge(both).verdict).toMatchObject({
+      outcome: 'allow',
+      ruleId: 'a',
+      why: ['rule "a": it matches every call'],
+    });
+  });
+
+  it('come before the lists and the default', () => {
+    const listed = policy(
+      'requireApprovalTools: ["refund_*"]\nrules: [{ id: a, match: { tools: ["*"] }, then: allow }]',
+    );
+    expect(judge(listed).verdict.ruleId).toBe('a');
+  });
+
+  it.each([
+    ['{ anyOf: [ops] }', { mode: 'quorum', approve: 1, deny: 1, groups: ['ops'] }],
+    ['{ allOf: [ops, security, ops] }', { mode: 'all-of', approve: 2, deny: 1, groups: ['ops', 'security'] }],
+    ['{ quorum: { approve: 2, deny: 2 } }', { mode: 'quorum', approve: 2, deny: 2, groups: null }],
+    ['{}', { mode: 'quorum', approve: 1, deny: 1, groups: null }],
+  ])('may name a single stage without "stages": %s', (written, stage) => {
+    const one = policy(`rules: [{ id: a, then: { require: ${written} } }]`);
+    expect(judge(one).requirement.stages).toEqual([stage]);
+  });
+
+  it('let a worker ask for more, and never for less', () => {
+    const small = { arguments: { amount: 1 } };
+    expect(judge(rules, { ...small, needsApproval: true }).verdict).toMatchObject({
+      outcome: 'require',
+      ruleId: 'needsApproval',
+    });
+    expect(judge(rules, { needsApproval: true }).verdict.ruleId).toBe('refunds');
+  });
+
+  it('let a request shorten the deadline, and never lengthen it', () => {
+    expect(judge(rules, { expiresInMs: 1000 }).requirement.expiresInMs).toBe(1000);
+    expect(judge(rules, { expiresInMs: 'never' }).requirement.expiresInMs).toBe(1_800_000);
+  });
+
+  it('let no request bring nearer the silence that approves', () => {
+    const silent = policy(
+      'rules: [{ id: a, then: { require: { onTimeout: allow, allowOnTimeout: i-understand, expiresIn: 1h } } }]',
+    );
+    expect(judge(silent, { expiresInMs: 1000 }).requirement).toMatchObject({
+      onTimeout: 'allow',
+      expiresInMs: 3_600_000,
+    });
+  });
+
+  it('see the time and the facts of the call', () => {
+    const timed = policy(
+      `rules: [{ id: a, when: 'now.getHours() == 10 && call.runId == "run" && call.description == "why"', then: allow }]\n` +
+        'default: require',
+    );
+    expect(judge(timed, { description: 'why' }).verdict.ruleId).toBe('a');
+    expect(judge(timed).verdict.ruleId).toBe('default');
+  });
+});
+
+describe('an expression that has no answer', () => {
+  const failing = 'args.missing > 1';
+  const failed = 'its expression has no answer: it reads a field that the call does not have (cost 0)';
+
+  it('does not allow', () => {
+    const one = policy(`default: require\nrules: [{ id: a, when: '${failing}', then: allow }]`);
+    expect(judge(one).verdict).toMatchObject({ outcome: 'require', ruleId: 'default' });
+    expect(judge(one).verdict.why[0]).toBe(`rule "a": ${failed}`);
+  });
+
+  it('requires', () => {
+    const one = policy(`rules: [{ id: a, when: '${failing}', then: { require: { anyOf: [ops] } } }]`);
+    expect(judge(one)).toMatchObject({
+      verdict: { outcome: 'require', ruleId: 'a', why: [`rule "a": ${failed}`] },
+      requirement: { stages: [{ groups: ['ops'] }] },
+    });
+  });
+
+  it.each([
+    ['no later rule matches', ''],
+    ['a later rule allows', ', { id: b, then: allow }'],
+  ])('of a block means that a person decides: %s', (_, later) => {
+    const one = policy(`rules: [{ id: a, when: '${failing}', then: { block: never } }${later}]`);
+    expect(judge(one).verdict).toMatchObject({ outcome: 'require', ruleId: 'a', automatic: false });
+  });
+
+  it('of a block gives way to a later rule that is stricter than an allow', () => {
+    const one = policy(
+      `rules: [{ id: a, when: '${failing}', then: { block: never } }, { id: b, then: { require: { anyOf: [ops] } } }]`,
+    );
+    expect(judge(one)).toMatchObject({ verdict: { ruleId: 'b' }, requirement: { stages: [{ groups: ['ops'] }] } });
+  });
+
+  it("quotes no argument in the verdict, and the author sees the library's words", () => {
+    const one = policy(`rules: [{ id: a, when: 'int(args.secret) == 1', then: { require: {} } }]`);
+    const secret = { arguments: { secret: 'hunter2' } };
+    expect(JSON.stringify(judge(one, secret))).not.toContain('hunter2');
+    expect(one.explain(call(secret), nowMs).rules[0]).toMatchObject({
+      status: 'failed',
+      detail: expect.any(String) as string,
+    });
+  });
+
+  it('is what thousands of costly rules become, so that a call is judged in time', () => {
+    const costly = `args.all(key, args.all(other, key != other || true)) && false`;
+    const many = Array.from({ length: 500 }, (_, n) => `  - { id: r${String(n)}, when: '${costly}', then: allow }`);
+    const one = policy(`rules:\n${many.join('\n')}`);
+    const wide = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`k${String(n)}`, n]));
+    expect(judge(one, { arguments: wide }).verdict.why).toContain(
+      'rule "r499": the expressions of the policy cost too much together',
+    );
+  });
+});
+
+describe('an explanation', () => {
+  it('has what every rule says, those after the first match too', () => {
+    const { judgement, rules: found } = rules.explain(call(), nowMs);
+    expect(judgement).toEqual(judge(rules));
+    expect(found).toEqual([
+      { ruleId: 'no-drop', status: 'not-matched', why: 'the tool does not match "execute_sql"' },
+      {
+        ruleId: 'small-refunds',
+        status: 'not-matched',
+        why: 'the tool matches "refund_order"; its expression is false (cost 1)',
+      },
+      {
+        ruleId: 'refunds',
+        status: 'matched',
+        why: 'the tool matches "refund_order"; the agent matches "billing-*"; the label "env" matches "prod"',
+      },
+    ]);
+  });
+});
