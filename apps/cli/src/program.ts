@@ -78,7 +78,7 @@ function versionOfPackage(): string {
 }
 
 /** Commands with subcommands. */
-const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'store'];
+const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'policy', 'store'];
 
 /** Help and version are not errors. A parse error of commander is printed in our words, with our exit code. */
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {

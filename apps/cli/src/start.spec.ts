@@ -25,6 +25,7 @@ describe('countersign start', () => {
       'commands/channels.ts',
       'commands/dead-letters.ts',
       'commands/kafka.ts',
+      'commands/policy.ts',
       'commands/projector.ts',
       'commands/store.ts',
       'commands/topics.ts',

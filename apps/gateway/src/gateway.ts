@@ -12,6 +12,8 @@ import { createIdempotency } from './idempotency.js';
 import type { Idempotency } from './idempotency.js';
 import { createCaps } from './limits/caps.js';
 import type { Caps } from './limits/caps.js';
+import { createPolicyReads } from './policies.js';
+import type { PolicyReads } from './policies.js';
 import type { GatewayPorts } from './ports.js';
 import { createToolCalls } from './tool-calls.js';
 import type { ToolCalls } from './tool-calls.js';
@@ -22,6 +24,7 @@ export interface Gateway {
   readonly toolCalls: ToolCalls;
   readonly approvals: Approvals;
   readonly executions: Executions;
+  readonly policies: PolicyReads;
   readonly events: EventFeed;
   readonly audit: Audit;
   readonly idempotency: Idempotency;
@@ -42,6 +45,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     toolCalls: createToolCalls(ports, waiters),
     approvals: createApprovals(ports),
     executions: createExecutions(ports),
+    policies: createPolicyReads(ports),
     events,
     caps,
     audit: createAudit(ports),

@@ -3,6 +3,7 @@ import { approvalRoutes } from './routes/approval.routes.js';
 import { executionRoutes } from './routes/execution.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
+import { policyRoutes } from './routes/policy.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
 
 /** Every route of the API, for the controllers, the guard and the OpenAPI document. */
@@ -10,6 +11,7 @@ export const routes = {
   ...toolCallRoutes,
   ...approvalRoutes,
   ...executionRoutes,
+  ...policyRoutes,
   ...logRoutes,
   ...operationsRoutes,
 } as const;

@@ -50,10 +50,10 @@ function toInput({ kind }: Value): CelInput | undefined {
         ({ key, value }) => [key && toInput(key), value && toInput(value)] as const,
       );
       const isKnown = entries.every(([key, value]) => key !== undefined && value !== undefined);
-      return isKnown ? (new Map(entries as [string, CelInput][]) as CelInput) : undefined;
+      return isKnown ? (new Map(entries as [string, CelInput][])) : undefined;
     }
     case 'objectValue':
-      return anyUnpack(kind.value, registry) as CelInput | undefined;
+      return anyUnpack(kind.value, registry);
     case 'boolValue':
     case 'int64Value':
     case 'doubleValue':
@@ -61,7 +61,7 @@ function toInput({ kind }: Value): CelInput | undefined {
     case 'bytesValue':
       return kind.value;
     case 'typeValue':
-      return { typeName: kind.value } as unknown as CelInput;
+      return { typeName: kind.value };
     default:
       return undefined;
   }

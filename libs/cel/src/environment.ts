@@ -57,12 +57,12 @@ function metered(func: CelFunc, meter: Meter, inputSize: () => number): CelFunc 
     if (isCelError(result)) throw result;
     if (result === undefined) throw new Error(`${func.name} does not take these types`);
     checkSize(result, meter);
-    return result as CelInput;
+    return result;
   };
   const { name, target, arguments: types, result } = func;
   if (target === undefined) return celFunc(name, types, result, (...args) => work(undefined, args) as never);
   return celMethod(name, target, types, result, function (...args) {
-    return work(this, args) as never;
+    return work(this, args);
   });
 }
 

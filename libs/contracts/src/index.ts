@@ -67,6 +67,7 @@ export {
   reconcileSchema,
   renewClaimSchema,
   requestApprovalSchema,
+  explainedCallSchema,
   requestToolCallsSchema,
   respondInBulkSchema,
   respondSchema,
@@ -74,6 +75,7 @@ export {
 export type {
   ClientOutputBody,
   Decision,
+  ExplainedCall,
   ListApprovalsQuery,
   OutcomeBody,
   RequestApprovalBody,
@@ -82,6 +84,8 @@ export type {
   RespondBody,
   RespondInBulkBody,
 } from './requests.js';
+export { explanationViewSchema, policyViewSchema } from './policy-views.js';
+export type { ExplanationView, PolicyView } from './policy-views.js';
 export type { Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema, SchemaRegistry } from './schema-registry.js';

@@ -57,6 +57,24 @@ const requestedCallSchema = z.strictObject({
 });
 export type RequestedCall = z.infer<typeof requestedCallSchema>;
 
+const { toolName, needsApproval, description, expiresInMs, allowedDecisions, labels } = requestedCallSchema.shape;
+
+/** A call as a policy explains it: nothing is recorded, so it needs no ids. */
+export const explainedCallSchema = z
+  .strictObject({
+    toolName,
+    arguments: jsonObjectSchema.default({}),
+    agentId: externalIdSchema.default('agent'),
+    runId: externalIdSchema.default('run'),
+    ...{ needsApproval, description, expiresInMs, allowedDecisions, labels },
+    at: z.iso
+      .datetime({ offset: true })
+      .meta({ description: 'The time at which the call is judged; default: now' })
+      .optional(),
+  })
+  .meta({ id: 'ExplainedCall' });
+export type ExplainedCall = z.output<typeof explainedCallSchema>;
+
 /** `POST /v1/tool-calls`, and the data of `ToolCallRequested` on the requests topic: the calls of one model step. */
 export const requestToolCallsSchema = z
   .strictObject({

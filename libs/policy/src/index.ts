@@ -1,8 +1,12 @@
-export { PolicyFileError, loadPolicy } from './load-policy.js';
-export type { PolicyProblem } from './load-policy.js';
+export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';
+export type { CaseResult, PolicyCase } from './load-cases.js';
+export { PolicyFileError } from './load-document.js';
+export type { PolicyProblem } from './load-document.js';
+export { checkPolicy, loadPolicy } from './load-policy.js';
+export type { CheckedPolicy } from './load-policy.js';
+export { toExplanationView } from './explanation-view.js';
 export { createPolicies, createPolicy } from './policy.js';
 export type { Explanation, Judgement, Policies, Policy, PolicyCall, RuleFinding } from './policy.js';
 export { builtInPolicyContent } from './policy-file.js';
 export type { PolicyContent } from './policy-file.js';
-export { unreachableRules } from './unreachable.js';
 export type { UnreachableRule } from './unreachable.js';

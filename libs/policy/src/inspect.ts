@@ -29,6 +29,8 @@ export interface Finding {
   readonly why: () => string;
   /** The words of the expression's problem, which may quote arguments. */
   readonly detail?: string;
+  /** The cost of its expression; absent when none was evaluated. */
+  readonly cost?: number;
 }
 
 /** Compares a call with a rule. The expression is evaluated only if all globs match. */
@@ -79,8 +81,9 @@ function evaluate(when: CelExpression, { inputs, budget }: Inspected, globs: () 
   const cost = `cost ${String(answer.cost)}`;
   if ('problem' in answer) {
     const { problem, detail } = answer;
-    return { status: 'failed', why: () => `its expression has no answer: ${problem} (${cost})`, detail };
+    const why = `its expression has no answer: ${problem} (${cost})`;
+    return { status: 'failed', why: () => why, detail, cost: answer.cost };
   }
   const why = (): string => [...globs(), `its expression is ${String(answer.value)} (${cost})`].join('; ');
-  return { status: answer.value ? 'matched' : 'not-matched', why };
+  return { status: answer.value ? 'matched' : 'not-matched', why, cost: answer.cost };
 }

@@ -1,4 +1,5 @@
-import { loadPolicy, PolicyFileError } from './load-policy.js';
+import { PolicyFileError } from './load-document.js';
+import { loadPolicy } from './load-policy.js';
 
 function problemsOf(file: string, text: string): readonly string[] {
   try {
@@ -81,9 +82,9 @@ surprise: true
 `;
     expect(problemsOf('p.yaml', text)).toEqual([
       expect.stringMatching(/^p\.yaml:3: defaults\.expiresIn: .*duration/),
-      'p.yaml:4: defaults.colour: is not a key of the policy file',
+      'p.yaml:4: defaults.colour: is not a key of this file',
       expect.stringMatching(/^p\.yaml:5: requireApprovalTools\.0: the glob "a b" contains white space/),
-      'p.yaml:6: surprise: is not a key of the policy file',
+      'p.yaml:6: surprise: is not a key of this file',
     ]);
   });
 

@@ -1,5 +1,6 @@
 import { celEngine } from '@countersign/cel';
-import { loadPolicy, PolicyFileError } from './load-policy.js';
+import { PolicyFileError } from './load-document.js';
+import { loadPolicy } from './load-policy.js';
 
 function problemsOf(yaml: string, cel: typeof celEngine | null = celEngine): readonly string[] {
   try {
@@ -29,7 +30,7 @@ describe('the rules of a policy file', () => {
     [
       'an unknown key',
       rule('then: { require: { people: 2 } }'),
-      'rules.0.then.require.people: is not a key of the policy file',
+      'rules.0.then.require.people: is not a key of this file',
     ],
     ['a wrong key of a rule', 'rules: [{ id: a, if: x, then: allow }]', 'rules.0.if: is not a key'],
     ['a wrong number', rule('then: { require: { quorum: { approve: 0 } } }'), 'rules.0.then.require.quorum.approve: '],

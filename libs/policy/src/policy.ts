@@ -122,49 +122,60 @@ function stricterIfAsked(content: PolicyContent, call: PolicyCall, ruled: Ruled)
   return onePerson(content, 'needsApproval', [...ruled.why, 'the worker asks for approval']);
 }
 
-function onePerson({ defaults }: PolicyContent, ruleId: string, why: readonly string[]): Ruled {
-  return { then: { outcome: 'require', ...defaultRequirement(defaults) }, ruleId, why };
+function onePerson(content: PolicyContent, ruleId: string, why: readonly string[]): Ruled {
+  return { then: thenOf(content, 'require'), ruleId, why };
+}
+
+function firstMatch(content: PolicyContent, inspected: Inspected): Ruled {
+  const { rule, doubted, why } = walk(content, inspected);
+  const listed = byLists(content, inspected.call.toolName);
+  const ruled: Ruled =
+    rule === undefined
+      ? { then: thenOf(content, listed.outcome), ruleId: listed.ruleId, why: [...why, ...listed.why] }
+      : { then: rule.then, ruleId: rule.id, why };
+  if (doubted === undefined || ruled.then.outcome !== 'allow') return ruled;
+  const doubt = `a person decides, because "${doubted.id}" might block the call`;
+  return onePerson(content, doubted.id, [...ruled.why, doubt]);
+}
+
+/** What the rules say of a call. */
+interface Walk {
+  /** The first rule that matches. */
+  readonly rule: Rule | undefined;
+  /** A rule before it that might block the call. */
+  readonly doubted: Rule | undefined;
+  readonly why: readonly string[];
 }
 
 /**
- * The first rule that matches. An expression without an answer must not make a call laxer: a `require` counts as
+ * Finds the first rule that matches. An expression without an answer must not make a call laxer: a `require` counts as
  * matched, an `allow` does not, and a `block` means that a person decides unless a later rule is stricter than an
  * `allow`.
  */
-function firstMatch(content: PolicyContent, inspected: Inspected): Ruled {
-  const notes: string[] = [];
+function walk({ rules, celVersion }: PolicyContent, inspected: Inspected): Walk {
+  const why: string[] = [];
   let doubted: Rule | undefined;
-  for (const rule of content.rules) {
+  let isEvaluated = false;
+  // Another version may give another answer or cost.
+  const end = (rule?: Rule): Walk => ({
+    rule,
+    doubted,
+    why: isEvaluated ? [...why, `expressions: ${celVersion ?? 'none'}`] : why,
+  });
+  for (const rule of rules) {
     const finding = inspect(rule, inspected);
     if (finding.status === 'not-matched') continue;
-    notes.push(`rule "${rule.id}": ${finding.why()}`);
-    if (isMatch(rule, finding)) {
-      const ruled = { then: rule.then, ruleId: rule.id, why: withEngine(content, notes, inspected) };
-      return unlessDoubted(content, doubted, ruled);
-    }
-    if (rule.then.outcome === 'block') doubted ??= rule;
+    why.push(`rule "${rule.id}": ${finding.why()}`);
+    isEvaluated ||= finding.cost !== undefined;
+    const { outcome } = rule.then;
+    if (finding.status === 'matched' || outcome === 'require') return end(rule);
+    if (outcome === 'block') doubted ??= rule;
   }
-  const { outcome, ruleId, why } = byLists(content, inspected.call.toolName);
-  const then: Then = outcome === 'allow' ? { outcome } : { outcome, ...defaultRequirement(content.defaults) };
-  return unlessDoubted(content, doubted, { then, ruleId, why: [...withEngine(content, notes, inspected), ...why] });
+  return end();
 }
 
-function isMatch({ then }: Rule, { status }: Finding): boolean {
-  return status === 'matched' || then.outcome === 'require';
-}
-
-/** A verdict cites what evaluated its expressions: another version may give another cost. */
-function withEngine({ celVersion }: PolicyContent, notes: readonly string[], { budget }: Inspected): readonly string[] {
-  const isUsed = celVersion !== null && notes.length > 0 && budget.left < budgetOfRequest;
-  return isUsed ? [...notes, `expressions: ${celVersion}`] : notes;
-}
-
-function unlessDoubted(content: PolicyContent, doubted: Rule | undefined, ruled: Ruled): Ruled {
-  if (doubted === undefined || ruled.then.outcome !== 'allow') return ruled;
-  return onePerson(content, doubted.id, [
-    ...ruled.why,
-    `a person decides, because "${doubted.id}" might block the call`,
-  ]);
+function thenOf({ defaults }: PolicyContent, outcome: Listed['outcome']): Then {
+  return outcome === 'allow' ? { outcome } : { outcome, ...defaultRequirement(defaults) };
 }
 
 interface Listed {

@@ -180,7 +180,7 @@ describe('an expression that has no answer', () => {
   it('requires', () => {
     const one = policy(`rules: [{ id: a, when: '${failing}', then: { require: { anyOf: [ops] } } }]`);
     expect(judge(one)).toMatchObject({
-      verdict: { outcome: 'require', ruleId: 'a', why: [`rule "a": ${failed}`] },
+      verdict: { outcome: 'require', ruleId: 'a', why: [`rule "a": ${failed}`, `expressions: ${celEngine.version}`] },
       requirement: { stages: [{ groups: ['ops'] }] },
     });
   });
@@ -230,6 +230,7 @@ describe('an explanation', () => {
       {
         ruleId: 'small-refunds',
         status: 'not-matched',
+        cost: 1,
         why: 'the tool matches "refund_order"; its expression is false (cost 1)',
       },
       {

@@ -8,6 +8,7 @@ import { ExecutionsController } from './executions.controller.js';
 import type { HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { OpenApiController } from './openapi.controller.js';
+import { PolicyController } from './policy.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
 
@@ -22,6 +23,7 @@ export class GatewayModule {
         ToolCallsController,
         ApprovalsController,
         ExecutionsController,
+        PolicyController,
         StreamsController,
         OpenApiController,
         OperationsController,

@@ -20,6 +20,7 @@ const tags = {
   Runs: 'All calls of one agent run.',
   Approvals: 'Questions put to people, and their answers.',
   Execution: 'By remote workers, or by the client itself.',
+  Policy: 'The rules in force, and what they say of a call.',
   'Events and audit': 'The log: live, and for auditors.',
   Operations: 'For whoever runs the process.',
 } as const;

@@ -29,7 +29,8 @@ export function createTestPolicies(): Policies {
       const policy = builtIn.of(tenant);
       return {
         ...policy,
-        judge: (calls, nowMs) => policy.judge(calls, nowMs).map((one, index) => judgeOne(one, calls[index]?.toolName ?? '')),
+        judge: (calls, nowMs) =>
+          policy.judge(calls, nowMs).map((one, index) => judgeOne(one, calls[index]?.toolName ?? '')),
       };
     },
   };

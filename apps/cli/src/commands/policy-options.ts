@@ -1,0 +1,97 @@
+import type { Command } from 'commander';
+import type { Runner } from '../runner.js';
+
+interface ExplainOptions {
+  readonly call: string;
+  readonly file?: string;
+}
+
+/** `countersign policy …`: what a policy file says, before it is in force. */
+export function addPolicy(program: Command, runner: Runner): void {
+  const policy = program
+    .command('policy')
+    .description('check, explain and test the rules of a policy file')
+    .helpCommand(false)
+    .addHelpText(
+      'after',
+      `
+Examples:
+  countersign policy check countersign.policy.yaml
+  countersign policy explain --call '{"toolName":"delete_file"}'
+  countersign policy test countersign.policy.yaml policy-cases.yaml`,
+    );
+  addCheck(policy, runner);
+  addExplain(policy, runner);
+  addTest(policy, runner);
+}
+
+function addCheck(policy: Command, runner: Runner): void {
+  policy
+    .command('check')
+    .description('everything that is wrong with a policy file, at once, and rules that no call reaches')
+    .argument('<file>', 'the policy file: YAML, JSON or TOML')
+    .addHelpText(
+      'after',
+      `
+Asks no server. Ends with 5 when the file cannot be used.
+
+Examples:
+  countersign policy check countersign.policy.yaml
+  countersign policy check countersign.policy.yaml --json`,
+    )
+    .action(async (file: string, _options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('./policy.js')).checkPolicyFile(output, file)),
+    );
+}
+
+function addExplain(policy: Command, runner: Runner): void {
+  policy
+    .command('explain')
+    .description('the verdict on one call, and what each rule says of it; records nothing')
+    .requiredOption('--call <json>', 'the call: JSON, @file or - for stdin')
+    .option('--file <file>', 'a policy file; without it the server explains by its own')
+    .addHelpText(
+      'after',
+      `
+A call has "toolName" and may have "arguments", "agentId", "runId", "labels",
+"description", "needsApproval" and "at", the time at which it is judged.
+
+Examples:
+  countersign policy explain --call '{"toolName":"refund_order","arguments":{"amount":60}}'
+  countersign policy explain --file countersign.policy.yaml --call @call.json --json`,
+    )
+    .action(async ({ call, file }: ExplainOptions, command: Command) =>
+      file === undefined
+        ? runner.asking(command, async (invocation) =>
+            (await import('./policy.js')).explainOnServer(invocation, { call }),
+          )
+        : runner.operating(command, async (output) =>
+            (await import('./policy.js')).explainCall(output, { call, file }),
+          ),
+    );
+}
+
+function addTest(policy: Command, runner: Runner): void {
+  policy
+    .command('test')
+    .description('judge the calls of a file of cases, and compare the verdicts')
+    .argument('<file>', 'the policy file')
+    .argument('<cases>', 'the cases: YAML or JSON')
+    .addHelpText(
+      'after',
+      `
+A case is a call and the verdict that it must get:
+
+  - call: { toolName: refund_order, arguments: { amount: 60 } }
+    expect: { outcome: require, ruleId: refunds }
+
+Asks no server. Ends with 5 when a case fails.
+
+Examples:
+  countersign policy test countersign.policy.yaml policy-cases.yaml
+  countersign policy test countersign.policy.yaml policy-cases.yaml --json`,
+    )
+    .action(async (file: string, cases: string, _options: unknown, command: Command) =>
+      runner.operating(command, async (output) => (await import('./policy.js')).testPolicyFile(output, file, cases)),
+    );
+}

@@ -1,0 +1,136 @@
+import { readFile } from 'node:fs/promises';
+import type { ExplanationView } from '@countersign/contracts';
+import type { CheckedPolicy, PolicyFileError, PolicyProblem } from '@countersign/policy';
+import { printable, requirementWords } from '@countersign/text';
+import { localError, usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation, Output } from '../invocation.js';
+import { readJsonInput } from '../json-input.js';
+import type { Line } from '../view/line.js';
+
+/** `countersign policy check <file>`: reports every problem of a policy file at once. */
+export async function checkPolicyFile(output: Output, file: string): Promise<ExitCode> {
+  const { createPolicy } = await import('@countersign/policy');
+  const { content, unreachable } = await readPolicyFile(output, file);
+  const warnings = unreachable.map(({ line, index, ruleId, coveredBy }) => ({
+    ...{ file, line, path: `rules.${String(index)}` },
+    message: `no call reaches "${ruleId}": "${coveredBy}" before it matches all of its calls`,
+  }));
+  const { version: policyVersion, tenant } = createPolicy(content);
+  output.printJson({ problems: [], warnings, policyVersion, tenant, rules: content.rules.length });
+  const rules = content.rules.length === 1 ? '1 rule' : `${String(content.rules.length)} rules`;
+  output.print(
+    { text: `${printable(file)} is fine: ${rules}, version ${policyVersion}`, tone: 'green' },
+    ...warnings.map((warning): Line => ({ text: problemText(warning), tone: 'yellow' })),
+  );
+  return exitCodes.ok;
+}
+
+/** `countersign policy explain --call <json> [--file <file>]`: what each rule says of a call. */
+export async function explainCall(
+  output: Output,
+  options: { readonly call: string; readonly file: string },
+): Promise<ExitCode> {
+  const { createPolicy, toExplanationView, toPolicyCall, timeOf } = await import('@countersign/policy');
+  const { explainedCallSchema } = await import('@countersign/contracts');
+  const { content } = await readPolicyFile(output, options.file);
+  const given = explainedCallSchema.safeParse((await readJsonInput('--call', options.call, output.terminal)).value);
+  if (!given.success) {
+    const problems = given.error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
+    throw usageError(`--call is not a call: ${problems.join('; ')}`, 'See `countersign policy explain --help`.');
+  }
+  const explanation = createPolicy(content).explain(
+    toPolicyCall(given.data),
+    timeOf(given.data, output.terminal.now()),
+  );
+  return printExplanation(output, toExplanationView(explanation));
+}
+
+/** The same, by the policy that the server has in force. */
+export async function explainOnServer(invocation: Invocation, options: { readonly call: string }): Promise<ExitCode> {
+  const { text } = await readJsonInput('--call', options.call, invocation.terminal);
+  const explanation = await invocation.client.post<ExplanationView>('/v1/policy/explain', { body: text });
+  return printExplanation(invocation, explanation);
+}
+
+function printExplanation(output: Output, explanation: ExplanationView): ExitCode {
+  const { verdict, requirement, rules } = explanation;
+  output.printJson(explanation);
+  output.print(
+    ...rules.map(({ ruleId, matched, failed, why }): Line => {
+      const mark = matched ? 'matches' : failed ? 'FAILED' : 'no';
+      return {
+        text: printable(`${mark.padEnd(8)} ${ruleId}: ${why}`),
+        tone: matched ? 'green' : failed ? 'red' : 'dim',
+      };
+    }),
+    { text: printable(`Verdict: ${verdict.outcome}, by ${verdict.ruleId}`), tone: 'bold' },
+    ...(requirement === null ? [] : [{ text: printable(`Needs: ${requirementWords(requirement)}`) }]),
+    ...verdict.why.map((why): Line => ({ text: printable(`  ${why}`) })),
+  );
+  return exitCodes.ok;
+}
+
+/** `countersign policy test <file> <cases>`: judges the calls of a file of cases and compares the verdicts. */
+export async function testPolicyFile(output: Output, file: string, casesFile: string): Promise<ExitCode> {
+  const { createPolicy, loadCases, runCase } = await import('@countersign/policy');
+  const { content } = await readPolicyFile(output, file);
+  const text = await textOf(casesFile);
+  const cases = await orProblems(output, () => loadCases(casesFile, text));
+  const policy = createPolicy(content);
+  const results = cases.map((one) => runCase(policy, one, output.terminal.now()));
+  const failed = results.filter(({ differs }) => differs.length > 0);
+  output.printJson({ passed: results.length - failed.length, failed: failed.length, results });
+  output.print(
+    ...failed.flatMap(({ name, outcome, ruleId, why, differs }): Line[] => [
+      { text: printable(`FAILED  ${name}`), tone: 'red' },
+      { text: printable(`        expected ${differs.join(', ')}; got ${outcome}, by ${ruleId}`) },
+      ...why.map((one): Line => ({ text: printable(`          ${one}`), tone: 'dim' })),
+    ]),
+    {
+      text: `${String(results.length - failed.length)} passed, ${String(failed.length)} failed`,
+      tone: failed.length === 0 ? 'green' : 'red',
+    },
+  );
+  return failed.length === 0 ? exitCodes.ok : exitCodes.refused;
+}
+
+async function readPolicyFile(output: Output, file: string): Promise<CheckedPolicy> {
+  const { checkPolicy } = await import('@countersign/policy');
+  const { celEngine } = await import('@countersign/cel');
+  const text = await textOf(file);
+  return orProblems(output, () => checkPolicy(file, text, celEngine));
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw localError('notFound', 'no-file', `${file} cannot be read: ${why}`, 'Name a file that is there.');
+  }
+}
+
+/** Runs the work; the problems of a file become the error of the command, one line each. */
+async function orProblems<T>(output: Output, work: () => T): Promise<T> {
+  const { PolicyFileError: ProblemsOfFile } = await import('@countersign/policy');
+  try {
+    return work();
+  } catch (error) {
+    if (!(error instanceof ProblemsOfFile)) throw error;
+    throw problemsError(output, error);
+  }
+}
+
+function problemsError(output: Output, { problems }: PolicyFileError): Error {
+  output.printJson({ problems });
+  output.print(...problems.map((problem): Line => ({ text: problemText(problem), tone: 'red' })));
+  const count = problems.length === 1 ? 'a problem' : `${String(problems.length)} problems`;
+  return localError('refused', 'invalid-policy-file', `The file has ${count}.`, 'Nothing was changed.');
+}
+
+function problemText({ file, line, path, message }: PolicyProblem): string {
+  const where = line === null ? file : `${file}:${String(line)}`;
+  return printable([where, path, message].filter((part) => part !== '').join(': '));
+}

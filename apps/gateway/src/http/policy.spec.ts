@@ -1,0 +1,141 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { celEngine } from '@countersign/cel';
+import { recordPolicy } from '@countersign/commands';
+import type { ApprovalView, ExplanationView, PolicyView, ToolCallView } from '@countersign/contracts';
+import { createPolicies, loadPolicy } from '@countersign/policy';
+import { createApi } from '../testing/api.js';
+import type { Api } from '../testing/api.js';
+import { openWorld } from '../testing/world.js';
+import type { World } from '../testing/world.js';
+
+const content = loadPolicy(
+  'countersign.policy.yaml',
+  `version: 1
+rules:
+  - id: no-drop
+    match: { tools: [execute_sql] }
+    when: 'args.statement.lowerAscii().contains("drop table")'
+    then: { block: "Tables are never dropped by an agent" }
+  - id: small-refunds
+    match: { tools: [refund] }
+    when: args.amount <= 50
+    then: allow
+  - id: refunds
+    match: { tools: [refund] }
+    then: { require: { allOf: [ops, security], risk: high, requireReason: [deny] } }
+`,
+  celEngine,
+);
+
+let world: World;
+let api: Api;
+beforeAll(async () => {
+  world = await openWorld({
+    policies: createPolicies([content]),
+    tools: {
+      find: (_, name) =>
+        name === 'send_mail' ? { needsApproval: true, idempotent: false, inputSchema: null } : undefined,
+    },
+  });
+  api = createApi(world);
+});
+afterAll(() => world.close());
+
+const explain = (body: object, as = 'auditor') => api.send<ExplanationView>('POST', '/v1/policy/explain', { as, body });
+
+const request = async (toolCallId: string, toolName: string, args: object): Promise<ToolCallView> => {
+  const calls = [{ toolCallId, toolName, arguments: args }];
+  const { body } = await api.send<{ calls: ToolCallView[] }>('POST', '/v1/tool-calls', { body: { runId: 'r', calls } });
+  if (body.calls[0] === undefined) throw new Error('the call was refused');
+  return body.calls[0];
+};
+
+describe('a policy with rules', () => {
+  it('gives each call the verdict of its rule', async () => {
+    expect(await request('1', 'execute_sql', { statement: 'drop table users' })).toMatchObject({
+      state: 'blocked',
+      verdict: { outcome: 'block', ruleId: 'no-drop', policyVersion: content.version },
+    });
+    expect(await request('2', 'refund', { amount: 5 })).toMatchObject({ state: 'allowed' });
+    const asked = await request('3', 'refund', { amount: 500 });
+    expect(asked).toMatchObject({ state: 'awaiting_approval', verdict: { ruleId: 'refunds', automatic: false } });
+    expect(asked.approval).toMatchObject({
+      risk: 'high',
+      requirement: { stages: [{ mode: 'all-of', groups: ['ops', 'security'] }], requireReason: ['deny'] },
+    });
+  });
+
+  it('judges an edit by the rule of the new arguments', async () => {
+    const { approval } = await request('4', 'refund', { amount: 500 });
+    const path = `/v1/approvals/${approval?.approvalId ?? ''}/responses`;
+    const edit = { type: 'edit', arguments: { amount: 1 } };
+    // The smaller amount needs nobody, and the larger one was asked: both are required.
+    const { body } = await api.send<ApprovalView>('POST', path, { as: 'ann', body: { decision: edit } });
+    expect(body).toMatchObject({ state: 'pending', arguments: { amount: 1 } });
+  });
+});
+
+describe('GET /v1/policy', () => {
+  it('shows the policy in force, and since when it is', async () => {
+    expect((await api.send<PolicyView>('GET', '/v1/policy', { as: 'ann' })).body).toEqual({
+      policyVersion: content.version,
+      content: content.source,
+      activatedAt: null,
+      activatedBy: null,
+    });
+    await recordPolicy(world.store, content, '2026-11-24T10:00:00.000Z');
+    expect((await api.send<PolicyView>('GET', '/v1/policy', { as: 'auditor' })).body).toMatchObject({
+      activatedAt: '2026-11-24T10:00:00.000Z',
+      activatedBy: 'operator',
+    });
+  });
+});
+
+describe('POST /v1/policy/explain', () => {
+  it('says what each rule says of a call', async () => {
+    const { status, body } = await explain({ toolName: 'refund', arguments: { amount: 60 } });
+    expect(status).toBe(200);
+    expect(body).toMatchObject({
+      verdict: { outcome: 'require', ruleId: 'refunds' },
+      requirement: { risk: 'high' },
+      rules: [
+        { ruleId: 'no-drop', matched: false, failed: false, why: 'the tool does not match "execute_sql"' },
+        { ruleId: 'small-refunds', matched: false, failed: false },
+        { ruleId: 'refunds', matched: true, failed: false },
+      ],
+    });
+  });
+
+  it('says why an expression has no answer', async () => {
+    const { body } = await explain({ toolName: 'refund', arguments: { amount: '60' } });
+    expect(body.rules[1]).toMatchObject({
+      matched: false,
+      failed: true,
+      why: expect.stringContaining('_<=_'),
+    });
+  });
+
+  it('counts what the tools file asks for', async () => {
+    const { body } = await explain({ toolName: 'send_mail' });
+    expect(body).toMatchObject({ verdict: { outcome: 'require', ruleId: 'needsApproval' } });
+  });
+
+  it('records nothing', async () => {
+    const before = await world.store.head();
+    await explain({ toolName: 'refund', arguments: { amount: 60 } });
+    expect(await world.store.head()).toBe(before);
+  });
+
+  it.each([
+    [{}, 'toolName'],
+    [{ toolName: 'x', tool: 'y' }, 'tool'],
+    [{ toolName: 'x', at: 'noon' }, 'at'],
+  ])('refuses what is no call: %j', async (body, path) => {
+    expect((await explain(body)).body).toMatchObject({ code: 'invalid-request', errors: [{ path }] });
+  });
+
+  it('is not for agents, who would learn which arguments no person looks at', async () => {
+    expect((await explain({ toolName: 'x' }, 'agent')).status).toBe(403);
+    expect((await api.send('GET', '/v1/policy', { as: 'agent' })).status).toBe(403);
+  });
+});

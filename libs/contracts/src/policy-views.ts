@@ -1,0 +1,37 @@
+import { z } from 'zod';
+import { jsonObjectSchema } from './json.js';
+import { timeSchema } from './primitives.js';
+import { requirementSchema, verdictSchema } from './requirement.js';
+
+export const policyViewSchema = z
+  .strictObject({
+    policyVersion: z.string(),
+    content: jsonObjectSchema,
+    /** Null for the built-in policy, which no file activated. */
+    activatedAt: timeSchema.nullable(),
+    activatedBy: z.string().nullable(),
+  })
+  .meta({ id: 'Policy', description: 'The policy in force, and since when.' });
+
+/** The policy in force. */
+export type PolicyView = z.infer<typeof policyViewSchema>;
+
+export const explanationViewSchema = z
+  .strictObject({
+    verdict: verdictSchema,
+    /** Who would be asked; null when nobody would. */
+    requirement: requirementSchema.nullable(),
+    rules: z.array(
+      z.strictObject({
+        ruleId: z.string(),
+        matched: z.boolean(),
+        /** True when the rule's expression has no answer. */
+        failed: z.boolean(),
+        why: z.string(),
+      }),
+    ),
+  })
+  .meta({ id: 'PolicyExplanation', description: 'The verdict on a call, and what each rule says of it.' });
+
+/** The verdict on a call that was not recorded, and what each rule says of it. */
+export type ExplanationView = z.infer<typeof explanationViewSchema>;

@@ -1,0 +1,92 @@
+import type { JsonValue } from '@countersign/contracts';
+import { parse as parseToml, TomlError } from 'smol-toml';
+import { isNode, LineCounter, parseDocument } from 'yaml';
+import type { z } from 'zod';
+
+/** One problem of a policy file. */
+export interface PolicyProblem {
+  readonly file: string;
+  /** 1-based; null when the format does not give it. */
+  readonly line: number | null;
+  readonly path: string;
+  readonly message: string;
+}
+
+/** Every problem of a policy file, at once. */
+export class PolicyFileError extends Error {
+  override readonly name = 'PolicyFileError';
+  constructor(readonly problems: readonly PolicyProblem[]) {
+    super(problems.map(describe).join('\n'));
+  }
+}
+
+function describe(problem: PolicyProblem): string {
+  const where = problem.line === null ? problem.file : `${problem.file}:${String(problem.line)}`;
+  return problem.path === '' ? `${where}: ${problem.message}` : `${where}: ${problem.path}: ${problem.message}`;
+}
+
+/** The value of a document, and the lines of its parts. */
+export interface Parsed {
+  readonly value: unknown;
+  readonly lineOf: (path: readonly PropertyKey[]) => number | null;
+}
+
+/** Parses a document. The ending of `file` gives the format (`.toml`; otherwise YAML, which includes JSON). */
+export function readDocument(file: string, text: string): Parsed {
+  return file.endsWith('.toml') ? readToml(file, text) : readYaml(file, text);
+}
+
+/** The error for everything that is wrong with a document, in the order of its lines. */
+export function fileError(file: string, issues: readonly z.core.$ZodIssue[], parsed: Parsed): PolicyFileError {
+  const problems = issues.flatMap((issue) => toProblems(file, issue, parsed));
+  return new PolicyFileError(problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+}
+
+function readYaml(file: string, text: string): Parsed {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, uniqueKeys: true, strict: true });
+  if (document.errors.length > 0) {
+    throw new PolicyFileError(
+      document.errors.map((error) => ({
+        file,
+        line: lines.linePos(error.pos[0]).line,
+        path: '',
+        message: error.message.split('\n')[0] ?? error.message,
+      })),
+    );
+  }
+  const lineOf = (path: readonly PropertyKey[]): number | null => {
+    for (let length = path.length; length >= 0; length -= 1) {
+      const node: unknown = document.getIn(path.slice(0, length), true);
+      const start = isNode(node) ? node.range?.[0] : undefined;
+      if (start !== undefined) return lines.linePos(start).line;
+    }
+    return null;
+  };
+  try {
+    return { value: document.toJS({ maxAliasCount: 100 }) as JsonValue, lineOf };
+  } catch {
+    throw new PolicyFileError([{ file, line: 1, path: '', message: 'its aliases stand for more than 100 copies' }]);
+  }
+}
+
+function readToml(file: string, text: string): Parsed {
+  try {
+    return { value: parseToml(text), lineOf: () => null };
+  } catch (error) {
+    if (!(error instanceof TomlError)) throw error;
+    const message = error.message.split('\n')[0] ?? error.message;
+    throw new PolicyFileError([{ file, line: error.line, path: '', message }]);
+  }
+}
+
+function toProblems(file: string, issue: z.core.$ZodIssue, parsed: Parsed): PolicyProblem[] {
+  const at = (path: readonly PropertyKey[], message: string): PolicyProblem => ({
+    file,
+    line: parsed.lineOf(path),
+    path: path.map(String).join('.'),
+    message,
+  });
+  if (issue.code !== 'unrecognized_keys') return [at(issue.path, issue.message)];
+  return issue.keys.map((key) => at([...issue.path, key], 'is not a key of this file'));
+}
