@@ -50,7 +50,7 @@ function toInput({ kind }: Value): CelInput | undefined {
         ({ key, value }) => [key && toInput(key), value && toInput(value)] as const,
       );
       const isKnown = entries.every(([key, value]) => key !== undefined && value !== undefined);
-      return isKnown ? (new Map(entries as [string, CelInput][])) : undefined;
+      return isKnown ? new Map(entries as [string, CelInput][]) : undefined;
     }
     case 'objectValue':
       return anyUnpack(kind.value, registry);

@@ -634,7 +634,9 @@ describe('ownership', () => {
     const callId = await one({ toolName: 'get_file' });
     const before = policies.of('default');
     const judge: Policy['judge'] = (calls, nowMs) =>
-      before.judge(calls, nowMs).map((one) => ({ ...one, verdict: { ...one.verdict, outcome: 'block', why: ['never'] } }));
+      before
+        .judge(calls, nowMs)
+        .map((one) => ({ ...one, verdict: { ...one.verdict, outcome: 'block', why: ['never'] } }));
     policies = { of: () => ({ ...before, judge }) };
     const id = commandId();
     expect(codeOf(await api.requestApproval(commands, agent, callId, {}, id))).toBe('blocked-by-policy');

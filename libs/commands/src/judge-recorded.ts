@@ -1,3 +1,4 @@
+import { blockReason } from '@countersign/domain';
 import type { Judgement as DomainJudgement, ToolCall } from '@countersign/domain';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import type { CommandPorts } from './ports.js';
@@ -24,6 +25,6 @@ export function toDomainJudgement({ verdict, requirement }: Judgement): DomainJu
     case 'require':
       return { outcome: 'require', verdict, requirement };
     case 'block':
-      return { outcome: 'block', verdict, reason: verdict.why.join('; ') };
+      return { outcome: 'block', verdict, reason: blockReason(verdict) };
   }
 }

@@ -24,8 +24,9 @@ export const explanationViewSchema = z
     rules: z.array(
       z.strictObject({
         ruleId: z.string(),
+        /** True if the rule decides when no earlier one does. */
         matched: z.boolean(),
-        /** True when the rule's expression has no answer. */
+        /** True when the rule's expression has no answer: a `require` then counts as matched. */
         failed: z.boolean(),
         why: z.string(),
       }),

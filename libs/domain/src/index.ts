@@ -39,6 +39,7 @@ export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';
 export { compareRepeat, hasSameMembers } from './tool-call.repeat.js';
 export type { Repeat } from './tool-call.repeat.js';
 export { toolCallDecider } from './tool-call.decider.js';
+export { blockReason } from './tool-call.request.js';
 /** The rules of a tool call by name, so that the code that handles a request names the rule that it applies. */
 export * as toolCallRules from './tool-call.rules.js';
 export type { Rule } from './tool-call.rules.js';

@@ -44,6 +44,11 @@ function judged({ call, judgement, approvalId, at }: RequestToolCall, round = 1)
   }
 }
 
+/** Why a policy blocks a call: the last line of the verdict, which is the rule's own reason. */
+export function blockReason({ why }: Verdict): string {
+  return why.at(-1) ?? '';
+}
+
 function blocked(verdict: Verdict, reason: string, at: number): ToolCallEvent {
   return { type: 'ToolCallBlocked', data: { verdict, reason, blockedAt: toStored(at) } };
 }
@@ -94,7 +99,7 @@ export function requestApproval(command: RequestApproval, state: ToolCallState):
   assert(command.round === nextRound(state), 'a further approval is the next round');
   const { approvalId, round, verdict, requirement, requestedBy, at } = command;
   // A person must not be asked for what the policy forbids: it may have changed since the call was allowed.
-  if (verdict.outcome === 'block') return accepted(blocked(verdict, verdict.why.join('; '), at));
+  if (verdict.outcome === 'block') return accepted(blocked(verdict, blockReason(verdict), at));
   const { actionDigest } = state.action;
   const words = withFirstWords(command, state);
   const question = { approvalId, round, actionDigest, verdict, requirement, ...wordsOf(words), requestedBy };

@@ -12,7 +12,7 @@ export function toExplanationView({ judgement, rules }: Explanation): Explanatio
     requirement: verdict.outcome === 'require' ? requirement : null,
     rules: rules.map((rule) => ({
       ruleId: rule.ruleId,
-      matched: rule.status === 'matched',
+      matched: rule.decides,
       failed: rule.status === 'failed',
       why: whyOf(rule),
     })),

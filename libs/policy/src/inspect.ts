@@ -1,6 +1,6 @@
 import { matchesGlob } from '@countersign/contracts';
 import type { CelExpression, CelInputs } from '@countersign/cel';
-import type { PolicyCall } from './policy.js';
+import type { PolicyCall } from './policy-call.js';
 import type { Rule } from './rule.js';
 
 /** A call in front of the rules, and the work that their expressions may still do. */

@@ -2,7 +2,8 @@ import { explainedCallSchema } from '@countersign/contracts';
 import type { ExplainedCall } from '@countersign/contracts';
 import { z } from 'zod';
 import { fileError, PolicyFileError, readDocument } from './load-document.js';
-import type { Policy, PolicyCall } from './policy.js';
+import type { PolicyCall } from './policy-call.js';
+import type { Policy } from './policy.js';
 
 const caseSchema = z.strictObject({
   name: z.string().min(1).optional(),

@@ -1,6 +1,7 @@
 import { loadPolicy } from './load-policy.js';
 import { createPolicies, createPolicy } from './policy.js';
-import type { Policy, PolicyCall } from './policy.js';
+import type { PolicyCall } from './policy-call.js';
+import type { Policy } from './policy.js';
 
 const call = (overrides: Partial<PolicyCall> = {}): PolicyCall => ({
   agentId: 'agent',

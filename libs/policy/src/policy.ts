@@ -4,22 +4,9 @@ import { budgetOfRequest, inspect } from './inspect.js';
 import type { Budget, Finding, Inspected } from './inspect.js';
 import { builtInPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
+import type { PolicyCall } from './policy-call.js';
 import { defaultRequirement } from './rule.js';
 import type { Asked, Rule, Then } from './rule.js';
-
-/** The input of a policy: the validated call, and the worker's facts about it. */
-export interface PolicyCall {
-  readonly agentId: string;
-  readonly runId: string;
-  readonly toolName: string;
-  readonly arguments: JsonObject;
-  readonly labels: Readonly<Record<string, string>>;
-  readonly description: string | null;
-  /** The worker's own predicate, or the tools file: it can only make a call stricter. */
-  readonly needsApproval: boolean;
-  readonly expiresInMs: DurationMs | null;
-  readonly allowedDecisions: readonly DecisionType[] | null;
-}
 
 /** A verdict, and what it requires; `requirement` is what would be asked, also for a verdict of `allow`. */
 export interface Judgement {
@@ -30,6 +17,8 @@ export interface Judgement {
 /** What one rule says of a call. */
 export interface RuleFinding extends Omit<Finding, 'why'> {
   readonly ruleId: string;
+  /** True if the rule decides when no earlier one does. */
+  readonly decides: boolean;
   readonly why: string;
 }
 
@@ -93,7 +82,7 @@ function toInspected(call: PolicyCall, nowMs: number, budget: Budget): Inspected
 function findingsOf({ rules }: PolicyContent, inspected: Inspected): readonly RuleFinding[] {
   return rules.map((rule) => {
     const finding = inspect(rule, inspected);
-    return { ...finding, ruleId: rule.id, why: finding.why() };
+    return { ...finding, ruleId: rule.id, decides: decides(rule, finding), why: finding.why() };
   });
 }
 
@@ -167,11 +156,14 @@ function walk({ rules, celVersion }: PolicyContent, inspected: Inspected): Walk 
     if (finding.status === 'not-matched') continue;
     why.push(`rule "${rule.id}": ${finding.why()}`);
     isEvaluated ||= finding.cost !== undefined;
-    const { outcome } = rule.then;
-    if (finding.status === 'matched' || outcome === 'require') return end(rule);
-    if (outcome === 'block') doubted ??= rule;
+    if (decides(rule, finding)) return end(rule);
+    if (rule.then.outcome === 'block') doubted ??= rule;
   }
   return end();
+}
+
+function decides({ then }: Rule, { status }: Finding): boolean {
+  return status === 'matched' || (status === 'failed' && then.outcome === 'require');
 }
 
 function thenOf({ defaults }: PolicyContent, outcome: Listed['outcome']): Then {

@@ -1,7 +1,8 @@
 import { celEngine } from '@countersign/cel';
 import { loadPolicy } from './load-policy.js';
 import { createPolicy } from './policy.js';
-import type { Judgement, Policy, PolicyCall } from './policy.js';
+import type { PolicyCall } from './policy-call.js';
+import type { Judgement, Policy } from './policy.js';
 
 const nowMs = Date.parse('2026-11-24T10:00:00.000Z');
 
@@ -226,18 +227,25 @@ describe('an explanation', () => {
     const { judgement, rules: found } = rules.explain(call(), nowMs);
     expect(judgement).toEqual(judge(rules));
     expect(found).toEqual([
-      { ruleId: 'no-drop', status: 'not-matched', why: 'the tool does not match "execute_sql"' },
+      { ruleId: 'no-drop', status: 'not-matched', decides: false, why: 'the tool does not match "execute_sql"' },
       {
         ruleId: 'small-refunds',
+        decides: false,
         status: 'not-matched',
         cost: 1,
         why: 'the tool matches "refund_order"; its expression is false (cost 1)',
       },
       {
         ruleId: 'refunds',
+        decides: true,
         status: 'matched',
         why: 'the tool matches "refund_order"; the agent matches "billing-*"; the label "env" matches "prod"',
       },
     ]);
+  });
+
+  it('counts a require whose expression has no answer as the one that decides', () => {
+    const one = policy(`rules: [{ id: a, when: 'args.x == 1', then: { require: {} } }]`);
+    expect(one.explain(call(), nowMs).rules).toMatchObject([{ status: 'failed', decides: true }]);
   });
 });

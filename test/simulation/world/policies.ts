@@ -39,7 +39,8 @@ export function createSimulatedPolicies(options: { readonly fourEyes: boolean })
       const policy = inner.of(tenant);
       return {
         ...policy,
-        judge: (calls, nowMs) => policy.judge(calls, nowMs).map((one, index) => judge(one, calls[index] ?? ({} as PolicyCall))),
+        judge: (calls, nowMs) =>
+          policy.judge(calls, nowMs).map((one, index) => judge(one, calls[index] ?? ({} as PolicyCall))),
       };
     },
   };

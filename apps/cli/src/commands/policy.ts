@@ -59,10 +59,10 @@ function printExplanation(output: Output, explanation: ExplanationView): ExitCod
   output.printJson(explanation);
   output.print(
     ...rules.map(({ ruleId, matched, failed, why }): Line => {
-      const mark = matched ? 'matches' : failed ? 'FAILED' : 'no';
+      const mark = failed ? 'FAILED' : matched ? 'matches' : 'no';
       return {
         text: printable(`${mark.padEnd(8)} ${ruleId}: ${why}`),
-        tone: matched ? 'green' : failed ? 'red' : 'dim',
+        tone: failed ? 'red' : matched ? 'green' : 'dim',
       };
     }),
     { text: printable(`Verdict: ${verdict.outcome}, by ${verdict.ruleId}`), tone: 'bold' },
