@@ -1,7 +1,9 @@
 import { createWriteSide, recordPolicy } from '@countersign/commands';
 import type { CommandPorts, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
-import type { PolicyContent } from '@countersign/policy';
+import { createLivePolicies } from '@countersign/policy';
+import type { LivePolicies, PolicyContent } from '@countersign/policy';
+import { followPolicyFile } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
@@ -14,25 +16,37 @@ export async function openJudgingWriteSide(
   options: Pick<WriteSidePorts, 'writeOnly'> = {},
 ): Promise<CommandPorts> {
   const { clock, ids, log } = process;
-  const activatedAt = new Date(clock.now()).toISOString();
-  await untilDone(process, 'policy', isStoreAway, () => recordPolicy(store, policy, activatedAt));
-  return createWriteSide({ store, policy, tools, clock, ids, log, ...options });
+  const record = (content: PolicyContent | null): Promise<void> =>
+    recordPolicy(store, content, new Date(clock.now()).toISOString());
+  await untilDone(process, 'policy', isStoreAway, () => record(policy));
+  const policies = livePolicies(process, policy, record);
+  return createWriteSide({ store, policies, tools, clock, ids, log, ...options });
 }
 
 const noTools: ServiceTools = { find: () => undefined };
 
 /** The commands of a process that judges nothing; `tools` are those that it claims and reports for. */
 export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStore, tools = noTools): CommandPorts {
-  return createWriteSide({ store, policy: null, tools, clock, ids, log });
+  return createWriteSide({ store, tools, clock, ids, log });
 }
 
 /**
  * The commands of a process that receives people's responses. Edits are judged by `policy`, which the gateways record.
  */
-export function openAnsweringWriteSide(
-  { clock, ids, log }: RoleProcess,
-  store: EventStore,
-  policy: PolicyContent,
-): CommandPorts {
-  return createWriteSide({ store, policy, tools: noTools, clock, ids, log });
+export function openAnsweringWriteSide(process: RoleProcess, store: EventStore, policy: PolicyContent): CommandPorts {
+  const { clock, ids, log } = process;
+  const policies = livePolicies(process, policy, () => Promise.resolve());
+  return createWriteSide({ store, policies, tools: noTools, clock, ids, log });
+}
+
+/** The policies of this process. Those of a file follow its changes. */
+function livePolicies(
+  { config: { policyFile: file }, clock, log, onStop }: RoleProcess,
+  policy: PolicyContent | null,
+  record: (content: PolicyContent) => Promise<void>,
+): LivePolicies {
+  const policies = createLivePolicies(policy);
+  if (file === null || policy === null) return policies;
+  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, record, clock, log }).close);
+  return policies;
 }

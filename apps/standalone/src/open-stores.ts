@@ -6,6 +6,8 @@ import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus, OnParked } from '@countersign/message-bus';
+import { createLivePolicies } from '@countersign/policy';
+import type { PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
@@ -13,7 +15,8 @@ import type { ReadModel } from '@countersign/read-model';
 import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
-import { readPolicy } from '@countersign/shell';
+import type { Clock } from '@countersign/runtime';
+import { followPolicyFile, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
@@ -41,7 +44,7 @@ export async function openStores(
   metrics?: CommitMetrics & { readonly onParked: OnParked },
 ): Promise<Stores> {
   const { clock, ids, log } = world;
-  const policy = await readPolicy(config.policyFile);
+  const policy = await readOptionalPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   makeFolder(config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];
@@ -57,8 +60,14 @@ export async function openStores(
     const projector = createProjector({ store, readModel, clock, log });
     stops.push(projector.stop);
     await projector.start();
-    await recordPolicy(store, policy, new Date(clock.now()).toISOString());
-    const commands = createWriteSide({ store, policy, tools, clock, ids, log });
+    await recordPolicy(store, policy, timeOf(clock));
+    const policies = createLivePolicies(policy);
+    if (config.policyFile !== null && policy !== null) {
+      const record = (content: PolicyContent): Promise<void> => recordPolicy(store, content, timeOf(clock));
+      const { tenant } = policy;
+      stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, record, clock, log }).close);
+    }
+    const commands = createWriteSide({ store, policies, tools, clock, ids, log });
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
@@ -67,6 +76,10 @@ export async function openStores(
     await close();
     throw error;
   }
+}
+
+function timeOf(clock: Clock): string {
+  return new Date(clock.now()).toISOString();
 }
 
 function makeFolder(folder: string): void {

@@ -42,7 +42,6 @@ const id = (): string => `command-${String(++last)}`;
 const processOver = (over: EventStore): CommandPorts =>
   createWriteSide({
     store: over,
-    policy: null,
     tools: { find: () => undefined },
     clock,
     ids: createSystemIds(),

@@ -1,7 +1,7 @@
 import { batchDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
-import type { PolicyContent } from '@countersign/policy';
+import type { Policies } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './argument-schema.js';
 import { createCommandHandler } from './handle-command.js';
@@ -10,8 +10,8 @@ import type { CommandPorts, ServiceTools } from './ports.js';
 /** The dependencies of a process that writes to the ledger. */
 export interface WriteSidePorts {
   readonly store: EventStore;
-  /** Null: the built-in policy. */
-  readonly policy: PolicyContent | null;
+  /** Default: the built-in policy for every tenant. */
+  readonly policies?: Policies;
   readonly tools: ServiceTools;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
@@ -27,11 +27,11 @@ const batchCacheSize = 16;
 
 /** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { store, policy, tools, writeOnly = false, clock, ids, log } = ports;
+  const { store, policies = createPolicies([]), tools, writeOnly = false, clock, ids, log } = ports;
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
-    policies: createPolicies(policy === null ? [] : [policy]),
+    policies,
     tools,
     schemas: createArgumentSchemas(),
     writeOnly,

@@ -73,6 +73,23 @@ export function createPolicies(contents: readonly PolicyContent[]): Policies {
   return { of };
 }
 
+/** Policies of which the file's can be replaced while the process runs. */
+export interface LivePolicies extends Policies {
+  /** Judges by this content from now on. Calls that were judged before keep their verdicts. */
+  readonly activate: (content: PolicyContent) => void;
+}
+
+/** The policies by the content of a file that may change. Null: the built-in policy for every tenant. */
+export function createLivePolicies(content: PolicyContent | null): LivePolicies {
+  let current = createPolicies(content === null ? [] : [content]);
+  return {
+    of: (tenant) => current.of(tenant),
+    activate: (next) => {
+      current = createPolicies([next]);
+    },
+  };
+}
+
 function toInspected(call: PolicyCall, nowMs: number, budget: Budget): Inspected {
   const { toolName, agentId, runId, labels, description } = call;
   const facts = { toolName, agentId, runId, labels, description };

@@ -105,7 +105,6 @@ async function startLedger({ topicPrefix, topic, store, openCalls }: StartOption
     ...{ ...world, store: own, openCalls, keys: null },
     commands: createWriteSide({
       store: own,
-      policy: null,
       tools: { find: () => undefined },
       writeOnly: true,
       ...world,

@@ -40,7 +40,7 @@ describe('countersign projector, in a cluster', () => {
 
   const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
   const request = async (runId: string): Promise<void> => {
-    const commands = createWriteSide({ store, policy: null, tools: { find: () => undefined }, ...world });
+    const commands = createWriteSide({ store, tools: { find: () => undefined }, ...world });
     const call = { toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true };
     expect(await requestToolCalls(commands, agent, { runId, calls: [call] }, runId)).toMatchObject({ status: 'done' });
   };

@@ -85,7 +85,6 @@ async function open(): Promise<Opened> {
   const ports = { clock: createSystemClock(), ids: createSystemIds() };
   const commands = createWriteSide({
     store,
-    policy: null,
     tools: { find: () => undefined },
     log: createSilentLog(),
     ...ports,

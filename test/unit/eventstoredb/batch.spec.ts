@@ -27,9 +27,7 @@ beforeAll(async () => {
   server = await startTestServer();
   const connect = await connectOf(server.url);
   stores = [1, 2].map(() => openEventStoreDb({ url: server.url, connect, log, clock }));
-  processes = stores.map((store) =>
-    createWriteSide({ store, policy: null, tools: { find: () => undefined }, clock, ids, log }),
-  );
+  processes = stores.map((store) => createWriteSide({ store, tools: { find: () => undefined }, clock, ids, log }));
 });
 
 afterAll(async () => {

@@ -7,7 +7,7 @@ import {
   openGatewayFiles,
 } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
-import { readPolicy } from '@countersign/shell';
+import { readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
@@ -17,7 +17,7 @@ import { openJudgingWriteSide } from '../write-side.js';
 
 /** The API and its replica of the read model. */
 export async function readGateway(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
-  const policy = await readPolicy(config.policyFile);
+  const policy = await readOptionalPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);
   const tokens = createFileTokens(config.tokensFile ?? '', world.log);

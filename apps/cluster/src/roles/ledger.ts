@@ -6,7 +6,7 @@ import {
   loadRequestKeys,
 } from '@countersign/ledger';
 import { loadTools } from '@countersign/resolver';
-import { readPolicy } from '@countersign/shell';
+import { readOptionalPolicy } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RequestsConfig, RoleConfig } from '../config.js';
@@ -19,7 +19,7 @@ import { openJudgingWriteSide } from '../write-side.js';
 
 /** Consumes requests from Kafka. It reads the read model to know which calls are open when a run is cancelled. */
 export async function readLedger(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
-  const policy = await readPolicy(config.policyFile);
+  const policy = await readOptionalPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   const { requests } = config;
   if (requests === null) throw new Error('the ledger has no configuration of its requests');

@@ -6,7 +6,7 @@ import type { FileTokens } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import { ConfigError } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
-import { readPolicy } from '@countersign/shell';
+import { readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openTopics } from '../kafka.js';
@@ -23,7 +23,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     return () => Promise.resolve();
   }
   const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
-  const policy = await readPolicy(config.policyFile);
+  const policy = await readOptionalPolicy(config.policyFile);
   const tokens = readTokens(config, configured.channels, log);
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {

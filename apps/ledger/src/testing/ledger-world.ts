@@ -104,7 +104,6 @@ export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Pro
   };
   const commands = createWriteSide({
     store,
-    policy: null,
     tools: { find: () => undefined },
     writeOnly: true,
     ...world,

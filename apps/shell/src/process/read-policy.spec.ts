@@ -1,11 +1,11 @@
 import { join } from 'node:path';
 import { ConfigError } from '@countersign/runtime';
 import { describe, expect, it } from '@jest/globals';
-import { readPolicy } from './read-policy.js';
+import { readOptionalPolicy, readPolicy } from './read-policy.js';
 
 describe('the policy file', () => {
   it('is not needed', async () => {
-    expect(await readPolicy(null)).toBeNull();
+    expect(await readOptionalPolicy(null)).toBeNull();
   });
 
   it.each([
