@@ -1,7 +1,8 @@
 import type { Actor } from '@countersign/commands';
-import type { ExplainedCall, ExplanationView, PolicyEvent, PolicyView } from '@countersign/contracts';
+import type { Backtest, ExplainedCall, ExplanationView, PolicyEvent, PolicyView } from '@countersign/contracts';
 import { timeOf, toExplanationView, toPolicyCall } from '@countersign/policy';
 import { ok } from './answer.js';
+import { backtest } from './backtest.js';
 import type { Answer } from './answer.js';
 import type { GatewayPorts } from './ports.js';
 
@@ -11,11 +12,15 @@ export interface PolicyReads {
   readonly active: (actor: Actor) => Promise<Answer>;
   /** The verdict on a call, and what each rule says of it. Records nothing. */
   readonly explain: (actor: Actor, call: ExplainedCall) => Answer;
+  /** The recorded calls that a candidate would judge differently, one JSON line each, and a summary. */
+  readonly backtest: (actor: Actor, body: Backtest) => Promise<AsyncGenerator<string, void>>;
 }
 
 /** The policy side of the gateway. */
-export function createPolicyReads({ commands, store, clock }: GatewayPorts): PolicyReads {
+export function createPolicyReads(ports: GatewayPorts): PolicyReads {
+  const { commands, store, clock } = ports;
   return {
+    backtest: (actor, body) => backtest(ports, actor, body),
     active: async ({ tenant }) => {
       const { version, content } = commands.policies.of(tenant);
       const last = (await store.readStream(`policy-${tenant}`)).at(-1)?.data as PolicyEvent['data'] | undefined;

@@ -67,6 +67,7 @@ export {
   reconcileSchema,
   renewClaimSchema,
   requestApprovalSchema,
+  backtestSchema,
   explainedCallSchema,
   requestToolCallsSchema,
   respondInBulkSchema,
@@ -75,6 +76,7 @@ export {
 export type {
   ClientOutputBody,
   Decision,
+  Backtest,
   ExplainedCall,
   ListApprovalsQuery,
   OutcomeBody,
@@ -85,7 +87,7 @@ export type {
   RespondInBulkBody,
 } from './requests.js';
 export { explanationViewSchema, policyViewSchema } from './policy-views.js';
-export type { ExplanationView, PolicyView } from './policy-views.js';
+export type { BacktestSummary, ChangedCall, ExplanationView, PolicyView } from './policy-views.js';
 export type { Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema, SchemaRegistry } from './schema-registry.js';

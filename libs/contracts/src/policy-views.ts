@@ -16,6 +16,33 @@ export const policyViewSchema = z
 /** The policy in force. */
 export type PolicyView = z.infer<typeof policyViewSchema>;
 
+const judgedSchema = z.strictObject({ outcome: verdictSchema.shape.outcome, ruleId: z.string() });
+
+/** One line of a back-test: a recorded call that the candidate judges differently. */
+export const changedCallSchema = z.strictObject({
+  callId: z.string(),
+  runId: z.string(),
+  agentId: z.string(),
+  toolName: z.string(),
+  requestedAt: timeSchema,
+  before: judgedSchema,
+  after: judgedSchema,
+  /** What differs: the outcome, or who must agree. */
+  differs: z.array(z.string()),
+  why: z.array(z.string()),
+});
+export type ChangedCall = z.infer<typeof changedCallSchema>;
+
+/** The last line of a back-test. */
+export const backtestSummarySchema = z.strictObject({
+  calls: z.int(),
+  changed: z.int(),
+  policyVersion: z.string(),
+  /** How many calls each rule of the candidate judged, and how many of them differently. A rule with none is listed too. */
+  rules: z.array(z.strictObject({ ruleId: z.string(), calls: z.int(), changed: z.int() })),
+});
+export type BacktestSummary = z.infer<typeof backtestSummarySchema>;
+
 export const explanationViewSchema = z
   .strictObject({
     verdict: verdictSchema,

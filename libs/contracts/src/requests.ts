@@ -75,6 +75,16 @@ export const explainedCallSchema = z
   .meta({ id: 'ExplainedCall' });
 export type ExplainedCall = z.output<typeof explainedCallSchema>;
 
+/** A candidate policy, and the time of the recorded calls that it is compared with. */
+export const backtestSchema = z
+  .strictObject({
+    content: jsonObjectSchema.meta({ description: 'The policy file as JSON' }),
+    from: z.iso.datetime({ offset: true }).optional(),
+    to: z.iso.datetime({ offset: true }).optional(),
+  })
+  .meta({ id: 'Backtest' });
+export type Backtest = z.output<typeof backtestSchema>;
+
 /** `POST /v1/tool-calls`, and the data of `ToolCallRequested` on the requests topic: the calls of one model step. */
 export const requestToolCallsSchema = z
   .strictObject({

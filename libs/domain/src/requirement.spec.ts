@@ -48,6 +48,7 @@ describe('the requirement after an edit', () => {
         .record({ approve: fc.integer({ min: 1, max: 3 }), groups: fc.option(groups) })
         .map((written) => stage({ mode: 'quorum', ...written })),
       groups.map((all) => stage({ mode: 'all-of', approve: all.length, groups: all })),
+      fc.integer({ min: 1, max: 3 }).map((approve) => stage({ mode: 'all-of', approve, groups: null })),
     );
     const anyRequirement = fc.array(anyStage, { minLength: 1, maxLength: 3 }).map((stages) => requirement({ stages }));
     const anyPeople = fc.array(fc.subarray(['ops', 'security', 'legal']), { maxLength: 6 });

@@ -25,7 +25,9 @@ function shorter(one: DurationMs, other: DurationMs): DurationMs {
 
 /** Returns whether everybody who satisfies `one` also satisfies `other`. */
 function implies(one: Stage, other: Stage): boolean {
-  return seatsOf(other).every((groups, seat) => countedIn(one, groups) > (other.mode === 'all-of' ? 0 : seat));
+  // The seats of an all-of have a group each; those of a quorum are alike, so as many people are needed as seats.
+  const isOfEach = other.mode === 'all-of' && other.groups !== null;
+  return seatsOf(other).every((groups, seat) => countedIn(one, groups) > (isOfEach ? 0 : seat));
 }
 
 /** The groups that may take each seat of a stage; null: any group. */

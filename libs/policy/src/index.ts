@@ -1,3 +1,5 @@
+export { createBacktest } from './backtest.js';
+export type { Backtest, JudgedCall } from './backtest.js';
 export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';
 export type { CaseResult, PolicyCase } from './load-cases.js';
 export { PolicyFileError } from './load-document.js';

@@ -1,3 +1,6 @@
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -101,5 +104,67 @@ describe('countersign policy test', () => {
     expect(out).toContain('FAILED  refund {"amount":5}');
     expect(out).toContain('expected outcome: block; got allow, by small');
     expect(out).toContain('1 passed, 1 failed');
+  });
+});
+
+describe('countersign policy backtest', () => {
+  const change = (callId: string, ruleId: string) => ({
+    ...{ callId, runId: 'r', agentId: 'a', toolName: 'refund', requestedAt: '2026-11-24T10:00:00.000Z' },
+    ...{ before: { outcome: 'allow', ruleId: 'default' }, after: { outcome: 'require', ruleId } },
+    ...{ differs: ['outcome'], why: [] },
+  });
+  const changes = Array.from({ length: 12 }, (_, index) => change(`tc_${String(index)}`, 'refunds'));
+  const rules = [
+    { ruleId: 'small', calls: 0, changed: 0 },
+    { ruleId: 'refunds', calls: 1203, changed: 12 },
+  ];
+  const summary = { calls: 1203, changed: 12, policyVersion: 'sha256:1', rules };
+  let lines: readonly object[];
+  let asked: unknown;
+  let server: Server;
+  beforeAll(async () => {
+    server = createServer((incoming, response) => {
+      let body = '';
+      incoming.on('data', (chunk: Buffer) => (body += chunk.toString()));
+      incoming.on('end', () => {
+        asked = JSON.parse(body);
+        response.writeHead(200, { 'content-type': 'application/x-ndjson' });
+        response.end(lines.map((line) => `${JSON.stringify(line)}\n`).join(''));
+      });
+    });
+    await new Promise<void>((done) => server.listen(0, '127.0.0.1', done));
+  });
+  afterAll(() => {
+    server.close();
+  });
+
+  const backtest = (...options: readonly string[]) => {
+    const { port } = server.address() as AddressInfo;
+    const env = { COUNTERSIGN_URL: `http://127.0.0.1:${String(port)}`, COUNTERSIGN_TOKEN: 'x' };
+    return createCliRun(env)('policy', 'backtest', inFolder('good.yaml'), ...options);
+  };
+
+  it('says how many calls would change, and lists them by the rule that judges them now', async () => {
+    lines = [...changes, { summary }];
+    const { code, out } = await backtest('--from', '2026-11-01');
+    expect(code).toBe(0);
+    expect(out).toContain('12 of 1,203 calls would be judged differently');
+    expect(out).toContain('small: judges no recorded call');
+    expect(out).toContain('refunds: judges 1,203, 12 of them differently');
+    expect(out).toContain('tc_9 refund: allow by default, now require');
+    expect(out).not.toContain('tc_10');
+    expect(out).toContain('and 2 more');
+    expect(asked).toMatchObject({ content: { version: 1 }, from: '2026-11-01T00:00:00.000Z' });
+  });
+
+  it('has every line for programs', async () => {
+    lines = [...changes, { summary }];
+    const { out } = await backtest('--json');
+    expect(out.trim().split('\n')).toHaveLength(13);
+  });
+
+  it('fails when the answer ends before its summary', async () => {
+    lines = changes;
+    expect(await backtest()).toMatchObject({ code: 3, err: expect.stringContaining('before its summary') });
   });
 });

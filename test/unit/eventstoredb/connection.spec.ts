@@ -18,7 +18,8 @@ describe('the connection', () => {
       onEvents: (events) => void seen.push(...events.map(({ position }) => position)),
       onError: () => undefined,
     });
-    await store.append(sampleStream(), noStream, sampleEvents(1));
+    const [firstStream, firstEvents] = [sampleStream(), sampleEvents(1)];
+    while ((await store.append(firstStream, noStream, firstEvents)).status !== 'committed');
     // The probe hangs as well: its answer would show that the client works.
     server.setFaults({ append: 'hang', read: 'hang' });
     for (let count = 0; count < 3; count += 1) {
@@ -27,10 +28,7 @@ describe('the connection', () => {
     await until(() => log.entries.some(({ message }) => message.includes('is replaced')), 'the new client');
     server.setFaults({});
     const [stream, events] = [sampleStream(), sampleEvents(1)];
-    await until(
-      () => server.calls.filter((call) => call.endsWith('subscription')).length === 2,
-      'the new subscription',
-    );
+    await until(() => server.calls.filter((call) => call.endsWith('subscription')).length >= 2, 'the new subscription');
     while ((await store.append(stream, noStream, events)).status !== 'committed');
     expect(store.health()).toEqual({ status: 'ok' });
     await until(() => seen.length === 2, 'both events');

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
+import { InvalidArgumentError } from 'commander';
 import type { Runner } from '../runner.js';
+import type { BacktestOptions } from './policy-backtest.js';
 
 interface ExplainOptions {
   readonly call: string;
@@ -18,11 +20,13 @@ export function addPolicy(program: Command, runner: Runner): void {
 Examples:
   countersign policy check countersign.policy.yaml
   countersign policy explain --call '{"toolName":"delete_file"}'
-  countersign policy test countersign.policy.yaml policy-cases.yaml`,
+  countersign policy test countersign.policy.yaml policy-cases.yaml
+  countersign policy backtest countersign.policy.yaml --from 2026-11-01`,
     );
   addCheck(policy, runner);
   addExplain(policy, runner);
   addTest(policy, runner);
+  addBacktest(policy, runner);
 }
 
 function addCheck(policy: Command, runner: Runner): void {
@@ -93,5 +97,37 @@ Examples:
     )
     .action(async (file: string, cases: string, _options: unknown, command: Command) =>
       runner.operating(command, async (output) => (await import('./policy.js')).testPolicyFile(output, file, cases)),
+    );
+}
+
+/** A date or a time as the server takes it. */
+function time(text: string): string {
+  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : NaN;
+  if (Number.isNaN(atMs)) throw new InvalidArgumentError('It is a date or a time: 2026-11-01 or 2026-11-01T09:00:00Z.');
+  return new Date(atMs).toISOString();
+}
+
+function addBacktest(policy: Command, runner: Runner): void {
+  policy
+    .command('backtest')
+    .description('the recorded calls that a policy file would judge differently; records nothing')
+    .argument('<file>', 'the policy file')
+    .option('--from <time>', 'calls requested from then on', time)
+    .option('--to <time>', 'calls requested until then', time)
+    .addHelpText(
+      'after',
+      `
+Needs the role auditor: a rule can look at values that are hidden from others.
+With --json, one call per line, and a summary as the last line.
+
+Examples:
+  countersign policy backtest countersign.policy.yaml
+  countersign policy backtest countersign.policy.yaml --from 2026-11-01 --to 2026-11-08
+  countersign policy backtest countersign.policy.yaml --json | jq .callId`,
+    )
+    .action(async (file: string, options: BacktestOptions, command: Command) =>
+      runner.asking(command, async (invocation) =>
+        (await import('./policy-backtest.js')).backtest(invocation, file, options),
+      ),
     );
 }

@@ -96,7 +96,8 @@ export async function testPolicyFile(output: Output, file: string, casesFile: st
   return failed.length === 0 ? exitCodes.ok : exitCodes.refused;
 }
 
-async function readPolicyFile(output: Output, file: string): Promise<CheckedPolicy> {
+/** Reads a policy file. Its problems are printed and become the error of the command. */
+export async function readPolicyFile(output: Output, file: string): Promise<CheckedPolicy> {
   const { checkPolicy } = await import('@countersign/policy');
   const { celEngine } = await import('@countersign/cel');
   const text = await textOf(file);

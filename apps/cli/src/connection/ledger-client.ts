@@ -23,7 +23,7 @@ export interface LedgerClient {
   /** Returns the response to a GET, with any status and any text. */
   readonly look: (path: string) => Promise<Answer>;
   /** Opens a stream. Returns once the status is a success. */
-  readonly open: (path: string, options?: RequestOptions) => Promise<Response>;
+  readonly open: (path: string, options?: RequestOptions & { readonly method?: 'GET' | 'POST' }) => Promise<Response>;
   /**
    * The server's wall time in ms, from the `Date` headers of its responses, so that countdowns do not depend on this
    * machine's clock.
@@ -75,8 +75,8 @@ export function createLedgerClient(connection: Connection, now: () => number): L
     },
     delete: (path) => objectOf(request(http.send, 'DELETE', path)),
     look: (path) => request(http.send, 'GET', path),
-    open: async (path, options) => {
-      const response = await request(http.open, 'GET', path, options);
+    open: async (path, { method = 'GET', ...options } = {}) => {
+      const response = await request(http.open, method, path, options);
       if (response.ok) return response;
       throw refusal(response.status, await response.json().catch(() => undefined), connection);
     },

@@ -109,7 +109,8 @@ async function writeNow<B extends z.ZodType>(
   );
 }
 
-function bodyOf<B extends z.ZodType>(route: Route<B>, request: ApiRequest): z.output<B> {
+/** The body, validated by the route. */
+export function bodyOf<B extends z.ZodType>(route: Route<B>, request: ApiRequest): z.output<B> {
   const { body } = request;
   if (body === undefined && route.body !== undefined && route.isBodyOptional !== true) {
     throw new ProblemError('invalid-request', 'this needs a JSON body');

@@ -1,8 +1,9 @@
+import { Readable } from 'node:stream';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { queryOf, read, write } from './http-context.js';
+import { actorOf, bodyOf, queryOf, read, whenOver, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -27,5 +28,16 @@ export class PolicyController {
     return write(this.#http, routes.explainPolicy, request, reply, ({ actor }, call) =>
       Promise.resolve(policies.explain(actor, call)),
     );
+  }
+
+  @Endpoint(routes.backtestPolicy)
+  async backtest(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const { policies, caps } = this.#http.gateway;
+    const actor = actorOf(request);
+    const lines = await policies.backtest(actor, bodyOf(routes.backtestPolicy, request));
+    // It reads the whole log, like an export.
+    whenOver(this.#http, request, reply, caps.streams.take(actor));
+    const body = Readable.from(lines, { objectMode: false });
+    void reply.status(200).header('content-type', 'application/x-ndjson').send(body);
   }
 }

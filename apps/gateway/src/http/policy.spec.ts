@@ -139,3 +139,63 @@ describe('POST /v1/policy/explain', () => {
     expect((await api.send('GET', '/v1/policy', { as: 'agent' })).status).toBe(403);
   });
 });
+
+describe('POST /v1/policy/backtest', () => {
+  const backtest = async (body: object, as = 'auditor') => {
+    const response = await fetch(`${world.url}/v1/policy/backtest`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', authorization: `Bearer ${as}-token` },
+      body: JSON.stringify(body),
+    });
+    return { status: response.status, text: await response.text() };
+  };
+  const linesOf = (text: string): unknown[] =>
+    text
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line) as unknown);
+
+  it('lists the recorded calls that change, and ends with a summary', async () => {
+    await request('back-1', 'refund', { amount: 7 });
+    const { status, text } = await backtest({
+      content: { version: 1, rules: [{ id: 'all', then: { block: 'closed' } }] },
+    });
+    expect(status).toBe(200);
+    const lines = linesOf(text);
+    expect(lines).toContainEqual(
+      expect.objectContaining({
+        toolName: 'refund',
+        before: { outcome: 'allow', ruleId: 'small-refunds' },
+        after: { outcome: 'block', ruleId: 'all' },
+      }),
+    );
+    const { summary } = lines.at(-1) as { summary: { calls: number; changed: number } };
+    expect(summary.calls).toBeGreaterThanOrEqual(2);
+    expect(summary.changed).toBe(lines.length - 1);
+    // The drop was blocked before and is blocked now.
+    expect(summary.changed).toBeLessThan(summary.calls);
+  });
+
+  it('looks at the calls of a time only', async () => {
+    const content = { version: 1 };
+    const past = await backtest({ content, to: '2020-01-01T00:00:00Z' });
+    expect(linesOf(past.text)).toMatchObject([{ summary: { calls: 0 } }]);
+    const future = await backtest({ content, from: '2999-01-01T00:00:00Z' });
+    expect(linesOf(future.text)).toMatchObject([{ summary: { calls: 0 } }]);
+  });
+
+  it('refuses a candidate that cannot be used, with every problem', async () => {
+    const { status, text } = await backtest({
+      content: { version: 1, rules: [{ id: 'a', when: 'x', then: 'maybe' }] },
+    });
+    expect(status).toBe(400);
+    expect(JSON.parse(text)).toMatchObject({
+      code: 'invalid-request',
+      errors: [{ path: 'content.rules.0.then' }, { path: 'content.rules.0.when' }],
+    });
+  });
+
+  it('is for auditors alone: a rule can look at hidden values', async () => {
+    expect((await backtest({ content: { version: 1 } }, 'ann')).status).toBe(403);
+  });
+});

@@ -1,4 +1,4 @@
-import { explainedCallSchema, explanationViewSchema, policyViewSchema } from '@countersign/contracts';
+import { backtestSchema, explainedCallSchema, explanationViewSchema, policyViewSchema } from '@countersign/contracts';
 import { defineRoute } from '../route.js';
 
 /** The policy. Agents may not read it: they would learn which arguments no person looks at. */
@@ -23,6 +23,19 @@ export const policyRoutes = {
     body: explainedCallSchema,
     isNeverKept: true,
     answers: { 200: explanationViewSchema },
+    codes: [],
+  }),
+  backtestPolicy: defineRoute({
+    id: 'backtestPolicy',
+    method: 'POST',
+    path: '/v1/policy/backtest',
+    tag: 'Policy',
+    summary: 'List the recorded calls that a candidate policy would judge differently, one per line, and a summary',
+    // A rule can look at values that are hidden from everybody else.
+    roles: ['auditor'],
+    body: backtestSchema,
+    isNeverKept: true,
+    stream: 'application/x-ndjson',
     codes: [],
   }),
 } as const;

@@ -1,0 +1,84 @@
+import { setImmediate } from 'node:timers/promises';
+import type { Actor } from '@countersign/commands';
+import type { Backtest as BacktestBody, EventData, FieldError, RecordedEvent } from '@countersign/contracts';
+import { createBacktest, createPolicy, loadPolicy, PolicyFileError } from '@countersign/policy';
+import type { JudgedCall, PolicyContent } from '@countersign/policy';
+import type { GatewayPorts } from './ports.js';
+import { invalidRequest } from './validation.js';
+
+const pageSize = 200;
+
+/**
+ * Judges the recorded calls of the tenant by a candidate policy: a line for each call that changes, and a summary as the
+ * last line. Records nothing.
+ * @throws ProblemError `invalid-request` when the candidate cannot be used, before the first line.
+ */
+export async function backtest(
+  { store }: GatewayPorts,
+  actor: Actor,
+  { content, from, to }: BacktestBody,
+): Promise<AsyncGenerator<string, void>> {
+  const candidate = await readCandidate(content);
+  const ruleIds = candidate.rules.map(({ id }) => id);
+  const test = createBacktest(createPolicy(candidate), ruleIds);
+  const [fromMs, toMs] = [from === undefined ? 0 : Date.parse(from), to === undefined ? Infinity : Date.parse(to)];
+  return (async function* lines() {
+    for await (const judged of judgedCalls(store, actor.tenant)) {
+      const requestedMs = Date.parse(judged.request.requestedAt);
+      if (requestedMs < fromMs || requestedMs > toMs) continue;
+      const change = test.add(judged);
+      if (change !== undefined) yield `${JSON.stringify(change)}\n`;
+    }
+    yield `${JSON.stringify({ summary: test.summary() })}\n`;
+  })();
+}
+
+async function readCandidate(content: BacktestBody['content']): Promise<PolicyContent> {
+  const { celEngine } = await import('@countersign/cel');
+  try {
+    return loadPolicy('the candidate', JSON.stringify(content), celEngine);
+  } catch (error) {
+    if (!(error instanceof PolicyFileError)) throw error;
+    const toError = ({ path, message }: (typeof error.problems)[number]): FieldError => ({
+      path: path === '' ? 'content' : `content.${path}`,
+      message,
+    });
+    throw invalidRequest(error.problems.map(toError));
+  }
+}
+
+/** The calls of a tenant with their first verdict, in the order of the log. */
+async function* judgedCalls(store: GatewayPorts['store'], tenant: string): AsyncGenerator<JudgedCall> {
+  // Request and verdict are appended together, so at most a few requests wait here.
+  const waiting = new Map<string, EventData<'ToolCallRequested'>>();
+  for (let position = 0; ;) {
+    const page = await store.readAll(position, pageSize);
+    const last = page.at(-1);
+    if (last === undefined) return;
+    position = last.position;
+    for (const event of page) {
+      if (event.metadata.tenant !== tenant) continue;
+      const judged = withVerdict(waiting, event);
+      if (judged !== undefined) yield judged;
+    }
+    // The log may be long: others get their turn between its pages.
+    await setImmediate();
+  }
+}
+
+function withVerdict(
+  waiting: Map<string, EventData<'ToolCallRequested'>>,
+  { type, data, metadata }: RecordedEvent,
+): JudgedCall | undefined {
+  const callId = metadata.callId ?? '';
+  if (type === 'ToolCallRequested') waiting.set(callId, data as EventData<'ToolCallRequested'>);
+  const request = waiting.get(callId);
+  if (request === undefined || !isVerdict(type)) return undefined;
+  waiting.delete(callId);
+  const { verdict, requirement = null } = data as Pick<JudgedCall, 'verdict'> & Partial<JudgedCall>;
+  return { request, verdict, requirement };
+}
+
+function isVerdict(type: RecordedEvent['type']): boolean {
+  return type === 'ToolCallAllowed' || type === 'ToolCallBlocked' || type === 'ApprovalRequested';
+}
