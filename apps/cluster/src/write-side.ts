@@ -2,10 +2,13 @@ import { createWriteSide, recordPolicy } from '@countersign/commands';
 import type { CommandPorts, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
-import type { LivePolicies, PolicyContent } from '@countersign/policy';
+import type { GroupsOf, LivePolicies, PolicyContent } from '@countersign/policy';
 import { followPolicyFile } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
+
+/** The options of a process that judges. `groupsOf`: default: not known. */
+type JudgingOptions = Pick<WriteSidePorts, 'writeOnly'> & { readonly groupsOf?: GroupsOf };
 
 /** The commands of a process that judges requests: which policy it judges by is recorded first. */
 export async function openJudgingWriteSide(
@@ -13,13 +16,13 @@ export async function openJudgingWriteSide(
   store: EventStore,
   policy: PolicyContent | null,
   tools: ServiceTools,
-  options: Pick<WriteSidePorts, 'writeOnly'> = {},
+  { groupsOf, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
   const { clock, ids, log } = process;
   const record = (content: PolicyContent | null): Promise<void> =>
     recordPolicy(store, content, new Date(clock.now()).toISOString());
   await untilDone(process, 'policy', isStoreAway, () => record(policy));
-  const policies = livePolicies(process, policy, record);
+  const policies = livePolicies(process, policy, record, groupsOf);
   return createWriteSide({ store, policies, tools, clock, ids, log, ...options });
 }
 
@@ -44,9 +47,10 @@ function livePolicies(
   { config: { policyFile: file }, clock, log, onStop }: RoleProcess,
   policy: PolicyContent | null,
   record: (content: PolicyContent) => Promise<void>,
+  groupsOf?: GroupsOf,
 ): LivePolicies {
   const policies = createLivePolicies(policy);
   if (file === null || policy === null) return policies;
-  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, record, clock, log }).close);
+  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, groupsOf, record, clock, log }).close);
   return policies;
 }

@@ -56,6 +56,8 @@ export interface Tokens {
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
   /** Returns whether a token gives this role to the principal. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
+  /** The groups of all approvers of a tenant. */
+  readonly approverGroups: (tenant: string) => ReadonlySet<string>;
 }
 
 /** Returns the problems of a tokens file, with index and path, never with a token. */
@@ -96,6 +98,12 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
     grants: ({ tenant, principal }, role) =>
       parsed.data.some(
         (entry) => entry.tenant === tenant && entry.principal === principal && entry.roles.includes(role),
+      ),
+    approverGroups: (tenant) =>
+      new Set(
+        parsed.data.flatMap((entry) =>
+          entry.tenant === tenant && entry.roles.includes('approver') ? entry.groups : [],
+        ),
       ),
   };
 }

@@ -7,7 +7,7 @@ import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus, OnParked } from '@countersign/message-bus';
 import { createLivePolicies } from '@countersign/policy';
-import type { PolicyContent } from '@countersign/policy';
+import type { GroupsOf, PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
@@ -42,9 +42,10 @@ export async function openStores(
   config: StandaloneConfig,
   world: RuntimePorts,
   metrics?: CommitMetrics & { readonly onParked: OnParked },
+  groupsOf?: GroupsOf,
 ): Promise<Stores> {
   const { clock, ids, log } = world;
-  const policy = await readOptionalPolicy(config.policyFile);
+  const policy = await readOptionalPolicy(config.policyFile, groupsOf);
   const tools = await loadTools(config.toolsFile, process.env);
   makeFolder(config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];
@@ -65,7 +66,7 @@ export async function openStores(
     if (config.policyFile !== null && policy !== null) {
       const record = (content: PolicyContent): Promise<void> => recordPolicy(store, content, timeOf(clock));
       const { tenant } = policy;
-      stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, record, clock, log }).close);
+      stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, groupsOf, record, clock, log }).close);
     }
     const commands = createWriteSide({ store, policies, tools, clock, ids, log });
     const topics = { [topicNames().events]: store };

@@ -4,12 +4,14 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
   createFileTokens,
+  createGroupsOf,
   createGatewayApp,
   createGatewayMetrics,
   createTokensFile,
   loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
+import type { FileTokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
@@ -72,18 +74,22 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
   if (tracing !== undefined) stops.push(tracing.close);
   const metrics = createGatewayMetrics();
   const channels = readChannels(config);
-  const stores = await openStores(config, world, {
-    onCommit: metrics.storeCommitted,
-    onParked: countParked(metrics.registry),
-  });
+  const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
+  const openTokens = (): FileTokens => {
+    const opened = createFileTokens(tokensFile, log);
+    stops.push(opened.close);
+    return opened;
+  };
+  let known = isFirstStart ? undefined : openTokens();
+  const groupsOf = createGroupsOf({ tokens: () => known, channels, hasOidc: config.oidc !== null });
+  const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
+  const stores = await openStores(config, world, counted, groupsOf);
   stops.push(stores.close);
   const { bus, commands, readModel, store, projector } = stores;
 
-  const isFirstStart = config.tokensFile === null && !existsSync(tokensFile);
   if (isFirstStart) createTokensFile(tokensFile);
   else if (config.tokensFile === null) keepPrivate(tokensFile);
-  const tokens = createFileTokens(tokensFile, log);
-  stops.push(tokens.close);
+  const tokens = (known ??= openTokens());
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
   stops.push(close);
   const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);

@@ -5,7 +5,7 @@ export type { CaseResult, PolicyCase } from './load-cases.js';
 export { PolicyFileError } from './load-document.js';
 export type { PolicyProblem } from './load-document.js';
 export { checkPolicy, loadPolicy } from './load-policy.js';
-export type { CheckedPolicy } from './load-policy.js';
+export type { CheckedPolicy, GroupsOf } from './load-policy.js';
 export { toExplanationView } from './explanation-view.js';
 export { createLivePolicies, createPolicies, createPolicy } from './policy.js';
 export type { Explanation, Judgement, LivePolicies, Policies, Policy, RuleFinding } from './policy.js';

@@ -4,11 +4,18 @@ import { compileExpressions } from './compile-expressions.js';
 import { fileError, PolicyFileError, readDocument } from './load-document.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
+import { unknownGroups } from './unknown-groups.js';
+import type { UnknownGroup } from './unknown-groups.js';
 import { unreachableRules } from './unreachable.js';
 import type { UnreachableRule } from './unreachable.js';
 
 /** EventStoreDB accepts 1 MiB per append. */
 const contentBytesMax = 512 * 1024;
+
+/** The groups that the approvers of a tenant have; null: not known. */
+export type GroupsOf = (tenant: string) => ReadonlySet<string> | null;
+
+const custom = { code: 'custom', input: undefined } as const;
 
 /** A policy file that can be used, and what its author should look at again. */
 export interface CheckedPolicy {
@@ -20,14 +27,25 @@ export interface CheckedPolicy {
 /**
  * Parses a policy file. The ending of `file` gives the format (`.toml`; otherwise YAML, which includes JSON).
  * @param cel reads and evaluates expressions; null is enough for a file whose rules have none
+ * @param groupsOf null: the groups of the approvers are not known here
  * @throws PolicyFileError naming every problem with file, line and path.
  */
-export function loadPolicy(file: string, text: string, cel: CelEngine | null = null): PolicyContent {
-  return checkPolicy(file, text, cel).content;
+export function loadPolicy(
+  file: string,
+  text: string,
+  cel: CelEngine | null = null,
+  groupsOf: GroupsOf | null = null,
+): PolicyContent {
+  return checkPolicy(file, text, cel, groupsOf).content;
 }
 
 /** The same, with what is allowed and looks like a mistake. @throws PolicyFileError as {@link loadPolicy}. */
-export function checkPolicy(file: string, text: string, cel: CelEngine | null): CheckedPolicy {
+export function checkPolicy(
+  file: string,
+  text: string,
+  cel: CelEngine | null,
+  groupsOf: GroupsOf | null = null,
+): CheckedPolicy {
   const parsed = readDocument(file, text);
   if (parsed.value === null || parsed.value === undefined) {
     throw new PolicyFileError([{ file, line: null, path: '', message: 'is empty: it needs at least "version: 1"' }]);
@@ -43,6 +61,12 @@ export function checkPolicy(file: string, text: string, cel: CelEngine | null): 
     throw new PolicyFileError([{ file, line: null, path: '', message }]);
   }
   const content = toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
+  const groups = groupsOf?.(content.tenant) ?? null;
+  const nobody = groups === null ? [] : unknownGroups(content.rules, groups);
+  if (nobody.length > 0) {
+    const toIssue = ({ index, message }: UnknownGroup) => ({ ...custom, path: ['rules', index, 'then'], message });
+    throw fileError(file, nobody.map(toIssue), parsed);
+  }
   const unreachable = unreachableRules(content.rules).map((rule) => ({
     ...rule,
     line: parsed.lineOf(['rules', rule.index]),

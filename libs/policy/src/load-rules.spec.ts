@@ -128,3 +128,40 @@ describe('the rules of a policy file', () => {
     expect(version(rule('then: allow'))).not.toBe(version(rule('then: { require: {} }')));
   });
 });
+
+describe('a rule that nobody can answer', () => {
+  const known = new Set(['ops', 'security']);
+  const problemsFor = (requirement: string, groups: ReadonlySet<string> | null = known): readonly string[] => {
+    const yaml = `version: 1\nrules:\n  - id: a\n    then: { require: ${requirement} }`;
+    try {
+      loadPolicy('p.yaml', yaml, null, () => groups);
+    } catch (error) {
+      if (error instanceof PolicyFileError) return error.message.split('\n');
+      throw error;
+    }
+    return [];
+  };
+
+  it.each([
+    ['{ anyOf: [nobody, none] }', 'nobody or none'],
+    ['{ allOf: [ops, nobody] }', 'nobody'],
+    ['{ quorum: { approve: 2, of: [nobody] } }', 'nobody'],
+    ['{ stages: [{ anyOf: [ops] }, { anyOf: [nobody] }] }', 'nobody'],
+    ['{ onTimeout: escalate, escalation: [{ to: [nobody], expiresIn: 1m }] }', 'nobody'],
+  ])('is refused with line and path: %s', (requirement, groups) => {
+    expect(problemsFor(requirement)).toEqual([
+      `p.yaml:4: rules.0.then: nobody can answer: no approver is in the group ${groups}`,
+    ]);
+  });
+
+  it.each(['{ anyOf: [nobody, ops] }', '{ allOf: [ops, security] }', '{ quorum: { approve: 2 } }', '{}'])(
+    'is not one that somebody can: %s',
+    (requirement) => {
+      expect(problemsFor(requirement)).toEqual([]);
+    },
+  );
+
+  it('is not looked for where the groups are not known', () => {
+    expect(problemsFor('{ anyOf: [nobody] }', null)).toEqual([]);
+  });
+});

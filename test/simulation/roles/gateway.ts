@@ -43,7 +43,12 @@ export async function bootGateway(
     purge: nothing,
     close: nothing,
   };
-  const tokens = { actorOf: () => undefined, actorOfHash: () => undefined, grants: () => false };
+  const tokens = {
+    actorOf: () => undefined,
+    actorOfHash: () => undefined,
+    grants: () => false,
+    approverGroups: () => new Set<string>(),
+  };
   const { readModel } = views;
   const gateway = createGateway({ commands, readModel, store, tokens, idempotency, metrics, clock, ids, log });
   return { ...views, gateway, commands, machine };

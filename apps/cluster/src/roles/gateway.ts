@@ -3,6 +3,7 @@ import {
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
+  createGroupsOf,
   loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
@@ -17,16 +18,17 @@ import { openJudgingWriteSide } from '../write-side.js';
 
 /** The API and its replica of the read model. */
 export async function readGateway(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
-  const policy = await readOptionalPolicy(config.policyFile);
   const tools = await loadTools(config.toolsFile, process.env);
   const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);
   const tokens = createFileTokens(config.tokensFile ?? '', world.log);
+  const groupsOf = createGroupsOf({ tokens: () => tokens, channels, hasOidc: config.oidc !== null });
+  const policy = await readOptionalPolicy(config.policyFile, groupsOf);
   return async (roleProcess) => {
     const { clock, ids, log, tracing, onStop } = roleProcess;
     if (tracing !== undefined) onStop(tracing.close);
     onStop(tokens.close);
     const store = await openEventStore(roleProcess);
-    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools);
+    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, { groupsOf });
     const readModel = await openViews(roleProcess, store);
     const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     onStop(close);

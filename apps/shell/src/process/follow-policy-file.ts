@@ -1,5 +1,5 @@
 import { EventStoreUnavailableError } from '@countersign/event-store';
-import type { LivePolicies, PolicyContent } from '@countersign/policy';
+import type { GroupsOf, LivePolicies, PolicyContent } from '@countersign/policy';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { watchForChanges } from '../input/watch-for-changes.js';
@@ -11,6 +11,8 @@ export interface FollowedPolicy {
   /** The tenant of the file at the start. It cannot change: the other tenant's log would name a policy that no longer judges. */
   readonly tenant: string;
   readonly policies: LivePolicies;
+  /** Default: not known. */
+  readonly groupsOf?: GroupsOf | undefined;
   /** Records that this content is in force, before it judges. */
   readonly record: (content: PolicyContent) => Promise<void>;
   readonly clock: Clock;
@@ -69,12 +71,13 @@ async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<
 }
 
 /** The content of the file once it has stayed the same for a while. */
-async function settledContent({ file, tenant, clock }: FollowedPolicy, signal: AbortSignal): Promise<PolicyContent> {
+async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Promise<PolicyContent> {
+  const { file, tenant, clock, groupsOf } = followed;
   for (;;) {
-    const before = await readPolicy(file);
+    const before = await readPolicy(file, groupsOf);
     await sleep(clock, settledMs, signal);
     signal.throwIfAborted();
-    const content = await readPolicy(file);
+    const content = await readPolicy(file, groupsOf);
     if (content.version !== before.version) continue;
     if (content.tenant === tenant) return content;
     throw new Error(`it is for the tenant "${content.tenant}" now, and was for "${tenant}": restart the process`);

@@ -1,22 +1,25 @@
 import { loadPolicy } from '@countersign/policy';
-import type { PolicyContent } from '@countersign/policy';
+import type { GroupsOf, PolicyContent } from '@countersign/policy';
 import { ConfigError, readSettings } from '@countersign/runtime';
 
 /**
- * The policy of the file that `COUNTERSIGN_POLICY` names.
+ * The policy of the file that `COUNTERSIGN_POLICY` names. A rule that no approver of `groupsOf` can answer is a problem.
  * @throws ConfigError when it cannot be read; PolicyFileError with every problem and its position.
  */
-export async function readPolicy(file: string): Promise<PolicyContent> {
+export async function readPolicy(file: string, groupsOf: GroupsOf | null = null): Promise<PolicyContent> {
   const text = readSettings(
     file,
     (problem) => new ConfigError([{ variable: 'COUNTERSIGN_POLICY', problem: `${file} ${problem}` }]),
   );
   // The engine takes 0.2 s and 27 MB to load, so it is loaded only for a file that may need it.
   const cel = /\bwhen\b/.test(text) ? (await import('@countersign/cel')).celEngine : null;
-  return loadPolicy(file, text, cel);
+  return loadPolicy(file, text, cel, groupsOf);
 }
 
 /** The policy of a file that can be left out: null is the built-in policy. @throws as {@link readPolicy}. */
-export async function readOptionalPolicy(file: string | null): Promise<PolicyContent | null> {
-  return file === null ? null : readPolicy(file);
+export async function readOptionalPolicy(
+  file: string | null,
+  groupsOf: GroupsOf | null = null,
+): Promise<PolicyContent | null> {
+  return file === null ? null : readPolicy(file, groupsOf);
 }
