@@ -1,9 +1,10 @@
 import type { ChannelsConfig } from '@countersign/channels';
 import type { GroupsOf } from '@countersign/policy';
+import { channelsTenant } from './channels/approvers.js';
 import type { Tokens } from './tokens.js';
 
 /** Where it is written who may answer. */
-export interface ApproverSources {
+export interface GroupSources {
   /** Undefined before the first start made them: their people have no groups. */
   readonly tokens: () => Pick<Tokens, 'approverGroups'> | undefined;
   readonly channels: Pick<ChannelsConfig, 'people'> | undefined;
@@ -12,7 +13,11 @@ export interface ApproverSources {
 }
 
 /** The groups that the approvers of each tenant have. Not known where an OIDC provider says it. */
-export function createGroupsOf({ tokens, channels, hasOidc }: ApproverSources): GroupsOf {
+export function createGroupsOf({ tokens, channels, hasOidc }: GroupSources): GroupsOf {
   const ofPeople = (channels?.people ?? []).flatMap(({ groups }) => groups);
-  return (tenant) => (hasOidc ? null : new Set([...(tokens()?.approverGroups(tenant) ?? []), ...ofPeople]));
+  return (tenant) => {
+    if (hasOidc) return null;
+    const ofChannels = tenant === channelsTenant ? ofPeople : [];
+    return new Set([...(tokens()?.approverGroups(tenant) ?? []), ...ofChannels]);
+  };
 }

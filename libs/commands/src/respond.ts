@@ -91,15 +91,17 @@ export async function reveal(
       at,
       approvalId,
       pointers: hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer),
-      responder: responderOf(actor),
+      responder: responderOf(ports, actor),
     }),
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
   return { ...outcome, value: { arguments: outcome.value.action.arguments } };
 }
 
-function responderOf({ principal, groups, via, assurance }: Actor): Responder {
-  return { principal, groups, via, assurance, onBehalfOf: null };
+/** The person of a response, with the groups of the sign-in and those that the policy file gives. */
+function responderOf({ policies }: CommandPorts, { tenant, principal, groups, via, assurance }: Actor): Responder {
+  const all = new Set([...groups, ...policies.of(tenant).groupsOf(principal)]);
+  return { principal, groups: [...all], via, assurance, onBehalfOf: null };
 }
 
 function unknownApproval(approvalId: string) {
@@ -127,7 +129,7 @@ export function toResponse(
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
     instruction: body.instruction ?? null,
-    responder: responderOf(actor),
+    responder: responderOf(ports, actor),
   };
 }
 

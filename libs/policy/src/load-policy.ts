@@ -62,7 +62,8 @@ export function checkPolicy(
   }
   const content = toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
   const groups = groupsOf?.(content.tenant) ?? null;
-  const nobody = groups === null ? [] : unknownGroups(content.rules, groups);
+  const known = new Set([...(groups ?? []), ...[...content.approvers.values()].flat()]);
+  const nobody = groups === null ? [] : unknownGroups(content.rules, known);
   if (nobody.length > 0) {
     const toIssue = ({ index, message }: UnknownGroup) => ({ ...custom, path: ['rules', index, 'then'], message });
     throw fileError(file, nobody.map(toIssue), parsed);

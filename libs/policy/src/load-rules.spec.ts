@@ -161,7 +161,25 @@ describe('a rule that nobody can answer', () => {
     },
   );
 
+  it('is not one whose group the file itself gives to a person', () => {
+    const yaml =
+      'version: 1\napprovers: [{ id: ann, groups: [billing] }]\nrules: [{ id: a, then: { require: { anyOf: [billing] } } }]';
+    expect(loadPolicy('p.yaml', yaml, null, () => known).approvers.get('ann')).toEqual(['billing']);
+  });
+
   it('is not looked for where the groups are not known', () => {
     expect(problemsFor('{ anyOf: [nobody] }', null)).toEqual([]);
+  });
+});
+
+describe('the approvers of a policy file', () => {
+  it.each([
+    ['[{ id: ann }]', 'approvers.0.groups'],
+    ['[{ id: ann, groups: [] }]', 'approvers.0.groups'],
+    ['[{ id: ann, groups: [a] }, { id: ann, groups: [b] }]', 'approvers.1.id: "ann" is listed twice'],
+    ['[{ id: ann, groups: [a], delegates: [] }]', 'approvers.0.delegates: is not supported by this version'],
+    ['[{ id: ann, groups: [a], identities: {} }]', 'approvers.0.identities: is not supported by this version'],
+  ])('are refused with their path: %s', (approvers, problem) => {
+    expect(problemsOf(`approvers: ${approvers}`).join('\n')).toContain(problem);
   });
 });

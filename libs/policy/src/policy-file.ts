@@ -1,4 +1,4 @@
-import { decisionTypes, jcsDigest } from '@countersign/contracts';
+import { decisionTypes, externalIdSchema, jcsDigest, principalSchema } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import type { CelExpression } from '@countersign/cel';
 import { z } from 'zod';
@@ -6,6 +6,24 @@ import { durationOrNeverSchema, globSchema, notYet } from './field-schemas.js';
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
 import { rulesSchema } from './rule-schema.js';
+
+/** What people may decide. Who they are, and that they are approvers, is proven elsewhere. */
+const approversSchema = z
+  .array(
+    z.strictObject({
+      id: principalSchema,
+      groups: z.array(externalIdSchema).min(1),
+      identities: notYet,
+      delegates: notYet,
+    }),
+  )
+  .superRefine((approvers, context) => {
+    const ids = approvers.map(({ id }) => id);
+    ids.forEach((id, index) => {
+      if (ids.indexOf(id) === index) return;
+      context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is listed twice` });
+    });
+  });
 
 /** The policy file, version 1: the keys that this version understands. */
 export const policyFileSchema = z
@@ -25,7 +43,7 @@ export const policyFileSchema = z
       })
       .optional(),
     rules: rulesSchema.optional(),
-    approvers: notYet,
+    approvers: approversSchema.optional(),
     quotas: notYet,
   })
   .superRefine((file, context) => {
@@ -46,6 +64,8 @@ export interface PolicyContent {
   readonly requireApprovalTools: readonly string[];
   readonly defaults: Defaults;
   readonly rules: readonly Rule[];
+  /** The groups that the file gives to people, by their principal. */
+  readonly approvers: ReadonlyMap<string, readonly string[]>;
   /** What evaluates the rules' expressions; null when none has one. */
   readonly celVersion: string | null;
   /** The original text, for the record. */
@@ -70,7 +90,7 @@ export function toPolicyContent(
   source: JsonObject,
   { celVersion, compiled }: CompiledExpressions = noExpressions,
 ): PolicyContent {
-  const { autoApprovedTools, requireApprovalTools = [], rules = [] } = file;
+  const { autoApprovedTools, requireApprovalTools = [], rules = [], approvers = [] } = file;
   const defaults = toDefaults(file.defaults ?? {});
   return {
     tenant: file.tenant,
@@ -81,6 +101,7 @@ export function toPolicyContent(
     rules: rules.map((rule) =>
       toRule(rule, rule.when === undefined ? null : compiledOf(compiled, rule.when), defaults),
     ),
+    approvers: new Map(approvers.map(({ id, groups }) => [id, groups])),
     celVersion: compiled.size === 0 ? null : celVersion,
     source,
     version: jcsDigest(source),

@@ -36,6 +36,8 @@ export interface Policy {
   /** Judges the calls of one model step together, before any of them is recorded. `nowMs`: epoch milliseconds. */
   readonly judge: (calls: readonly PolicyCall[], nowMs: number) => readonly Judgement[];
   readonly explain: (call: PolicyCall, nowMs: number) => Explanation;
+  /** The groups that the policy gives to a principal, in addition to those of its sign-in. */
+  readonly groupsOf: (principal: string) => readonly string[];
 }
 
 /** The policy that each tenant is judged by. */
@@ -49,6 +51,7 @@ export function createPolicy(content: PolicyContent): Policy {
     tenant: content.tenant,
     version: content.version,
     content: content.source,
+    groupsOf: (principal) => content.approvers.get(principal) ?? [],
     judge: (calls, nowMs) => {
       const budget = { left: budgetOfRequest };
       return calls.map((call) => judgeOne(content, toInspected(call, nowMs, budget)));

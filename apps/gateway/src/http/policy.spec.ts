@@ -11,6 +11,10 @@ import type { World } from '../testing/world.js';
 const content = loadPolicy(
   'countersign.policy.yaml',
   `version: 1
+approvers:
+  - { id: ann, groups: [ops] }
+  - { id: bob, groups: [security] }
+  - { id: auditor, groups: [ops] }
 rules:
   - id: no-drop
     match: { tools: [execute_sql] }
@@ -63,6 +67,24 @@ describe('a policy with rules', () => {
       risk: 'high',
       requirement: { stages: [{ mode: 'all-of', groups: ['ops', 'security'] }], requireReason: ['deny'] },
     });
+  });
+
+  it('gives people groups, in addition to those of their sign-in', async () => {
+    const { callId, approval } = await request('5', 'refund', { amount: 500 });
+    const path = `/v1/approvals/${approval?.approvalId ?? ''}/responses`;
+    const approve = { body: { decision: { type: 'approve' } } };
+    expect((await api.send<ApprovalView>('POST', path, { as: 'ann', ...approve })).body.state).toBe('pending');
+    // The tokens file gives Bob no group.
+    expect((await api.send<ApprovalView>('POST', path, { as: 'bob', ...approve })).body.state).toBe('approved');
+    const events = await world.store.readStream(`toolCall-${callId}`);
+    expect(events.map(({ data }) => data).at(-1)).toMatchObject({ respondedBy: 'bob', groups: ['security'] });
+  });
+
+  it('gives nobody the right to answer who has it from nowhere else', async () => {
+    const { approval } = await request('6', 'refund', { amount: 500 });
+    const path = `/v1/approvals/${approval?.approvalId ?? ''}/responses`;
+    const { status } = await api.send('POST', path, { as: 'auditor', body: { decision: { type: 'approve' } } });
+    expect(status).toBe(403);
   });
 
   it('judges an edit by the rule of the new arguments', async () => {

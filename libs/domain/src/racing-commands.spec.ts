@@ -1,0 +1,101 @@
+import { describe, expect, it } from '@jest/globals';
+import type { ToolCallEvent } from '@countersign/contracts';
+import {
+  cancel,
+  claim,
+  deny,
+  digest,
+  digestOf,
+  edit,
+  editBy,
+  expire,
+  minute,
+  request,
+  respond,
+  stage,
+  withdraw,
+} from './testing/fixtures.js';
+import { history, stateAfter } from './testing/given.js';
+import { toolCallDecider } from './tool-call.decider.js';
+import type { ToolCallCommand } from './tool-call.commands.js';
+import { currentApproval } from './tool-call.state.js';
+import type { ToolCall } from './tool-call.state.js';
+
+/** Two people must agree, and Bob has: every command of the table is possible now. */
+const required = { stages: [stage({ approve: 2 })], escalation: [{ to: ['managers'], expiresInMs: 600_000 }] };
+const justBefore = minute(60) - 1;
+
+const commands = {
+  approve: respond('alice', { at: justBefore, actionDigest: digest }),
+  deny: deny('alice', { at: justBefore, actionDigest: digest }),
+  edit: { ...editBy('alice', edit('b')), at: justBefore, actionDigest: digest },
+  withdraw: withdraw('bob', justBefore),
+  cancel: cancel(justBefore),
+  timeout: expire(minute(60)),
+  claim: claim({ at: justBefore }),
+  'claim edited': claim({ at: justBefore, actionDigest: digestOf('b') }),
+} satisfies Readonly<Record<string, ToolCallCommand>>;
+type Name = keyof typeof commands;
+const names = Object.keys(commands) as Name[];
+
+/** `yes`: accepted; `nothing`: accepted, and no event is added; else the code of the refusal. */
+function outcome(command: Name, events: readonly ToolCallEvent[]): { said: string; events: readonly ToolCallEvent[] } {
+  const decision = toolCallDecider.decide(commands[command], stateAfter(events));
+  if (decision.status === 'refused') return { said: decision.refusal.code, events: [] };
+  return { said: decision.events.length === 0 ? 'nothing' : 'yes', events: decision.events };
+}
+
+const ended = ['already-resolved', 'already-resolved', 'already-resolved', 'already-resolved'];
+const unclaimed = ['not-approved', 'not-approved'];
+const open = ['yes', 'yes', 'yes', 'yes', 'yes', 'yes', ...unclaimed];
+
+/** What each command hears after the one of the row. The columns are in the order of `commands`. */
+const afterEach = {
+  approve: [...ended, 'yes', 'not-due', 'yes', 'digest-mismatch'],
+  deny: [...ended, 'already-settled', 'not-due', ...unclaimed],
+  // The others answered the arguments before the edit. Bob's vote is void, so there is none to withdraw.
+  edit: ['digest-mismatch', 'digest-mismatch', 'digest-mismatch', 'unknown-approval', 'yes', 'yes', ...unclaimed],
+  withdraw: ['yes', 'yes', 'yes', 'nothing', 'yes', 'yes', ...unclaimed],
+  cancel: [...ended, 'already-settled', 'not-due', ...unclaimed],
+  claim: open,
+  'claim edited': open,
+};
+
+const tables: Readonly<Record<'deny' | 'escalate', Readonly<Record<Name, readonly string[]>>>> = {
+  deny: {
+    ...afterEach,
+    timeout: ['expired', 'expired', 'expired', 'expired', 'already-settled', 'not-due', ...unclaimed],
+  },
+  escalate: { ...afterEach, timeout: ['yes', 'yes', 'yes', 'yes', 'yes', 'not-due', ...unclaimed] },
+};
+
+describe.each(['deny', 'escalate'] as const)('two commands at the same time, where a timeout means %s', (onTimeout) => {
+  const before = history(request({ ...required, onTimeout }), respond('bob'));
+  const pairs = names.flatMap((first) => names.map((second, column) => ({ first, second, column })));
+
+  it.each(pairs)('$first, then $second: the second is told the truth', ({ first, second, column }) => {
+    const one = outcome(first, before);
+    const two = outcome(second, [...before, ...one.events]);
+    expect(two.said).toBe(tables[onTimeout][first][column]);
+  });
+
+  it.each(pairs)('$first, then $second: the approval ends once at most', ({ first, second }) => {
+    const one = outcome(first, before).events;
+    const added = [...one, ...outcome(second, [...before, ...one]).events];
+    expect(added.filter(isEnd).length).toBeLessThanOrEqual(1);
+    const resolution = currentApproval(recorded([...before, ...added]))?.resolution.status;
+    expect(resolution === 'pending').toBe(!added.some(isEnd));
+  });
+});
+
+/** A cancellation after the approval ended ends the call, and not the approval. */
+function isEnd(event: ToolCallEvent): boolean {
+  if (event.type === 'ApprovalResponded') return event.data.resolution !== 'pending';
+  return event.type === 'ApprovalExpired' || (event.type === 'ToolCallCancelled' && event.data.approvalId !== null);
+}
+
+function recorded(events: readonly ToolCallEvent[]): ToolCall {
+  const state = stateAfter(events);
+  if (state.status === 'unrequested') throw new Error('the call is recorded');
+  return state;
+}
