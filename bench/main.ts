@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { comparedCycles } from './cycles.ts';
 import { bodyOf, comparedInProcess } from './in-process.ts';
 import { fillPending, idleCost, listLatency } from './pending.ts';
+import { measureRules } from './policy-rules.ts';
 import { measureRebuild } from './rebuild.ts';
 import { checkCounts } from './gate.ts';
 import type { Count } from './gate.ts';
@@ -144,6 +145,13 @@ progress('rebuilding the read model');
 const rebuilt = await measureRebuild(product.folder);
 results['rebuild'] = rebuilt;
 rows.push(['rebuild of the read model, events/s', figure(rebuilt.eventsPerSecond), '', '', '≥ 50,000']);
+
+progress('judging a call by 1,000 rules');
+const ruled = measureRules(1000, options.smoke ? 2 : 20);
+results['rules'] = ruled;
+add('judge a call by 1,000 rules, one of which its globs match: p50 ms', ruled.globs.p50Ms, ruled.none.p50Ms, '');
+add('the same: p99 ms', ruled.globs.p99Ms, ruled.none.p99Ms, '≤ 1');
+add('judge a call by 1,000 expressions: p99 ms', ruled.expressions.p99Ms, ruled.none.p99Ms, '');
 
 for (const [name, value] of Object.entries(describeMachine())) console.log(`${name}: ${value}`);
 console.log(`\n${table(['', 'Countersign', 'floor', 'ratio', 'wanted'], rows)}`);

@@ -1,5 +1,6 @@
 import { decisionTypes, matchesGlob } from '@countersign/contracts';
 import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
+import { createCandidates } from './candidates.js';
 import { budgetOfRequest, inspect } from './inspect.js';
 import type { Budget, Finding, Inspected } from './inspect.js';
 import { builtInPolicyContent } from './policy-file.js';
@@ -47,6 +48,9 @@ export interface Policies {
 
 /** A policy out of a file's content. */
 export function createPolicy(content: PolicyContent): Policy {
+  const candidates = createCandidates(content.rules);
+  const judgeOne = (call: PolicyCall, nowMs: number, budget: Budget): Judgement =>
+    judgeBy(content, candidates(call.toolName), toInspected(call, nowMs, budget));
   return {
     tenant: content.tenant,
     version: content.version,
@@ -54,10 +58,10 @@ export function createPolicy(content: PolicyContent): Policy {
     groupsOf: (principal) => content.approvers.get(principal) ?? [],
     judge: (calls, nowMs) => {
       const budget = { left: budgetOfRequest };
-      return calls.map((call) => judgeOne(content, toInspected(call, nowMs, budget)));
+      return calls.map((call) => judgeOne(call, nowMs, budget));
     },
     explain: (call, nowMs) => ({
-      judgement: judgeOne(content, toInspected(call, nowMs, { left: budgetOfRequest })),
+      judgement: judgeOne(call, nowMs, { left: budgetOfRequest }),
       rules: findingsOf(content, toInspected(call, nowMs, { left: budgetOfRequest })),
     }),
   };
@@ -112,9 +116,9 @@ interface Ruled {
   readonly why: readonly string[];
 }
 
-function judgeOne(content: PolicyContent, inspected: Inspected): Judgement {
+function judgeBy(content: PolicyContent, rules: readonly Rule[], inspected: Inspected): Judgement {
   const { call } = inspected;
-  const ruled = stricterIfAsked(content, call, firstMatch(content, inspected));
+  const ruled = stricterIfAsked(content, call, firstMatch(content, rules, inspected));
   const { then, ruleId } = ruled;
   const isRequired = then.outcome === 'require';
   const why = [...ruled.why, ...(then.outcome === 'block' ? [then.reason] : [])];
@@ -135,8 +139,8 @@ function onePerson(content: PolicyContent, ruleId: string, why: readonly string[
   return { then: thenOf(content, 'require'), ruleId, why };
 }
 
-function firstMatch(content: PolicyContent, inspected: Inspected): Ruled {
-  const { rule, doubted, why } = walk(content, inspected);
+function firstMatch(content: PolicyContent, rules: readonly Rule[], inspected: Inspected): Ruled {
+  const { rule, doubted, why } = walk(content, rules, inspected);
   const listed = byLists(content, inspected.call.toolName);
   const ruled: Ruled =
     rule === undefined
@@ -161,7 +165,7 @@ interface Walk {
  * matched, an `allow` does not, and a `block` means that a person decides unless a later rule is stricter than an
  * `allow`.
  */
-function walk({ rules, celVersion }: PolicyContent, inspected: Inspected): Walk {
+function walk({ celVersion }: PolicyContent, rules: readonly Rule[], inspected: Inspected): Walk {
   const why: string[] = [];
   let doubted: Rule | undefined;
   let isEvaluated = false;

@@ -117,6 +117,14 @@ describe('the rules of a policy', () => {
     });
   });
 
+  it('give the same verdict for a tool name again, after hundreds of others', () => {
+    const first = judge(rules, { arguments: { amount: 50 } });
+    for (let name = 0; name < 500; name += 1) {
+      expect(judge(rules, { toolName: `tool_${String(name)}` }).verdict.ruleId).toBe('default');
+    }
+    expect(judge(rules, { arguments: { amount: 50 } })).toEqual(first);
+  });
+
   it('come before the lists and the default', () => {
     const listed = policy(
       'requireApprovalTools: ["refund_*"]\nrules: [{ id: a, match: { tools: ["*"] }, then: allow }]',
