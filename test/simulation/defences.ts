@@ -1,6 +1,6 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
 import { batchDecider } from '@countersign/domain';
-import type { Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { RespondToApproval, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { Execution } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import type { MessagePublisher } from '@countersign/message-bus';
@@ -20,6 +20,8 @@ export const defences = {
   'attempt-check': 'only the latest attempt may report or renew',
   'lease-check': 'a resolver looks at its lease before it runs the tool',
   'unknown-is-final': 'only a tool that declared itself idempotent is claimable again by itself',
+  quorum: 'as many people must agree as the rule asks for',
+  'edit-requirement': 'an edit into another rule needs the people of both',
   'four-eyes': 'the requester cannot answer',
   ownership: 'only its requester or an admin may cancel a call or ask about it',
   'publish-ack': 'the relay keeps its progress only once what it published is acknowledged',
@@ -60,6 +62,10 @@ export function ruleWithout<Command extends ToolCallCommand>(
         ];
       case 'first-resolution':
         return [command, command.type === 'RespondToApproval' ? reopened(state) : state];
+      case 'quorum':
+        return [command, command.type === 'RespondToApproval' ? forOnePerson(state) : state];
+      case 'edit-requirement':
+        return [command.type === 'RespondToApproval' ? withoutVerdict(command) : command, state];
       case 'ownership':
         return ['reach' in command ? { ...command, reach: 'any' } : command, state];
       default:
@@ -97,6 +103,22 @@ export function batchRuleWithout(without: Defence | null): typeof batchDecider.d
 
 function attemptOf(execution: Execution): number | null {
   return execution.status === 'none' ? null : execution.attempt;
+}
+
+function forOnePerson(state: ToolCall): ToolCall {
+  const approvals = state.approvals.map((approval) => {
+    const stages = approval.requirement.stages.slice(0, 1).map((stage) => ({ ...stage, approve: 1 }));
+    return { ...approval, requirement: { ...approval.requirement, stages } };
+  });
+  return { ...state, approvals };
+}
+
+/** The edit as if its arguments were allowed. */
+function withoutVerdict(command: RespondToApproval): RespondToApproval {
+  const { decision } = command;
+  if (decision.type !== 'edit') return command;
+  const { verdict } = decision.judgement;
+  return { ...command, decision: { ...decision, judgement: { outcome: 'allow', verdict } } };
 }
 
 function reopened(state: ToolCall): ToolCall {

@@ -12,6 +12,7 @@ import { approvedDigest } from './checkers/approved-digest.ts';
 import { atMostOnce } from './checkers/at-most-once.ts';
 import { batchFate } from './checkers/batch-fate.ts';
 import type { Checker, CreateChecker, Fail } from './checkers/checker.ts';
+import { enoughPeople } from './checkers/enough-people.ts';
 import { eventsTopic } from './checkers/events-topic.ts';
 import { everyRequestEnds, openCalls } from './checkers/every-request-ends.ts';
 import { fencing } from './checkers/fencing.ts';
@@ -54,6 +55,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'approved-digest': approvedDigest,
   fencing,
   'four-eyes': fourEyes,
+  'enough-people': enoughPeople,
   ownership,
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,

@@ -2,6 +2,7 @@ import type { CelEngine } from '@countersign/cel';
 import type { JsonObject } from '@countersign/contracts';
 import { compileExpressions } from './compile-expressions.js';
 import { fileError, PolicyFileError, readDocument } from './load-document.js';
+import type { Parsed } from './load-document.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 import { unknownGroups } from './unknown-groups.js';
@@ -47,23 +48,8 @@ export function checkPolicy(
   groupsOf: GroupsOf | null = null,
 ): CheckedPolicy {
   const parsed = readDocument(file, text);
-  if (parsed.value === null || parsed.value === undefined) {
-    throw new PolicyFileError([{ file, line: null, path: '', message: 'is empty: it needs at least "version: 1"' }]);
-  }
-  const result = policyFileSchema.safeParse(parsed.value);
-  const { compiled, issues } = compileExpressions(parsed.value, cel);
-  if (!result.success || issues.length > 0) {
-    throw fileError(file, [...(result.error?.issues ?? []), ...issues], parsed);
-  }
-  const source = parsed.value as JsonObject;
-  if (Buffer.byteLength(JSON.stringify(source)) > contentBytesMax) {
-    const message = `has more than ${String(contentBytesMax / 1024)} KiB as JSON, and the whole of it is recorded as one event`;
-    throw new PolicyFileError([{ file, line: null, path: '', message }]);
-  }
-  const content = toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
-  const groups = groupsOf?.(content.tenant) ?? null;
-  const known = new Set([...(groups ?? []), ...[...content.approvers.values()].flat()]);
-  const nobody = groups === null ? [] : unknownGroups(content.rules, known);
+  const content = readContent(file, parsed, cel);
+  const nobody = withoutApprovers(content, groupsOf?.(content.tenant) ?? null);
   if (nobody.length > 0) {
     const toIssue = ({ index, message }: UnknownGroup) => ({ ...custom, path: ['rules', index, 'then'], message });
     throw fileError(file, nobody.map(toIssue), parsed);
@@ -73,4 +59,26 @@ export function checkPolicy(
     line: parsed.lineOf(['rules', rule.index]),
   }));
   return { content, unreachable };
+}
+
+function readContent(file: string, parsed: Parsed, cel: CelEngine | null): PolicyContent {
+  const refused = (message: string): PolicyFileError => new PolicyFileError([{ file, line: null, path: '', message }]);
+  if (parsed.value === null || parsed.value === undefined) throw refused('is empty: it needs at least "version: 1"');
+  const result = policyFileSchema.safeParse(parsed.value);
+  const { compiled, issues } = compileExpressions(parsed.value, cel);
+  if (!result.success || issues.length > 0) {
+    throw fileError(file, [...(result.error?.issues ?? []), ...issues], parsed);
+  }
+  const source = parsed.value as JsonObject;
+  if (Buffer.byteLength(JSON.stringify(source)) > contentBytesMax) {
+    const most = `${String(contentBytesMax / 1024)} KiB`;
+    throw refused(`has more than ${most} as JSON, and the whole of it is recorded as one event`);
+  }
+  return toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
+}
+
+/** The rules that nobody can answer. Null: the groups are not known here. */
+function withoutApprovers(content: PolicyContent, groups: ReadonlySet<string> | null): readonly UnknownGroup[] {
+  if (groups === null) return [];
+  return unknownGroups(content.rules, new Set([...groups, ...[...content.approvers.values()].flat()]));
 }

@@ -1,47 +1,37 @@
+import { celEngine } from '@countersign/cel';
 import { createPolicies, loadPolicy } from '@countersign/policy';
-import type { Judgement, Policies, PolicyCall } from '@countersign/policy';
-
-const file = `
-version: 1
-requireApprovalTools: ["pay*", "edit_*", "drop_*"]
-defaults: { expiresIn: 40s, executeBy: 60s }
-`;
+import type { Policies } from '@countersign/policy';
 
 /**
- * The policy of every world: the file's rules, and what depends on the tool's name. `pay_two` needs two people,
- * `pay_hold` and `pay_nudge` do more than expire, `drop_*` is blocked when the arguments say so.
+ * The policy of every world, by the product's own rules. `pay_two` and large amounts need two people, `pay_nudge`
+ * reminds and escalates, silence approves `pay_silent`, `drop_table` is blocked when the arguments say so. An amount may
+ * be edited from one rule into another.
  */
-export function createSimulatedPolicies(options: { readonly fourEyes: boolean }): Policies {
-  const inner = createPolicies([loadPolicy('countersign.policy.yaml', file)]);
-  const judge = (judgement: Judgement, call: PolicyCall): Judgement => {
-    const requirement = { ...judgement.requirement, fourEyes: options.fourEyes };
-    if (call.toolName === 'drop_table' && call.arguments['all'] === true) {
-      return { requirement, verdict: { ...judgement.verdict, outcome: 'block', automatic: true } };
-    }
-    if (call.toolName === 'pay_two') {
-      const stages = [{ mode: 'quorum' as const, approve: 2, deny: 2, groups: null }];
-      return { ...judgement, requirement: { ...requirement, stages } };
-    }
-    if (call.toolName === 'pay_nudge') {
-      const escalation = [{ to: ['ops'], expiresInMs: 20_000 }];
-      return {
-        ...judgement,
-        requirement: { ...requirement, onTimeout: 'escalate', escalation, remindersMs: [5_000, 15_000] },
-      };
-    }
-    if (call.toolName === 'pay_silent') {
-      return { ...judgement, requirement: { ...requirement, onTimeout: 'allow' } };
-    }
-    return { ...judgement, requirement };
-  };
-  return {
-    of: (tenant) => {
-      const policy = inner.of(tenant);
-      return {
-        ...policy,
-        judge: (calls, nowMs) =>
-          policy.judge(calls, nowMs).map((one, index) => judge(one, calls[index] ?? ({} as PolicyCall))),
-      };
-    },
-  };
+const file = (fourEyes: boolean): string => `
+version: 1
+requireApprovalTools: ["pay*", "edit_*", "drop_*"]
+defaults: { expiresIn: 40s, executeBy: 60s, fourEyes: ${String(fourEyes)} }
+rules:
+  - id: drop-all
+    match: { tools: [drop_table] }
+    when: has(args.all) && args.all == true
+    then: { block: "all of it" }
+  - id: two
+    match: { tools: [pay_two] }
+    then: { require: { quorum: { approve: 2, deny: 2 } } }
+  - id: large
+    match: { tools: [pay, edit_file] }
+    when: args.amount > 700
+    then: { require: { stages: [{ quorum: { approve: 1 } }, { quorum: { approve: 1, deny: 2 } }] } }
+  - id: nudge
+    match: { tools: [pay_nudge] }
+    then: { require: { onTimeout: escalate, escalation: [{ to: [ops], expiresIn: 20s }], reminders: [5s, 15s] } }
+  - id: silent
+    match: { tools: [pay_silent] }
+    then: { require: { onTimeout: allow, allowOnTimeout: i-understand } }
+`;
+
+/** The policy with or without four eyes. */
+export function createSimulatedPolicies({ fourEyes }: { readonly fourEyes: boolean }): Policies {
+  return createPolicies([loadPolicy('countersign.policy.yaml', file(fourEyes), celEngine)]);
 }

@@ -1,0 +1,74 @@
+import type { EventData, JsonObject, RecordedEvent, Requirement } from '@countersign/contracts';
+import { createSimulatedPolicies } from '../world/policies.ts';
+import { at, eventsOf } from './checker.ts';
+import type { CreateChecker } from './checker.ts';
+
+/** What is known of one approval: how many must agree, what is proposed, and who agreed to it. */
+interface Asked {
+  needed: number;
+  proposal: string;
+  readonly agreed: Map<string, string>;
+}
+
+const policies = createSimulatedPolicies({ fourEyes: true });
+
+/** A person approves only if as many different people agreed to the same proposal as its requirement asks for. */
+export const enoughPeople: CreateChecker = (site, fail) => {
+  const approvals = new Map<string, Asked>();
+  return {
+    onRecorded: (event) => {
+      const approvalId = String(at(event, 'approvalId'));
+      if (event.type === 'ApprovalRequested') {
+        const needed = peopleOf(at(event, 'requirement') as Requirement);
+        approvals.set(approvalId, { needed, proposal: String(at(event, 'actionDigest')), agreed: new Map() });
+        return;
+      }
+      const asked = approvals.get(approvalId);
+      if (asked === undefined) return;
+      if (event.type === 'ResponseWithdrawn') asked.agreed.delete(String(at(event, 'withdrawnBy')));
+      if (event.type !== 'ApprovalResponded' || at(event, 'automatic') === true) return;
+      note(asked, event, eventsOf(site, event.metadata.callId ?? '')[0]);
+      if (at(event, 'resolution') !== 'approved') return;
+      const agreed = [...asked.agreed.values()].filter((proposal) => proposal === asked.proposal).length;
+      if (agreed >= asked.needed) return;
+      fail(`${approvalId} was approved by ${String(agreed)} of ${String(asked.needed)} people`);
+    },
+  };
+};
+
+function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | undefined): void {
+  const who = String(at(event, 'respondedBy'));
+  const decision = at(event, 'decision') as JsonObject & { readonly requirement?: Requirement | null };
+  switch (decision['type']) {
+    case 'deny':
+      asked.agreed.delete(who);
+      return;
+    case 'answer':
+      asked.proposal = JSON.stringify(decision['output']);
+      break;
+    case 'edit': {
+      const changed = decision.requirement ?? null;
+      const recorded = changed === null ? asked.needed : peopleOf(changed);
+      asked.needed = Math.max(recorded, demanded(decision['arguments'] as JsonObject, requested));
+      asked.proposal = String(at(event, 'actionDigest'));
+      break;
+    }
+    default:
+    // An approval agrees to what is proposed now, which may be an answer.
+  }
+  asked.agreed.set(who, asked.proposal);
+}
+
+function peopleOf({ stages }: Requirement): number {
+  return stages.reduce((sum, { approve }) => sum + approve, 0);
+}
+
+/** How many people the policy asks for by itself when the arguments are these. */
+function demanded(args: JsonObject, requested: RecordedEvent | undefined): number {
+  if (requested?.type !== 'ToolCallRequested') return 0;
+  const { agentId, runId, toolName, labels, description } = requested.data as EventData<'ToolCallRequested'>;
+  const asked = { needsApproval: false, expiresInMs: null, allowedDecisions: null };
+  const call = { agentId, runId, toolName, labels, description, arguments: args, ...asked };
+  const [judgement] = policies.of('default').judge([call], 0);
+  return judgement?.verdict.outcome === 'require' ? peopleOf(judgement.requirement) : 0;
+}
