@@ -160,30 +160,39 @@ interface Walk {
   readonly why: readonly string[];
 }
 
+/** Attack: arguments on which a thousand expressions fail, to fill the log with their notes. */
+const notedMax = 10;
+
 /**
  * Finds the first rule that matches. An expression without an answer must not make a call laxer: a `require` counts as
  * matched, an `allow` does not, and a `block` means that a person decides unless a later rule is stricter than an
  * `allow`.
  */
 function walk({ celVersion }: PolicyContent, rules: readonly Rule[], inspected: Inspected): Walk {
-  const why: string[] = [];
+  const failed: string[] = [];
+  let failures = 0;
   let doubted: Rule | undefined;
   let isEvaluated = false;
   // Another version may give another answer or cost.
-  const end = (rule?: Rule): Walk => ({
-    rule,
-    doubted,
-    why: isEvaluated ? [...why, `expressions: ${celVersion ?? 'none'}`] : why,
-  });
+  const end = (rule?: Rule, decisive: readonly string[] = []): Walk => {
+    const more = failures > failed.length ? [`${String(failures - failed.length)} more rules have no answer`] : [];
+    const engine = isEvaluated ? [`expressions: ${celVersion ?? 'none'}`] : [];
+    return { rule, doubted, why: [...failed, ...more, ...decisive, ...engine] };
+  };
   for (const rule of rules) {
     const finding = inspect(rule, inspected);
     if (finding.status === 'not-matched') continue;
-    why.push(`rule "${rule.id}": ${finding.why()}`);
     isEvaluated ||= finding.cost !== undefined;
-    if (decides(rule, finding)) return end(rule);
+    if (decides(rule, finding)) return end(rule, [noteOf(rule, finding)]);
+    failures += 1;
+    if (failures <= notedMax) failed.push(noteOf(rule, finding));
     if (rule.then.outcome === 'block') doubted ??= rule;
   }
   return end();
+}
+
+function noteOf({ id }: Rule, { why }: Finding): string {
+  return `rule "${id}": ${why()}`;
 }
 
 function decides({ then }: Rule, { status }: Finding): boolean {

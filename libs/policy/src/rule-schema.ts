@@ -4,7 +4,8 @@ import { durationOrNeverSchema, durationSchema, globSchema, notYet } from './fie
 
 /** The ids of verdicts that no rule gave. */
 const reservedIds = ['default', 'needsApproval', 'requireApprovalTools', 'autoApprovedTools'];
-const rulesMax = 5000;
+/** Reading an expression takes up to 1 ms. */
+const rulesMax = 2000;
 const stagesMax = 10;
 const levelsMax = 5;
 const remindersMax = 10;

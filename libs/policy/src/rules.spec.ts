@@ -219,14 +219,24 @@ describe('an expression that has no answer', () => {
     });
   });
 
+  it('is noted for ten rules, and counted for the others', () => {
+    const many = Array.from({ length: 30 }, (_, n) => `{ id: r${String(n)}, when: args.missing > 1, then: allow }`);
+    const { why } = judge(policy(`rules: [${many.join(', ')}]`)).verdict;
+    expect(why).toHaveLength(13);
+    expect(why[9]).toBe(`rule "r9": ${failed}`);
+    expect(why[10]).toBe('20 more rules have no answer');
+  });
+
   it('is what thousands of costly rules become, so that a call is judged in time', () => {
     const costly = `args.all(key, args.all(other, key != other || true)) && false`;
     const many = Array.from({ length: 500 }, (_, n) => `  - { id: r${String(n)}, when: '${costly}', then: allow }`);
     const one = policy(`rules:\n${many.join('\n')}`);
     const wide = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`k${String(n)}`, n]));
-    expect(judge(one, { arguments: wide }).verdict.why).toContain(
-      'rule "r499": the expressions of the policy cost too much together',
-    );
+    expect(one.explain(call({ arguments: wide }), nowMs).rules.at(-1)).toMatchObject({
+      status: 'failed',
+      why: 'the expressions of the policy cost too much together',
+    });
+    expect(judge(one, { arguments: wide }).verdict.why).toContain('479 more rules have no answer');
   });
 });
 
