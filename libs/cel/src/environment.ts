@@ -18,6 +18,11 @@ const leftOut = new Set(['replace', 'format', 'join', 'strings.quote']);
 /** They compare whole values, so they cost what the input is large. */
 const comparisons = new Set(['_==_', '_!=_', '@in']);
 
+/** They look for one text in another: at worst the length of the one times that of the other. */
+const searches = new Set(['contains', 'indexOf', 'lastIndexOf', 'split']);
+/** How many comparisons of characters are one unit of cost, about a microsecond. */
+const comparisonsPerUnit = 4096;
+
 const timeParts = /^get[A-Z]/;
 /** A part of a time in a named zone makes the runtime load the zone. */
 const zoneCost = 100;
@@ -78,8 +83,9 @@ function costOf(
     return 20 + ((lengthOf(target) + 16) * (lengthOf(first) + 4)) / 8;
   }
   if (timeParts.test(name)) return args.length === 0 ? 1 : zoneCost;
+  const searched = searches.has(name) ? (lengthOf(target) * lengthOf(first)) / comparisonsPerUnit : 0;
   const looked = args.reduce<number>((sum, value) => sum + weight(value), 1 + weight(target));
-  return comparisons.has(name) && args.some(isAggregate) ? looked + inputSize() : looked;
+  return comparisons.has(name) && args.some(isAggregate) ? looked + inputSize() : looked + searched;
 }
 
 function lengthOf(value: CelValue | undefined): number {

@@ -137,6 +137,17 @@ describe('an expression that costs too much is stopped', () => {
     expect(evaluate(source, over)).toEqual({ problem, detail: problem, cost: limits.cost });
   });
 
+  it.each([
+    'args.text.contains(args.wanted)',
+    'args.text.indexOf(args.wanted) == 1',
+    'args.text.lastIndexOf(args.wanted) == 1',
+    'args.text.split(args.wanted).size() == 1',
+  ])('before it searches for a second: %s', (source) => {
+    const wanted = `${'a'.repeat(30_000)}b${'a'.repeat(30_000)}`;
+    expect(evaluate(source, { text: 'a'.repeat(150_000), wanted })).toMatchObject({ cost: limits.cost });
+    expect(evaluate(source, { text: 'a'.repeat(150_000), wanted: 'b' })).toHaveProperty('value');
+  });
+
   it('doubles a list only up to a limit', () => {
     const doubled = 'args.many' + ' + args.many'.repeat(3) + ' == []';
     expect(evaluate(doubled, { many: many.slice(0, 6000) })).toMatchObject({ problem: expect.any(String) as string });
