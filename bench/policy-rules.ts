@@ -29,7 +29,7 @@ const call: PolicyCall = {
   allowedDecisions: null,
 };
 
-/** Measures a policy with `count` rules beside one without rules, in turn. */
+/** Measures in turn a policy with `count` rules and a policy without rules. */
 export function measureRules(count: number, rounds: number): RulesTimes {
   const numbers = Array.from({ length: count }, (_, index) => index);
   const startedAt = performance.now();

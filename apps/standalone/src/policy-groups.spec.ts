@@ -39,7 +39,7 @@ it('does not start, and records nothing, with a rule that no approver can answer
   expect(existsSync(join(folder, 'data/events.db'))).toBe(false);
 });
 
-it('starts when somebody can', async () => {
+it('starts when an approver has the group', async () => {
   writeTokens(['billing']);
   const server = await start();
   await server.stop();

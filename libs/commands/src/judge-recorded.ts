@@ -1,5 +1,6 @@
 import { blockReason } from '@countersign/domain';
 import type { Judgement as DomainJudgement, ToolCall } from '@countersign/domain';
+import { recordedCall } from '@countersign/policy';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import type { CommandPorts } from './ports.js';
 
@@ -9,9 +10,7 @@ export function judgeRecorded(
   { request, action }: ToolCall,
   change: Partial<PolicyCall>,
 ): Judgement {
-  const { agentId, runId, toolName, labels, description, needsApproval } = request;
-  const recorded = { agentId, runId, toolName, labels, description, needsApproval, arguments: action.arguments };
-  const call = { ...recorded, expiresInMs: null, allowedDecisions: null, ...change };
+  const call = { ...recordedCall({ ...request, arguments: action.arguments }), ...change };
   const [judgement] = ports.policies.of(request.tenant).judge([call], ports.clock.now());
   if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
   return judgement;

@@ -1,4 +1,5 @@
 import type { BacktestSummary, ChangedCall, EventData, Requirement, Verdict } from '@countersign/contracts';
+import { recordedCall } from './policy-call.js';
 import type { Judgement, Policy } from './policy.js';
 
 /** A recorded call and its first verdict. `requirement`: who was asked; null when nobody was. */
@@ -39,10 +40,7 @@ export function createBacktest(candidate: Policy, ruleIds: readonly string[]): B
 }
 
 function judgeAgain(candidate: Policy, { request }: JudgedCall): Judgement | undefined {
-  const { agentId, runId, toolName, arguments: args, labels, description, needsApproval } = request;
-  const asked = { needsApproval, expiresInMs: null, allowedDecisions: null };
-  const call = { agentId, runId, toolName, arguments: args, labels, description, ...asked };
-  return candidate.judge([call], Date.parse(request.requestedAt))[0];
+  return candidate.judge([recordedCall(request)], Date.parse(request.requestedAt))[0];
 }
 
 /** What people and agents would notice. Deadlines and decisions are left out: a request may narrow them. */

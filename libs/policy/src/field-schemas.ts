@@ -27,6 +27,17 @@ export const globSchema = z.string().superRefine((glob, context) => {
   if (problem !== undefined) context.addIssue({ code: 'custom', message: `the glob "${glob}" ${problem}` });
 });
 
+/** Refuses a list in which two members have the same id; `problem` says it of the id. */
+export function uniqueIds(problem: (id: string) => string) {
+  return (members: readonly { readonly id: string }[], context: z.core.$RefinementCtx): void => {
+    const seen = new Set<string>();
+    members.forEach(({ id }, index) => {
+      if (seen.has(id)) context.addIssue({ code: 'custom', path: [index, 'id'], message: problem(id) });
+      seen.add(id);
+    });
+  };
+}
+
 /** A key that later versions have. It must be refused, and not ignored: its author relies on it. */
 export const notYet = z
   .unknown()

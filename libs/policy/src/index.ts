@@ -1,15 +1,14 @@
 export { createBacktest } from './backtest.js';
-export type { Backtest, JudgedCall } from './backtest.js';
+export type { JudgedCall } from './backtest.js';
 export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';
-export type { CaseResult, PolicyCase } from './load-cases.js';
 export { PolicyFileError } from './load-document.js';
 export type { PolicyProblem } from './load-document.js';
 export { checkPolicy, loadPolicy } from './load-policy.js';
 export type { CheckedPolicy, GroupsOf } from './load-policy.js';
 export { toExplanationView } from './explanation-view.js';
 export { createLivePolicies, createPolicies, createPolicy } from './policy.js';
-export type { Explanation, Judgement, LivePolicies, Policies, Policy, RuleFinding } from './policy.js';
+export type { Judgement, LivePolicies, Policies, Policy } from './policy.js';
+export { recordedCall } from './policy-call.js';
 export type { PolicyCall } from './policy-call.js';
 export { builtInPolicyContent } from './policy-file.js';
 export type { PolicyContent } from './policy-file.js';
-export type { UnreachableRule } from './unreachable.js';

@@ -1,4 +1,4 @@
-import type { DecisionType, DurationMs, JsonObject } from '@countersign/contracts';
+import type { DecisionType, DurationMs, EventData, JsonObject } from '@countersign/contracts';
 
 /** The input of a policy: the validated call, and the worker's facts about it. */
 export interface PolicyCall {
@@ -12,4 +12,17 @@ export interface PolicyCall {
   readonly needsApproval: boolean;
   readonly expiresInMs: DurationMs | null;
   readonly allowedDecisions: readonly DecisionType[] | null;
+}
+
+/** The facts of a recorded request that a policy judges. */
+export type RecordedRequest = Pick<
+  EventData<'ToolCallRequested'>,
+  'agentId' | 'runId' | 'toolName' | 'arguments' | 'labels' | 'description' | 'needsApproval'
+>;
+
+/** A recorded request as a policy judges it. The wishes of the request are not recorded, so there are none. */
+export function recordedCall(request: RecordedRequest): PolicyCall {
+  const { agentId, runId, toolName, arguments: args, labels, description, needsApproval } = request;
+  const facts = { agentId, runId, toolName, arguments: args, labels, description, needsApproval };
+  return { ...facts, expiresInMs: null, allowedDecisions: null };
 }

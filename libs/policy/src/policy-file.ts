@@ -2,7 +2,7 @@ import { decisionTypes, externalIdSchema, jcsDigest, principalSchema } from '@co
 import type { JsonObject } from '@countersign/contracts';
 import type { CelExpression } from '@countersign/cel';
 import { z } from 'zod';
-import { durationOrNeverSchema, globSchema, notYet } from './field-schemas.js';
+import { durationOrNeverSchema, globSchema, notYet, uniqueIds } from './field-schemas.js';
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
 import { rulesSchema } from './rule-schema.js';
@@ -17,13 +17,7 @@ const approversSchema = z
       delegates: notYet,
     }),
   )
-  .superRefine((approvers, context) => {
-    const ids = approvers.map(({ id }) => id);
-    ids.forEach((id, index) => {
-      if (ids.indexOf(id) === index) return;
-      context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is listed twice` });
-    });
-  });
+  .superRefine(uniqueIds((id) => `"${id}" is listed twice`));
 
 /** The policy file, version 1: the keys that this version understands. */
 export const policyFileSchema = z

@@ -1,6 +1,6 @@
 import { assuranceSchema, decisionTypeSchema, riskSchema } from '@countersign/contracts';
 import { z } from 'zod';
-import { durationOrNeverSchema, durationSchema, globSchema, notYet } from './field-schemas.js';
+import { durationOrNeverSchema, durationSchema, globSchema, notYet, uniqueIds } from './field-schemas.js';
 
 /** The ids of verdicts that no rule gave. */
 const reservedIds = ['default', 'needsApproval', 'requireApprovalTools', 'autoApprovedTools'];
@@ -142,10 +142,4 @@ export type WrittenRule = z.output<typeof ruleSchema>;
 export const rulesSchema = z
   .array(ruleSchema)
   .max(rulesMax)
-  .superRefine((rules, context) => {
-    const ids = rules.map(({ id }) => id);
-    ids.forEach((id, index) => {
-      if (ids.indexOf(id) === index) return;
-      context.addIssue({ code: 'custom', path: [index, 'id'], message: `"${id}" is the id of an earlier rule` });
-    });
-  });
+  .superRefine(uniqueIds((id) => `"${id}" is the id of an earlier rule`));

@@ -1,4 +1,5 @@
 import type { EventData, JsonObject, RecordedEvent, Requirement } from '@countersign/contracts';
+import { recordedCall } from '@countersign/policy';
 import { createSimulatedPolicies } from '../world/policies.ts';
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
@@ -66,9 +67,8 @@ function peopleOf({ stages }: Requirement): number {
 /** How many people the policy asks for by itself when the arguments are these. */
 function demanded(args: JsonObject, requested: RecordedEvent | undefined): number {
   if (requested?.type !== 'ToolCallRequested') return 0;
-  const { agentId, runId, toolName, labels, description } = requested.data as EventData<'ToolCallRequested'>;
-  const asked = { needsApproval: false, expiresInMs: null, allowedDecisions: null };
-  const call = { agentId, runId, toolName, labels, description, arguments: args, ...asked };
+  const request = requested.data as EventData<'ToolCallRequested'>;
+  const call = recordedCall({ ...request, arguments: args, needsApproval: false });
   const [judgement] = policies.of('default').judge([call], 0);
   return judgement?.verdict.outcome === 'require' ? peopleOf(judgement.requirement) : 0;
 }

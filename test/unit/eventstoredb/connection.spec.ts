@@ -20,6 +20,9 @@ describe('the connection', () => {
     });
     const [firstStream, firstEvents] = [sampleStream(), sampleEvents(1)];
     while ((await store.append(firstStream, noStream, firstEvents)).status !== 'committed');
+    const subscriptions = (): number => server.calls.filter((call) => call.endsWith('subscription')).length;
+    await until(() => seen.length === 1, 'the first event');
+    const before = subscriptions();
     // The probe hangs as well: its answer would show that the client works.
     server.setFaults({ append: 'hang', read: 'hang' });
     for (let count = 0; count < 3; count += 1) {
@@ -28,7 +31,7 @@ describe('the connection', () => {
     await until(() => log.entries.some(({ message }) => message.includes('is replaced')), 'the new client');
     server.setFaults({});
     const [stream, events] = [sampleStream(), sampleEvents(1)];
-    await until(() => server.calls.filter((call) => call.endsWith('subscription')).length >= 2, 'the new subscription');
+    await until(() => subscriptions() === before + 1, 'the new subscription');
     while ((await store.append(stream, noStream, events)).status !== 'committed');
     expect(store.health()).toEqual({ status: 'ok' });
     await until(() => seen.length === 2, 'both events');

@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
@@ -149,6 +150,15 @@ export async function read(
 async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position: number): Promise<void> {
   const shown = whenShown(ports, position, shownMsMax, () => gateway.caps.waits.take(actor));
   if (shown !== undefined) await shown;
+}
+
+/**
+ * Sends JSON lines as they are made. The next ones are made only after the socket has accepted the current ones. It
+ * counts as one of the sender's streams: take the place before the work begins.
+ */
+export function sendLines(reply: FastifyReply, lines: AsyncGenerator<string, void>): void {
+  const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
+  void reply.status(200).header('content-type', 'application/x-ndjson').send(body);
 }
 
 /** Calls `fn` once, when the response is complete or the connection is closed. */

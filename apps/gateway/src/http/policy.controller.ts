@@ -1,9 +1,8 @@
-import { Readable } from 'node:stream';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, bodyOf, queryOf, read, whenOver, write } from './http-context.js';
+import { actorOf, bodyOf, queryOf, read, sendLines, whenOver, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -34,10 +33,9 @@ export class PolicyController {
   async backtest(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { policies, caps } = this.#http.gateway;
     const actor = actorOf(request);
-    const lines = await policies.backtest(actor, bodyOf(routes.backtestPolicy, request));
-    // It reads the whole log, like an export.
+    const body = bodyOf(routes.backtestPolicy, request);
+    // It reads the whole log, like an export; and to read a large candidate is work as well.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
-    const body = Readable.from(lines, { objectMode: false });
-    void reply.status(200).header('content-type', 'application/x-ndjson').send(body);
+    sendLines(reply, await policies.backtest(actor, body));
   }
 }

@@ -80,7 +80,7 @@ describe('a policy with rules', () => {
     expect(events.map(({ data }) => data).at(-1)).toMatchObject({ respondedBy: 'bob', groups: ['security'] });
   });
 
-  it('gives nobody the right to answer who has it from nowhere else', async () => {
+  it('makes nobody an approver by listing them', async () => {
     const { approval } = await request('6', 'refund', { amount: 500 });
     const path = `/v1/approvals/${approval?.approvalId ?? ''}/responses`;
     const { status } = await api.send('POST', path, { as: 'auditor', body: { decision: { type: 'approve' } } });
@@ -91,7 +91,7 @@ describe('a policy with rules', () => {
     const { approval } = await request('4', 'refund', { amount: 500 });
     const path = `/v1/approvals/${approval?.approvalId ?? ''}/responses`;
     const edit = { type: 'edit', arguments: { amount: 1 } };
-    // The smaller amount needs nobody, and the larger one was asked: both are required.
+    // The new amount alone would be allowed. The people of the first rule must still agree.
     const { body } = await api.send<ApprovalView>('POST', path, { as: 'ann', body: { decision: edit } });
     expect(body).toMatchObject({ state: 'pending', arguments: { amount: 1 } });
   });

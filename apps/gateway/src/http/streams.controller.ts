@@ -1,4 +1,3 @@
-import { Readable } from 'node:stream';
 import { isDeepStrictEqual } from 'node:util';
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { Actor } from '@countersign/commands';
@@ -10,7 +9,7 @@ import { routes } from '../routes.js';
 import { invalidRequest } from '../validation.js';
 import { authenticate } from './authenticate.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, paramOf, positionOf, queryOf, read, whenOver } from './http-context.js';
+import { actorOf, paramOf, positionOf, queryOf, read, sendLines, whenOver } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -70,9 +69,7 @@ export class StreamsController {
     const lines = audit.log(actor, after, limit);
     // The export of a long log is a stream like those of events.
     whenOver(this.#http, request, reply, caps.streams.take(actor));
-    // The next page is read only after the socket has accepted the current one.
-    const body = Readable.from(lines, { objectMode: false, highWaterMark: 64 * 1024 });
-    void reply.header('content-type', 'application/x-ndjson').send(body);
+    sendLines(reply, lines);
   }
 }
 

@@ -3,7 +3,7 @@ import type { GroupsOf, LivePolicies, PolicyContent } from '@countersign/policy'
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { watchForChanges } from '../input/watch-for-changes.js';
-import { readPolicy } from './read-policy.js';
+import { readPolicyText, toPolicy } from './read-policy.js';
 
 /** The parts of a policy file that is read again when it changes. */
 export interface FollowedPolicy {
@@ -70,15 +70,18 @@ async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<
   log.info({ file, policyVersion: version, rules: content.rules.length }, 'the policy file changed and is in force');
 }
 
-/** The content of the file once it has stayed the same for a while. */
+/** The content of the file once its text has stayed the same for a while. */
 async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Promise<PolicyContent> {
   const { file, tenant, clock, groupsOf } = followed;
-  for (;;) {
-    const before = await readPolicy(file, groupsOf);
+  for (let before = readPolicyText(file); ;) {
     await sleep(clock, settledMs, signal);
     signal.throwIfAborted();
-    const content = await readPolicy(file, groupsOf);
-    if (content.version !== before.version) continue;
+    const text = readPolicyText(file);
+    if (text !== before) {
+      before = text;
+      continue;
+    }
+    const content = await toPolicy(file, text, groupsOf);
     if (content.tenant === tenant) return content;
     throw new Error(`it is for the tenant "${content.tenant}" now, and was for "${tenant}": restart the process`);
   }

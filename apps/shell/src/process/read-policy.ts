@@ -7,10 +7,19 @@ import { ConfigError, readSettings } from '@countersign/runtime';
  * @throws ConfigError when it cannot be read; PolicyFileError with every problem and its position.
  */
 export async function readPolicy(file: string, groupsOf: GroupsOf | null = null): Promise<PolicyContent> {
-  const text = readSettings(
+  return toPolicy(file, readPolicyText(file), groupsOf);
+}
+
+/** The text of the file. @throws ConfigError when it cannot be read. */
+export function readPolicyText(file: string): string {
+  return readSettings(
     file,
     (problem) => new ConfigError([{ variable: 'COUNTERSIGN_POLICY', problem: `${file} ${problem}` }]),
   );
+}
+
+/** The policy of a text that was read from the file. @throws PolicyFileError as {@link readPolicy}. */
+export async function toPolicy(file: string, text: string, groupsOf: GroupsOf | null = null): Promise<PolicyContent> {
   // The engine takes 0.2 s and 27 MB to load, so it is loaded only for a file that may need it.
   const cel = /\bwhen\b/.test(text) ? (await import('@countersign/cel')).celEngine : null;
   return loadPolicy(file, text, cel, groupsOf);
