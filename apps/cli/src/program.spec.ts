@@ -219,6 +219,7 @@ describe('answering', () => {
     const respondedAt = new Date(Date.now() - 3000).toISOString();
     const response = {
       respondedBy: 'bob',
+      onBehalfOf: null,
       decision: { type: 'deny' },
       reason: null,
       respondedAt,

@@ -62,6 +62,7 @@ export function channelContract(
     const messageRef = sent.status === 'delivered' ? (sent.messageRef ?? '') : '';
     const response = {
       respondedBy: 'bob',
+      onBehalfOf: null,
       decision: { type: 'deny' },
       reason: 'too risky',
       respondedAt: '2026-11-22T10:01:00.000Z',

@@ -24,6 +24,7 @@ import {
   executionReconciledSchema,
 } from './execution-events.js';
 import { jsonObjectSchema } from './json.js';
+import { chainLinkSchema, nestingMax } from './nesting.js';
 import { batchModes, digestSchema, timeSchema } from './primitives.js';
 import { requestRefusedSchema } from './refusal-events.js';
 import type { RefusalEvent } from './refusal-events.js';
@@ -57,6 +58,12 @@ export const toolCallRequestedSchema = z.strictObject({
   idempotent: z.boolean(),
   labels: z.record(z.string(), z.string()),
   requestedBy: z.string(),
+  /** The person responsible for the agent, according to the operator's file. */
+  owner: z.string().exactOptional(),
+  /** The person for whom the agent says that it acts. */
+  onBehalfOf: z.string().exactOptional(),
+  /** The calls inside which this one runs, the outermost first; absent for a call that is not nested. */
+  chain: z.array(chainLinkSchema).min(1).max(nestingMax).exactOptional(),
   requestedAt: timeSchema,
 });
 

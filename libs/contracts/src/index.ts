@@ -88,6 +88,8 @@ export type {
 } from './requests.js';
 export { explanationViewSchema, policyViewSchema } from './policy-views.js';
 export type { BacktestSummary, ChangedCall, ExplanationView, PolicyView } from './policy-views.js';
+export { nestingMax } from './nesting.js';
+export type { ChainLink, ChainLinkView } from './nesting.js';
 export type { Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';
 export type { JsonSchema, SchemaRegistry } from './schema-registry.js';

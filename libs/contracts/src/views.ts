@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { chainLinkViewSchema } from './nesting.js';
 import { batchModes, decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
@@ -44,6 +45,7 @@ export const decisionViewSchema = z.discriminatedUnion('type', [
 
 export const responseViewSchema = z.strictObject({
   respondedBy: z.string(),
+  onBehalfOf: z.string().nullable().meta({ description: 'The person in whose place a delegate responded' }),
   decision: decisionViewSchema,
   reason: z.string().nullable(),
   respondedAt: timeSchema,
@@ -73,6 +75,12 @@ export const approvalViewSchema = z
     toolCallId: z.string(),
     /** The principal that asked. */
     requestedBy: z.string(),
+    owner: z.string().nullable().meta({ description: 'The person responsible for the agent' }),
+    onBehalfOf: z.string().nullable().meta({ description: 'The person for whom the agent says that it acts' }),
+    /** Empty for a call that is not nested. */
+    chain: z
+      .array(chainLinkViewSchema)
+      .meta({ description: 'The calls inside which this one runs, the outermost first' }),
     labels: z.record(z.string(), z.string()),
     /** The values that are masked for this reader. */
     hiddenValues: z.array(hiddenValueSchema),

@@ -41,11 +41,18 @@ function responseViews(votes: readonly Vote[], visibility: Visibility): Response
     .filter(({ status }) => status !== 'withdrawn')
     .map((vote) => ({
       respondedBy: vote.respondedBy,
+      onBehalfOf: vote.onBehalfOf,
       decision: decisionView(vote, visibility),
       reason: vote.reason,
       respondedAt: vote.respondedAt,
       via: vote.via,
     }));
+}
+
+function chainOf({ chain = [] }: CallRequest): ApprovalView['chain'] {
+  return chain.map(({ callId, agentId, toolName, runId, requestedBy }) => ({
+    ...{ callId, agentId, toolName, runId, requestedBy },
+  }));
 }
 
 function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): ApprovalView['batch'] {
@@ -64,6 +71,9 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     agentId: request.agentId,
     toolCallId: request.toolCallId,
     requestedBy: approval.requestedBy,
+    owner: request.owner ?? null,
+    onBehalfOf: request.onBehalfOf ?? null,
+    chain: chainOf(request),
     labels: request.labels,
     hiddenValues: visibility === 'whole' ? [] : [...hiddenValues(action.arguments, action.sensitive)],
     batch: batchOf(request),

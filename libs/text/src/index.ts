@@ -9,6 +9,8 @@ export { lineDiff } from './line-diff.js';
 export type { DiffLine } from './line-diff.js';
 export { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } from './marks.js';
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
+export { chainWords, requesterWords, responderRead, responderWords } from './people-words.js';
+export type { OuterCall } from './people-words.js';
 export { refusalWords } from './refusal-words.js';
 export { requirementWords } from './requirement-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';

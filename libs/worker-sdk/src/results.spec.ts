@@ -8,6 +8,7 @@ type Vote = NonNullable<ToolCallView['approval']>['responses'][number];
 
 const vote = (type: 'approve' | 'deny' | 'answer', respondedBy: string, reason: string | null = null): Vote => ({
   respondedBy,
+  onBehalfOf: null,
   decision: type === 'answer' ? { type, output: 42 } : { type },
   reason,
   respondedAt: '2030-01-01T00:00:00.000Z',

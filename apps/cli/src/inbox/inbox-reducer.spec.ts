@@ -157,6 +157,7 @@ describe('the card', () => {
     inbox.press('\r');
     const response = {
       respondedBy: 'bob',
+      onBehalfOf: null,
       decision: { type: 'approve' },
       reason: null,
       respondedAt: '2026-11-22T09:59:57.000Z',

@@ -108,6 +108,7 @@ describe('the interactive inbox', () => {
     const at = new Date().toISOString();
     const response = {
       respondedBy: 'bob',
+      onBehalfOf: null,
       decision: { type: 'deny' },
       reason: null,
       respondedAt: at,

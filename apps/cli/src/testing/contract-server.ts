@@ -156,7 +156,14 @@ function approvalRoute(
   const { decision, reason } = JSON.parse(request.body) as { decision: ResponseView['decision']; reason?: string };
   const state = decision.type === 'deny' ? 'denied' : 'approved';
   const at = new Date().toISOString();
-  const response: ResponseView = { respondedBy: 'me', decision, reason: reason ?? null, respondedAt: at, via: 'cli' };
+  const response: ResponseView = {
+    respondedBy: 'me',
+    onBehalfOf: null,
+    decision,
+    reason: reason ?? null,
+    respondedAt: at,
+    via: 'cli',
+  };
   const after: ApprovalView = { ...approval, state, resolution: state, resolvedAt: at, responses: [response] };
   server.approvals.set(id, after);
   return { status: 200, body: after };

@@ -57,9 +57,22 @@ describe('the card of an approval', () => {
       expect(widthOf(line)).toBeLessThanOrEqual(40);
   });
 
+  it('names the owner of the agent, the calls around a nested one, and a delegate', () => {
+    const link = { callId: 'tc_b', agentId: 'planner', toolName: 'delegate', runId: 'run-41', requestedBy: 'planner' };
+    const response = {
+      ...{ respondedBy: 'bob', onBehalfOf: 'alice', decision: { type: 'approve' as const }, reason: null, via: 'cli' },
+      respondedAt: '2026-11-22T09:59:57.000Z',
+    } as const;
+    const text = cardOf({ owner: 'carol', onBehalfOf: 'dave', chain: [link], responses: [response] }).join('\n');
+    expect(text).toContain('asked by billing-agent (owner carol, says it acts for dave)');
+    expect(text).toContain('inside   delegate of planner in run run-41 (asked by planner)');
+    expect(text).toContain('response bob for alice approved');
+  });
+
   it('says who answered, when and how', () => {
     const response = {
       respondedBy: 'bob',
+      onBehalfOf: null,
       decision: { type: 'deny' },
       reason: 'too\u001b risky',
       respondedAt: '2026-11-22T09:59:57.000Z',

@@ -1,6 +1,7 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
 import {
   agoWords,
+  chainWords,
   deadlineWords,
   decidedWords,
   hiddenWords,
@@ -8,7 +9,9 @@ import {
   moreCharacters,
   ordinal,
   printable,
+  requesterWords,
   requirementWords,
+  responderWords,
 } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
 import { timeWords } from '../text/time-words.js';
@@ -55,7 +58,8 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
   const round = approval.round > 1 ? `, for the ${ordinal(approval.round)} time` : '';
   const facts: [string, string][] = [
     ['agent', `${printable(approval.agentId)} in run ${printable(approval.runId)}`],
-    ['asked by', printable(approval.requestedBy)],
+    ['asked by', requesterWords(approval)],
+    ...(approval.chain.length === 0 ? [] : [chainFact(approval)]),
     ...(Object.keys(approval.labels).length === 0 ? [] : [labelFact(approval)]),
     ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}, ${deadline(approval, nowMs)}`],
     ['needs', requirementWords(approval.requirement)],
@@ -63,6 +67,10 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
   ];
   return facts.flatMap(([label, text]) => fact(label, text, columns));
+}
+
+function chainFact({ chain, requestedBy }: ApprovalView): [string, string] {
+  return ['inside', chainWords(chain, requestedBy)];
 }
 
 function labelFact({ labels }: ApprovalView): [string, string] {
@@ -92,7 +100,7 @@ function deadline({ state, expiresAt, resolvedAt }: ApprovalView, nowMs: number)
 
 /** One person's response in words: `bob approved 3 s ago via slack: "seen with ops"`. */
 export function responseWords(response: ResponseView, nowMs: number): string {
-  const who = `${printable(response.respondedBy)} ${decidedWords[response.decision.type]}`;
+  const who = `${responderWords(response)} ${decidedWords[response.decision.type]}`;
   const why = response.reason === null || response.reason === '' ? '' : `: "${printable(response.reason, 200)}"`;
   return `${who} ${agoWords(response.respondedAt, nowMs)} via ${printable(response.via)}${why}`;
 }

@@ -29,6 +29,11 @@ describe('an event in words', () => {
     ],
     [
       'ApprovalResponded',
+      { decision: { type: 'deny' }, respondedBy: 'bob', onBehalfOf: 'alice', via: 'cli', resolution: 'denied' },
+      'bob for alice: deny via cli → denied',
+    ],
+    [
+      'ApprovalResponded',
       { decision: { type: 'approve' }, automatic: true, via: 'policy', resolution: 'approved' },
       'the policy, by itself: approve via policy → approved',
     ],

@@ -1,6 +1,6 @@
 import type { EventView } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, memberOf, printable, withLateness, withWhy } from '@countersign/text';
+import { eventWordsOf, memberOf, printable, responderRead, withLateness, withWhy } from '@countersign/text';
 import { timeWords } from '../text/time-words.js';
 import { compactJson } from './approval-summary.js';
 
@@ -38,7 +38,7 @@ function respondedWords(read: ReadMember): string {
   const kind = read('decision', 'type');
   const given =
     kind === 'edit' ? ` ${read('decision', 'arguments')}` : kind === 'answer' ? ` ${read('decision', 'output')}` : '';
-  const who = read('automatic') === 'true' ? 'the policy, by itself' : read('respondedBy');
+  const who = read('automatic') === 'true' ? 'the policy, by itself' : responderRead(read);
   const instruction = read('instruction') === '' ? '' : `; instruction: ${read('instruction')}`;
   return `${withWhy(`${who}: ${kind}${given} via ${read('via')}`, read('reason'))}${instruction} → ${read('resolution')}`;
 }

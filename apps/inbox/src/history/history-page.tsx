@@ -106,7 +106,8 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
           <span className="muted">nobody</span>
         ) : (
           <>
-            <Marked text={last.respondedBy} /> <span className="muted">via {channelWords(last.via)}</span>
+            <Marked text={last.onBehalfOf === null ? last.respondedBy : `${last.respondedBy} for ${last.onBehalfOf}`} />{' '}
+            <span className="muted">via {channelWords(last.via)}</span>
           </>
         )}
       </td>

@@ -1,6 +1,6 @@
 import type { EventView, JsonValue } from '@countersign/contracts';
 import type { EventWords, ReadMember } from '@countersign/text';
-import { eventWordsOf, printable, withLateness, withWhy } from '@countersign/text';
+import { eventWordsOf, printable, responderRead, withLateness, withWhy } from '@countersign/text';
 import { glanceOf } from './json-tree.js';
 import { timeWords } from './time-words.js';
 import { channelWords, saidWords } from './words.js';
@@ -39,7 +39,7 @@ function messageWords(read: ReadMember): string {
 const given: Readonly<Record<string, string>> = saidWords;
 
 function respondedWords(read: ReadMember): string {
-  const who = read('automatic') === 'true' ? 'the policy, by itself,' : read('respondedBy');
+  const who = read('automatic') === 'true' ? 'the policy, by itself,' : responderRead(read);
   const kind = read('decision', 'type');
   const instruction = read('instruction') === '' ? '' : `; instruction: ${read('instruction')}`;
   const end = read('resolution') === 'pending' ? '; more people must answer' : '';

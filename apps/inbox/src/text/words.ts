@@ -1,5 +1,5 @@
 import type { ApprovalView, DecisionType, ResponseView } from '@countersign/contracts';
-import { agoWords, decidedWords, doneWords, printable, refusalWords } from '@countersign/text';
+import { agoWords, decidedWords, doneWords, printable, refusalWords, responderWords } from '@countersign/text';
 import type { Problem } from '../api/problem.js';
 
 /** A person's action, by the type of the decision. */
@@ -7,8 +7,8 @@ export const saidWords = { ...decidedWords, edit: 'approved with other arguments
 
 /** One person's response in words: `bob approved this 3 s ago via Slack`. */
 export function responseWords(response: ResponseView, nowMs: number): string {
-  const { respondedBy, decision, respondedAt, via } = response;
-  return `${printable(respondedBy)} ${saidWords[decision.type]} this ${agoWords(respondedAt, nowMs)} via ${channelWords(via)}`;
+  const { decision, respondedAt, via } = response;
+  return `${responderWords(response)} ${saidWords[decision.type]} this ${agoWords(respondedAt, nowMs)} via ${channelWords(via)}`;
 }
 
 const channels: Readonly<Record<string, string>> = {

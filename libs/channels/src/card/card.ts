@@ -1,5 +1,15 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
-import { decidedWords, hiddenWords, labelWords, moreCharacters, printable, requirementWords } from '@countersign/text';
+import {
+  chainWords,
+  decidedWords,
+  hiddenWords,
+  labelWords,
+  moreCharacters,
+  printable,
+  requesterWords,
+  requirementWords,
+  responderWords,
+} from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
 import { countOf, look } from './visible.js';
@@ -78,9 +88,10 @@ function statusOf({ call, approval }: Notice): string[] {
 }
 
 /** One person's response: `bob approved via ops-slack: "seen with ops"`. */
-export function responseWords({ respondedBy, decision, reason, via }: ResponseView): string {
+export function responseWords(response: ResponseView): string {
+  const { decision, reason, via } = response;
   const why = reason === null || reason === '' ? '' : `: "${printable(reason, 200)}"`;
-  return `${printable(respondedBy, nameMax)} ${decidedWords[decision.type]} via ${printable(via, nameMax)}${why}`;
+  return `${responderWords(response, nameMax)} ${decidedWords[decision.type]} via ${printable(via, nameMax)}${why}`;
 }
 
 function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
@@ -102,7 +113,10 @@ function askedFacts(approval: ApprovalView | null): (readonly [string, string])[
   if (approval === null) return [];
   const labels = labelWords(approval.labels, (text) => printable(text, nameMax));
   return [
-    ['Asked by', printable(approval.requestedBy, nameMax)],
+    ['Asked by', requesterWords(approval, nameMax)],
+    ...(approval.chain.length === 0
+      ? []
+      : [['Inside', chainWords(approval.chain, approval.requestedBy, nameMax)] as const]),
     ...(labels === '' ? [] : [['Labels', printable(labels, wordsMax)] as const]),
   ];
 }

@@ -82,6 +82,9 @@ function packCallRequest(request: CallRequest) {
     request.labels,
     request.requestedBy,
     request.requestedAt,
+    request.owner ?? null,
+    request.onBehalfOf ?? null,
+    request.chain ?? null,
   ] as const;
 }
 
@@ -105,6 +108,9 @@ function unpackCallRequest([
   labels,
   requestedBy,
   requestedAt,
+  owner,
+  onBehalfOf,
+  chain,
 ]: ReturnType<typeof packCallRequest>): CallRequest {
   return {
     callId,
@@ -126,6 +132,9 @@ function unpackCallRequest([
     labels,
     requestedBy,
     requestedAt,
+    ...(owner === null ? {} : { owner }),
+    ...(onBehalfOf === null ? {} : { onBehalfOf }),
+    ...(chain === null ? {} : { chain }),
   };
 }
 

@@ -104,6 +104,9 @@ export function newApproval({ view, request }: FakeCall, round: number): Approva
     agentId: view.agentId,
     toolCallId: view.toolCallId,
     requestedBy: view.agentId,
+    owner: null,
+    onBehalfOf: null,
+    chain: [],
     labels: {},
     hiddenValues: [],
     batch: null,
@@ -133,7 +136,8 @@ export function resolveApproval(
 ): void {
   const { approval } = view;
   if (approval?.state !== 'pending') throw new Error(`no approval of ${view.toolCallId} is pending`);
-  const responses = response === undefined ? [] : [{ ...response, respondedBy: 'me', respondedAt: at, via: 'api' }];
+  const responses =
+    response === undefined ? [] : [{ ...response, respondedBy: 'me', onBehalfOf: null, respondedAt: at, via: 'api' }];
   view.approval = { ...approval, state: resolution, resolution, resolvedAt: at, responses };
 }
 

@@ -1,0 +1,26 @@
+import { z } from 'zod';
+
+/** The largest depth of nested calls: a call has at most so many calls around it. */
+export const nestingMax = 8;
+
+/** One call around a nested call, as its own stream records it. */
+export const chainLinkSchema = z.strictObject({
+  callId: z.string(),
+  agentId: z.string(),
+  toolName: z.string(),
+  runId: z.string(),
+  requestedBy: z.string(),
+  owner: z.string().exactOptional(),
+  onBehalfOf: z.string().exactOptional(),
+});
+export type ChainLink = z.infer<typeof chainLinkSchema>;
+
+/** A call around a nested call, as people see it. */
+export const chainLinkViewSchema = z.strictObject({
+  callId: z.string(),
+  agentId: z.string(),
+  toolName: z.string(),
+  runId: z.string(),
+  requestedBy: z.string().meta({ description: 'The principal that requested it' }),
+});
+export type ChainLinkView = z.infer<typeof chainLinkViewSchema>;

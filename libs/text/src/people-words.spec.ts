@@ -1,0 +1,27 @@
+import { describe, expect, it } from '@jest/globals';
+import { chainWords, requesterWords, responderWords } from './people-words.js';
+
+describe('the people of a card', () => {
+  it('names a delegate and the person whose vote it is', () => {
+    expect(responderWords({ respondedBy: 'bob', onBehalfOf: 'alice' })).toBe('bob for alice');
+    expect(responderWords({ respondedBy: 'bob', onBehalfOf: null })).toBe('bob');
+  });
+
+  it('names the owner of an agent, and marks the person for whom it acts as its own claim', () => {
+    const request = { requestedBy: 'billing', owner: 'carol', onBehalfOf: 'dave' };
+    expect(requesterWords(request)).toBe('billing (owner carol, says it acts for dave)');
+    expect(requesterWords({ ...request, owner: null, onBehalfOf: null })).toBe('billing');
+  });
+
+  it('shows the calls around a nested call, and who else asked for one', () => {
+    const outer = { agentId: 'planner', toolName: 'delegate', runId: 'r1', requestedBy: 'team' };
+    const inner = { agentId: 'researcher', toolName: 'search', runId: 'r2', requestedBy: 'other' };
+    expect(chainWords([outer, inner], 'team')).toBe(
+      'delegate of planner in run r1 › search of researcher in run r2 (asked by other)',
+    );
+  });
+
+  it('shows characters that would not be visible', () => {
+    expect(responderWords({ respondedBy: 'bob\u202e', onBehalfOf: 'al\u200bice' })).not.toMatch(/[\u202e\u200b]/);
+  });
+});
