@@ -224,6 +224,7 @@ describe('answering', () => {
       reason: null,
       respondedAt,
       via: 'slack',
+      counted: true,
     } as const;
     given(approvalOf({ state: 'denied', responses: [response] }));
     const people = await run(['approve', approvalId]);

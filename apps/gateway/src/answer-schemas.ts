@@ -20,7 +20,7 @@ export const bulkResultsSchema = z
     results: z.array(
       z.strictObject({
         approvalId: z.string(),
-        status: z.enum(['done', 'rejected', 'skipped']),
+        status: z.enum(['done', 'rejected', 'skipped', 'possible']),
         approval: approvalViewSchema.optional(),
         problem: problemSchema.optional(),
       }),
@@ -29,7 +29,7 @@ export const bulkResultsSchema = z
   .meta({
     id: 'BulkResults',
     description:
-      'What became of each approval; skipped: another one could not be answered. Beyond 8 MiB of approvals a result comes without its approval: read it by its id.',
+      'What became of each approval; skipped: another one could not be answered; possible: a dry run, and the rules allow it now. Beyond 8 MiB of approvals a result comes without its approval: read it by its id.',
   });
 
 export const cancelledRunSchema = z

@@ -67,6 +67,7 @@ export function channelContract(
       reason: 'too risky',
       respondedAt: '2026-11-22T10:01:00.000Z',
       via: 'inbox',
+      counted: true,
     } as const;
     const decided = sampleNotice({ approval: { state: 'denied', responses: [response], resolution: 'denied' } });
     expect(await channel.update(messageRef, decided, { signal })).toEqual({ status: 'delivered', messageRef });

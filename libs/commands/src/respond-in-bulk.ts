@@ -1,5 +1,5 @@
 import { parseApprovalId, toolCallStream } from '@countersign/contracts';
-import type { RespondInBulkBody, Refusal } from '@countersign/contracts';
+import type { RespondBody, RespondInBulkBody, Refusal } from '@countersign/contracts';
 import { toolCallRules } from '@countersign/domain';
 import { sideBySide } from '@countersign/runtime';
 import type { Actor } from './actor.js';
@@ -9,10 +9,12 @@ import type { CommandPorts } from './ports.js';
 import { oversizeResult } from './output-size.js';
 import { answer, toResponse } from './respond.js';
 
-/** The result for one of many approvals. `skipped`: all-or-nothing, and another one was refused. */
+/**
+ * The result for one of many approvals. `skipped`: all-or-nothing, and another one was refused. `possible`: a dry run,
+ * and the rules allow it now.
+ */
 export type BulkResult =
-  | { readonly approvalId: string; readonly status: 'done' }
-  | { readonly approvalId: string; readonly status: 'skipped' }
+  | { readonly approvalId: string; readonly status: 'done' | 'skipped' | 'possible' }
   | { readonly approvalId: string; readonly status: 'refused'; readonly refusal: Refusal };
 
 /** Calls may have large arguments: so many of them are in memory. */
@@ -31,17 +33,31 @@ export async function respondInBulk(
   const oversize = oversizeResult(body.decision, 'decision.');
   if (oversize !== undefined) return oversize;
   const ports = { ...given, schemas: given.schemas.forOneRequest() };
-  const { mode = 'independent', approvalIds: listed, ...response } = body;
-  const approvalIds = [...new Set(listed)];
-  if (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId))) {
-    const checked = await sideBySide(approvalIds, atOnce, (id) => check(ports, actor, id, response));
-    if (checked.some((refusal) => refusal !== undefined)) {
-      return { status: 'done', value: approvalIds.map((id, index) => toUnapplied(id, checked[index])), position: 0 };
+  const { mode = 'independent', dryRun = false } = body;
+  const approvalIds = [...new Set(body.approvalIds)];
+  if (dryRun || (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId)))) {
+    const checked = await sideBySide(approvalIds, atOnce, (id) => check(ports, actor, id, responseTo(body, id)));
+    if (dryRun || checked.some((refusal) => refusal !== undefined)) {
+      const left = dryRun ? 'possible' : 'skipped';
+      const value = approvalIds.map((id, index) => toUnapplied(id, checked[index], left));
+      return { status: 'done', value, position: 0 };
     }
   }
-  const outcomes = await sideBySide(approvalIds, atOnce, (id) => answer(ports, actor, id, response, commandId));
+  const outcomes = await sideBySide(approvalIds, atOnce, (id) =>
+    answer(ports, actor, id, responseTo(body, id), commandId),
+  );
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
+}
+
+/** The response to one of the approvals. It is bound to the action that the person saw, if they named it. */
+function responseTo(
+  { decision, reason, instruction, actionDigests }: RespondInBulkBody,
+  approvalId: string,
+): RespondBody {
+  const seen = actionDigests !== undefined && Object.hasOwn(actionDigests, approvalId);
+  const actionDigest = seen ? actionDigests[approvalId] : undefined;
+  return { decision, reason, instruction, actionDigest };
 }
 
 /**
@@ -58,8 +74,8 @@ async function hasBegun(ports: CommandPorts, approvalIds: readonly string[], com
   return begun.includes(true);
 }
 
-function toUnapplied(approvalId: string, refusal: Refusal | undefined): BulkResult {
-  return refusal === undefined ? { approvalId, status: 'skipped' } : { approvalId, status: 'refused', refusal };
+function toUnapplied(approvalId: string, refusal: Refusal | undefined, left: 'skipped' | 'possible'): BulkResult {
+  return refusal === undefined ? { approvalId, status: left } : { approvalId, status: 'refused', refusal };
 }
 
 function toResult(approvalId: string, outcome: Result | undefined): BulkResult {
@@ -71,7 +87,7 @@ async function check(
   ports: CommandPorts,
   actor: Actor,
   approvalId: string,
-  response: Omit<RespondInBulkBody, 'approvalIds' | 'mode'>,
+  response: RespondBody,
 ): Promise<Refusal | undefined> {
   const target = parseApprovalId(approvalId);
   const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));

@@ -117,6 +117,8 @@ export type {
   ClaimView,
   EventView,
   ResponseView,
+  StageProgress,
+  Upcoming,
   RevealedView,
   RunView,
   ToolCallState,

@@ -148,6 +148,13 @@ export const respondInBulkSchema = z
     reason: textSchema.optional(),
     instruction: textSchema.optional(),
     mode: z.enum(['independent', 'all-or-nothing']).optional(),
+    actionDigests: z.record(z.string().min(1).max(256), digestSchema).optional().meta({
+      description: 'The digest of what you saw, by approval: an approval whose arguments have changed is refused.',
+    }),
+    dryRun: z
+      .boolean()
+      .optional()
+      .meta({ description: 'Record nothing: each result is what the rules say now, `possible` or `rejected`.' }),
   })
   .meta({ id: 'RespondInBulk' });
 export type RespondInBulkBody = z.infer<typeof respondInBulkSchema>;

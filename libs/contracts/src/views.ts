@@ -50,6 +50,9 @@ export const responseViewSchema = z.strictObject({
   reason: z.string().nullable(),
   respondedAt: timeSchema,
   via: z.string(),
+  counted: z.boolean().meta({
+    description: 'False: void, because the arguments were edited after it, or because the person responded again.',
+  }),
 });
 export type ResponseView = z.infer<typeof responseViewSchema>;
 
@@ -65,6 +68,32 @@ const batchViewSchema = z.strictObject({
   mode: z.enum(batchModes),
   callIds: z.array(z.string()),
 });
+
+const stageProgressSchema = z
+  .strictObject({
+    approvedBy: z.array(z.string()),
+    deniedBy: z.array(z.string()),
+    missing: z.int().meta({ description: 'How many more people must agree.' }),
+    missingOf: z
+      .array(z.string())
+      .nullable()
+      .meta({ description: 'The groups that they come from, with those it was escalated to; null: every approver.' }),
+  })
+  .meta({ id: 'StageProgress', description: 'How far one stage of the requirement is.' });
+
+/** How far one stage of the requirement is. */
+export type StageProgress = z.infer<typeof stageProgressSchema>;
+
+const upcomingSchema = z
+  .strictObject({
+    kind: z.enum(['reminder', 'escalation', 'expiry', 'hold', 'automatic-approval']),
+    at: timeSchema,
+    to: z.array(z.string()).meta({ description: 'The groups that are asked as well after an escalation.' }),
+  })
+  .meta({ id: 'Upcoming', description: 'What happens to a pending approval by itself when nobody responds.' });
+
+/** What happens to a pending approval by itself when nobody responds. */
+export type Upcoming = z.infer<typeof upcomingSchema>;
 
 export const approvalViewSchema = z
   .strictObject({
@@ -99,6 +128,10 @@ export const approvalViewSchema = z
     requirement: requirementSchema,
     allowedDecisions: z.array(decisionTypeSchema),
     responses: z.array(responseViewSchema),
+    /** By stage of the requirement, in order. */
+    progress: z.array(stageProgressSchema),
+    /** In order of time; empty when the approval has ended. */
+    upcoming: z.array(upcomingSchema),
     resolution: z.enum(['approved', 'denied', 'expired', 'cancelled']).nullable(),
     resolvedAt: timeSchema.nullable(),
   })

@@ -52,7 +52,8 @@ export {
   nextRound,
   recordedSalt,
 } from './tool-call.state.js';
-export { groupsAsked } from './voting.js';
+export { groupsAsked, progressOf } from './voting.js';
+export { upcomingOf } from './upcoming.js';
 export type {
   Action,
   Approval,

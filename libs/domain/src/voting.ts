@@ -1,4 +1,4 @@
-import type { EventData, Stage } from '@countersign/contracts';
+import type { EventData, Stage, StageProgress } from '@countersign/contracts';
 import { isSamePerson, normalised } from './identity.js';
 import type { Voter } from './identity.js';
 import { areEqualJson } from './json-equality.js';
@@ -36,10 +36,10 @@ export function isApproverOf(approval: Approval, stage: number, groups: readonly
 }
 
 /**
- * How many seats can be filled with distinct people. Each seat names who may take it. A person of two groups fills one
+ * Which seats can be filled with distinct people. Each seat names who may take it. A person of two groups fills one
  * seat, the one that no other person can fill. Augmenting paths; the sets are small.
  */
-function seatsFilled(seats: readonly ReadonlySet<number>[]): number {
+function seatsFilled(seats: readonly ReadonlySet<number>[]): readonly boolean[] {
   const seatOf = new Map<number, number>();
   const place = (seat: number, tried: Set<number>): boolean =>
     [...(seats[seat] ?? [])].some((person) => {
@@ -50,23 +50,53 @@ function seatsFilled(seats: readonly ReadonlySet<number>[]): number {
       seatOf.set(person, seat);
       return true;
     });
-  return seats.filter((_, seat) => place(seat, new Set())).length;
+  return seats.map((_, seat) => place(seat, new Set()));
+}
+
+function votesIn(approval: Approval, index: number): readonly Vote[] {
+  return approval.votes.filter((vote) => isCounted(vote) && vote.stage === index);
 }
 
 function approvedIn(approval: Approval, index: number, stage: Stage): number {
-  const votes = approval.votes.filter((vote) => isCounted(vote) && agrees(vote) && vote.stage === index);
-  if (stage.mode === 'quorum' || stage.groups === null) return votes.length;
+  if (stage.mode === 'quorum' || stage.groups === null) return votesIn(approval, index).filter(agrees).length;
+  return stage.groups.length - emptySeats(approval, index, stage.groups).length;
+}
+
+/** The groups of an all-of stage from which a person is still missing. */
+function emptySeats(approval: Approval, index: number, groups: readonly string[]): readonly string[] {
+  const votes = votesIn(approval, index).filter(agrees);
   // A member of a group that the stage was escalated to may fill any seat of it.
   const standIns = escalatedTo(approval, index);
-  const seats = stage.groups.map(
+  const seats = groups.map(
     (group) =>
       new Set(
-        votes.flatMap(({ groups }, person) =>
-          groups.some((one) => one === group || standIns.includes(one)) ? [person] : [],
+        votes.flatMap((vote, person) =>
+          vote.groups.some((one) => one === group || standIns.includes(one)) ? [person] : [],
         ),
       ),
   );
-  return seatsFilled(seats);
+  const filled = seatsFilled(seats);
+  return groups.filter((_, seat) => filled[seat] !== true);
+}
+
+/** Who has responded in each stage, and how many people of which groups are still missing. */
+export function progressOf(approval: Approval): StageProgress[] {
+  return approval.requirement.stages.map((stage, index) => {
+    const votes = votesIn(approval, index);
+    const missing = Math.max(0, peopleOf(stage) - approvedIn(approval, index, stage));
+    return {
+      approvedBy: votes.filter(agrees).map(({ respondedBy }) => respondedBy),
+      deniedBy: votes.filter((vote) => !agrees(vote)).map(({ respondedBy }) => respondedBy),
+      missing,
+      missingOf: missing === 0 ? [] : missingOf(approval, index, stage),
+    };
+  });
+}
+
+function missingOf(approval: Approval, index: number, stage: Stage): string[] | null {
+  if (stage.groups === null) return null;
+  const groups = stage.mode === 'all-of' ? emptySeats(approval, index, stage.groups) : stage.groups;
+  return [...new Set([...groups, ...escalatedTo(approval, index)])];
 }
 
 function isSatisfied(approval: Approval, index: number, stage: Stage): boolean {
@@ -90,8 +120,7 @@ export function groupsAsked(approval: Approval): readonly string[] | null {
 /** The result of the votes. A stage with enough denials denies, independent of the other stages. */
 export function tally(approval: Approval): 'pending' | 'approved' | 'denied' {
   const { stages } = approval.requirement;
-  const denials = (index: number): number =>
-    approval.votes.filter((vote) => isCounted(vote) && !agrees(vote) && vote.stage === index).length;
+  const denials = (index: number): number => votesIn(approval, index).filter((vote) => !agrees(vote)).length;
   if (stages.some((stage, index) => denials(index) >= stage.deny)) return 'denied';
   return currentStage(approval) === stages.length ? 'approved' : 'pending';
 }

@@ -8,6 +8,7 @@ import type {
   ToolCallView,
   Verdict,
 } from '@countersign/contracts';
+import { progressOf, upcomingOf } from '@countersign/domain';
 import type { Action, Approval, Vote } from '@countersign/domain';
 import type { CallRequest, CallRow } from './call-row.js';
 import type { ApprovalOfCall } from './read-model.js';
@@ -46,6 +47,7 @@ function responseViews(votes: readonly Vote[], visibility: Visibility): Response
       reason: vote.reason,
       respondedAt: vote.respondedAt,
       via: vote.via,
+      counted: vote.status === 'counted',
     }));
 }
 
@@ -90,6 +92,8 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     requirement: approval.requirement,
     allowedDecisions: approval.requirement.allowedDecisions,
     responses: responseViews(approval.votes, visibility),
+    progress: progressOf(approval),
+    upcoming: upcomingOf(approval),
     resolution: isPending ? null : resolution.status,
     resolvedAt: isPending ? null : resolution.at,
   };

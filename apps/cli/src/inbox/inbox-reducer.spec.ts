@@ -162,6 +162,7 @@ describe('the card', () => {
       reason: null,
       respondedAt: '2026-11-22T09:59:57.000Z',
       via: 'slack',
+      counted: true,
     } as const;
     inbox.tell({
       type: 'changed',

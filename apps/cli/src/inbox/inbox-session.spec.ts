@@ -113,6 +113,7 @@ describe('the interactive inbox', () => {
       reason: null,
       respondedAt: at,
       via: 'telegram',
+      counted: true,
     } as const;
     server.approvals.set('apr_1', {
       ...first,

@@ -163,6 +163,7 @@ function approvalRoute(
     reason: reason ?? null,
     respondedAt: at,
     via: 'cli',
+    counted: true,
   };
   const after: ApprovalView = { ...approval, state, resolution: state, resolvedAt: at, responses: [response] };
   server.approvals.set(id, after);

@@ -45,6 +45,8 @@ export function approvalOf(changes: Partial<ApprovalView> = {}): ApprovalView {
     },
     allowedDecisions: ['approve', 'edit', 'deny', 'answer'],
     responses: [],
+    progress: [{ approvedBy: [], deniedBy: [], missing: 1, missingOf: ['ops'] }],
+    upcoming: [{ kind: 'expiry', at: '2026-11-22T10:57:00.000Z', to: [] }],
     resolution: null,
     resolvedAt: null,
     ...changes,

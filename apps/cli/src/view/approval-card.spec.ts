@@ -62,6 +62,7 @@ describe('the card of an approval', () => {
     const response = {
       ...{ respondedBy: 'bob', onBehalfOf: 'alice', decision: { type: 'approve' as const }, reason: null, via: 'cli' },
       respondedAt: '2026-11-22T09:59:57.000Z',
+      counted: true,
     } as const;
     const text = cardOf({ owner: 'carol', onBehalfOf: 'dave', chain: [link], responses: [response] }).join('\n');
     expect(text).toContain('asked by billing-agent (owner carol, says it acts for dave)');
@@ -77,6 +78,7 @@ describe('the card of an approval', () => {
       reason: 'too\u001b risky',
       respondedAt: '2026-11-22T09:59:57.000Z',
       via: 'slack',
+      counted: true,
     } as const;
     expect(responseWords(response, nowMs)).toBe('bob denied 3 s ago via slack: "too⟦U+001B⟧ risky"');
     const ended = approvalOf({ state: 'denied', responses: [response], resolvedAt: response.respondedAt });

@@ -152,6 +152,31 @@ describe('many approvals', () => {
     });
   });
 
+  it('are previewed by a dry run: each result is what the rules say, and nothing is recorded', async () => {
+    const [one, two] = [await api.pending(), await api.pending()];
+    await respond(two.approvalId, undefined, 'bob');
+    const before = world.readModel.checkpoint();
+    const { body } = await bulk({ approvalIds: [one.approvalId, two.approvalId], dryRun: true, ...approve });
+    expect(body.results).toMatchObject([
+      { approvalId: one.approvalId, status: 'possible', approval: { state: 'pending' } },
+      { approvalId: two.approvalId, status: 'rejected', problem: { code: 'already-resolved' } },
+    ]);
+    expect(world.readModel.checkpoint()).toBe(before);
+  });
+
+  it('are bound to what was seen: one whose arguments another person edited meanwhile is not approved', async () => {
+    const [one, two] = [await api.pending(), await api.pending()];
+    const actionDigests = {
+      [one.approvalId]: one.actionDigest,
+      [two.approvalId]: `sha256:${'0'.repeat(64)}`,
+    };
+    const { body } = await bulk({ approvalIds: [one.approvalId, two.approvalId], actionDigests, ...approve });
+    expect(body.results).toMatchObject([
+      { approvalId: one.approvalId, status: 'done' },
+      { approvalId: two.approvalId, status: 'rejected', problem: { code: 'digest-mismatch' } },
+    ]);
+  });
+
   it('are listed oldest first, page by page, by every filter', async () => {
     const runId = 'listed';
     const calls = ['a', 'b', 'c'].map((id) => ({

@@ -123,6 +123,8 @@ export function newApproval({ view, request }: FakeCall, round: number): Approva
     requirement,
     allowedDecisions: request.allowedDecisions ?? requirement.allowedDecisions,
     responses: [],
+    progress: [],
+    upcoming: [],
     resolution: null,
     resolvedAt: null,
   };
@@ -136,8 +138,8 @@ export function resolveApproval(
 ): void {
   const { approval } = view;
   if (approval?.state !== 'pending') throw new Error(`no approval of ${view.toolCallId} is pending`);
-  const responses =
-    response === undefined ? [] : [{ ...response, respondedBy: 'me', onBehalfOf: null, respondedAt: at, via: 'api' }];
+  const given = { respondedBy: 'me', onBehalfOf: null, respondedAt: at, via: 'api', counted: true };
+  const responses = response === undefined ? [] : [{ ...response, ...given }];
   view.approval = { ...approval, state: resolution, resolution, resolvedAt: at, responses };
 }
 
