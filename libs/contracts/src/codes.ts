@@ -25,6 +25,7 @@ export const refusalCodes = [
   'stale-claim',
   'not-unknown',
   'not-client-executed',
+  'grant-ended',
 ] as const;
 
 /** A stable code of a refusal. */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import { actionDigest, jcsDigest } from './digest.js';
+import { actionDigest, argumentsDigest, jcsDigest, saltedDigest } from './digest.js';
 import type { JsonObject } from './json.js';
 
 const input = {
@@ -12,6 +12,20 @@ const input = {
   toolSchemaHash: null,
   salt: '000102030405060708090a0b0c0d0e0f',
 };
+
+describe('argumentsDigest', () => {
+  it('is the SHA-256 of the RFC 8785 form of the arguments and the tool, which a client can compute', () => {
+    const jcs = '{"arguments":{"amount":5,"to":"b"},"toolName":"pay"}';
+    const expected = `sha256:${createHash('sha256').update(jcs).digest('hex')}`;
+    expect(argumentsDigest('pay', { to: 'b', amount: 5 })).toBe(expected);
+  });
+
+  it('differs for another tool, and with another salt', () => {
+    const digest = argumentsDigest('pay', { amount: 5 });
+    expect(argumentsDigest('pay_twice', { amount: 5 })).not.toBe(digest);
+    expect(new Set([digest, saltedDigest(digest, 'a'), saltedDigest(digest, 'b')]).size).toBe(3);
+  });
+});
 
 describe('actionDigest', () => {
   it('is the SHA-256 of the RFC 8785 form, which anybody can write down', () => {

@@ -34,6 +34,19 @@ export function actionDigest(input: DigestInput, args: JsonObject): string {
   );
 }
 
+/**
+ * The digest of exactly these arguments of a tool, in every run: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form
+ * of `{arguments, toolName}`. It has no salt, so it is never stored as it is.
+ */
+export function argumentsDigest(toolName: string, args: JsonObject): string {
+  return digestOf(`{"arguments":${jcs(args)},"toolName":${jcs(toolName)}}`);
+}
+
+/** An {@link argumentsDigest} as a grant stores it. Only the holder of the salt can test a guess. */
+export function saltedDigest(digest: string, salt: string): string {
+  return digestOf(jcs([digest, salt]));
+}
+
 function jcs(value: JsonValue): string {
   return canonicalize(value) ?? 'null';
 }

@@ -1,4 +1,5 @@
 import type { RecordedEvent } from './events.js';
+import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
 import { maskAt, maskByName } from './sensitive.js';
 import type { EventView } from './views.js';
@@ -32,6 +33,11 @@ function maskedData(event: RecordedEvent): JsonObject {
     case 'ApprovalResponded': {
       const data = event.data as Extract<RecordedEvent['data'], { decision: unknown }>;
       return { ...data, decision: maskedDecision(data.decision) };
+    }
+    case 'GrantProposed':
+    case 'GrantCreated': {
+      const data = event.data as GrantTerms;
+      return 'salt' in data.match ? { ...data, match: { ...data.match, salt: null } } : data;
     }
     case 'ExecutionSucceeded':
     case 'ExecutionFailed':

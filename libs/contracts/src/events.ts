@@ -23,6 +23,8 @@ import {
   executionOutcomeUnknownSchema,
   executionReconciledSchema,
 } from './execution-events.js';
+import { grantEventSchemas } from './grant-events.js';
+import type { GrantEvent } from './grant-events.js';
 import { jsonObjectSchema } from './json.js';
 import { chainLinkSchema, nestingMax } from './nesting.js';
 import { batchModes, digestSchema, timeSchema } from './primitives.js';
@@ -145,7 +147,8 @@ export interface PolicyEvent {
 }
 
 /** Every event that Countersign records. */
-export type LedgerEvent = ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | DeliveryEvent;
+export type LedgerEvent =
+  ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | GrantEvent | DeliveryEvent;
 
 export const eventSchemas = {
   ...toolCallEventSchemas,
@@ -154,6 +157,7 @@ export const eventSchemas = {
   RunCancelled: runCancelledSchema,
   BatchBegun: batchBegunSchema,
   BatchBroken: batchBrokenSchema,
+  ...grantEventSchemas,
   ...deliveryEventSchemas,
 } as const;
 

@@ -57,6 +57,17 @@ export function batchStream(batch: {
   return `batch-${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
 }
 
+/** The id of the grant that a command creates, so that a retry of the command creates no second one. */
+export function deriveGrantId(tenant: string, principal: string, commandId: string): string {
+  const digest = hash('sha256', canonicalize([tenant, principal, commandId]) ?? '', 'hex');
+  return `grn_${base32(Buffer.from(digest.slice(0, 32), 'hex'))}`;
+}
+
+/** Returns whether a string has the form of a grantId. */
+export function isGrantId(value: string): boolean {
+  return /^grn_[a-z2-7]{26}$/.test(value);
+}
+
 /** Returns whether a string has the form of a callId. */
 export function isCallId(value: string): boolean {
   return /^tc_[a-z2-7]{26}$/.test(value);

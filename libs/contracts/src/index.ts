@@ -7,7 +7,7 @@ export { edgeCodes, refusalCodes } from './codes.js';
 export type { ErrorCode, FieldError, Refusal, RefusalCode } from './codes.js';
 export { channelStream, deliveryEventTypes, deliveryStream, notificationKinds } from './delivery-events.js';
 export type { DeliveryEvent, NotificationKind } from './delivery-events.js';
-export { actionDigest, jcsDigest } from './digest.js';
+export { actionDigest, argumentsDigest, jcsDigest, saltedDigest } from './digest.js';
 export { parseDurationMs } from './duration.js';
 export { globProblem, matchesGlob } from './glob.js';
 export type { DigestInput } from './digest.js';
@@ -32,7 +32,27 @@ export type {
   ToolCallEvent,
   ToolCallEventType,
 } from './events.js';
-export { approvalIdOf, batchStream, deriveCallId, isCallId, parseApprovalId, toolCallStream } from './ids.js';
+export { grantEventTypes, grantStream } from './grant-events.js';
+export type { GrantEvent, GrantEventType, GrantMatch, GrantTerms } from './grant-events.js';
+export {
+  createGrantQuerySchema,
+  createGrantSchema,
+  grantLimits,
+  grantPreviewSchema,
+  grantStates,
+  grantViewSchema,
+} from './grants.js';
+export type { CreateGrantBody, GrantPreview, GrantView, GrantViewState, Remember } from './grants.js';
+export {
+  approvalIdOf,
+  batchStream,
+  deriveCallId,
+  deriveGrantId,
+  isCallId,
+  isGrantId,
+  parseApprovalId,
+  toolCallStream,
+} from './ids.js';
 export { jsonObjectSchema, jsonValueSchema } from './json.js';
 export type { JsonObject, JsonValue } from './json.js';
 export {
@@ -62,6 +82,7 @@ export {
   getToolCallQuerySchema,
   limits,
   listApprovalsQuerySchema,
+  listGrantsQuerySchema,
   outcomeSchema,
   problemSchema,
   reconcileSchema,
@@ -79,6 +100,7 @@ export type {
   Backtest,
   ExplainedCall,
   ListApprovalsQuery,
+  ListGrantsQuery,
   OutcomeBody,
   RequestApprovalBody,
   RequestToolCalls,

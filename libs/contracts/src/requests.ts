@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { grantStates, rememberSchema } from './grants.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import {
   batchModes,
@@ -136,6 +137,11 @@ export const respondSchema = z
     reason: textSchema.optional(),
     instruction: textSchema.optional(),
     actionDigest: digestSchema.optional(),
+    remember: rememberSchema.optional(),
+  })
+  .refine(({ decision, remember }) => remember === undefined || decision.type === 'approve', {
+    path: ['remember'],
+    error: 'needs the decision "approve": only an unchanged approval can be remembered',
   })
   .meta({ id: 'Respond' });
 export type RespondBody = z.infer<typeof respondSchema>;
@@ -220,6 +226,15 @@ export const listApprovalsQuerySchema = z.strictObject({
   cursor: z.string().min(1).max(64).optional(),
 });
 export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
+
+/** `GET /v1/grants`. */
+export const listGrantsQuerySchema = z.strictObject({
+  state: z.enum(grantStates).optional(),
+  toolName: externalIdSchema.optional(),
+  limit: intString(1, limits.pageSizeMax).optional(),
+  cursor: z.string().min(1).max(64).optional(),
+});
+export type ListGrantsQuery = z.infer<typeof listGrantsQuerySchema>;
 
 /** `GET /v1/events`. */
 export const eventsQuerySchema = z.strictObject({

@@ -14,7 +14,10 @@ export interface ToldEvent {
 }
 
 const common: EventWords = {
-  ToolCallAllowed: (read) => `allowed by rule ${read('verdict', 'ruleId')}`,
+  ToolCallAllowed: (read) => {
+    const grantId = read('verdict', 'grantId');
+    return grantId === '' ? `allowed by rule ${read('verdict', 'ruleId')}` : `allowed by the grant ${grantId}`;
+  },
   ToolCallBlocked: (read) => withWhy(`blocked by rule ${read('verdict', 'ruleId')}`, read('reason')),
   ApprovalDescribed: (read) => withWhy(`${read('describedBy')} adds`, read('reason') || read('description')),
   ResponseWithdrawn: (read) => `${read('withdrawnBy')} withdrew the response`,
@@ -28,6 +31,13 @@ const common: EventWords = {
   BatchBegun: () => 'the all-or-nothing batch has started; its calls can no longer be cancelled',
   BatchBroken: (read) =>
     withWhy(`the all-or-nothing batch was cancelled, because one call is ${read('state')}`, read('reason')),
+  GrantProposed: (read) =>
+    withWhy(`${read('createdBy')} proposed a grant for ${read('toolName')} (${read('grantId')})`, read('reason')),
+  GrantCreated: (read) =>
+    withWhy(`${read('createdBy')} granted calls of ${read('toolName')} (${read('grantId')})`, read('reason')),
+  GrantConfirmed: (read) => `${read('confirmedBy')} confirmed the grant ${read('grantId')}`,
+  GrantUsed: (read) => `the grant ${read('grantId')} covered ${read('callId')} (use ${read('nth')})`,
+  GrantRevoked: (read) => `${read('revokedBy')} revoked the grant ${read('grantId')}`,
   ExecutionClaimed: (read) => `${read('resolverId')} runs it (attempt ${read('attempt')})`,
   ExecutionClaimRenewed: (read) => `attempt ${read('attempt')} is still running`,
   ExecutionLapsed: (read) => `attempt ${read('attempt')} reported nothing; it may be retried`,

@@ -14,7 +14,14 @@ import {
   submitClientOutput,
 } from '@countersign/commands';
 import type { Actor, CommandPorts } from '@countersign/commands';
-import { approvalIdOf, deriveCallId, deliveryEventTypes, eventTypes, limits } from '@countersign/contracts';
+import {
+  approvalIdOf,
+  deriveCallId,
+  deliveryEventTypes,
+  eventTypes,
+  grantEventTypes,
+  limits,
+} from '@countersign/contracts';
 import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
@@ -202,6 +209,8 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
 /** These contain ids, times, counts and our own texts, or the policy's: a few kilobytes. */
 const small: readonly EventType[] = [
   ...deliveryEventTypes,
+  // A reason of at most 8,192 characters, and an expression of at most 4,096.
+  ...grantEventTypes,
   'ToolCallBlocked',
   'ToolCallCommitted',
   'ResponseWithdrawn',

@@ -60,6 +60,12 @@ describe('an event in words', () => {
       { describedBy: 'agent', reason: null, description: 'to free space' },
       'agent adds: to free space',
     ],
+    ['ToolCallAllowed', { verdict: { ruleId: 'refunds', grantId: 'grn_a' } }, 'allowed by the grant grn_a'],
+    [
+      'GrantCreated',
+      { grantId: 'grn_a', toolName: 'refund_order', createdBy: 'alice', reason: 'a busy week' },
+      'alice granted calls of refund_order (grn_a): a busy week',
+    ],
     ['FromTheFuture', { a: '\u202e' }, '{"approvalId":"apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1","a":"⟦U+202E⟧"}'],
   ])('%s', (type, data, words) => {
     expect(saying(type, data)).toBe(words);

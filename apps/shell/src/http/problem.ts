@@ -47,6 +47,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   'stale-claim': [409, 'The claim is not in force'],
   'not-unknown': [409, 'The outcome is not unknown'],
   'not-client-executed': [409, 'The client does not execute this tool'],
+  'grant-ended': [409, 'The grant has ended'],
   'idempotency-key-reused': [409, 'The idempotency key was used for another request'],
 };
 
