@@ -14,6 +14,8 @@ export const approvalRequestedSchema = z.strictObject({
   requestedBy: z.string(),
   requestedAt: timeSchema,
   expiresAt: timeSchema.nullable(),
+  /** When the reminders are due, where they count in business hours only; absent: `remindersMs` after the request. */
+  remindAt: z.exactOptional(z.array(timeSchema)),
 });
 
 /**
@@ -66,6 +68,8 @@ export const approvalRespondedSchema = z.strictObject({
   resolution: z.enum(['pending', 'approved', 'denied']),
   /** When the right to run an approved call ends; null while pending, when denied, and for `never`. */
   executeBy: timeSchema.nullable(),
+  /** This denial cancels the other open calls of the run; absent: it does not. */
+  endsRun: z.exactOptional(z.literal(true)),
 });
 
 export const responseWithdrawnSchema = z.strictObject({

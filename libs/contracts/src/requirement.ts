@@ -13,6 +13,23 @@ const stageSchema = z.strictObject({
 });
 export type Stage = z.infer<typeof stageSchema>;
 
+export const weekdays = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+
+const timeOfDaySchema = z.string().regex(/^([01][0-9]|2[0-3]):[0-5][0-9]$/, 'must be a time of day such as "08:00"');
+
+/**
+ * The hours in which a deadline counts, by the clock of a time zone. A day whose `to` is before its `from` ends on the
+ * next day.
+ */
+export const businessHoursSchema = z.strictObject({
+  /** An IANA name such as `Europe/Paris`. */
+  zone: z.string().min(1).max(64),
+  days: z.array(z.enum(weekdays)).min(1).max(weekdays.length),
+  from: timeOfDaySchema,
+  to: z.string().regex(/^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$/, 'must be a time of day such as "18:00", or "24:00"'),
+});
+export type BusinessHours = z.infer<typeof businessHoursSchema>;
+
 /**
  * The policy's `require`, normalised: the people who must agree, their number, the deadline, and the effect of a
  * timeout.
@@ -29,6 +46,12 @@ export const requirementSchema = z.strictObject({
   onTimeout: z.enum(['deny', 'escalate', 'hold', 'allow']),
   escalation: z.array(z.strictObject({ to: z.array(z.string()).min(1), expiresInMs: z.int().min(1) })),
   remindersMs: z.array(z.int().min(1)),
+  /** `expiresInMs`, `remindersMs` and the times of `escalation` count in these hours only; absent: at any time. */
+  businessHours: z.exactOptional(businessHoursSchema),
+  /** The calls of the same model step run together or not at all; absent: the agent's `batchMode` decides. */
+  batch: z.exactOptional(z.literal('all-or-nothing')),
+  /** A denial cancels the other open calls of the run; absent: it does not. */
+  denyEndsRun: z.exactOptional(z.literal(true)),
 });
 export type Requirement = z.infer<typeof requirementSchema>;
 

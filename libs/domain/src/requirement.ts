@@ -72,11 +72,12 @@ function concatenated(asked: readonly Stage[], demanded: readonly Stage[]): Stag
 /**
  * The requirement after an edit: that of the current arguments and that of the new ones, both. Otherwise an approver of
  * small refunds could edit a small one into a large one, or a member of a quorum could edit the quorum away. The
- * deadline does not change.
+ * deadline, its business hours and the batch do not change.
  */
 export function raised(asked: Requirement, demanded: Requirement): Requirement {
   return {
     ...asked,
+    ...(demanded.denyEndsRun === true ? { denyEndsRun: true } : {}),
     stages: concatenated(asked.stages, demanded.stages),
     fourEyes: asked.fourEyes || demanded.fourEyes,
     allowedDecisions: asked.allowedDecisions.filter(

@@ -60,7 +60,9 @@ function resolved(response: Response, approval: Approval, at: number): Response 
   const after = castVote(approval, response);
   const resolution = tally(after);
   const isToRun = resolution === 'approved' && after.proposal.kind === 'run';
-  return { ...response, resolution, executeBy: isToRun ? storedAfter(at, after.requirement.executeByMs) : null };
+  const endsRun = resolution === 'denied' && after.requirement.denyEndsRun === true ? { endsRun: true as const } : {};
+  const executeBy = isToRun ? storedAfter(at, after.requirement.executeByMs) : null;
+  return { ...response, resolution, executeBy, ...endsRun };
 }
 
 /** One person's vote. It resolves the approval when the quorum is reached. */

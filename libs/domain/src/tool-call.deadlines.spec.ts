@@ -29,7 +29,8 @@ import {
 } from './testing/fixtures.js';
 import { dueAt, dueCommand } from './tool-call.deadlines.js';
 import { toolCallDecider } from './tool-call.decider.js';
-import { callState } from './tool-call.state.js';
+import { callState, currentApproval } from './tool-call.state.js';
+import { upcomingOf } from './upcoming.js';
 
 const expired = (n: number) => ({
   type: 'ApprovalExpired' as const,
@@ -343,5 +344,66 @@ describe('the next deadline', () => {
 
   it('names none where nothing is recorded', () => {
     expect(dueCommand(stateAfter([]), minute(60))).toBeNull();
+  });
+});
+
+describe('business hours', () => {
+  // startMs is a Thursday at midnight; Paris is one hour ahead of UTC.
+  const businessHours = { zone: 'Europe/Paris', days: ['mon', 'tue'], from: '08:00', to: '18:00' } as const;
+  const inHours = { businessHours: { ...businessHours, days: [...businessHours.days] } };
+  const monday = (time: string): string => `2026-01-05T${time}:00.000Z`;
+  const tuesday = (time: string): string => `2026-01-06T${time}:00.000Z`;
+  const at = (time: string): number => Date.parse(time);
+  const escalation = [{ to: ['managers'], expiresInMs: 90 * minuteMs }];
+  const withLevel: Partial<Requirement> = { ...inHours, onTimeout: 'escalate', escalation };
+
+  it('a deadline counts from the next opening', () => {
+    const [, asked] = history(request(inHours));
+    expect(asked).toMatchObject({ type: 'ApprovalRequested', data: { expiresAt: monday('08:00') } });
+    expect(asked?.data).not.toHaveProperty('remindAt');
+  });
+
+  it('the next level of an escalation counts in them too', () => {
+    const events = history(request(withLevel), expire(at(monday('16:30'))));
+    expect(events.at(-1)).toMatchObject({ type: 'ApprovalEscalated', data: { expiresAt: tuesday('08:00') } });
+  });
+
+  it('reminders are recorded as times, and fire then', () => {
+    const events = history(request({ ...inHours, remindersMs: [40 * minuteMs, 10 * minuteMs] }));
+    expect(events.at(-1)).toMatchObject({ data: { remindAt: [monday('07:40'), monday('07:10')] } });
+    expect(dueAt(stateAfter(events))).toEqual({ kind: 'reminder', atMs: at(monday('07:10')) });
+    given(events)
+      .when(remind(at(monday('07:10')) - 1))
+      .thenRefused('not-due');
+    given(events)
+      .when(remind(at(monday('07:10'))))
+      .then([{ type: 'ApproversReminded', data: { approvalId: firstApproval, nth: 1, remindedAt: monday('07:10') } }]);
+  });
+
+  it('what comes next is told by them', () => {
+    const approval = currentApproval(stateAfter(history(request({ ...withLevel, remindersMs: [10 * minuteMs] }))));
+    expect(approval === undefined ? [] : upcomingOf(approval)).toEqual([
+      { kind: 'reminder', at: monday('07:10'), to: [] },
+      { kind: 'escalation', at: monday('08:00'), to: ['managers'] },
+      { kind: 'expiry', at: monday('09:30'), to: [] },
+    ]);
+  });
+
+  it('silence approves in them only', () => {
+    const events = history(request({ ...inHours, onTimeout: 'allow', risk: 'low' }));
+    given(events)
+      .when(expire(at(monday('08:00')) - 1))
+      .thenRefused('not-due');
+    const decision = toolCallDecider.decide(expire(at(monday('08:00'))), stateAfter(events));
+    expect(decision).toMatchObject({ events: [{ data: { automatic: true, respondedAt: monday('08:00') } }] });
+  });
+
+  it('the right to run an approved call counts at any time', () => {
+    const events = history(request(inHours), respond('alice'));
+    expect(events.at(-1)).toMatchObject({ data: { executeBy: stored(65) } });
+  });
+
+  it('`never` stays never', () => {
+    expect(history(request({ ...inHours, expiresInMs: 'never' })).at(-1)).toMatchObject({ data: { expiresAt: null } });
   });
 });

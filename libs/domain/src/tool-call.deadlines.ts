@@ -1,4 +1,5 @@
 import type { ToolCallEvent } from '@countersign/contracts';
+import { expiryAfter, reminderTimes } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { hasCome, storedAfter, toEpochMs, toStored } from './time.js';
@@ -73,7 +74,8 @@ function escalation(approval: Approval, to: string[], expiresAt: string | null, 
 function escalated(approval: Approval, at: number): ToolCallEvent | undefined {
   const next = approval.requirement.escalation[approval.escalations.length];
   if (next === undefined) return undefined;
-  return { type: 'ApprovalEscalated', data: escalation(approval, next.to, storedAfter(at, next.expiresInMs), at) };
+  const expiresAt = expiryAfter(approval.requirement, at, next.expiresInMs);
+  return { type: 'ApprovalEscalated', data: escalation(approval, next.to, expiresAt, at) };
 }
 
 /**
@@ -105,8 +107,8 @@ function approvedBySilence(approval: Approval, at: number): ToolCallEvent | unde
 }
 
 /** How many reminders are due by now. */
-function remindersDue({ requirement, requestedAt }: Approval, at: number): number {
-  return requirement.remindersMs.filter((afterMs) => toEpochMs(requestedAt) + afterMs <= at).length;
+function remindersDue(approval: Approval, at: number): number {
+  return reminderTimes(approval).filter((atMs) => atMs <= at).length;
 }
 
 /** Several missed reminders, for example after a long stop, become one. */
@@ -146,9 +148,9 @@ function deadline(kind: Deadline['kind'], stored: string | null): readonly Deadl
   return stored === null ? [] : [{ kind, atMs: toEpochMs(stored) }];
 }
 
-function nextReminder({ requirement, requestedAt, remindersSent }: Approval): readonly Deadline[] {
-  const afterMs = requirement.remindersMs.toSorted((one, other) => one - other)[remindersSent];
-  return afterMs === undefined ? [] : [{ kind: 'reminder', atMs: toEpochMs(requestedAt) + afterMs }];
+function nextReminder(approval: Approval): readonly Deadline[] {
+  const atMs = reminderTimes(approval)[approval.remindersSent];
+  return atMs === undefined ? [] : [{ kind: 'reminder', atMs }];
 }
 
 /** Everything that will happen automatically in this state, final events first. */

@@ -1,9 +1,10 @@
 import type { Requirement, ToolCallEvent, Verdict } from '@countersign/contracts';
 import { assert } from './assert.js';
+import { expiryAfter, recordedReminders } from './deadline-times.js';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
 import { notOwner } from './ownership.js';
-import { storedAfter, toStored } from './time.js';
+import { toStored } from './time.js';
 import { hasBegun, heldByBatch, isBatchMember } from './tool-call.batch.js';
 import type { BatchFate } from './tool-call.command-base.js';
 import type { CancelToolCall, DescribeApproval, RequestApproval, RequestToolCall } from './tool-call.commands.js';
@@ -23,8 +24,10 @@ interface Question {
 }
 
 function approvalRequested(question: Question, at: number): ToolCallEvent {
-  const expiresAt = storedAfter(at, question.requirement.expiresInMs);
-  return { type: 'ApprovalRequested', data: { ...question, requestedAt: toStored(at), expiresAt } };
+  const { requirement } = question;
+  const expiresAt = expiryAfter(requirement, at, requirement.expiresInMs);
+  const times = { requestedAt: toStored(at), expiresAt, ...recordedReminders(requirement, at) };
+  return { type: 'ApprovalRequested', data: { ...question, ...times } };
 }
 
 /** The event of the policy's verdict about a call, new or recorded. */

@@ -84,6 +84,8 @@ export interface Approval {
   readonly requestedAt: string;
   /** Null: it waits without a deadline. */
   readonly expiresAt: string | null;
+  /** When the reminders are due; absent: the requirement's `remindersMs` after the request. */
+  readonly remindAt?: readonly string[];
   readonly escalations: readonly Escalation[];
   readonly remindersSent: number;
   /** The action that runs after an approval: the call's action at the request, or that of the last edit. */

@@ -1,5 +1,6 @@
 import type { Upcoming } from '@countersign/contracts';
-import { storedAfter, toEpochMs } from './time.js';
+import { expiryAfter, reminderTimes } from './deadline-times.js';
+import { toEpochMs, toStored } from './time.js';
 import type { Approval } from './tool-call.state.js';
 import { isDisputed } from './voting.js';
 
@@ -12,9 +13,9 @@ export function upcomingOf(approval: Approval): Upcoming[] {
   return [...reminders, ...ends];
 }
 
-function remindersOf({ requirement, requestedAt, remindersSent }: Approval): Upcoming[] {
-  const left = requirement.remindersMs.toSorted((one, other) => one - other).slice(remindersSent);
-  return left.map((afterMs) => ({ kind: 'reminder', at: storedAfter(toEpochMs(requestedAt), afterMs) ?? '', to: [] }));
+function remindersOf(approval: Approval): Upcoming[] {
+  const left = reminderTimes(approval).slice(approval.remindersSent);
+  return left.map((atMs) => ({ kind: 'reminder', at: toStored(atMs), to: [] }));
 }
 
 /** The deadline, and the deadlines of the escalations after it. */
@@ -26,7 +27,7 @@ function endsOf(approval: Approval): Upcoming[] {
   if (requirement.onTimeout === 'escalate') {
     for (const { to, expiresInMs } of requirement.escalation.slice(escalations.length)) {
       ends.push({ kind: 'escalation', at, to });
-      at = storedAfter(toEpochMs(at), expiresInMs) ?? at;
+      at = expiryAfter(requirement, toEpochMs(at), expiresInMs) ?? at;
     }
   }
   return [...ends, { kind: endKind(approval), at, to: [] }];

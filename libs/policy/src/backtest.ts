@@ -43,8 +43,11 @@ function judgeAgain(candidate: Policy, { request }: JudgedCall): Judgement | und
   return candidate.judge([recordedCall(request)], Date.parse(request.requestedAt))[0];
 }
 
-/** What people and agents would notice. Deadlines and decisions are left out: a request may narrow them. */
-const compared = ['stages', 'fourEyes', 'requireReason', 'minAssurance', 'risk', 'onTimeout', 'escalation'] as const;
+/** What people and agents would notice. Durations and decisions are left out: a request may narrow them. */
+const compared = [
+  ...(['stages', 'fourEyes', 'requireReason', 'minAssurance', 'risk', 'onTimeout', 'escalation'] as const),
+  ...(['businessHours', 'batch', 'denyEndsRun'] as const),
+];
 
 function differences({ verdict, requirement }: JudgedCall, after: Judgement): string[] {
   if (verdict.outcome !== after.verdict.outcome) return ['outcome'];

@@ -58,6 +58,7 @@ allowedDecisions = ["approve", "deny"]`,
       onTimeout: 'hold',
       fourEyes: false,
       allowedDecisions: ['approve', 'deny'],
+      businessHours: null,
     });
   });
 

@@ -16,6 +16,14 @@ function rule(more: string): string {
   return `rules:\n  - id: a\n    ${more}`;
 }
 
+/** Business hours with one key written otherwise. */
+function hours(change: string): string {
+  const written = ['zone: Europe/Paris', 'days: [mon]', 'from: "08:00"', 'to: "18:00"'];
+  const keyOf = (member: string): string => member.split(':')[0] ?? '';
+  const keys = written.map((member) => (keyOf(member) === keyOf(change) ? change : member));
+  return rule(`then: { require: { businessHours: { ${keys.join(', ')} } } }`);
+}
+
 describe('the rules of a policy file', () => {
   it.each([
     ['no then', rule('match: {}'), 'p.yaml:3: rules.0.then: '],
@@ -91,8 +99,15 @@ describe('the rules of a policy file', () => {
     [
       'business hours',
       rule('then: { require: { businessHours: {} } }'),
-      'businessHours: is not supported by this version',
+      'rules.0.then.require.businessHours.zone: Invalid input',
     ],
+    ['an unknown zone', hours('zone: Europe/Lutetia'), '"Europe/Lutetia" is not a time zone: write a name such as'],
+    ['an offset as a zone', hours('zone: "+01:00"'), 'businessHours.zone: "+01:00" is not a time zone'],
+    ['hours of no length', hours('to: "08:00"'), 'businessHours.to: must not be equal to "from"'],
+    ['a time of day that is none', hours('to: "24:30"'), 'businessHours.to: must be a time of day such as "18:00"'],
+    ['24:00 as a beginning', hours('from: "24:00"'), 'businessHours.from: must be a time of day such as "08:00"'],
+    ['no day', hours('days: []'), 'businessHours.days: '],
+    ['a day twice', hours('days: [mon, mon]'), 'businessHours.days: names a day twice'],
     [
       'a bad expression',
       rule("when: 'args.amount <='\n    then: allow"),

@@ -2,7 +2,7 @@ import { decisionTypes, externalIdSchema, jcsDigest, principalSchema } from '@co
 import type { JsonObject } from '@countersign/contracts';
 import type { CelExpression } from '@countersign/cel';
 import { z } from 'zod';
-import { durationOrNeverSchema, globSchema, notYet, uniqueIds } from './field-schemas.js';
+import { durationOrNeverSchema, globSchema, hoursSchema, notYet, uniqueIds } from './field-schemas.js';
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
 import { rulesSchema } from './rule-schema.js';
@@ -34,6 +34,7 @@ export const policyFileSchema = z
         onTimeout: z.enum(['deny', 'hold']).optional(),
         fourEyes: z.boolean().optional(),
         allowedDecisions: z.array(z.enum(decisionTypes)).min(1).optional(),
+        businessHours: hoursSchema.optional(),
       })
       .optional(),
     rules: rulesSchema.optional(),
@@ -112,7 +113,9 @@ function toDefaults(written: NonNullable<z.output<typeof policyFileSchema>['defa
   const { expiresIn = hourMs, executeBy = hourMs, onTimeout = 'deny', fourEyes = true } = written;
   const isExpirySet = written.expiresIn !== undefined;
   const allowedDecisions = written.allowedDecisions ?? decisionTypes;
-  return { expiresInMs: expiresIn, isExpirySet, executeByMs: executeBy, onTimeout, fourEyes, allowedDecisions };
+  const { businessHours = null } = written;
+  const times = { expiresInMs: expiresIn, isExpirySet, executeByMs: executeBy, onTimeout, businessHours };
+  return { ...times, fourEyes, allowedDecisions };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { assuranceSchema, decisionTypeSchema, riskSchema } from '@countersign/contracts';
 import { z } from 'zod';
-import { durationOrNeverSchema, durationSchema, globSchema, notYet, uniqueIds } from './field-schemas.js';
+import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, notYet, uniqueIds } from './field-schemas.js';
 
 /** The ids of verdicts that no rule gave. */
 const reservedIds = ['default', 'needsApproval', 'requireApprovalTools', 'autoApprovedTools'];
@@ -55,7 +55,7 @@ const requireSchema = z
     requireReason: z.array(decisionTypeSchema).optional(),
     allowedDecisions: z.array(decisionTypeSchema).min(1).optional(),
     minAssurance: assuranceSchema.optional(),
-    businessHours: notYet,
+    businessHours: hoursSchema.optional(),
     batch: notYet,
     denyEndsRun: notYet,
   })

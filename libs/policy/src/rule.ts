@@ -1,4 +1,4 @@
-import type { DecisionType, DurationMs, Requirement, Stage } from '@countersign/contracts';
+import type { BusinessHours, DecisionType, DurationMs, Requirement, Stage } from '@countersign/contracts';
 import type { CelExpression } from '@countersign/cel';
 import type { WrittenRequire, WrittenRule } from './rule-schema.js';
 
@@ -11,6 +11,8 @@ export interface Defaults {
   readonly onTimeout: 'deny' | 'hold';
   readonly fourEyes: boolean;
   readonly allowedDecisions: readonly DecisionType[];
+  /** Null: deadlines count at any time. */
+  readonly businessHours: BusinessHours | null;
 }
 
 /** A requirement before the request's wishes. */
@@ -55,31 +57,40 @@ function toThen(then: WrittenRule['then'], defaults: Defaults): Then {
   return { outcome: 'require', ...toAsked(then.require ?? {}, defaults) };
 }
 
-type Required = Omit<WrittenRequire, 'businessHours' | 'batch' | 'denyEndsRun'>;
-
-function toAsked(written: Required, defaults: Defaults): Asked {
+function toAsked(written: WrittenRequire, defaults: Defaults): Asked {
   const requirement: Requirement = {
     stages: (written.stages ?? [written]).map(toStage),
     ...toChecks(written, defaults),
     ...toTimes(written, defaults),
   };
-  return { requirement, isExpirySet: written.expiresIn !== undefined || defaults.isExpirySet };
+  // Attack: a request for ten years, to have its hours counted one by one. Hours set the expiry too.
+  const isSet = written.expiresIn !== undefined || requirement.businessHours !== undefined;
+  return { requirement, isExpirySet: isSet || defaults.isExpirySet };
 }
 
-function toChecks(written: Required, defaults: Defaults) {
+function toChecks(written: WrittenRequire, defaults: Defaults) {
   const { fourEyes = defaults.fourEyes, allowedDecisions = defaults.allowedDecisions } = written;
   const { requireReason = [], minAssurance = null, risk = null } = written;
   return { fourEyes, allowedDecisions: [...allowedDecisions], requireReason, minAssurance, risk };
 }
 
-function toTimes(written: Required, defaults: Defaults) {
+function toTimes(written: WrittenRequire, defaults: Defaults) {
   const { expiresIn = defaults.expiresInMs, executeBy = defaults.executeByMs } = written;
   const { onTimeout = defaults.onTimeout, escalation = [], reminders: remindersMs = [] } = written;
   const levels = escalation.map(({ to, expiresIn: ofLevel }) => ({ to, expiresInMs: ofLevel }));
-  return { expiresInMs: expiresIn, executeByMs: executeBy, onTimeout, escalation: levels, remindersMs };
+  const hours = written.businessHours ?? defaults.businessHours;
+  const businessHours = hours === null ? {} : { businessHours: hours };
+  return {
+    expiresInMs: expiresIn,
+    executeByMs: executeBy,
+    onTimeout,
+    escalation: levels,
+    remindersMs,
+    ...businessHours,
+  };
 }
 
-function toStage({ quorum, anyOf, allOf }: Pick<Required, 'quorum' | 'anyOf' | 'allOf'>): Stage {
+function toStage({ quorum, anyOf, allOf }: Pick<WrittenRequire, 'quorum' | 'anyOf' | 'allOf'>): Stage {
   if (allOf !== undefined) {
     const groups = [...new Set(allOf)];
     return { mode: 'all-of', approve: groups.length, deny: 1, groups };

@@ -267,3 +267,29 @@ describe('an explanation', () => {
     expect(one.explain(call(), nowMs).rules).toMatchObject([{ status: 'failed', decides: true }]);
   });
 });
+
+describe('business hours', () => {
+  const written = (days: string) => `{ zone: Europe/Paris, days: [${days}], from: "08:00", to: "18:00" }`;
+  const hours = { zone: 'Europe/Paris', days: ['mon'], from: '08:00', to: '18:00' };
+  const of = (text: string) => judge(policy(text)).requirement.businessHours;
+
+  it('are those of the rule, then those of the defaults, else none', () => {
+    const always = `rules: [{ id: a, then: { require: {} } }]`;
+    expect(of(`defaults: { businessHours: ${written('mon')} }\n${always}`)).toEqual(hours);
+    expect(of(`rules: [{ id: a, then: { require: { businessHours: ${written('mon')} } } }]`)).toEqual(hours);
+    const both = `rules: [{ id: a, then: { require: { businessHours: ${written('mon')} } } }]`;
+    expect(of(`defaults: { businessHours: ${written('sun')} }\n${both}`)).toEqual(hours);
+    expect(judge(policy(always)).requirement).not.toHaveProperty('businessHours');
+  });
+
+  it('set the expiry, which a request can then only shorten', () => {
+    const of = policy(`rules: [{ id: a, then: { require: { businessHours: ${written('mon')} } } }]`);
+    const expiry = (expiresInMs: number | 'never') => judge(of, { expiresInMs }).requirement.expiresInMs;
+    expect([expiry('never'), expiry(7_200_000), expiry(60_000)]).toEqual([3_600_000, 3_600_000, 60_000]);
+  });
+
+  it('count for a call that the worker flags as well', () => {
+    const of = policy(`defaults: { businessHours: ${written('mon')} }`);
+    expect(judge(of, { needsApproval: true }).requirement.businessHours).toEqual(hours);
+  });
+});

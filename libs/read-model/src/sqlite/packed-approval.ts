@@ -65,7 +65,23 @@ function packRequirement(requirement: Requirement) {
     requirement.onTimeout,
     requirement.escalation,
     requirement.remindersMs,
+    packOptional(requirement),
   ] as const;
+}
+
+/** The keys that most requirements do not have; null: none of them. */
+function packOptional({ businessHours, batch, denyEndsRun }: Requirement) {
+  if (businessHours === undefined && batch === undefined && denyEndsRun === undefined) return null;
+  return [businessHours ?? null, batch ?? null, denyEndsRun ?? null] as const;
+}
+
+function unpackOptional(packed: ReturnType<typeof packOptional>): Partial<Requirement> {
+  const [businessHours = null, batch = null, denyEndsRun = null] = packed ?? [];
+  return {
+    ...(businessHours === null ? {} : { businessHours }),
+    ...(batch === null ? {} : { batch }),
+    ...(denyEndsRun === null ? {} : { denyEndsRun }),
+  };
 }
 
 function unpackRequirement([
@@ -80,6 +96,7 @@ function unpackRequirement([
   onTimeout,
   escalation,
   remindersMs,
+  optional,
 ]: ReturnType<typeof packRequirement>): Requirement {
   return {
     stages: stages.map(unpackStage),
@@ -93,6 +110,7 @@ function unpackRequirement([
     onTimeout,
     escalation,
     remindersMs,
+    ...unpackOptional(optional),
   };
 }
 
@@ -176,6 +194,7 @@ function packApproval(approval: Approval, row: CallRow) {
     toProposalRef(approval.proposal, approval.votes),
     approval.votes.map((vote) => packVote(vote, approval.votes)),
     approval.resolution,
+    approval.remindAt ?? null,
   ] as const;
 }
 
@@ -199,6 +218,7 @@ function unpackApproval(
     proposal,
     packedVotes,
     resolution,
+    remindAt,
   ]: PackedApproval,
   latest: Verdict,
 ): Omit<Approval, 'action'> {
@@ -219,6 +239,7 @@ function unpackApproval(
     proposal: toProposal(proposal, decisions),
     votes: packedVotes.map((vote) => unpackVote(vote, decisions)),
     resolution,
+    ...(remindAt === null ? {} : { remindAt }),
   };
 }
 

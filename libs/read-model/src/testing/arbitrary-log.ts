@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import type { EventData, RecordedEvent, ToolCallEventType } from '@countersign/contracts';
+import type { EventData, Requirement, RecordedEvent, ToolCallEventType } from '@countersign/contracts';
 import { toolCallEventTypes } from '@countersign/contracts';
 import { createTestLog, digestOf, minute, requirement, stage, verdict } from './test-log.js';
 import type { TestCall, TestLog } from './test-log.js';
@@ -57,6 +57,10 @@ function record(log: TestLog, calls: readonly TestCall[], soFar: Map<TestCall, S
   call.record(what.type, changeOf(what, call.approvalId(Math.max(known.round, 1)), known));
 }
 
+const inHours: Partial<Requirement> = {
+  businessHours: { zone: 'Europe/Paris', days: ['mon', 'fri'], from: '08:00', to: '18:00' },
+};
+
 function changeOf(
   what: Happening,
   approvalId: string,
@@ -67,8 +71,12 @@ function changeOf(
       const demanded = requirement({
         stages: stages[what.at % 3] ?? [],
         remindersMs: what.at % 2 === 0 ? [60_000] : [],
+        ...(what.at % 3 === 0 ? inHours : {}),
+        ...(what.at % 5 === 0 ? ({ batch: 'all-or-nothing' } as const) : {}),
+        ...(what.at % 7 === 0 ? ({ denyEndsRun: true } as const) : {}),
       });
       return {
+        ...(what.at % 3 === 0 ? { remindAt: [minute(what.at), minute(what.at + 1)] } : {}),
         approvalId,
         round,
         actionDigest,
