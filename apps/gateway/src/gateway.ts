@@ -12,6 +12,8 @@ import { createIdempotency } from './idempotency.js';
 import type { Idempotency } from './idempotency.js';
 import { createCaps } from './limits/caps.js';
 import type { Caps } from './limits/caps.js';
+import { createOversightReads } from './oversight.js';
+import type { OversightReads } from './oversight.js';
 import { createPolicyReads } from './policies.js';
 import type { PolicyReads } from './policies.js';
 import type { GatewayPorts } from './ports.js';
@@ -25,6 +27,7 @@ export interface Gateway {
   readonly approvals: Approvals;
   readonly executions: Executions;
   readonly policies: PolicyReads;
+  readonly oversight: OversightReads;
   readonly events: EventFeed;
   readonly audit: Audit;
   readonly idempotency: Idempotency;
@@ -46,6 +49,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     approvals: createApprovals(ports),
     executions: createExecutions(ports),
     policies: createPolicyReads(ports),
+    oversight: createOversightReads(ports, caps.reports),
     events,
     caps,
     audit: createAudit(ports),

@@ -29,6 +29,8 @@ export interface Route<Body extends z.ZodType = z.ZodType, Query extends z.ZodOb
   readonly query?: Query;
   /** The response schemas by status, or the content type of a stream. */
   readonly answers?: Readonly<Partial<Record<200 | 201, z.ZodType>>>;
+  /** The answer comes as CSV instead, if the query says so. */
+  readonly hasCsv?: true;
   readonly stream?: 'text/event-stream' | 'application/x-ndjson' | 'application/json' | 'text/plain';
   /** The codes that belong to this route; those of every route are added by the document. */
   readonly codes: readonly ErrorCode[];

@@ -3,6 +3,7 @@ import { approvalRoutes } from './routes/approval.routes.js';
 import { executionRoutes } from './routes/execution.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
+import { oversightRoutes } from './routes/oversight.routes.js';
 import { policyRoutes } from './routes/policy.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
 
@@ -12,6 +13,7 @@ export const routes = {
   ...approvalRoutes,
   ...executionRoutes,
   ...policyRoutes,
+  ...oversightRoutes,
   ...logRoutes,
   ...operationsRoutes,
 } as const;

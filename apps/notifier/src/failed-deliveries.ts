@@ -1,5 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { DeliveryEvent, RecordedEvent } from '@countersign/contracts';
+import { positionBefore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
 import type { Job } from './planned-message.js';
@@ -45,16 +46,4 @@ export async function findFailedDeliveries(
     after = last.position;
     await nextTurn();
   }
-}
-
-/** A position with nothing younger than `since` before it: found in some thirty looks, however long the log is. */
-async function positionBefore(store: Pick<EventStore, 'readAll'>, since: string, head: number): Promise<number> {
-  let [low, high] = [0, head];
-  while (high - low > 1) {
-    const middle = Math.floor((low + high) / 2);
-    const [event] = await store.readAll(middle, 1);
-    if (event !== undefined && event.recordedAt < since) low = middle;
-    else high = middle;
-  }
-  return low;
 }

@@ -84,6 +84,7 @@ export {
   listApprovalsQuerySchema,
   listGrantsQuerySchema,
   outcomeSchema,
+  oversightQuerySchema,
   problemSchema,
   reconcileSchema,
   renewClaimSchema,
@@ -102,12 +103,15 @@ export type {
   ListApprovalsQuery,
   ListGrantsQuery,
   OutcomeBody,
+  OversightQuery,
   RequestApprovalBody,
   RequestToolCalls,
   RequestedCall,
   RespondBody,
   RespondInBulkBody,
 } from './requests.js';
+export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
+export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
 export { explanationViewSchema, policyViewSchema } from './policy-views.js';
 export type { BacktestSummary, ChangedCall, ExplanationView, PolicyView } from './policy-views.js';
 export { nestingMax } from './nesting.js';

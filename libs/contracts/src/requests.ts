@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { grantStates, rememberSchema } from './grants.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
+import { oversightGroupings } from './oversight-views.js';
 import {
   batchModes,
   decisionTypeSchema,
@@ -256,6 +257,16 @@ export const auditEventsQuerySchema = z.strictObject({
   after: intString(0, Number.MAX_SAFE_INTEGER).optional(),
   limit: intString(1, 1_000_000).optional(),
 });
+
+/** `GET /v1/oversight`. */
+export const oversightQuerySchema = z.strictObject({
+  from: z.iso.datetime({ offset: true }).optional(),
+  to: z.iso.datetime({ offset: true }).optional(),
+  by: z.enum(oversightGroupings).optional(),
+  fastMs: intString(0, 3_600_000).optional(),
+  format: z.enum(['json', 'csv']).optional(),
+});
+export type OversightQuery = z.output<typeof oversightQuerySchema>;
 
 export const problemSchema = z
   .looseObject({

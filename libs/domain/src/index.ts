@@ -1,3 +1,5 @@
+export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
+export type { Pace } from './attention.js';
 export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';
@@ -33,6 +35,7 @@ export type {
   ReportExecution,
   SubmitClientOutput,
 } from './tool-call.execution-commands.js';
+export { normalised } from './identity.js';
 export type { Reach } from './ownership.js';
 export { dueAt, dueCommand } from './tool-call.deadlines.js';
 export type { Deadline, DeadlineCommand } from './tool-call.deadlines.js';

@@ -173,8 +173,8 @@ function expired(call: ToolCall, { approvalId, expiredAt }: EventData<'ApprovalE
   return ended(after, { status: 'expired', cause: 'unanswered' }, expiredAt);
 }
 
-function escalated(approval: Approval, { to, expiresAt }: EventData<'ApprovalEscalated'>): Approval {
-  const escalations = [...approval.escalations, { stage: currentStage(approval), to }];
+function escalated(approval: Approval, { to, expiresAt, escalatedAt: at }: EventData<'ApprovalEscalated'>): Approval {
+  const escalations = [...approval.escalations, { stage: currentStage(approval), to, at }];
   return { ...approval, escalations, expiresAt };
 }
 

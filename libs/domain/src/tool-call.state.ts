@@ -67,6 +67,7 @@ export type Resolution =
 export interface Escalation {
   readonly stage: number;
   readonly to: readonly string[];
+  readonly at: string;
 }
 
 /** One approval of the call. */

@@ -17,3 +17,4 @@ export {
   noStream,
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
+export { positionBefore } from './position-before.js';

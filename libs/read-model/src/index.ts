@@ -1,5 +1,7 @@
 export type { CallRequest, CallRow } from './call-row.js';
 export { foldCall } from './evolve.js';
+export { createOversight } from './oversight/oversight.js';
+export type { Oversight, OversightOptions } from './oversight/oversight.js';
 export { LogRewoundError } from './read-model.js';
 export type {
   Applied,

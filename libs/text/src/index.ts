@@ -1,3 +1,4 @@
+export { toCsv } from './csv.js';
 export { decidedWords, doneWords } from './decision-words.js';
 export { eventWordsOf, memberOf, withLateness, withWhy } from './event-words.js';
 export type { EventWords, ReadMember } from './event-words.js';

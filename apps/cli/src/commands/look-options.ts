@@ -2,7 +2,9 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import { InvalidArgumentError } from 'commander';
 import type { Runner } from '../runner.js';
+import { time } from '../time-option.js';
 import type { ApprovalFilters } from './list.js';
+import type { OversightCommand } from './oversight.js';
 import type { TailOptions } from './tail.js';
 
 const states = ['pending', 'approved', 'denied', 'expired', 'cancelled'];
@@ -17,6 +19,7 @@ export function addLookCommands(program: Command, runner: Runner): void {
   addList(program, runner);
   addShowAndRun(program, runner);
   addTail(program, runner);
+  addOversight(program, runner);
   program
     .command('status')
     .description('is the server there and ready, its version, how much waits and for how long')
@@ -110,5 +113,31 @@ Examples:
     )
     .action(async (options: TailOptions, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./tail.js')).tail(invocation, options)),
+    );
+}
+
+function addOversight(program: Command, runner: Runner): void {
+  program
+    .command('oversight')
+    .description('how people decided in a period: how many, how fast, how often no')
+    .addOption(new Option('--by <what>', 'a row for each').choices(['approver', 'tool', 'rule']).default('approver'))
+    .option('--from <time>', 'what was recorded from then on (default: 30 days before --to)', time)
+    .option('--to <time>', 'what was recorded before then (default: now)', time)
+    .option('--fast-ms <ms>', 'an approval within this time is fast (default: by the length of the arguments)', count)
+    .option('--csv', 'a table for a spreadsheet')
+    .addHelpText(
+      'after',
+      `
+Auditors and admins see everybody's figures, approvers their own. "fast" is a
+hint to look closer, not a proof: docs/oversight.md says how to read the figures.
+
+Examples:
+  countersign oversight
+  countersign oversight --by rule --from 2026-11-01 --to 2026-12-01
+  countersign oversight --by tool --csv > oversight.csv
+  countersign oversight --json | jq '.rows[] | select(.fastApprovals > 0)'`,
+    )
+    .action(async (options: OversightCommand, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./oversight.js')).oversight(invocation, options)),
     );
 }

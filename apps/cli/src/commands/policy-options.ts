@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { InvalidArgumentError } from 'commander';
 import type { Runner } from '../runner.js';
+import { time } from '../time-option.js';
 import type { BacktestOptions } from './policy-backtest.js';
 
 interface ExplainOptions {
@@ -98,13 +98,6 @@ Examples:
     .action(async (file: string, cases: string, _options: unknown, command: Command) =>
       runner.operating(command, async (output) => (await import('./policy.js')).testPolicyFile(output, file, cases)),
     );
-}
-
-/** A date or a time as the server takes it. */
-function time(text: string): string {
-  const atMs = /^\d{4}-\d{2}-\d{2}/.test(text) ? Date.parse(text) : NaN;
-  if (Number.isNaN(atMs)) throw new InvalidArgumentError('It is a date or a time: 2026-11-01 or 2026-11-01T09:00:00Z.');
-  return new Date(atMs).toISOString();
 }
 
 function addBacktest(policy: Command, runner: Runner): void {

@@ -40,6 +40,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/policy': ['approver', 'auditor', 'admin'],
   'POST /v1/policy/explain': ['approver', 'auditor', 'admin'],
   'POST /v1/policy/backtest': ['auditor'],
+  'GET /v1/oversight': ['approver', 'auditor', 'admin'],
   'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
   'GET /v1/audit/events': ['auditor'],

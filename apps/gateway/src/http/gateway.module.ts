@@ -8,6 +8,7 @@ import { ExecutionsController } from './executions.controller.js';
 import type { HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { OpenApiController } from './openapi.controller.js';
+import { OversightController } from './oversight.controller.js';
 import { PolicyController } from './policy.controller.js';
 import { StreamsController } from './streams.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
@@ -24,6 +25,7 @@ export class GatewayModule {
         ApprovalsController,
         ExecutionsController,
         PolicyController,
+        OversightController,
         StreamsController,
         OpenApiController,
         OperationsController,

@@ -21,6 +21,8 @@ export interface Caps {
   readonly countStranger: (address: string, kind: StrangerRequest) => void;
   /** Handles requests with large bodies one at a time, fairly between principals. */
   readonly largeBodies: FairTurns;
+  /** Makes reports over the log one at a time, fairly between principals. */
+  readonly reports: FairTurns;
   readonly streams: Quota;
   readonly waits: Quota;
 }
@@ -58,6 +60,7 @@ export function createCaps(clock: Pick<Clock, 'monotonic'>, requestsPerSecond = 
       throw new ProblemError('too-many-requests', 'too many requests without a valid token come from this address');
     },
     largeBodies: createFairTurns(1),
+    reports: createFairTurns(1),
     streams: createQuota(streamsMax, 'event streams'),
     waits: createQuota(waitsMax, 'waiting reads'),
   };

@@ -21,6 +21,7 @@ const tags = {
   Approvals: 'Questions put to people, and their answers.',
   Execution: 'By remote workers, or by the client itself.',
   Policy: 'The rules in force, and what they say of a call.',
+  Oversight: 'How people decided: figures to look into.',
   'Events and audit': 'The log: live, and for auditors.',
   Operations: 'For whoever runs the process.',
 } as const;

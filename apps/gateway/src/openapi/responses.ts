@@ -39,7 +39,10 @@ function successes(route: Route, book: SchemaRegistry): Record<string, JsonSchem
       {
         description: successWords[status] ?? 'Done',
         ...headers,
-        content: { 'application/json': { schema: book.use(schema, 'output') } },
+        content: {
+          'application/json': { schema: book.use(schema, 'output') },
+          ...(route.hasCsv === true ? { 'text/csv': { schema: { type: 'string' } } } : {}),
+        },
       },
     ]),
   );

@@ -1,0 +1,73 @@
+import { z } from 'zod';
+import { timeSchema } from './primitives.js';
+
+export const oversightGroupings = ['approver', 'tool', 'rule'] as const;
+/** What the rows of an oversight report stand for. */
+export type OversightGrouping = (typeof oversightGroupings)[number];
+
+const count = z.int().min(0);
+
+const figures = {
+  /** Votes of people; later withdrawn ones too. The next four are their parts. */
+  decisions: count,
+  approvals: count,
+  edits: count,
+  denials: count,
+  answers: count,
+  /** Denials among the decisions, 0 to 1; null without a decision. */
+  rejectionRate: z.number().min(0).max(1).nullable(),
+  /** From when the person could decide first to their vote. Nearest rank; null without a decision. */
+  medianMs: count.nullable(),
+  p90Ms: count.nullable(),
+  /** Approvals given faster than the arguments can be read. A hint, not a proof. */
+  fastApprovals: count,
+  /** Votes for somebody else. */
+  onBehalfOf: count,
+  withdrawn: count,
+  reveals: count,
+  // No person causes the rest. By approver, they are in the row whose key is null.
+  requests: count,
+  expiries: count,
+  escalations: count,
+  reminders: count,
+  cancellations: count,
+  /** Approvals by silence, where a rule says so. */
+  automatic: count,
+};
+
+const oversightFiguresSchema = z.strictObject(figures);
+/** The figures of one row of a report. */
+export type OversightFigures = z.infer<typeof oversightFiguresSchema>;
+
+const oversightRowSchema = z.strictObject({
+  /** The approver, tool or rule; null: no person. */
+  key: z.string().nullable(),
+  ...figures,
+});
+export type OversightRow = z.infer<typeof oversightRowSchema>;
+
+export const oversightReportSchema = z
+  .strictObject({
+    by: z.enum(oversightGroupings),
+    /** What was recorded from then on, and before `to`. */
+    from: timeSchema,
+    to: timeSchema,
+    /** `own`: only what the reader did. */
+    scope: z.enum(['tenant', 'own']),
+    /** An approval within `baseMs` + `perCharacterMs` for each character of the arguments, at most `maxMs`, is fast. */
+    fast: z.strictObject({ baseMs: count, perCharacterMs: count, maxMs: count }),
+    /** False: the log of the period is longer than a report reads, and `to` is how far it got. */
+    complete: z.boolean(),
+    /** The most decisions first; at most 1,000. */
+    rows: z.array(oversightRowSchema),
+    /** The rows that were left out, together; `keys`: at least so many. */
+    others: z.strictObject({ keys: count, ...figures }).nullable(),
+    total: oversightFiguresSchema,
+  })
+  .meta({
+    id: 'OversightReport',
+    description: 'How people decided in a period, per approver, tool or rule. Evidence to look into, not a proof.',
+  });
+
+/** How people decided in a period. */
+export type OversightReport = z.infer<typeof oversightReportSchema>;

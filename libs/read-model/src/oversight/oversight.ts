@@ -1,0 +1,227 @@
+import { toToolCallEvent, upcast } from '@countersign/contracts';
+import type {
+  EventData,
+  OversightGrouping,
+  OversightReport,
+  RecordedEvent,
+  ToolCallEvent,
+} from '@countersign/contracts';
+import { answerableAtMs, isFast, normalised, readingMs, toolCallDecider } from '@countersign/domain';
+import type { Approval, Pace, ToolCallState, Vote } from '@countersign/domain';
+import { SumsByKey } from './figures.js';
+import type { Counted } from './figures.js';
+
+/** What a report is about. */
+export interface OversightOptions {
+  readonly by: OversightGrouping;
+  /** What was recorded from then on, in epoch ms. */
+  readonly fromMs: number;
+  /** What was recorded before then, in epoch ms. */
+  readonly toMs: number;
+  readonly pace: Pace;
+  /** Counts only what this principal did; undefined: everything. */
+  readonly principal?: string | undefined;
+}
+
+/** A report in the making, out of the events of one tenant in their order. */
+export interface Oversight {
+  /** True for an event that means nothing without the earlier events of its stream: give them to `recall` first. */
+  readonly isLost: (event: RecordedEvent) => boolean;
+  /** Takes the earlier events of a call's stream, and counts nothing. */
+  readonly recall: (events: readonly RecordedEvent[]) => void;
+  readonly add: (event: RecordedEvent) => void;
+  /** The sums so far. `breathe` may give others their turn between two rows. */
+  readonly rows: (
+    breathe?: () => Promise<void> | undefined,
+  ) => Promise<Pick<OversightReport, 'rows' | 'others' | 'total'>>;
+}
+
+/** A call whose approval is pending, or whose verdict is about to come. Without its arguments: many may be pending. */
+interface Followed {
+  readonly state: ToolCallState;
+  /** The length of the arguments as JSON. */
+  readonly characters: number;
+  /** When a channel first showed its card, by the channel's id, in epoch ms. */
+  readonly shownMs: ReadonlyMap<string, number>;
+}
+
+/** The events of a pending approval. */
+const approvalEvents: ReadonlySet<string> = new Set<ToolCallEvent['type']>([
+  'ApprovalRequested',
+  'ApprovalResponded',
+  'ResponseWithdrawn',
+  'ValuesRevealed',
+  'ApprovalExpired',
+  'ApprovalEscalated',
+  'ApproversReminded',
+  'ToolCallCancelled',
+  'ToolCallCommitted',
+]);
+const followedEvents: ReadonlySet<string> = new Set<string>([
+  ...approvalEvents,
+  ...(['ToolCallRequested', 'ToolCallAllowed', 'ToolCallBlocked'] satisfies ToolCallEvent['type'][]),
+]);
+
+const unrequested: Followed = { state: toolCallDecider.initialState(), characters: 0, shownMs: new Map() };
+
+class OversightFold implements Oversight {
+  readonly #options: OversightOptions;
+  readonly #sums = new SumsByKey();
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(options: OversightOptions) {
+    this.#options = options;
+  }
+
+  readonly isLost = ({ type, data, metadata: { callId } }: RecordedEvent): boolean =>
+    callId !== null &&
+    approvalEvents.has(type) &&
+    !this.#followed.has(callId) &&
+    (data as { readonly approvalId: string | null }).approvalId !== null;
+
+  readonly recall = (events: readonly RecordedEvent[]): void => {
+    for (const event of events) this.#follow(event);
+  };
+
+  readonly add = (event: RecordedEvent): void => {
+    const { callId } = event.metadata;
+    if (callId === null) return;
+    if (event.type === 'NotificationDelivered') this.#shown(callId, event);
+    const before = this.#followed.get(callId);
+    const after = this.#follow(event);
+    if (before === undefined || after === undefined || !approvalEvents.has(event.type)) return;
+    const recordedMs = Date.parse(event.recordedAt);
+    if (recordedMs >= this.#options.fromMs && recordedMs < this.#options.toMs) {
+      this.#count(toToolCallEvent(event), before, after);
+    }
+  };
+
+  readonly rows: Oversight['rows'] = (breathe) => this.#sums.rows(breathe);
+
+  /** The call after one more event; undefined for an event that this report does not look at. */
+  #follow(recorded: RecordedEvent): Followed | undefined {
+    const { type, metadata } = recorded;
+    const callId = metadata.callId ?? '';
+    const before = this.#followed.get(callId) ?? (type === 'ToolCallRequested' ? unrequested : undefined);
+    if (before === undefined || !followedEvents.has(type)) return undefined;
+    const after = followedAfter(before, toToolCallEvent(upcast(recorded)));
+    if (isOver(after.state, type)) this.#followed.delete(callId);
+    else this.#followed.set(callId, after);
+    return after;
+  }
+
+  /** A copy for one person says nothing of when the others saw it. */
+  #shown(callId: string, { data }: RecordedEvent): void {
+    const call = this.#followed.get(callId);
+    const { channelId, deliveredAt } = data as { readonly channelId: string; readonly deliveredAt: string };
+    if (call === undefined || call.shownMs.has(channelId)) return;
+    const shownMs = new Map(call.shownMs).set(channelId, Date.parse(deliveredAt));
+    this.#followed.set(callId, { ...call, shownMs });
+  }
+
+  #count(event: ToolCallEvent, before: Followed, { state }: Followed): void {
+    const approval = state.status === 'recorded' ? state.approvals.at(-1) : undefined;
+    const earlier = before.state.status === 'recorded' ? before.state.approvals.at(-1) : undefined;
+    if (approval === undefined || approval === earlier) {
+      if (event.type === 'ValuesRevealed') this.#add(before.state, event.data.revealedBy, ['reveals']);
+      return;
+    }
+    if (event.type === 'ApprovalResponded') this.#vote(event.data, approval, before, state);
+    else if (event.type === 'ResponseWithdrawn') this.#add(state, event.data.withdrawnBy, ['withdrawn']);
+    else this.#add(state, null, figuresOf(event));
+  }
+
+  #vote(
+    { automatic, respondedBy, onBehalfOf }: EventData<'ApprovalResponded'>,
+    approval: Approval,
+    before: Followed,
+    state: ToolCallState,
+  ): void {
+    const vote = approval.votes.at(-1);
+    if (vote === undefined) return;
+    if (automatic) {
+      this.#add(state, null, ['automatic']);
+      return;
+    }
+    const { pace } = this.#options;
+    const respondedMs = Date.parse(vote.respondedAt);
+    const answerableMs = answerableAtMs(approval, vote);
+    const seenMs = Math.max(answerableMs, before.shownMs.get(vote.via) ?? 0);
+    const fast = isFast(vote, respondedMs - seenMs, readingMs(pace, before.characters));
+    const figures: Counted[] = ['decisions', decided[vote.decision.type]];
+    if (fast) figures.push('fastApprovals');
+    if (onBehalfOf !== null) figures.push('onBehalfOf');
+    this.#add(state, respondedBy, figures, Math.max(0, respondedMs - answerableMs));
+  }
+
+  #add(state: ToolCallState, principal: string | null, figures: readonly Counted[], tookMs?: number): void {
+    const { by, principal: only } = this.#options;
+    const person = principal === null ? null : normalised(principal);
+    if (state.status !== 'recorded' || (only !== undefined && person !== normalised(only))) return;
+    const keys = {
+      approver: person,
+      tool: state.request.toolName,
+      rule: state.approvals.at(-1)?.verdict.ruleId ?? null,
+    };
+    this.#sums.add(keys[by], figures, tookMs);
+  }
+}
+
+const decided = { approve: 'approvals', edit: 'edits', deny: 'denials', answer: 'answers' } as const satisfies Record<
+  Vote['decision']['type'],
+  Counted
+>;
+
+function figuresOf({ type }: ToolCallEvent): readonly Counted[] {
+  switch (type) {
+    case 'ApprovalRequested':
+      return ['requests'];
+    case 'ApprovalExpired':
+      return ['expiries'];
+    case 'ApprovalEscalated':
+      return ['escalations'];
+    case 'ApproversReminded':
+      return ['reminders'];
+    case 'ToolCallCancelled':
+    case 'ToolCallCommitted':
+      return ['cancellations'];
+    default:
+      return [];
+  }
+}
+
+function followedAfter({ state, characters, shownMs }: Followed, event: ToolCallEvent): Followed {
+  return {
+    state: toolCallDecider.evolve(state, withoutArguments(event)),
+    characters: charactersOf(event) ?? characters,
+    shownMs,
+  };
+}
+
+/** Nothing more can happen to its approvals, except that it is asked about again. */
+function isOver(state: ToolCallState, type: RecordedEvent['type']): boolean {
+  if (state.status !== 'recorded' || type === 'ToolCallRequested') return false;
+  return state.approvals.at(-1)?.resolution.status !== 'pending';
+}
+
+function charactersOf(event: ToolCallEvent): number | undefined {
+  if (event.type === 'ToolCallRequested') return JSON.stringify(event.data.arguments).length;
+  if (event.type !== 'ApprovalResponded' || event.data.decision.type !== 'edit') return undefined;
+  return JSON.stringify(event.data.decision.arguments).length;
+}
+
+function withoutArguments(event: ToolCallEvent): ToolCallEvent {
+  if (event.type === 'ToolCallRequested') {
+    return { ...event, data: { ...event.data, arguments: {}, toolSchema: null, sensitive: [] } };
+  }
+  if (event.type !== 'ApprovalResponded' || event.data.decision.type !== 'edit') return event;
+  return { ...event, data: { ...event.data, decision: { ...event.data.decision, arguments: {} } } };
+}
+
+/**
+ * Starts a report. It holds the calls whose approvals are pending, the sums of at most 10,000 keys, and one number for
+ * each decision.
+ */
+export function createOversight(options: OversightOptions): Oversight {
+  return new OversightFold(options);
+}

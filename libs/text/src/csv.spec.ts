@@ -1,0 +1,19 @@
+import { describe, expect, it } from '@jest/globals';
+import { toCsv } from './csv.js';
+
+describe('a table as CSV', () => {
+  it('has a header, a line for each row, and nothing for null or a missing value', () => {
+    expect(toCsv(['key', 'n'], [{ key: 'alice', n: 3 }, { key: null }])).toBe('key,n\r\nalice,3\r\n,\r\n');
+  });
+
+  it('quotes commas, quotes and line breaks', () => {
+    expect(toCsv(['key'], [{ key: 'a,"b"\nc' }])).toBe('key\r\n"a,""b""\nc"\r\n');
+  });
+
+  it.each(['=HYPERLINK("http://x")', '+1', '-1', '@a', '\tx', '\rx'])(
+    'keeps a spreadsheet from running %j as a formula',
+    (key) => {
+      expect(toCsv(['key'], [{ key }]).split('\r\n')[1]?.replace('"', '')).toMatch(/^'/);
+    },
+  );
+});
