@@ -24,6 +24,7 @@ describe('a card', () => {
     const card = page.getByRole('article');
     expect(await card.getByRole('heading', { level: 3 }).allTextContents()).toEqual([
       'What will run',
+      'Who decides',
       'Who asks, and why you',
       'The agent’s own words — checked by nobody',
     ]);

@@ -13,6 +13,7 @@ export const hrefs = {
   pending: '/',
   history: '/history',
   insights: '/insights',
+  unknown: '/unknown',
   approval: (approvalId: string) => `/approvals/${encodeURIComponent(approvalId)}`,
   run: (runId: string) => `/runs/${encodeURIComponent(runId)}`,
   call: (callId: string) => `/calls/${encodeURIComponent(callId)}`,

@@ -132,6 +132,7 @@ export const approvalViewSchema = z
     progress: z.array(stageProgressSchema),
     /** In order of time; empty when the approval has ended. */
     upcoming: z.array(upcomingSchema),
+    callState: z.enum(toolCallStates).meta({ description: 'The state of the call now: whether it ran.' }),
     resolution: z.enum(['approved', 'denied', 'expired', 'cancelled']).nullable(),
     resolvedAt: timeSchema.nullable(),
   })

@@ -94,6 +94,7 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     responses: responseViews(approval.votes, visibility),
     progress: progressOf(approval),
     upcoming: upcomingOf(approval),
+    callState: call.state,
     resolution: isPending ? null : resolution.status,
     resolvedAt: isPending ? null : resolution.at,
   };

@@ -12,6 +12,8 @@ export { markOf, moreCharacters, printable, replaceUnseen, segmentsOf, textOf } 
 export type { MarkReason, Segment, SegmentOptions } from './marks.js';
 export { chainWords, requesterWords, responderRead, responderWords } from './people-words.js';
 export type { OuterCall } from './people-words.js';
+export { progressLines, upcomingWords } from './progress-words.js';
+export type { ProgressLine, StageProgress } from './progress-words.js';
 export { refusalWords } from './refusal-words.js';
 export { requirementWords } from './requirement-words.js';
 export { isLong, textBlocksOf } from './text-blocks.js';

@@ -1,14 +1,25 @@
 import { printable } from './marks.js';
 
+/** One stage of a requirement. */
+export interface RequiredStage {
+  readonly mode: 'quorum' | 'all-of';
+  readonly approve: number;
+  /** Null: every approver. */
+  readonly groups: readonly string[] | null;
+}
+
 /** The requirement of a policy. */
 export interface RequiredPeople {
-  readonly stages: readonly {
-    readonly mode: 'quorum' | 'all-of';
-    readonly approve: number;
-    /** Null: every approver. */
-    readonly groups: readonly string[] | null;
-  }[];
+  readonly stages: readonly RequiredStage[];
   readonly fourEyes: boolean;
+}
+
+/** One stage in words: `2 approvers of ops`, `one of each: ops, security`. */
+export function stageWords({ mode, approve, groups }: RequiredStage, nameMax?: number): string {
+  const names = groups?.map((group) => printable(group, nameMax)) ?? [];
+  if (mode === 'all-of' && names.length > 0) return `one of each: ${names.join(', ')}`;
+  const people = approve === 1 ? '1 approver' : `${approve} approvers`;
+  return names.length === 0 ? people : `${people} of ${names.join(' or ')}`;
 }
 
 /**
@@ -16,11 +27,6 @@ export interface RequiredPeople {
  * to `nameMax` characters.
  */
 export function requirementWords({ stages, fourEyes }: RequiredPeople, nameMax?: number): string {
-  const words = stages.map(({ mode, approve, groups }) => {
-    const names = groups?.map((group) => printable(group, nameMax)) ?? [];
-    if (mode === 'all-of') return `one of each: ${names.join(', ')}`;
-    const people = approve === 1 ? '1 approver' : `${approve} approvers`;
-    return names.length === 0 ? people : `${people} of ${names.join(' or ')}`;
-  });
+  const words = stages.map((stage) => stageWords(stage, nameMax));
   return words.join(', then ') + (fourEyes ? '; not the requester' : '');
 }

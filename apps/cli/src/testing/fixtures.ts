@@ -47,6 +47,7 @@ export function approvalOf(changes: Partial<ApprovalView> = {}): ApprovalView {
     responses: [],
     progress: [{ approvedBy: [], deniedBy: [], missing: 1, missingOf: ['ops'] }],
     upcoming: [{ kind: 'expiry', at: '2026-11-22T10:57:00.000Z', to: [] }],
+    callState: 'awaiting_approval',
     resolution: null,
     resolvedAt: null,
     ...changes,

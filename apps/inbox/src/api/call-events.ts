@@ -1,4 +1,4 @@
-import type { EventView, JsonObject } from '@countersign/contracts';
+import type { EventView, JsonObject, ToolCallState } from '@countersign/contracts';
 import { createSseParser } from '@countersign/http-client';
 import { isObject } from '../text/json-tree.js';
 import { http, orUnreachable, ourHeaders, refusalOf } from './http.js';
@@ -6,6 +6,31 @@ import { UnreachableError } from './problem.js';
 
 /** The events about messages to people. */
 export const deliveryTypes = ['NotificationDelivered', 'NotificationUpdated', 'NotificationFailed'] as const;
+
+/** The events about the run of a tool. */
+export const executionTypes = [
+  'ExecutionClaimed',
+  'ExecutionClaimRenewed',
+  'ExecutionSucceeded',
+  'ExecutionFailed',
+  'ExecutionLapsed',
+  'ExecutionOutcomeUnknown',
+  'ExecutionReconciled',
+] as const;
+
+const stateByEvent: Readonly<Record<string, ToolCallState>> = {
+  ExecutionClaimed: 'executing',
+  ExecutionSucceeded: 'succeeded',
+  ExecutionFailed: 'failed',
+  ExecutionOutcomeUnknown: 'unknown',
+  ExecutionLapsed: 'approved',
+};
+
+/** The state of a call after an event about its run; undefined when the event does not change it. */
+export function stateAfter({ type, data }: EventView): ToolCallState | undefined {
+  if (type !== 'ExecutionReconciled') return Object.hasOwn(stateByEvent, type) ? stateByEvent[type] : undefined;
+  return data['status'] === 'succeeded' || data['status'] === 'failed' ? data['status'] : 'approved';
+}
 
 /** Everything that can be recorded about a call. */
 export const callEventTypes = [
@@ -23,13 +48,7 @@ export const callEventTypes = [
   'ApprovalLapsed',
   'ToolCallCancelled',
   'ToolCallCommitted',
-  'ExecutionClaimed',
-  'ExecutionClaimRenewed',
-  'ExecutionSucceeded',
-  'ExecutionFailed',
-  'ExecutionLapsed',
-  'ExecutionOutcomeUnknown',
-  'ExecutionReconciled',
+  ...executionTypes,
   ...deliveryTypes,
 ] as const;
 

@@ -85,14 +85,18 @@ export const respond = (approval: ApprovalView, decision: Decision, remarks: Rem
     body: { decision, actionDigest: approval.actionDigest, ...given(remarks) },
   });
 
-/** Gives one response to many approvals. */
+/** Gives one response to many approvals, each bound to the action that was shown. `dryRun` records nothing. */
 export const respondInBulk = (
-  approvalIds: readonly string[],
+  approvals: readonly ApprovalView[],
   decision: Decision,
-  mode: 'independent' | 'all-or-nothing',
-  remarks: Remarks,
-): Promise<{ readonly results: readonly BulkResult[] }> =>
-  send('POST', '/v1/approvals/responses', { body: { approvalIds, decision, mode, ...given(remarks) } });
+  { remarks, ...how }: { mode?: 'independent' | 'all-or-nothing'; remarks: Remarks; dryRun?: boolean },
+): Promise<{ readonly results: readonly BulkResult[] }> => {
+  const approvalIds = approvals.map(({ approvalId }) => approvalId);
+  const actionDigests = Object.fromEntries(approvals.map(({ approvalId, actionDigest }) => [approvalId, actionDigest]));
+  return send('POST', '/v1/approvals/responses', {
+    body: { approvalIds, actionDigests, decision, ...how, ...given(remarks) },
+  });
+};
 
 /** The arguments with their hidden values. The server records who looked. */
 export const reveal = (approvalId: string): Promise<RevealedView> => send('POST', `${approvalPath(approvalId)}/reveal`);

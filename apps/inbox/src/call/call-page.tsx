@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react';
-import type { EventView, ToolCallView } from '@countersign/contracts';
+import type { EventView } from '@countersign/contracts';
 import { durationWords } from '@countersign/text';
 import { callEventTypes, readCallEvents } from '../api/call-events.js';
 import { readCall } from '../api/countersign.js';
@@ -14,6 +14,7 @@ import { timeWords } from '../text/time-words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
+import { Outcome } from '../ui/outcome.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 
 /** One call: its arguments, its result, and every recorded event. */
@@ -66,25 +67,6 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
         </section>
       </div>
     </main>
-  );
-}
-
-function Outcome({ call }: { call: ToolCallView }): ReactNode {
-  const { output, error, instruction } = call;
-  const parts = [
-    ['Result', output],
-    ['Error', error],
-    ['The approver’s instruction to the agent', instruction],
-  ] as const;
-  return parts.map(([label, value]) =>
-    value === null ? null : (
-      <div key={label}>
-        <h3>{label}</h3>
-        <pre className="outcome" tabIndex={0}>
-          <Marked text={typeof value === 'string' ? value : JSON.stringify(value, null, 2)} keepsLines />
-        </pre>
-      </div>
-    ),
   );
 }
 

@@ -1,10 +1,14 @@
+import { useState } from 'react';
 import type { ReactNode } from 'react';
-import type { ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, ToolCallView } from '@countersign/contracts';
 import { readRun } from '../api/countersign.js';
 import { useLoaded } from '../live/use-loaded.js';
 import { useNews } from '../live/use-news.js';
+import { BulkDialog } from '../pending/bulk-dialog.js';
+import { selectedMax } from '../pending/use-selection.js';
 import { hrefs } from '../routes.js';
 import { summaryOf } from '../text/json-tree.js';
+import { countWords } from '../text/words.js';
 import { StateBadge } from '../ui/badges.js';
 import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
@@ -31,8 +35,9 @@ export default function RunPage({ runId }: { runId: string }): ReactNode {
         </h1>
         {run.hasPendingApprovals && <StateBadge state="pending" />}
       </header>
+      <PendingOfRun approvals={run.pendingApprovals} onDone={reload} />
       <p className="muted">
-        {run.calls.length} {run.calls.length === 1 ? 'call' : 'calls'} by <Marked text={agents.join(', ')} />
+        {countWords(run.calls.length, 'call')} by <Marked text={agents.join(', ')} />
       </p>
       <ScrollTable label="Calls of the run" columns={columns} isPanel>
         {run.calls.map((call) => (
@@ -40,6 +45,23 @@ export default function RunPage({ runId }: { runId: string }): ReactNode {
         ))}
       </ScrollTable>
     </main>
+  );
+}
+
+/** All that waits in the run, to be answered at once after a preview. */
+function PendingOfRun({ approvals, onDone }: { approvals: readonly ApprovalView[]; onDone: () => void }): ReactNode {
+  const [isReviewing, setReviewing] = useState(false);
+  if (approvals.length === 0 && !isReviewing) return null;
+  return (
+    <p className="actions">
+      {countWords(approvals.length, 'approval')} of this run {approvals.length === 1 ? 'waits' : 'wait'} for an answer.
+      <button className="button" type="button" onClick={() => setReviewing(true)}>
+        Review {Math.min(approvals.length, selectedMax)} …
+      </button>
+      {isReviewing && (
+        <BulkDialog approvals={approvals.slice(0, selectedMax)} onClose={() => setReviewing(false)} onDone={onDone} />
+      )}
+    </p>
   );
 }
 

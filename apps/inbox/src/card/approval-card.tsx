@@ -1,18 +1,15 @@
 import { memo } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView, JsonObject, Verdict } from '@countersign/contracts';
-import { labelWords, ordinal, requirementWords } from '@countersign/text';
-import { useNow } from '../live/use-now.js';
-import { hrefs } from '../routes.js';
-import { responseWords } from '../text/words.js';
 import { RiskBadge, StateBadge } from '../ui/badges.js';
-import { Link } from '../ui/link.js';
 import { Marked } from '../ui/marked.js';
-import { Ago, Countdown } from '../ui/time.js';
+import { Countdown } from '../ui/time.js';
 import { Arguments } from './arguments.js';
 import { ArgumentsChange } from './arguments-change.js';
-import { Deliveries } from './deliveries.js';
+import { Facts } from './facts.js';
 import { HiddenValues } from './hidden-values.js';
+import { People } from './people.js';
+import { Siblings } from './siblings.js';
 
 /** The content of a card. */
 export interface ApprovalCardProps {
@@ -42,7 +39,7 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
         </div>
       </header>
       <section aria-labelledby="card-arguments">
-        <h3 id="card-arguments">What will run</h3>
+        <h3 id="card-arguments">{approval.state === 'pending' ? 'What will run' : 'What was asked'}</h3>
         <Arguments value={approval.arguments} hiddenValues={approval.hiddenValues} />
         <HiddenValues key={approval.actionDigest} approval={approval} />
       </section>
@@ -52,93 +49,13 @@ export const ApprovalCard = memo(function ApprovalCard(props: ApprovalCardProps)
           <ArgumentsChange before={original} after={approval.arguments} />
         </section>
       )}
+      <Siblings approval={approval} />
+      <People approval={approval} />
       <Facts approval={approval} verdict={verdict} />
       <OwnWords approval={approval} />
     </article>
   );
 });
-
-function Facts({ approval, verdict }: { approval: ApprovalView; verdict: Verdict | undefined }): ReactNode {
-  const nowMs = useNow();
-  const { agentId, requestedBy, labels, runId, callId, requestedAt, round, requirement, responses } = approval;
-  return (
-    <section aria-labelledby="card-facts">
-      <h3 id="card-facts">Who asks, and why you</h3>
-      <dl className="facts">
-        <Fact name="Agent">
-          <Marked text={agentId} />
-        </Fact>
-        <Fact name="Asked by">
-          <Marked text={requestedBy} />
-        </Fact>
-        {Object.keys(labels).length > 0 && (
-          <Fact name="Labels">
-            <Marked text={labelWords(labels, (text) => text)} />
-          </Fact>
-        )}
-        <Fact name="Run">
-          <Link href={hrefs.run(runId)}>
-            <Marked text={runId} />
-          </Link>
-        </Fact>
-        <Fact name="Asked">
-          <Ago time={requestedAt} />
-          {round > 1 && `, for the ${ordinal(round)} time`}
-        </Fact>
-        <Fact name="Rule">
-          {verdict === undefined ? (
-            <span className="muted">…</span>
-          ) : (
-            <>
-              <Marked text={verdict.ruleId} />
-              <span className="muted"> of policy </span>
-              <code title={verdict.policyVersion}>{verdict.policyVersion.slice(0, 15)}…</code>
-              {verdict.why.length > 0 && (
-                <span className="muted">
-                  {' '}
-                  · <Marked text={verdict.why.join('; ')} />
-                </span>
-              )}
-            </>
-          )}
-        </Fact>
-        <Fact name="Needs">{requirementWords(requirement)}</Fact>
-        {responses.map((response) => (
-          <Fact key={`${response.respondedBy} ${response.respondedAt}`} name="Answer">
-            {responseWords(response, nowMs)}
-            {response.reason !== null && (
-              <>
-                : <Marked text={response.reason} />
-              </>
-            )}
-          </Fact>
-        ))}
-        <Fact name="Call">
-          <Link href={hrefs.call(callId)} className="mono">
-            <Marked text={callId} />
-          </Link>
-        </Fact>
-        <Fact name="Digest">
-          <code className="digest">
-            <Marked text={approval.actionDigest} />
-          </code>
-        </Fact>
-        <Fact name="Told">
-          <Deliveries approval={approval} />
-        </Fact>
-      </dl>
-    </section>
-  );
-}
-
-function Fact({ name, children }: { name: string; children: ReactNode }): ReactNode {
-  return (
-    <div className="fact">
-      <dt>{name}</dt>
-      <dd>{children}</dd>
-    </div>
-  );
-}
 
 /** Last, in a separate and labelled place: the requester wrote it. */
 function OwnWords({ approval: { description, reason } }: { approval: ApprovalView }): ReactNode {

@@ -8,6 +8,7 @@ import { hrefs } from '../routes.js';
 import { Icon } from '../shell/icons.js';
 import { endedWords, problemWords } from '../text/words.js';
 import { Link } from '../ui/link.js';
+import { AfterDecision } from './after-decision.js';
 import { ApprovalCard } from './approval-card.js';
 import { DecisionPanel } from './decision-panel.js';
 import { useApproval } from './use-approval.js';
@@ -40,11 +41,7 @@ export function ApprovalPane({ approvalId, onDecided }: { approvalId: string; on
     <div className="pane">
       <div className="pane-scroll">
         {back}
-        {approval.state !== 'pending' && (
-          <p className="notice" role="status" data-state={approval.state}>
-            {endedWords(approval, nowMs)} {!isMine && wasPending.current && 'Nothing of yours was sent.'}
-          </p>
-        )}
+        {approval.state !== 'pending' && <Ended approval={approval} isMissed={!isMine && wasPending.current} />}
         <CardWithVerdict approval={approval} />
       </div>
       {approval.state === 'pending' && (
@@ -57,6 +54,19 @@ export function ApprovalPane({ approvalId, onDecided }: { approvalId: string; on
         />
       )}
     </div>
+  );
+}
+
+/** How the approval ended, and what became of the call. */
+function Ended({ approval, isMissed }: { approval: ApprovalView; isMissed: boolean }): ReactNode {
+  const nowMs = useNow();
+  return (
+    <>
+      <p className="notice" role="status" data-state={approval.state}>
+        {endedWords(approval, nowMs)} {isMissed && 'Nothing of yours was sent.'}
+      </p>
+      <AfterDecision approval={approval} />
+    </>
   );
 }
 

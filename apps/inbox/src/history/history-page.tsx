@@ -14,7 +14,7 @@ import { Ago } from '../ui/time.js';
 import { outcomes } from './outcomes.js';
 import { useDecided } from './use-decided.js';
 
-const columns = ['Tool', 'Arguments', 'Agent', 'Outcome', 'By', 'When'];
+const columns = ['Tool', 'Arguments', 'Agent', 'Outcome', 'By', 'When', 'Then'];
 const shownAtOnce = 100;
 
 /** The decisions, who made them and how fast, searchable by any word. */
@@ -83,7 +83,7 @@ export default function HistoryPage(): ReactNode {
 }
 
 function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
-  const { toolName, agentId, state, callId, requestedAt, resolvedAt, responses } = approval;
+  const { toolName, agentId, state, callState, callId, requestedAt, resolvedAt, responses } = approval;
   const last = responses.at(-1);
   return (
     <tr>
@@ -119,6 +119,7 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
           </>
         )}
       </td>
+      <td>{state === 'approved' && callState !== 'approved' && <StateBadge state={callState} />}</td>
     </tr>
   );
 }

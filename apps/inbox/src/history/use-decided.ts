@@ -1,6 +1,8 @@
 import { useEffect, useState } from 'react';
-import type { ApprovalState, ApprovalView } from '@countersign/contracts';
+import type { ApprovalState, ApprovalView, EventView } from '@countersign/contracts';
 import { listApprovals, readApproval } from '../api/countersign.js';
+import { executionTypes, stateAfter } from '../api/call-events.js';
+import { followEvents } from '../api/event-stream.js';
 import type { Problem } from '../api/problem.js';
 import { problemOf } from '../api/problem.js';
 import { usePendingStore } from '../live/use-pending.js';
@@ -67,9 +69,18 @@ export function useDecided(): Decided {
         () => undefined,
       );
     });
+    const onEvent = (event: EventView): void => {
+      const callState = stateAfter(event);
+      const ofCall = [...byId.values()].filter(({ callId }) => callId === event.callId);
+      if (callState === undefined || ofCall.length === 0) return;
+      for (const approval of ofCall) byId.set(approval.approvalId, { ...approval, callState });
+      publish({});
+    };
+    const stopFollowing = followEvents({ after: 'now', types: executionTypes }, { onEvent });
     return () => {
       abort.abort();
       stopListening();
+      stopFollowing();
     };
   }, [store]);
   return decided;

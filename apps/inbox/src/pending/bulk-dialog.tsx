@@ -1,19 +1,13 @@
 import { useState } from 'react';
 import type { ReactNode } from 'react';
 import type { ApprovalView } from '@countersign/contracts';
-import { printable } from '@countersign/text';
-import { respondInBulk } from '../api/countersign.js';
-import type { BulkResult } from '../api/countersign.js';
-import { problemOf } from '../api/problem.js';
-import { usePendingStore } from '../live/use-pending.js';
-import { glanceOf } from '../text/json-tree.js';
-import { problemWords } from '../text/words.js';
+import { useAccount } from '../live/use-account.js';
+import { countWords } from '../text/words.js';
 import { Dialog } from '../ui/dialog.js';
-import { Marked } from '../ui/marked.js';
-import { ScrollTable } from '../ui/table.js';
 import { useToast } from '../ui/toast.js';
-
-const columns = ['Tool', 'Arguments', 'Agent'];
+import { BulkTable } from './bulk-table.js';
+import { useBulkPreview, useBulkSending } from './use-bulk.js';
+import type { BulkPreview, BulkType } from './use-bulk.js';
 
 /** One response to many approvals, after a preview of all of them. */
 export function BulkDialog(props: {
@@ -25,76 +19,44 @@ export function BulkDialog(props: {
   const [approvals] = useState(props.approvals);
   const [reason, setReason] = useState('');
   const [isTogether, setTogether] = useState(false);
-  const [results, setResults] = useState<readonly BulkResult[]>();
-  const [problem, setProblem] = useState('');
-  const [isBusy, setBusy] = useState(false);
-  const store = usePendingStore();
+  const isApprover = useAccount().roles.includes('approver');
+  const preview = useBulkPreview(approvals, isApprover);
   const toast = useToast();
-  const send = async (type: 'approve' | 'deny'): Promise<void> => {
-    setBusy(true);
-    setProblem('');
-    try {
-      const ids = approvals.map(({ approvalId }) => approvalId);
-      const mode = isTogether ? 'all-or-nothing' : 'independent';
-      const answer = await respondInBulk(ids, { type }, mode, { reason, instruction: '' });
-      for (const { approval } of answer.results) if (approval !== undefined) store.apply(approval);
-      const refused = answer.results.filter(({ status }) => status !== 'done');
-      if (refused.length === 0) {
-        toast({ tone: 'good', text: `${type === 'approve' ? 'Approved' : 'Denied'}: ${ids.length} calls` });
-        props.onDone();
-        props.onClose();
-      } else setResults(answer.results);
-    } catch (error) {
-      setProblem(problemWords(problemOf(error), Date.now()));
-    }
-    setBusy(false);
+  const finish = (): void => {
+    props.onDone();
+    props.onClose();
   };
-  const tools = new Set(approvals.map(({ toolName }) => toolName));
-  const needsReason = approvals.some(({ requirement }) => requirement.requireReason.length > 0);
+  const { send, results, problem, isBusy } = useBulkSending((type, count) => {
+    toast({ tone: 'good', text: `${type === 'approve' ? 'Approved' : 'Denied'}: ${countWords(count, 'call')}` });
+    finish();
+  });
+  const choose = (type: BulkType) => () =>
+    void send(possibleIn(approvals, preview, type), type, { reason, isTogether });
   return (
     <Dialog
       size="large"
-      title={`Answer ${approvals.length} approvals`}
-      description={
-        tools.size === 1
-          ? 'All of them are calls of the same tool. Look at each line before you answer.'
-          : `These are calls of ${tools.size} different tools. Look at each line before you answer.`
-      }
+      title={`Answer ${countWords(approvals.length, 'approval')}`}
+      description={introOf(approvals)}
       onClose={props.onClose}
     >
-      <BulkTable approvals={approvals} results={results} />
+      <BulkTable approvals={approvals} preview={preview} results={results} />
       <p className="problem-line" role="alert">
         {problem}
       </p>
-      {results === undefined ? (
+      {!isApprover && <p className="muted">You can look, not decide: your account lacks the role approver.</p>}
+      {isApprover && results === undefined && (
         <>
-          <label className="field">
-            <span className="label">Reason {needsReason ? '(some of them need one)' : '(optional)'}</span>
-            <input value={reason} maxLength={8192} onChange={(event) => setReason(event.target.value)} />
-          </label>
-          <label className="check">
-            <input type="checkbox" checked={isTogether} onChange={(event) => setTogether(event.target.checked)} />
-            All or nothing: if one cannot be answered, none is
-          </label>
+          <BulkFields {...{ approvals, reason, setReason, isTogether, setTogether }} />
           <div className="actions">
-            <button className="button deny" type="button" disabled={isBusy} onClick={() => void send('deny')}>
-              Deny {approvals.length}
-            </button>
-            <button className="button approve" type="button" disabled={isBusy} onClick={() => void send('approve')}>
-              Approve {approvals.length}
-            </button>
+            {(['deny', 'approve'] as const).map((type) => (
+              <BulkButton key={type} {...{ type, isBusy, approvals, preview }} onChoose={choose(type)} />
+            ))}
           </div>
         </>
-      ) : (
+      )}
+      {results !== undefined && (
         <div className="actions">
-          <button
-            className="button primary"
-            type="button"
-            onClick={() => {
-              props.onDone();
-              props.onClose();
-            }}
-          >
+          <button className="button primary" type="button" onClick={finish}>
             Done
           </button>
         </div>
@@ -103,45 +65,56 @@ export function BulkDialog(props: {
   );
 }
 
-function BulkTable(props: {
+function introOf(approvals: readonly ApprovalView[]): string {
+  const tools = new Set(approvals.map(({ toolName }) => toolName));
+  const what =
+    tools.size === 1 ? 'All of them are calls of the same tool.' : `These are calls of ${tools.size} different tools.`;
+  return `${what} Look at each line before you answer. Your answer is for these calls alone: it permits no later one.`;
+}
+
+function possibleIn(approvals: readonly ApprovalView[], preview: BulkPreview, type: BulkType): readonly ApprovalView[] {
+  return approvals.filter(({ approvalId }) => preview[type]?.has(approvalId) !== true);
+}
+
+function BulkFields(props: {
   approvals: readonly ApprovalView[];
-  results: readonly BulkResult[] | undefined;
+  reason: string;
+  setReason: (reason: string) => void;
+  isTogether: boolean;
+  setTogether: (isTogether: boolean) => void;
 }): ReactNode {
-  const { approvals, results } = props;
+  const needsReason = props.approvals.some(({ requirement }) => requirement.requireReason.length > 0);
   return (
-    <ScrollTable label="The calls" columns={results === undefined ? columns : [...columns, 'Result']}>
-      {approvals.map((approval) => (
-        <BulkRow
-          key={approval.approvalId}
-          approval={approval}
-          hasResults={results !== undefined}
-          result={results?.find(({ approvalId }) => approvalId === approval.approvalId)}
+    <>
+      <label className="field">
+        <span className="label">Reason {needsReason ? '(some of them need one)' : '(optional)'}</span>
+        <input value={props.reason} maxLength={8192} onChange={(event) => props.setReason(event.target.value)} />
+      </label>
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={props.isTogether}
+          onChange={(event) => props.setTogether(event.target.checked)}
         />
-      ))}
-    </ScrollTable>
+        All or nothing: if one cannot be answered, none is
+      </label>
+    </>
   );
 }
 
-function BulkRow(props: { approval: ApprovalView; hasResults: boolean; result: BulkResult | undefined }): ReactNode {
-  const { approval, hasResults, result } = props;
+function BulkButton(props: {
+  type: BulkType;
+  isBusy: boolean;
+  approvals: readonly ApprovalView[];
+  preview: BulkPreview;
+  onChoose: () => void;
+}): ReactNode {
+  const { type, isBusy, approvals, preview, onChoose } = props;
+  const count = possibleIn(approvals, preview, type).length;
+  const isReady = preview[type] !== undefined && count > 0;
   return (
-    <tr>
-      <th scope="row" className="mono">
-        <Marked text={approval.toolName} />
-      </th>
-      <td className="mono wrap">
-        <Marked text={glanceOf(approval.arguments, 2000)} />
-      </td>
-      <td>
-        <Marked text={approval.agentId} />
-      </td>
-      {hasResults && <td data-status={result?.status}>{result === undefined ? '' : resultWords(result)}</td>}
-    </tr>
+    <button className={`button ${type}`} type="button" disabled={isBusy || !isReady} onClick={onChoose}>
+      {type === 'approve' ? 'Approve' : 'Deny'} {count}
+    </button>
   );
-}
-
-function resultWords({ status, problem }: BulkResult): string {
-  if (status === 'done') return 'recorded';
-  if (problem !== undefined) return problemWords(problem, Date.now());
-  return status === 'skipped' ? 'not answered, because another one could not be' : printable(status);
 }

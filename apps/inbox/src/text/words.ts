@@ -25,6 +25,13 @@ export function channelWords(via: string): string {
   return Object.hasOwn(channels, via) ? (channels[via] ?? via) : printable(via);
 }
 
+const plurals = new Intl.PluralRules('en');
+
+/** A number with its noun: `1 call`, `1,200 calls`. */
+export function countWords(count: number, one: string, many = `${one}s`): string {
+  return `${count.toLocaleString('en-US')} ${plurals.select(count) === 'one' ? one : many}`;
+}
+
 /** Describes the effect of a recorded response, or who is still needed. */
 export function sentWords(type: DecisionType, approval: ApprovalView): string {
   const tool = printable(approval.toolName, 80);

@@ -12,6 +12,16 @@ export function Ago({ time }: { time: string }): ReactNode {
   );
 }
 
+/** How soon a time comes, updated every second: `in 4 min`. */
+export function In({ time }: { time: string }): ReactNode {
+  const words = deadlineWords(time, useNow());
+  return (
+    <time dateTime={time} title={timeWords(time)}>
+      {words === 'over' ? 'now' : `in ${words}`}
+    </time>
+  );
+}
+
 /** The age of something, updated every second. */
 export function Age({ time }: { time: string }): ReactNode {
   return (

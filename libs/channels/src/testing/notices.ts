@@ -53,7 +53,7 @@ export function sampleNotice({
     },
     ...{ arguments: args, actionDigest, description: change.description ?? null, reason: change.reason ?? null },
     ...{ requestedAt: at, expiresAt: '2026-11-22T11:00:00.000Z', risk: null, responses: [], resolution: null },
-    ...{ progress: [], upcoming: [] },
+    ...{ progress: [], upcoming: [], callState: 'awaiting_approval' },
     ...{ resolvedAt: null, allowedDecisions: ['approve', 'edit', 'deny', 'answer'] },
     requirement: {
       ...{ stages: [{ mode: 'quorum', approve: 1, deny: 1, groups: null }], fourEyes: true, requireReason: [] },

@@ -125,6 +125,7 @@ export function newApproval({ view, request }: FakeCall, round: number): Approva
     responses: [],
     progress: [],
     upcoming: [],
+    callState: 'awaiting_approval',
     resolution: null,
     resolvedAt: null,
   };
