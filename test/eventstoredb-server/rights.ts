@@ -13,14 +13,17 @@ export interface Rights {
   readonly refusal: (caller: Metadata, right: Right, stream: string) => ServiceError | undefined;
   /** The same for calls that only admins may make. */
   readonly refusalToManage: (caller: Metadata) => ServiceError | undefined;
+  readonly find: (name: string) => User | undefined;
   /** False when the name exists. */
   readonly create: (name: string, password: string, groups: readonly string[]) => boolean;
   readonly setPassword: (name: string, password: string) => boolean;
 }
 
-interface User {
+export interface User {
   password: string;
   readonly groups: readonly string[];
+  /** The server refuses it, whatever its password. */
+  isDisabled?: boolean;
 }
 
 type Acl = Readonly<Partial<Record<Right, string | readonly string[]>>>;
@@ -49,7 +52,9 @@ export function createRights(log: ServerLog, adminPassword: string | undefined, 
       .toString()
       .split(':');
     const user = users.get(name);
-    return user === undefined || user.password !== rest.join(':') ? undefined : [name, ...user.groups];
+    return user === undefined || user.isDisabled === true || user.password !== rest.join(':')
+      ? undefined
+      : [name, ...user.groups];
   };
   const judge = (caller: Metadata, allows: (names: readonly string[]) => boolean): ServiceError | undefined => {
     if (isOpen) return undefined;
@@ -70,6 +75,7 @@ export function createRights(log: ServerLog, adminPassword: string | undefined, 
       });
     },
     refusalToManage: (caller) => judge(caller, () => false),
+    find: (name) => users.get(name),
     create: (name, password, groups) => {
       if (users.has(name)) return false;
       users.set(name, { password, groups });

@@ -17,6 +17,7 @@ import { alone, clusterInfo } from './members.ts';
 import type { Membership } from './members.ts';
 import { read } from './reads.ts';
 import { createRights } from './rights.ts';
+import type { Rights } from './rights.ts';
 import { failure } from './status-errors.ts';
 import { deletions, usersService } from './users.ts';
 
@@ -43,6 +44,7 @@ export interface TestServer {
   readonly port: number;
   readonly url: string;
   readonly log: ServerLog;
+  readonly users: Rights;
   /** Every call so far, `Service/Method`. */
   readonly calls: string[];
   readonly setFaults: (faults: Faults) => void;
@@ -76,6 +78,7 @@ export async function startTestServer(options: TestServerOptions = {}): Promise<
     port,
     url: `esdb://127.0.0.1:${port}?${options.tls === undefined ? 'tls=false' : `tlsCAFile=${options.tls.caFile}`}`,
     log,
+    users: context.rights,
     calls: context.calls,
     setFaults: faults.set,
     dropSubscriptions: () => {

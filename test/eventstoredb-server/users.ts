@@ -1,9 +1,11 @@
 import { status } from '@grpc/grpc-js';
-import type { sendUnaryData, ServerUnaryCall } from '@grpc/grpc-js';
+import type { sendUnaryData, ServiceError, ServerUnaryCall, ServerWritableStream } from '@grpc/grpc-js';
 import pb from '@eventstore/db-client/generated/users_pb.js';
 import type {
   CreateReq,
   CreateResp,
+  DetailsReq,
+  DetailsResp,
   ResetPasswordReq,
   ResetPasswordResp,
 } from '@eventstore/db-client/generated/users_pb.js';
@@ -13,7 +15,7 @@ import type { ServerContext } from './context.ts';
 import { nameOf } from './messages.ts';
 import { failure } from './status-errors.ts';
 
-/** `Users`: creating a user and setting a password; for admins. */
+/** `Users`: creating a user, reading its groups and setting a password; for admins. */
 export function usersService(context: ServerContext) {
   return {
     create: (call: ServerUnaryCall<CreateReq, CreateResp>, answer: sendUnaryData<CreateResp>): void => {
@@ -26,6 +28,20 @@ export function usersService(context: ServerContext) {
         return void answer(null, new pb.CreateResp());
       answer(failure(status.ALREADY_EXISTS, `User '${name}' conflicts.`, { exception: 'user-conflict' }));
     },
+    details: (call: ServerWritableStream<DetailsReq, DetailsResp>): void => {
+      context.calls.push('Users/Details');
+      const name = call.request.getOptions()!.getLoginName();
+      const user = context.rights.find(name);
+      const refusal = context.rights.refusalToManage(call.metadata) ?? (user === undefined ? notFound() : undefined);
+      if (refusal !== undefined) return void call.emit('error', refusal);
+      const details = new pb.DetailsResp.UserDetails();
+      details.setLoginName(name);
+      details.setFullName(name);
+      details.setGroupsList([...user!.groups]);
+      details.setDisabled(user!.isDisabled === true);
+      call.write(new pb.DetailsResp().setUserDetails(details));
+      call.end();
+    },
     resetPassword: (
       call: ServerUnaryCall<ResetPasswordReq, ResetPasswordResp>,
       answer: sendUnaryData<ResetPasswordResp>,
@@ -36,9 +52,13 @@ export function usersService(context: ServerContext) {
       const options = call.request.getOptions()!;
       if (context.rights.setPassword(options.getLoginName(), options.getNewPassword()))
         return void answer(null, new pb.ResetPasswordResp());
-      answer(failure(status.NOT_FOUND, 'User was not found.', { exception: 'user-not-found' }));
+      answer(notFound());
     },
   };
+}
+
+function notFound(): ServiceError {
+  return failure(status.NOT_FOUND, 'User was not found.', { exception: 'user-not-found' });
 }
 
 /** `Delete` and `Tombstone` as far as rights go: this server deletes nothing. */

@@ -84,7 +84,11 @@ const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'polic
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {
   if (error.exitCode === 0) return exitCodes.ok;
   if (error.code === 'commander.help') return exitCodes.usage;
-  const detail = error.message.replace(/^error: /, '').replaceAll('\n', ' ');
+  // A connection string given as an argument: its user and password must not reach a log.
+  const detail = error.message
+    .replace(/^error: /, '')
+    .replaceAll('\n', ' ')
+    .replaceAll(/:\/\/\S*@/g, '://…@');
   const command = args.find((arg) => !arg.startsWith('-'));
   const hint =
     command === undefined || (error.code === 'commander.unknownCommand' && !commandGroups.includes(command))

@@ -80,9 +80,16 @@ function table({ tried }: RightsReport): readonly Line[] {
   ];
 }
 
-function ending({ user, isAsItMustBe }: RightsReport): Line {
+function ending({ user, tried, isAsItMustBe }: RightsReport): Line {
   const who = user === null ? 'A client without a user' : `The user ${printable(user)}`;
   if (isAsItMustBe) return { text: `${who} has the rights that the service needs, and no others.`, tone: 'green' };
+  if (tried.every(({ found }) => found === 'not authenticated')) {
+    const remedy = 'Correct the variable, or set the password: countersign store secure';
+    return {
+      text: `The server refuses the name or the password of COUNTERSIGN_EVENTSTORE_URL. ${remedy}`,
+      tone: 'red',
+    };
+  }
   return { text: `${who} has wrong rights. Correct them: countersign store secure`, tone: 'red' };
 }
 

@@ -29,6 +29,7 @@ export interface StoreAddress {
 }
 
 const defaultPort = 2113;
+const portMax = 65_535;
 
 /**
  * Reads `esdb://user:password@host1:2113,host2:2113?option=value`, and the same with `+discover`.
@@ -59,15 +60,20 @@ export function readConnectionString(url: string): StoreAddress {
 function userIn(login: string | undefined): Pick<StoreAddress, 'user' | 'password'> {
   if (login === undefined) return { user: undefined, password: undefined };
   const [name = '', ...rest] = login.split(':');
-  return {
-    user: decodeURIComponent(name),
-    password: rest.length === 0 ? undefined : decodeURIComponent(rest.join(':')),
-  };
+  return { user: decoded(name), password: rest.length === 0 ? undefined : decoded(rest.join(':')) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new RangeError('has a user or password that is not URL-encoded: write % as %25');
+  }
 }
 
 function endpointOf(text: string): Endpoint {
   const [, host = '', port = String(defaultPort)] = /^(\[[^\]]+\]|[^:]+)(?::(\d+))?$/.exec(text) ?? [];
-  if (host === '') throw new RangeError('names a server that is not of the form host:port');
+  if (host === '' || Number(port) > portMax) throw new RangeError('names a server that is not of the form host:port');
   return { host, port: Number(port) };
 }
 

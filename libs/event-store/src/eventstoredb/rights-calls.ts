@@ -12,6 +12,8 @@ import {
   isConflict,
   readLastRequest,
   resetPasswordRequest,
+  userDetailsRequest,
+  userIn,
 } from './rights-messages.js';
 import type { ExpectedRevision } from './rights-messages.js';
 
@@ -32,6 +34,8 @@ export interface RightsCalls {
   readonly readLast: (stream: string) => Promise<{ readonly result: CallResult; readonly data: unknown }>;
   readonly createUser: (name: string, password: string) => Promise<CallResult>;
   readonly resetPassword: (name: string, password: string) => Promise<CallResult>;
+  /** The groups of a user that exists. */
+  readonly user: (name: string) => Promise<{ readonly groups: readonly string[]; readonly isDisabled: boolean }>;
   readonly close: () => void;
 }
 
@@ -65,6 +69,12 @@ export async function openRightsCalls(url: string, clock: Clock): Promise<Rights
     },
     createUser: (name, password) => one(`${users}/Create`, createUserRequest(name, password)),
     resetPassword: (name, password) => one(`${users}/ResetPassword`, resetPasswordRequest(name, password)),
+    user: async (name) => {
+      const { answers } = await call(`${users}/Details`, [userDetailsRequest(name)]);
+      const [details] = answers;
+      if (details === undefined) throw new RightsUnknownError(`${server} does not describe the user ${name}`);
+      return userIn(details);
+    },
     close: () => {
       client.close();
     },
@@ -121,7 +131,13 @@ function createCall(client: Client, headers: Metadata, deadline: () => number, s
 function plain(details: string): string {
   return details
     .replace(/^No connection established\. Last error: (?:Error: )?/, '')
-    .replace(/\.? ?Resolution note:.*$/, '');
+    .replace(/\.? ?Resolution note:.*$/, '')
+    .replace(/^[0-9A-F]+:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):[^]*$/, '$1')
+    .replace(/^Deadline exceeded after [^]*$/, `it took longer than ${String(answerMs / 1000)} s`)
+    .replace(
+      /^Failed to connect \([^)]*\)$/,
+      'it closed the connection, as a server with TLS does when a client says tls=false',
+    );
 }
 
 function resultOf({ code, metadata }: ServiceError): CallResult | undefined {

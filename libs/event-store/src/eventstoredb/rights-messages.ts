@@ -103,6 +103,26 @@ export function resetPasswordRequest(name: string, password: string): Uint8Array
   });
 }
 
+/** `DetailsReq` of the users. */
+export function userDetailsRequest(name: string): Uint8Array {
+  return inOptions((writer) => {
+    writer.writeString(1, name);
+  });
+}
+
+/** The details of a user in a `DetailsResp`. */
+export function userIn(answer: Uint8Array): { readonly groups: readonly string[]; readonly isDisabled: boolean } {
+  const groups: string[] = [];
+  let isDisabled = false;
+  const reader = new BinaryReader(fieldIn(answer, 1) ?? empty);
+  while (reader.nextField()) {
+    if (reader.getFieldNumber() === 3) groups.push(reader.readString());
+    else if (reader.getFieldNumber() === 5) isDisabled = reader.readBool();
+    else reader.skipField();
+  }
+  return { groups, isDisabled };
+}
+
 function inOptions(fields: Fields): Uint8Array {
   return message((writer) => {
     writer.writeBytes(1, message(fields));

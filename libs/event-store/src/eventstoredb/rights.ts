@@ -3,6 +3,7 @@ import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { readConnectionString } from './connection-string.js';
 import type { StoreAddress } from './connection-string.js';
+import { credentialsOf } from './members.js';
 import { openRightsCalls, RightsUnknownError } from './rights-calls.js';
 import type { CallResult, RightsCalls } from './rights-calls.js';
 
@@ -49,9 +50,7 @@ export async function checkRights(url: string, clock: Clock): Promise<RightsRepo
 export async function secureStore(adminUrl: string, url: string, clock: Clock): Promise<RightsReport> {
   const { user, password } = serviceUser(adminUrl, url);
   await withCalls(adminUrl, clock, async (admin) => {
-    const created = await admin.createUser(user, password);
-    if (created === 'exists') must(await admin.resetPassword(user, password), `set the password of ${user}`);
-    else must(created, `create the user ${user}`);
+    await makeUser(admin, user, password);
     await grant(admin, '$$$all', '$metadata', (found) => allMetadata(found, user));
     await grant(admin, '$settings', 'update-default-acl', (found) => defaultRights(found, user));
   });
@@ -64,6 +63,23 @@ export async function secureStore(adminUrl: string, url: string, clock: Clock): 
   }
 }
 
+/** Creates the user, or sets its password. */
+async function makeUser(admin: RightsCalls, user: string, password: string): Promise<void> {
+  const created = await admin.createUser(user, password);
+  if (created !== 'exists') {
+    must(created, `create the user ${user}`);
+    return;
+  }
+  const { groups, isDisabled } = await admin.user(user);
+  // Someone's account with all rights: a new password would lock its owner out, and no ACL could limit it.
+  if (groups.includes(admins))
+    throw new RangeError(
+      `COUNTERSIGN_EVENTSTORE_URL names ${user}, a member of ${admins}: give the service its own user. Nothing was changed`,
+    );
+  if (isDisabled) throw new RangeError(`the user ${user} is disabled: enable it first. Nothing was changed`);
+  must(await admin.resetPassword(user, password), `set the password of ${user}`);
+}
+
 function serviceUser(adminUrl: string, url: string): { readonly user: string; readonly password: string } {
   const admin = addressIn('COUNTERSIGN_EVENTSTORE_ADMIN_URL', adminUrl);
   const service = addressIn('COUNTERSIGN_EVENTSTORE_URL', url);
@@ -74,8 +90,13 @@ function serviceUser(adminUrl: string, url: string): { readonly user: string; re
     );
   if (user === '' || password === '')
     throw new RangeError('COUNTERSIGN_EVENTSTORE_URL names no user with a password: esdb://user:password@host:2113');
+  // In a list of rights such a name stands for everybody or for a group.
+  if (user.startsWith('$'))
+    throw new RangeError(`COUNTERSIGN_EVENTSTORE_URL names ${user}, which stands for a group: choose a name without $`);
   if (admin.user === user)
     throw new RangeError('COUNTERSIGN_EVENTSTORE_URL names the admin: give the service its own user');
+  // Before anything is granted: a certificate that cannot be read.
+  credentialsOf(service);
   return { user, password };
 }
 
@@ -176,6 +197,7 @@ function allMetadata(found: Fields, user: string): Fields {
 
 function defaultRights(found: Fields, user: string): Fields {
   const { $r, $w, $mr } = fieldsIn(found['$userStreamAcl']);
+  const system = fieldsIn(found['$systemStreamAcl']);
   return {
     $userStreamAcl: {
       $r: together($r, admins, user),
@@ -184,6 +206,13 @@ function defaultRights(found: Fields, user: string): Fields {
       $mr: together($mr, admins, user),
       $mw: admins,
     },
-    $systemStreamAcl: { $r: admins, $w: admins, $d: admins, $mr: admins, $mw: admins },
+    // Only readers keep their right: who may append there may change these very rights.
+    $systemStreamAcl: {
+      $r: together(system['$r'], admins),
+      $w: admins,
+      $d: admins,
+      $mr: together(system['$mr'], admins),
+      $mw: admins,
+    },
   };
 }
