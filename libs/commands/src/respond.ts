@@ -101,7 +101,7 @@ export async function reveal(
 /** The person of a response, with the groups of the sign-in and those that the policy file gives. */
 function responderOf({ policies }: CommandPorts, { tenant, principal, groups, via, assurance }: Actor): Responder {
   const all = new Set([...groups, ...policies.of(tenant).groupsOf(principal)]);
-  return { principal, groups: [...all], via, assurance, onBehalfOf: null };
+  return { principal, groups: [...all], via, assurance };
 }
 
 function unknownApproval(approvalId: string) {

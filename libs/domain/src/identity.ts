@@ -1,7 +1,27 @@
+import type { Responder } from './tool-call.commands.js';
+
 /** The people of a vote: the voter and, for a delegate, the represented person. */
 export interface Voter {
   readonly respondedBy: string;
   readonly onBehalfOf: string | null;
+}
+
+/** One way in which a person may respond: in their own right, or as a delegate with the groups of the delegator. */
+export interface Voice extends Voter {
+  readonly groups: readonly string[];
+}
+
+/**
+ * The voices of a person, their own right first: a delegation is used only where it is needed. A delegator's own
+ * delegators are not among them, because delegations do not chain.
+ */
+export function voicesOf({ principal, groups, delegators = [] }: Responder): readonly Voice[] {
+  const asDelegate = delegators.map((one) => ({
+    respondedBy: principal,
+    onBehalfOf: one.principal,
+    groups: one.groups,
+  }));
+  return [{ respondedBy: principal, onBehalfOf: null, groups }, ...asDelegate];
 }
 
 /** A principal in the form in which it is compared: channels differ in case and surrounding blanks. */

@@ -11,6 +11,7 @@ export type { Ending } from './tool-call.batch.js';
 export type { BatchFate } from './tool-call.command-base.js';
 export type {
   CancelToolCall,
+  Delegator,
   EditDecision,
   ExpireApproval,
   Judgement,

@@ -3,6 +3,7 @@ import type { ToolCallEvent } from '@countersign/contracts';
 import {
   cancel,
   claim,
+  delegateOf,
   deny,
   digest,
   digestOf,
@@ -40,7 +41,11 @@ const names = Object.keys(commands) as Name[];
 
 /** `yes`: accepted; `nothing`: accepted, and no event is added; else the code of the refusal. */
 function outcome(command: Name, events: readonly ToolCallEvent[]): { said: string; events: readonly ToolCallEvent[] } {
-  const decision = toolCallDecider.decide(commands[command], stateAfter(events));
+  return outcomeOf(commands[command], events);
+}
+
+function outcomeOf(command: ToolCallCommand, events: readonly ToolCallEvent[]): ReturnType<typeof outcome> {
+  const decision = toolCallDecider.decide(command, stateAfter(events));
   if (decision.status === 'refused') return { said: decision.refusal.code, events: [] };
   return { said: decision.events.length === 0 ? 'nothing' : 'yes', events: decision.events };
 }
@@ -85,6 +90,51 @@ describe.each(['deny', 'escalate'] as const)('two commands at the same time, whe
     expect(added.filter(isEnd).length).toBeLessThanOrEqual(1);
     const resolution = currentApproval(recorded([...before, ...added]))?.resolution.status;
     expect(resolution === 'pending').toBe(!added.some(isEnd));
+  });
+});
+
+/** Two of ops must agree. Bob, who is not one of them, is Alice's delegate; so is Carol. */
+const ofOps = { stages: [stage({ approve: 2, deny: 2, groups: ['ops'] })] };
+const bob = delegateOf('bob', 'alice');
+const voices = {
+  'the delegator approves': respond('alice', { actionDigest: digest }),
+  'the delegator denies': deny('alice', { actionDigest: digest }),
+  'the delegator withdraws': withdraw('alice'),
+  'the delegate approves': respond(bob, { actionDigest: digest }),
+  'the delegate denies': deny(bob, { actionDigest: digest }),
+  'the delegate withdraws': withdraw('bob'),
+  'another delegate approves': respond(delegateOf('carol', 'alice'), { actionDigest: digest }),
+} satisfies Readonly<Record<string, ToolCallCommand>>;
+type VoiceName = keyof typeof voices;
+const voiceNames = Object.keys(voices) as VoiceName[];
+
+const none = 'unknown-approval';
+const voted = 'already-voted';
+const unvoted = ['yes', 'yes', none, 'yes', 'yes', none, 'yes'];
+const byDelegator = [voted, voted, 'yes', voted, voted, none, voted];
+const byDelegate = [voted, voted, 'yes', voted, voted, 'yes', voted];
+
+/** What each command hears after the one of the row. The columns are in the order of `voices`. */
+const afterVoice: Readonly<Record<VoiceName, readonly string[]>> = {
+  'the delegator approves': byDelegator,
+  'the delegator denies': byDelegator,
+  'the delegator withdraws': unvoted,
+  'the delegate approves': byDelegate,
+  'the delegate denies': byDelegate,
+  'the delegate withdraws': unvoted,
+  'another delegate approves': byDelegator,
+};
+
+describe('a person and their delegates at the same time', () => {
+  const before = history(request(ofOps));
+  const pairs = voiceNames.flatMap((first) => voiceNames.map((second, column) => ({ first, second, column })));
+
+  it.each(pairs)('$first, then $second: they are one voice', ({ first, second, column }) => {
+    const one = outcomeOf(voices[first], before);
+    const two = outcomeOf(voices[second], [...before, ...one.events]);
+    expect(two.said).toBe(afterVoice[first][column]);
+    const votes = currentApproval(recorded([...before, ...one.events, ...two.events]))?.votes ?? [];
+    expect(votes.filter(({ status }) => status === 'counted').length).toBeLessThanOrEqual(1);
   });
 });
 

@@ -1,10 +1,11 @@
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
-import { isSamePerson } from './identity.js';
+import { assert } from './assert.js';
+import { isBehind, normalised } from './identity.js';
 import { reaches } from './requirement.js';
 import { hasCome } from './time.js';
 import type { RespondToApproval } from './tool-call.commands.js';
 import type { Approval, Resolution, ToolCall } from './tool-call.state.js';
-import { approversOf, currentStage, hasVotedOn, isApproverOf, proposalOf } from './voting.js';
+import { approversOf, currentStage, earlierVoteOn, isApproverOf, proposalOf } from './voting.js';
 
 type Response = EventData<'ApprovalResponded'>;
 
@@ -57,15 +58,13 @@ type Check = (answer: Answer) => Refusal | undefined;
 const isOpen: Check = ({ approval, command }) => notOpen(approval, command.at);
 
 /** A person who may not approve the edited arguments may not propose them. */
-const isApprover: Check = ({ approval, edited, command: { responder } }) => {
+const isApprover: Check = ({ approval, edited, response }) => {
   const stage = currentStage(approval);
   const groups = approversOf(approval, stage);
-  if (!isApproverOf(approval, stage, responder.groups)) {
+  if (!isApproverOf(approval, stage, response.groups)) {
     return no('not-an-approver', 'Others are asked to answer this approval.', { groups });
   }
-  const isApproverOfEdited = edited.requirement.stages.some((_, index) =>
-    isApproverOf(edited, index, responder.groups),
-  );
+  const isApproverOfEdited = edited.requirement.stages.some((_, index) => isApproverOf(edited, index, response.groups));
   return isApproverOfEdited ? undefined : no('not-an-approver', 'Others must approve the edited arguments.');
 };
 
@@ -78,11 +77,21 @@ const isAssured: Check = ({ edited: { requirement }, command: { responder } }) =
         { minAssurance: requirement.minAssurance },
       );
 
-/** Four eyes: the requester cannot respond, neither through a delegate nor as one. */
+/** Everybody whose request it is: the principals that asked, the agents' owners, and the people for whom they act. */
+function requestersOf({ request }: ToolCall, approval: Approval): readonly string[] {
+  const links = [request, ...(request.chain ?? [])];
+  const people = links.flatMap(({ requestedBy, owner, onBehalfOf }) => [requestedBy, owner, onBehalfOf]);
+  return [approval.requestedBy, ...people].filter((one) => one !== undefined);
+}
+
+/** Four eyes: the requesters cannot respond, neither through a delegate nor as one. */
 const isNotOwnRequest: Check = ({ approval, edited, call, response }) => {
-  const askers = [call.request.requestedBy, approval.requestedBy];
-  const isOwn = askers.some((asker) => isSamePerson(response, { respondedBy: asker, onBehalfOf: null }));
-  return isOwn && edited.requirement.fourEyes ? no('own-request', 'You asked for this tool call yourself.') : undefined;
+  const asker = requestersOf(call, approval).find((one) => isBehind(response, one));
+  if (asker === undefined || !edited.requirement.fourEyes) return undefined;
+  const isOneself = normalised(asker) === normalised(response.respondedBy);
+  return isOneself
+    ? no('own-request', 'This tool call was requested by you, by your agent, or in your name.')
+    : no('own-request', `This tool call was requested by, or in the name of, ${asker}, in whose place you respond.`);
 };
 
 const isAllowedDecision: Check = ({ approval: { requirement }, command: { decision } }) =>
@@ -105,10 +114,20 @@ const isSeenDigest: Check = ({ command: { actionDigest }, call: { action } }) =>
         actionDigest: action.actionDigest,
       });
 
-const isFirstVote: Check = ({ approval, response }) =>
-  hasVotedOn(approval, response, proposalOf(approval, response))
-    ? no('already-voted', 'You have already answered this; withdraw your answer first.')
-    : undefined;
+const isFirstVote: Check = ({ approval, response }) => {
+  const earlier = earlierVoteOn(approval, response, proposalOf(approval, response));
+  if (earlier === undefined) return undefined;
+  const { respondedBy } = response;
+  if (normalised(earlier.respondedBy) === normalised(respondedBy)) {
+    return no('already-voted', 'You have already answered this; withdraw your answer first.');
+  }
+  return isBehind(earlier, respondedBy)
+    ? no('already-voted', `${earlier.respondedBy} has already answered this in your place; withdraw that answer first.`)
+    : no(
+        'already-voted',
+        `The voice of ${String(response.onBehalfOf)} is used already: ${earlier.respondedBy} has answered this.`,
+      );
+};
 
 const isUnblocked: Check = ({ command: { decision } }) =>
   decision.type === 'edit' && decision.judgement.outcome === 'block'
@@ -141,10 +160,29 @@ export const responseChecks: readonly Check[] = [
 export const revealChecks: readonly Check[] = [isOpen, isApprover, isAssured, isNotOwnRequest];
 
 /** Returns the reason to refuse a response, or undefined. */
-export function firstRefusal(checks: readonly Check[], answer: Answer): Refusal | undefined {
+function firstRefusal(checks: readonly Check[], answer: Answer): Refusal | undefined {
   for (const check of checks) {
     const refusal = check(answer);
     if (refusal !== undefined) return refusal;
   }
   return undefined;
+}
+
+/**
+ * Chooses the voice of a response: the first that may respond. Without one, the refusal names the nearest reason: that
+ * of a voice that is asked at all, if there is one.
+ */
+export function chosenAnswer(
+  checks: readonly Check[],
+  answers: readonly Answer[],
+): { readonly answer: Answer } | { readonly refusal: Refusal } {
+  const refusals: Refusal[] = [];
+  for (const answer of answers) {
+    const refusal = firstRefusal(checks, answer);
+    if (refusal === undefined) return { answer };
+    refusals.push(refusal);
+  }
+  const refusal = refusals.find(({ code }) => code !== 'not-an-approver') ?? refusals[0];
+  assert(refusal !== undefined, 'a person has their own voice');
+  return { refusal };
 }

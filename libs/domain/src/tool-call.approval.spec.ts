@@ -65,12 +65,6 @@ describe('RespondToApproval', () => {
       ]);
   });
 
-  it('records who a delegate answers for', () => {
-    given(history(request()))
-      .when(respond(responder('alice', { onBehalfOf: 'bob' })))
-      .then([responded('alice', { onBehalfOf: 'bob' })]);
-  });
-
   it('replaces the arguments and approves them', () => {
     given(history(request()))
       .when(editBy('alice'))
@@ -192,15 +186,6 @@ describe('RespondToApproval', () => {
       given(history(request())).when(respond(principal)).thenRefused('own-request');
     });
 
-    it('is refused to whoever asked also through or for a delegate', () => {
-      given(history(request()))
-        .when(respond(responder('alice', { onBehalfOf: 'Agent' })))
-        .thenRefused('own-request');
-      given(history(request()))
-        .when(respond(responder('agent', { onBehalfOf: 'alice' })))
-        .thenRefused('own-request');
-    });
-
     it('is refused to whoever asked for this round', () => {
       given(history(requestAllowed(), ask({ requestedBy: 'alice', reach: 'any' })))
         .when(respond('alice'))
@@ -256,20 +241,6 @@ describe('RespondToApproval', () => {
       const events = history(request(twoOf), respond('alice'));
       for (const again of [respond('alice'), deny('alice'), respond(' ALICE '), editBy('alice', edit('a'))]) {
         given(events).when(again).thenRefused('already-voted');
-      }
-    });
-
-    it('counts one person once, however many delegations', () => {
-      const asDelegate = respond(responder('alice', { onBehalfOf: 'bob' }));
-      for (const [first, second] of [
-        [respond('alice'), asDelegate],
-        [asDelegate, respond('bob')],
-        [respond('bob'), asDelegate],
-        [asDelegate, respond(responder('carol', { onBehalfOf: 'bob' }))],
-      ] as const) {
-        given(history(request(twoOf), first))
-          .when(second)
-          .thenRefused('already-voted');
       }
     });
 
@@ -352,9 +323,8 @@ describe('WithdrawResponse', () => {
   });
 
   it('is refused where no answer of the person stands', () => {
-    const events = history(request(twoOf), respond(responder('alice', { onBehalfOf: 'bob' })));
+    const events = history(request(twoOf), respond('alice'));
     given(events).when(withdraw('carol')).thenRefused('unknown-approval');
-    given(events).when(withdraw('bob')).thenRefused('unknown-approval');
     given([]).when(withdraw('alice')).thenRefused('unknown-approval');
   });
 

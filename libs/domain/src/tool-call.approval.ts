@@ -1,11 +1,12 @@
 import type { EventData, RecordedDecision, Requirement, ToolCallEvent } from '@countersign/contracts';
 import { accepted, refused } from './decider.js';
 import type { RuleResult } from './decider.js';
-import { isSamePerson } from './identity.js';
+import { isSamePerson, voicesOf } from './identity.js';
+import type { Voice } from './identity.js';
 import { areEqualJson } from './json-equality.js';
 import { raised } from './requirement.js';
 import { storedAfter, toStored } from './time.js';
-import { firstRefusal, notOpen, responseChecks, revealChecks } from './tool-call.approval-checks.js';
+import { chosenAnswer, notOpen, responseChecks, revealChecks } from './tool-call.approval-checks.js';
 import type { Answer } from './tool-call.approval-checks.js';
 import { heldByBatch } from './tool-call.batch.js';
 import type {
@@ -34,6 +35,7 @@ function recorded(decision: ResponseDecision, approval: Approval): RecordedDecis
 /** The response as it would be recorded if it resolved nothing. */
 function pendingResponse(
   { decision, responder, ...command }: RespondToApproval,
+  { respondedBy, onBehalfOf, groups }: Voice,
   approval: Approval,
   call: ToolCall,
 ): Response {
@@ -43,9 +45,9 @@ function pendingResponse(
     actionDigest: decision.type === 'edit' ? decision.actionDigest : call.action.actionDigest,
     reason: command.reason,
     instruction: command.instruction,
-    respondedBy: responder.principal,
-    onBehalfOf: responder.onBehalfOf,
-    groups: [...responder.groups],
+    respondedBy,
+    onBehalfOf,
+    groups: [...groups],
     via: responder.via,
     assurance: responder.assurance,
     automatic: false,
@@ -65,16 +67,22 @@ function resolved(response: Response, approval: Approval, at: number): Response 
   return { ...response, resolution, executeBy, ...endsRun };
 }
 
+/** The response in each voice of the person. */
+function answersOf(command: RespondToApproval, { call, approval }: Found): readonly Answer[] {
+  return voicesOf(command.responder).map((voice) => {
+    const response = pendingResponse(command, voice, approval, call);
+    return { command, call, approval, edited: withRequirementOf(approval, response), response };
+  });
+}
+
 /** One person's vote. It resolves the approval when the quorum is reached. */
 export function respondToApproval(command: RespondToApproval, state: ToolCallState): RuleResult<ToolCallEvent> {
   const found = findApproval(state, command.approvalId);
   if (found === undefined) return refused('unknown-approval', 'No such approval is recorded.');
   const { call, approval } = found;
-  const response = pendingResponse(command, approval, call);
-  const answer: Answer = { command, call, approval, edited: withRequirementOf(approval, response), response };
-  const refusal = firstRefusal(responseChecks, answer);
-  if (refusal !== undefined) return { status: 'refused', refusal };
-  const data = resolved(response, approval, command.at);
+  const chosen = chosenAnswer(responseChecks, answersOf(command, found));
+  if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
+  const data = resolved(chosen.answer.response, approval, command.at);
   const held = data.resolution === 'denied' ? heldByBatch(call, command.batch) : undefined;
   return held ?? accepted({ type: 'ApprovalResponded', data });
 }
@@ -91,17 +99,15 @@ export function revealValues(command: RevealValues, state: ToolCallState): RuleR
     ...{ type: 'RespondToApproval', at, approvalId, decision: { type: 'deny' }, responder },
     ...{ actionDigest: null, reason: null, instruction: null },
   };
-  const { call, approval } = found;
-  const response = pendingResponse(asked, approval, call);
-  const refusal = firstRefusal(revealChecks, { command: asked, call, approval, edited: approval, response });
-  if (refusal !== undefined) return { status: 'refused', refusal };
+  const chosen = chosenAnswer(revealChecks, answersOf(asked, found));
+  if ('refusal' in chosen) return { status: 'refused', refusal: chosen.refusal };
   if (pointers.length === 0) return accepted();
   const { principal: revealedBy, via } = responder;
   const data = { approvalId, revealedBy, pointers: [...pointers], via, revealedAt: toStored(at) };
   return accepted({ type: 'ValuesRevealed', data });
 }
 
-/** Withdraws one's own vote while the approval is pending. */
+/** Withdraws one's own vote, also one that a delegate cast, while the approval is pending. */
 export function withdrawResponse(command: WithdrawResponse, state: ToolCallState): RuleResult<ToolCallEvent> {
   const approval = findApproval(state, command.approvalId)?.approval;
   if (approval === undefined) return refused('unknown-approval', 'No such approval is recorded.');
@@ -121,7 +127,12 @@ function hasWithdrawn(approval: Approval, principal: string): boolean {
   return approval.votes.some((vote) => vote.status === 'withdrawn' && isSamePerson(vote, person));
 }
 
-function findApproval(state: ToolCallState, approvalId: string): { call: ToolCall; approval: Approval } | undefined {
+interface Found {
+  readonly call: ToolCall;
+  readonly approval: Approval;
+}
+
+function findApproval(state: ToolCallState, approvalId: string): Found | undefined {
   if (state.status === 'unrequested') return undefined;
   const approval = state.approvals.find((one) => one.approvalId === approvalId);
   return approval === undefined ? undefined : { call: state, approval };

@@ -73,8 +73,14 @@ export interface Responder {
   /** `inbox`, `api`, `cli`, or the id of a channel. */
   readonly via: string;
   readonly assurance: Assurance;
-  /** The person whom a delegate represents. */
-  readonly onBehalfOf: string | null;
+  /** The people in whose place this person may respond now, with their groups. Default: none. */
+  readonly delegators?: readonly Delegator[];
+}
+
+/** A person who has delegated their responses. */
+export interface Delegator {
+  readonly principal: string;
+  readonly groups: readonly string[];
 }
 
 /** Replaced arguments, with all that was computed about them outside. */

@@ -75,7 +75,9 @@ const requirements: fc.Arbitrary<Requirement> = fc
 const requests: fc.Arbitrary<RequestToolCall> = fc.oneof(
   {
     weight: 6,
-    arbitrary: fc.tuple(requirements, fc.boolean()).map(([one, idempotent]) => request(one, { idempotent })),
+    arbitrary: fc
+      .tuple(requirements, fc.boolean(), fc.constantFrom({}, { owner: 'Carol', onBehalfOf: 'max' }))
+      .map(([one, idempotent, forWhom]) => request(one, { idempotent, ...forWhom })),
   },
   { weight: 2, arbitrary: fc.boolean().map((idempotent) => requestAllowed({ idempotent })) },
   { weight: 1, arbitrary: fc.constant(requestAllowed({ clientExecuted: true })) },
@@ -98,9 +100,10 @@ const decisions: fc.Arbitrary<ResponseDecision> = fc.oneof(
 );
 
 const responses: fc.Arbitrary<Move> = fc
-  .record({ who: people, onBehalfOf: fc.option(people, { freq: 5 }), decision: decisions })
-  .map(({ who, onBehalfOf, decision }) => (state, at) => {
-    const person = responder(who, { groups: groupsOf[who] ?? [], onBehalfOf });
+  .record({ who: people, delegators: fc.subarray(Object.keys(groupsOf), { maxLength: 2 }), decision: decisions })
+  .map(({ who, delegators, decision }) => (state, at) => {
+    const away = delegators.map((principal) => ({ principal, groups: groupsOf[principal] ?? [] }));
+    const person = responder(who, { groups: groupsOf[who] ?? [], delegators: away });
     return respond(person, { decision, at, approvalId: approvalIdOf(state) });
   });
 
@@ -303,10 +306,28 @@ describe('whatever is asked of a tool call', () => {
         if (event.type !== 'ApprovalResponded' || event.data.automatic) return;
         const asked = lastBefore(events, index, 'ApprovalRequested');
         if (asked?.data.requirement.fourEyes !== true) return;
-        expect(nameOf(event.data.respondedBy)).not.toBe('agent');
-        expect(nameOf(event.data.onBehalfOf ?? '')).not.toBe('agent');
+        const requested = lastBefore(events, index, 'ToolCallRequested')?.data;
+        const askers = ['agent', requested?.owner, requested?.onBehalfOf].filter((one) => one !== undefined);
+        expect(askers.map(nameOf)).not.toContain(nameOf(event.data.respondedBy));
+        expect(askers.map(nameOf)).not.toContain(nameOf(event.data.onBehalfOf ?? ''));
       });
     });
+  });
+
+  it('a delegate votes for a person who delegated to them, with the groups of that person', () => {
+    fc.assert(
+      fc.property(lives, (steps) => {
+        for (const { command, events } of steps) {
+          for (const event of events) {
+            if (event.type !== 'ApprovalResponded' || event.data.onBehalfOf === null) continue;
+            const { onBehalfOf, groups } = event.data;
+            const delegators = command.type === 'RespondToApproval' ? command.responder.delegators : undefined;
+            expect(delegators).toContainEqual({ principal: onBehalfOf, groups });
+          }
+        }
+      }),
+      { numRuns: 2000 },
+    );
   });
 
   it('nobody has two votes that count', () => {

@@ -17,20 +17,36 @@ export type Repeat = 'equal' | 'stricter' | RuleResult<never>;
  */
 export function compareRepeat(proposal: ToolCallProposal, call: ToolCall): Repeat {
   const { request, permission, execution } = call;
-  // Attack: an agent registers the call of another first, laxer, and the owner's own request finds it allowed.
-  if (request.requestedBy !== proposal.requestedBy) return mismatch('by another principal');
-  // The digest of the request, not of an edit: the agent repeats what it asked.
-  if (request.actionDigest !== proposal.actionDigest) return mismatch('with other arguments');
-  if (request.idempotent !== proposal.idempotent) return mismatch('with another `idempotent`');
-  if (request.clientExecuted !== proposal.clientExecuted) return mismatch('with another `clientExecuted`');
-  if (!isSameBatch(proposal, request)) return mismatch('in another batch');
+  const difference = differenceOf(proposal, request);
+  if (difference !== undefined) return mismatch(difference);
   const isStricter = proposal.needsApproval && !request.needsApproval && permission.status === 'allowed';
   if (!isStricter) return 'equal';
   return execution.status === 'none' ? 'stricter' : mismatch('without `needsApproval`, and it was claimed');
 }
 
+/** How a request differs from the recorded one; undefined: it is the same. */
+function differenceOf(proposal: ToolCallProposal, request: ToolCall['request']): string | undefined {
+  const differences: readonly (readonly [isDifferent: boolean, how: string])[] = [
+    // Attack: an agent registers the call of another first, laxer, and the owner's own request finds it allowed.
+    [request.requestedBy !== proposal.requestedBy, 'by another principal'],
+    // The digest of the request, not of an edit: the agent repeats what it asked.
+    [request.actionDigest !== proposal.actionDigest, 'with other arguments'],
+    [request.idempotent !== proposal.idempotent, 'with another `idempotent`'],
+    [request.clientExecuted !== proposal.clientExecuted, 'with another `clientExecuted`'],
+    [request.onBehalfOf !== proposal.onBehalfOf, 'with another `onBehalfOf`'],
+    [parentOf(request) !== parentOf(proposal), 'inside another call'],
+    [!isSameBatch(proposal, request), 'in another batch'],
+  ];
+  return differences.find(([isDifferent]) => isDifferent)?.[1];
+}
+
 function mismatch(how: string): RuleResult<never> {
   return refused('tool-call-mismatch', `The same tool call is already recorded ${how}.`);
+}
+
+/** The call inside which a call runs. */
+function parentOf({ chain }: Pick<ToolCallProposal, 'chain'>): string | undefined {
+  return chain?.at(-1)?.callId;
 }
 
 type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'>;

@@ -1,5 +1,5 @@
 import type { EventData, Stage, StageProgress } from '@countersign/contracts';
-import { isSamePerson, normalised } from './identity.js';
+import { isBehind, isSamePerson } from './identity.js';
 import type { Voter } from './identity.js';
 import { areEqualJson } from './json-equality.js';
 import { peopleOf } from './requirement.js';
@@ -125,14 +125,14 @@ export function tally(approval: Approval): 'pending' | 'approved' | 'denied' {
   return currentStage(approval) === stages.length ? 'approved' : 'pending';
 }
 
-/** The current vote of this person, if there is one. */
+/** The current vote of this person, which their delegate may have cast; undefined when there is none. */
 export function countedVoteBy(approval: Approval, principal: string): Vote | undefined {
-  return approval.votes.find((vote) => isCounted(vote) && normalised(vote.respondedBy) === normalised(principal));
+  return approval.votes.find((vote) => isCounted(vote) && isBehind(vote, principal));
 }
 
-/** Returns whether a person, or the person whom they represent, has already voted on the subject of a new vote. */
-export function hasVotedOn(approval: Approval, voter: Voter, proposal: Proposal): boolean {
-  return approval.votes.some(
+/** The earlier vote of a person, or of the person whom they represent, on the subject of a new vote. */
+export function earlierVoteOn(approval: Approval, voter: Voter, proposal: Proposal): Vote | undefined {
+  return approval.votes.find(
     (vote) => isCounted(vote) && isSamePerson(vote, voter) && isSameProposal(vote.proposal, proposal),
   );
 }

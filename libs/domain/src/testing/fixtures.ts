@@ -117,9 +117,12 @@ export const responder = (principal: string, change: Partial<Responder> = {}): R
   groups: ['ops'],
   via: 'inbox',
   assurance: 'medium',
-  onBehalfOf: null,
   ...change,
 });
+
+/** A person who is asked only as the delegate of another. */
+export const delegateOf = (principal: string, delegator: string, change: Partial<Responder> = {}): Responder =>
+  responder(principal, { groups: ['none'], delegators: [{ principal: delegator, groups: ['ops'] }], ...change });
 
 export const respond = (who: string | Responder, change: Partial<RespondToApproval> = {}): RespondToApproval => ({
   type: 'RespondToApproval',
