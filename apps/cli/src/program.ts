@@ -4,6 +4,7 @@ import { printable } from '@countersign/text';
 import { type CliError, toCliError, usageError } from './cli-error.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
+import { addCallsCommands } from './commands/calls-options.js';
 import { addLookCommands } from './commands/look-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
 import type { ExitCode } from './exit-codes.js';
@@ -67,6 +68,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
     .addHelpText('after', `\n${exitCodesHelp}\n\nEvery command explains itself: countersign approve --help`);
   addAnswerCommands(program, runner);
   addLookCommands(program, runner);
+  addCallsCommands(program, runner);
   addActCommands(program, runner);
   addOperateCommands(program, runner);
   return program;

@@ -1,4 +1,10 @@
-import { approvalViewSchema, eventViewSchema, problemSchema, toolCallViewSchema } from '@countersign/contracts';
+import {
+  approvalViewSchema,
+  eventViewSchema,
+  openRunViewSchema,
+  problemSchema,
+  toolCallViewSchema,
+} from '@countersign/contracts';
 import { z } from 'zod';
 
 // The codes that only HTTP has. The contracts have the others.
@@ -14,6 +20,17 @@ export const approvalPageSchema = z
     position: z.int(),
   })
   .meta({ id: 'ApprovalPage', description: 'One page of approvals, and the position of the log that it shows.' });
+
+export const toolCallPageSchema = z
+  .strictObject({ calls: z.array(toolCallViewSchema), nextCursor: z.string().nullable(), position: z.int() })
+  .meta({ id: 'ToolCallPage', description: 'One page of calls, and the position of the log that it shows.' });
+
+export const openRunPageSchema = z
+  .strictObject({ runs: z.array(openRunViewSchema), nextCursor: z.string().nullable() })
+  .meta({
+    id: 'OpenRunPage',
+    description: 'One page of runs with open calls: an item for each agent and principal that has open calls in a run.',
+  });
 
 export const bulkResultsSchema = z
   .strictObject({

@@ -5,10 +5,10 @@ import { toApprovalView } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
 import { ok, refused } from './answer.js';
 import type { Answer } from './answer.js';
+import { pageOf } from './call-lists.js';
 import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
-import { invalidRequest } from './validation.js';
 import { approvalVisibilityFor } from './visibility.js';
 
 /** The approvals: list, read, respond, withdraw. */
@@ -26,10 +26,7 @@ export function createApprovals(ports: GatewayPorts): Approvals {
   const { commands, readModel } = ports;
   return {
     list: (actor, query) => {
-      const page = readModel.listApprovals(actor.tenant, query);
-      if (page.status === 'invalid-cursor') {
-        throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page' }]);
-      }
+      const page = pageOf(readModel.listApprovals(actor.tenant, query));
       const approvals = page.rows.map((row) => toApprovalView(row, approvalVisibilityFor(actor, row.call)));
       return ok({ approvals, nextCursor: page.nextCursor, position: page.position });
     },

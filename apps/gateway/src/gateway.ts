@@ -4,6 +4,8 @@ import { createApprovals } from './approvals.js';
 import type { Approvals } from './approvals.js';
 import { createAudit } from './audit.js';
 import type { Audit } from './audit.js';
+import { createCallLists } from './call-lists.js';
+import type { CallLists } from './call-lists.js';
 import { createEventFeed } from './event-feed.js';
 import type { EventFeed } from './event-feed.js';
 import { createExecutions } from './executions.js';
@@ -24,6 +26,7 @@ import { createWaiters } from './waiters.js';
 /** The API without its HTTP: who may do it is settled, and the bodies are read. */
 export interface Gateway {
   readonly toolCalls: ToolCalls;
+  readonly lists: CallLists;
   readonly approvals: Approvals;
   readonly executions: Executions;
   readonly policies: PolicyReads;
@@ -46,6 +49,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
   ports.metrics.observe({ ...ports, longPollWaiters: waiters.count, eventStreams: events.count });
   return {
     toolCalls: createToolCalls(ports, waiters),
+    lists: createCallLists(ports.readModel),
     approvals: createApprovals(ports),
     executions: createExecutions(ports),
     policies: createPolicyReads(ports),

@@ -105,6 +105,11 @@ function observeSources(registry: Registry, sources: MetricSources): void {
     const { oldestPendingAt } = readModel.stats();
     return ageSeconds(oldestPendingAt === null ? null : Date.parse(oldestPendingAt));
   });
+  gauge(
+    'countersign_unknown_outcomes',
+    'Calls whose outcome is unknown and that wait for a person to reconcile them.',
+    () => readModel.stats().unknownOutcomes,
+  );
   gauge('countersign_tool_calls', 'Tool calls known to the read model.', () => readModel.stats().calls);
   gauge('countersign_projection_lag_positions', 'How far the read model is behind the log.', async () =>
     Math.max(0, (await store.head()) - readModel.checkpoint()),

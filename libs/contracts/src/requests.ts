@@ -10,7 +10,8 @@ import {
   textSchema,
   digestSchema,
 } from './primitives.js';
-import { approvalStates } from './views.js';
+import { approvalStates, toolCallStates } from './views.js';
+import type { ToolCallState } from './views.js';
 
 /** Limits of one request, in counts and bytes. */
 export const limits = {
@@ -236,6 +237,45 @@ export const listGrantsQuerySchema = z.strictObject({
   cursor: z.string().min(1).max(64).optional(),
 });
 export type ListGrantsQuery = z.infer<typeof listGrantsQuerySchema>;
+
+const isToolCallState = (text: string): text is ToolCallState => toolCallStates.some((state) => state === text);
+
+/** States separated by commas, each once. */
+const toolCallStatesSchema = z
+  .string()
+  .max(256)
+  .transform((text, context) => {
+    const words = [...new Set(text.split(','))];
+    const states = words.filter(isToolCallState);
+    if (states.length === words.length) return states;
+    const message = `must be one or more of ${toolCallStates.join(', ')}, separated by commas`;
+    context.addIssue({ code: 'custom', message });
+    return z.NEVER;
+  })
+  .pipe(z.array(z.enum(toolCallStates)));
+
+/** `GET /v1/tool-calls`. */
+export const listToolCallsQuerySchema = z.strictObject({
+  state: toolCallStatesSchema.optional(),
+  toolName: externalIdSchema.optional(),
+  runId: externalIdSchema.optional(),
+  agentId: externalIdSchema.optional(),
+  requestedBy: z.string().min(1).max(1024).optional(),
+  since: z.iso.datetime({ offset: true }).meta({ description: 'Requested at this time or later.' }).optional(),
+  order: z.enum(['oldest', 'newest']).optional(),
+  limit: intString(1, limits.pageSizeMax).optional(),
+  cursor: z.string().min(1).max(64).optional(),
+});
+export type ListToolCallsQuery = z.infer<typeof listToolCallsQuerySchema>;
+
+/** `GET /v1/runs`. */
+export const listRunsQuerySchema = z.strictObject({
+  state: z.literal('open').optional(),
+  agentId: externalIdSchema.optional(),
+  limit: intString(1, limits.pageSizeMax).optional(),
+  cursor: z.string().min(1).max(64).optional(),
+});
+export type ListRunsQuery = z.infer<typeof listRunsQuerySchema>;
 
 /** `GET /v1/events`. */
 export const eventsQuerySchema = z.strictObject({

@@ -4,7 +4,7 @@ import { chainLinkViewSchema } from './nesting.js';
 import { batchModes, decisionTypeSchema, riskSchema, timeSchema } from './primitives.js';
 import { requirementSchema, verdictSchema } from './requirement.js';
 
-const toolCallStates = [
+export const toolCallStates = [
   'allowed',
   'awaiting_approval',
   'approved',
@@ -186,6 +186,21 @@ export const runViewSchema = z
   .meta({ id: 'Run', description: 'The calls of one agent run; the pause as a value.' });
 
 export type RunView = z.infer<typeof runViewSchema>;
+
+export const openRunViewSchema = z
+  .strictObject({
+    runId: z.string(),
+    agentId: z.string(),
+    /** The principal that requested the calls. */
+    requestedBy: z.string(),
+    openCalls: z.int(),
+    pendingApprovals: z.int(),
+    lastEventAt: timeSchema,
+  })
+  .meta({ id: 'OpenRun', description: 'What one agent, for one principal, has open in a run.' });
+
+/** The open calls of one agent and principal in a run, counted. */
+export type OpenRunView = z.infer<typeof openRunViewSchema>;
 
 export const claimViewSchema = z
   .strictObject({

@@ -8,10 +8,14 @@ export type {
   ApprovalOfCall,
   ApprovalsPage,
   ApprovalsQuery,
+  CallsQuery,
   DueCall,
   LogSource,
+  OpenRun,
+  Page,
   ReadModel,
   ReadModelStats,
+  RunsQuery,
 } from './read-model.js';
 export type { OnProgress, Progress } from './sqlite/catch-up.js';
 export { rebuildReadModel } from './sqlite/rebuild.js';

@@ -1,4 +1,4 @@
-import type { ApprovalState, RecordedEvent } from '@countersign/contracts';
+import type { ApprovalState, RecordedEvent, ToolCallState } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
 
@@ -28,17 +28,60 @@ export interface ApprovalsQuery {
   readonly cursor?: string | undefined;
 }
 
-/** One page of approvals. */
-export type ApprovalsPage =
+/** One page of a list. */
+export type Page<Row> =
   | {
       readonly status: 'page';
-      readonly rows: readonly ApprovalOfCall[];
+      readonly rows: readonly Row[];
       /** Null: there was no further one at `position`. */
       readonly nextCursor: string | null;
       /** The position of the log that the page shows. */
       readonly position: number;
     }
   | { readonly status: 'invalid-cursor' };
+
+/** One page of approvals. */
+export type ApprovalsPage = Page<ApprovalOfCall>;
+
+/** The filters of `listCalls`, joined by "and". */
+export interface CallsQuery {
+  /** Any of these. Default: every state. */
+  readonly states?: readonly ToolCallState[] | undefined;
+  readonly toolName?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly agentId?: string | undefined;
+  /** The principal that requested the call. */
+  readonly requestedBy?: string | undefined;
+  /** Requested at or after this time, epoch milliseconds. */
+  readonly sinceMs?: number | undefined;
+  /** The order by request. Default: the newest first. */
+  readonly order?: 'oldest' | 'newest' | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+  /** The `nextCursor` of the page before, in the same order. */
+  readonly cursor?: string | undefined;
+}
+
+/** The filters of `listRuns`, joined by "and". */
+export interface RunsQuery {
+  readonly agentId?: string | undefined;
+  readonly requestedBy?: string | undefined;
+  /** Default 100. */
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** What one agent, for one principal, has open in a run. */
+export interface OpenRun {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly requestedBy: string;
+  /** The calls that are not settled. */
+  readonly openCalls: number;
+  readonly pendingApprovals: number;
+  /** When the last event of these calls was recorded. */
+  readonly lastEventAt: string;
+}
 
 /** A call with a due deadline. The decider decides what follows. */
 export interface DueCall {
@@ -61,6 +104,8 @@ export interface ReadModelStats {
   readonly calls: number;
   readonly approvals: number;
   readonly pendingApprovals: number;
+  /** Calls whose outcome is unknown: they wait for a person to reconcile them. */
+  readonly unknownOutcomes: number;
   /** When the oldest pending approval was requested; null when none is pending. */
   readonly oldestPendingAt: string | null;
 }
@@ -103,6 +148,10 @@ export interface ReadModel {
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
   /** A page ends early when its rows have more than 8 MiB together, so that no page stalls or fills the process. */
   readonly listApprovals: (tenant: string, query: ApprovalsQuery) => ApprovalsPage;
+  /** Calls of any state, in pages that end early like those of `listApprovals`. */
+  readonly listCalls: (tenant: string, query: CallsQuery) => Page<CallRow>;
+  /** The runs that have open calls, one row for each agent and principal; the run whose first call is the latest first. */
+  readonly listRuns: (tenant: string, query: RunsQuery) => Page<OpenRun>;
   /** The calls of all tenants whose deadline is at or before `atMs`, the earliest first. */
   readonly due: (atMs: number, limit: number) => readonly DueCall[];
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */

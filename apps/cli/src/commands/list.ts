@@ -1,5 +1,7 @@
 import type { ApprovalView } from '@countersign/contracts';
 import type { LedgerClient } from '../connection/ledger-client.js';
+import { pagesOf } from '../connection/pages.js';
+import type { Page } from '../connection/pages.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
@@ -14,31 +16,21 @@ export interface ApprovalFilters {
   readonly group?: string;
 }
 
-interface Page {
+interface ApprovalsPage extends Page {
   readonly approvals: readonly ApprovalView[];
-  readonly nextCursor: string | null;
   /** The position of the log that the page shows: events after it are news. */
   readonly position: number;
 }
-
-const pageSize = 500;
 
 /** The pages of approvals that pass the filters, oldest first. */
 export async function* approvalPages(
   client: LedgerClient,
   filters: ApprovalFilters,
   limit = Number.POSITIVE_INFINITY,
-): AsyncGenerator<Page, void> {
+): AsyncGenerator<ApprovalsPage, void> {
   const { state = 'pending', tool: toolName, run: runId, agent: agentId, group } = filters;
-  let cursor: string | undefined;
-  let left = limit;
-  do {
-    const query = { state, toolName, runId, agentId, group, limit: Math.min(left, pageSize), cursor };
-    const page = await client.get<Page>('/v1/approvals', { query });
-    yield page;
-    left -= page.approvals.length;
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && left > 0);
+  const query = { state, toolName, runId, agentId, group };
+  yield* pagesOf<ApprovalsPage>(client, '/v1/approvals', query, ({ approvals }) => approvals.length, limit);
 }
 
 /** `countersign list`: prints the approvals once. With `--json` it prints one JSON document per approval. */

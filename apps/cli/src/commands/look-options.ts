@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { Option } from 'commander';
-import { InvalidArgumentError } from 'commander';
+import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
 import type { ApprovalFilters } from './list.js';
@@ -8,11 +8,6 @@ import type { OversightCommand } from './oversight.js';
 import type { TailOptions } from './tail.js';
 
 const states = ['pending', 'approved', 'denied', 'expired', 'cancelled'];
-
-function count(text: string): number {
-  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-  throw new InvalidArgumentError('It is a whole number from 1.');
-}
 
 /** The commands that look and change nothing. */
 export function addLookCommands(program: Command, runner: Runner): void {

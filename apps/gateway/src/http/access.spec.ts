@@ -24,6 +24,8 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/tool-calls/:callId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'POST /v1/tool-calls/:callId/approvals': ['agent', 'admin'],
   'POST /v1/tool-calls/:callId/cancel': ['agent', 'admin'],
+  'GET /v1/tool-calls': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
+  'GET /v1/runs': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/runs/:runId': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'POST /v1/runs/:runId/cancel': ['agent', 'admin'],
   'GET /v1/approvals': ['approver', 'auditor', 'admin'],

@@ -23,6 +23,18 @@ export class ToolCallsController {
     );
   }
 
+  @Endpoint(routes.listToolCalls)
+  list(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.listToolCalls, request);
+    return read(this.#http, request, reply, (actor) => this.#http.gateway.lists.calls(actor, query));
+  }
+
+  @Endpoint(routes.listRuns)
+  listRuns(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.listRuns, request);
+    return read(this.#http, request, reply, (actor) => this.#http.gateway.lists.runs(actor, query));
+  }
+
   @Endpoint(routes.getToolCall)
   get(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     const { toolCalls } = this.#http.gateway;

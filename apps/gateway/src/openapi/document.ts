@@ -105,12 +105,12 @@ function pathParameters({ path }: Route): JsonSchema[] {
 function queryParameters({ query }: Route, book: SchemaRegistry): JsonSchema[] {
   const shape = (query?.shape ?? {}) as Readonly<Record<string, z.ZodType>>;
   // The schema of the output: a number is always sent as digits.
-  return Object.entries(shape).map(([name, schema]) => ({
-    name,
-    in: 'query',
-    required: false,
-    schema: book.use(schema, 'output'),
-  }));
+  return Object.entries(shape).map(([name, schema]) => {
+    const used = book.use(schema, 'output');
+    // A list is sent as one value, separated by commas.
+    const list = used['type'] === 'array' ? { style: 'form', explode: false } : {};
+    return { name, in: 'query', required: false, ...list, schema: used };
+  });
 }
 
 function headerParameters({ roles, method, stream }: Route): JsonSchema[] {

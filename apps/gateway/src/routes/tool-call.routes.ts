@@ -2,13 +2,15 @@ import {
   approvalViewSchema,
   cancelSchema,
   getToolCallQuerySchema,
+  listRunsQuerySchema,
+  listToolCallsQuerySchema,
   requestApprovalSchema,
   requestToolCallsSchema,
   runViewSchema,
   toolCallViewSchema,
 } from '@countersign/contracts';
 import { oversizeCalls } from '@countersign/shell';
-import { cancelledRunSchema, toolCallsSchema } from '../answer-schemas.js';
+import { cancelledRunSchema, openRunPageSchema, toolCallPageSchema, toolCallsSchema } from '../answer-schemas.js';
 import { anyRole, defineRoute } from '../route.js';
 
 /** The agents' routes for their calls and runs. */
@@ -24,6 +26,17 @@ export const toolCallRoutes = {
     oversize: oversizeCalls,
     answers: { 201: toolCallsSchema, 200: toolCallsSchema },
     codes: ['tool-call-mismatch', 'invalid-arguments'],
+  }),
+  listToolCalls: defineRoute({
+    id: 'listToolCalls',
+    method: 'GET',
+    path: '/v1/tool-calls',
+    tag: 'Tool calls',
+    summary: 'List calls, newest first unless the oldest are asked for; an agent sees those of its own principal',
+    roles: anyRole,
+    query: listToolCallsQuerySchema,
+    answers: { 200: toolCallPageSchema },
+    codes: [],
   }),
   getToolCall: defineRoute({
     id: 'getToolCall',
@@ -58,6 +71,17 @@ export const toolCallRoutes = {
     body: cancelSchema,
     answers: { 200: toolCallViewSchema },
     codes: ['not-found', 'already-claimed', 'already-settled', 'batch-begun'],
+  }),
+  listRuns: defineRoute({
+    id: 'listRuns',
+    method: 'GET',
+    path: '/v1/runs',
+    tag: 'Runs',
+    summary: 'List the runs with open calls, those begun last first; an agent sees those of its own principal',
+    roles: anyRole,
+    query: listRunsQuerySchema,
+    answers: { 200: openRunPageSchema },
+    codes: [],
   }),
   getRun: defineRoute({
     id: 'getRun',

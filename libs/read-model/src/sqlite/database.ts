@@ -11,26 +11,36 @@ export const schemaVersion = 4;
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
  * `approvals` has only the columns that lists filter by. Every `seq` is a position of the log, so new rows are next to
  * the last ones. The indexes of approvals contain every filtered column: a filter without matches reads no row, and a
- * page of 100,000 pending takes milliseconds.
+ * page of 100,000 pending takes milliseconds. The index of calls is read once per state, and the states are merged.
+ * `runs` has one row for each agent and principal of a run.
  */
 const tables = `
   CREATE TABLE meta (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     position INTEGER NOT NULL, previous INTEGER NOT NULL, event_id TEXT NOT NULL,
-    calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL
+    calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL, unknown INTEGER NOT NULL
   ) STRICT;
-  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0);
+  INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0, 0);
   CREATE TABLE calls (
     seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL, tenant TEXT NOT NULL, run_id TEXT NOT NULL,
-    is_open INTEGER NOT NULL, due_at INTEGER, progress TEXT NOT NULL
+    state TEXT NOT NULL, due_at INTEGER, tool_name TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL,
+    requested_at INTEGER NOT NULL, progress TEXT NOT NULL
   ) STRICT;
   CREATE TABLE requests (seq INTEGER PRIMARY KEY, request TEXT NOT NULL) STRICT;
   CREATE TABLE approvals (
     seq INTEGER PRIMARY KEY, call_seq INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL,
     tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asked TEXT
   ) STRICT;
+  CREATE TABLE runs (
+    tenant TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, seq INTEGER NOT NULL,
+    open_calls INTEGER NOT NULL, pending INTEGER NOT NULL, last_event_at TEXT NOT NULL,
+    PRIMARY KEY (tenant, run_id, agent_id, requested_by)
+  ) STRICT, WITHOUT ROWID;
   CREATE UNIQUE INDEX calls_by_id ON calls (call_id);
   CREATE INDEX calls_by_run ON calls (tenant, run_id);
+  CREATE INDEX calls_by_state
+    ON calls (tenant, state, seq, tool_name, run_id, agent_id, requested_by, requested_at);
+  CREATE INDEX runs_open ON runs (tenant, seq, agent_id, requested_by, open_calls) WHERE open_calls > 0;
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';

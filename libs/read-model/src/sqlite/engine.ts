@@ -5,6 +5,7 @@ import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
 import { listApprovals } from './approvals-list.js';
+import { listCalls, listRuns } from './calls-list.js';
 import { createStatements, isDiskFull } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { bytesOfRun, callsOfRun, openCallsOfRun } from './runs.js';
@@ -23,6 +24,8 @@ export interface Engine extends Pick<
   | 'runBytes'
   | 'openCallIds'
   | 'listApprovals'
+  | 'listCalls'
+  | 'listRuns'
   | 'due'
   | 'nextDueAt'
   | 'stats'
@@ -87,17 +90,20 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
     runBytes: (tenant, runId) => fromFile(() => bytesOfRun(prepare, tenant, runId)),
     openCallIds: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
+    listCalls: (tenant, query) => fromFile(() => listCalls(prepare, tenant, query, rows.checkpoint().position)),
+    listRuns: (tenant, query) => fromFile(() => listRuns(prepare, tenant, query, rows.checkpoint().position)),
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
     stats: () =>
       fromFile(() => {
-        const { calls, approvals, pending } = rows.counts();
+        const { calls, approvals, pending, unknown } = rows.counts();
         const oldest = oldestPendingAt(prepare);
         return {
           checkpoint: rows.checkpoint().position,
           calls,
           approvals,
           pendingApprovals: pending,
+          unknownOutcomes: unknown,
           oldestPendingAt: oldest,
         };
       }),

@@ -9,7 +9,7 @@ import { createSilentLog } from '@countersign/runtime/testing';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
-import type { ApprovalOfCall, ApprovalsQuery, ReadModel } from '../read-model.js';
+import type { ApprovalOfCall, ApprovalsQuery, CallsQuery, OpenRun, ReadModel } from '../read-model.js';
 import { arbitraryLog, groupSizes, inGroups } from '../testing/arbitrary-log.js';
 import { opened, tight } from '../testing/opened.js';
 import { createTestLog, minuteMs } from '../testing/test-log.js';
@@ -75,6 +75,40 @@ function allPages(model: ReadModel, tenant: string, query: ApprovalsQuery): Appr
   return found;
 }
 
+function allCalls(model: ReadModel, tenant: string, states: CallsQuery['states']): CallRow[] {
+  const found: CallRow[] = [];
+  let cursor: string | undefined;
+  do {
+    const page = model.listCalls(tenant, { states, limit: 2, cursor });
+    if (page.status !== 'page') throw new Error(page.status);
+    found.push(...page.rows);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined);
+  return found;
+}
+
+function openRuns(model: ReadModel, tenant: string): readonly OpenRun[] {
+  const page = model.listRuns(tenant, { limit: 1000 });
+  if (page.status !== 'page') throw new Error(page.status);
+  return page.rows;
+}
+
+function openRunsOf(rows: readonly CallRow[], events: readonly RecordedEvent[]): OpenRun[] {
+  const byRun = Map.groupBy(rows, ({ request }) => [request.runId, request.agentId, request.requestedBy].join(' '));
+  const runs = [...byRun.values()].flatMap((calls) => {
+    const [first] = calls.toSorted((one, other) => one.seq - other.seq);
+    const openCalls = calls.filter(({ state }) => !isSettled(state)).length;
+    if (first === undefined || openCalls === 0) return [];
+    const { runId, agentId, requestedBy } = first.request;
+    const approvals = calls.flatMap((call) => call.approvals);
+    const pendingApprovals = approvals.filter(({ resolution }) => resolution.status === 'pending').length;
+    const ids = new Set(calls.map(({ request }) => request.callId));
+    const lastEventAt = events.findLast(({ metadata }) => ids.has(metadata.callId ?? ''))?.recordedAt ?? '';
+    return [{ seq: first.seq, run: { runId, agentId, requestedBy, openCalls, pendingApprovals, lastEventAt } }];
+  });
+  return runs.sort((one, other) => other.seq - one.seq).map(({ run }) => run);
+}
+
 const queries: readonly ApprovalsQuery[] = [
   ...approvalStates.map((state) => ({ state })),
   { toolName: 'tool_1' },
@@ -97,6 +131,13 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
       expect(asStored(allPages(model, tenant, query))).toEqual(asStored(approvalsOf(rows, tenant, query)));
     const inRun = rows.filter(({ request }) => request.tenant === tenant && request.runId === 'run-0');
     expect(asStored(model.run(tenant, 'run-0'))).toEqual(asStored(inRun.filter(isShown)));
+    const ofTenant = rows.filter(({ request }) => request.tenant === tenant);
+    for (const states of [undefined, ['unknown', 'awaiting_approval', 'approved'] as const]) {
+      const expected = ofTenant.filter((row) => isShown(row) && (states?.some((one) => one === row.state) ?? true));
+      const newestFirst = expected.toSorted((one, other) => other.seq - one.seq);
+      expect(asStored(allCalls(model, tenant, states))).toEqual(asStored(newestFirst));
+    }
+    expect(openRuns(model, tenant)).toEqual(openRunsOf(ofTenant, events));
     const open = inRun.filter(({ state }) => !isSettled(state));
     expect(model.openCallIds(tenant, 'run-0')).toEqual(open.map(({ request }) => request.callId));
   }
@@ -110,6 +151,7 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
     calls: rows.length,
     approvals: rows.flatMap(({ approvals }) => approvals).length,
     pendingApprovals: pending.length,
+    unknownOutcomes: rows.filter(({ state }) => state === 'unknown').length,
     oldestPendingAt: pending[0]?.approval.requestedAt ?? null,
   });
 }

@@ -3,7 +3,7 @@ import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 
 function entry(bytes: number): Entry {
-  return { row: {} as CallRow, stored: null, requestBytes: bytes, progressBytes: 0 };
+  return { row: {} as CallRow, stored: null, lastEventAt: '', requestBytes: bytes, progressBytes: 0 };
 }
 
 describe('the rows used last', () => {

@@ -3,8 +3,10 @@ import type { CallRow } from '../call-row.js';
 /** A row in memory, with what the file has of it. */
 export interface Entry {
   row: CallRow;
-  /** The approvals as stored in the file; null when the call is not there yet. */
-  stored: CallRow['approvals'] | null;
+  /** The row as stored in the file; null when the call is not there yet. */
+  stored: CallRow | null;
+  /** When the last folded event was recorded; empty when none was since the row was read. */
+  lastEventAt: string;
   /** The length of the request and of the rest, as JSON. */
   requestBytes: number;
   progressBytes: number;

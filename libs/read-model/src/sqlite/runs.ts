@@ -1,4 +1,5 @@
 import type { StatementSync } from 'node:sqlite';
+import { isSettled, toolCallStates } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
 import { rowBytes, rowColumns, toCallRow } from './stored-row.js';
 
@@ -6,6 +7,10 @@ type Prepare = (sql: string) => StatementSync;
 
 const inOrder = 'FROM calls JOIN requests USING (seq) WHERE tenant = ? AND run_id = ?';
 const countedMax = 65_536;
+const openStates = toolCallStates
+  .filter((state) => !isSettled(state))
+  .map((state) => `'${state}'`)
+  .join(', ');
 
 /** The calls of a run, in the order of their requests. */
 export function callsOfRun(prepare: Prepare, tenant: string, runId: string): readonly CallRow[] {
@@ -21,7 +26,7 @@ export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): num
 
 /** The ids of the calls of a run that are open, in the order of their requests. */
 export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string): readonly string[] {
-  const sql = 'SELECT call_id FROM calls WHERE tenant = ? AND run_id = ? AND is_open = 1 ORDER BY seq';
+  const sql = `SELECT call_id FROM calls WHERE tenant = ? AND run_id = ? AND state IN (${openStates}) ORDER BY seq`;
   return prepare(sql)
     .all(tenant, runId)
     .map((columns) => String(columns['call_id']));

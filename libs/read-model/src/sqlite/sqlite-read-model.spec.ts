@@ -227,6 +227,7 @@ describe('stats', () => {
       calls: 2,
       approvals: 2,
       pendingApprovals: 2,
+      unknownOutcomes: 0,
       oldestPendingAt: minute(1),
     });
     first.record('ApprovalExpired');

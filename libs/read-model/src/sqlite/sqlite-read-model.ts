@@ -99,6 +99,8 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     runBytes: (tenant, runId) => engine.runBytes(tenant, runId),
     openCallIds: (tenant, runId) => engine.openCallIds(tenant, runId),
     listApprovals: (tenant, query) => engine.listApprovals(tenant, query),
+    listCalls: (tenant, query) => engine.listCalls(tenant, query),
+    listRuns: (tenant, query) => engine.listRuns(tenant, query),
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),
     stats: () => engine.stats(),

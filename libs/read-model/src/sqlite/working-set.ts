@@ -1,26 +1,20 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { isSettled, toolCallEventTypes, weigh } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
-import { groupsAsked } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
 import { inTransaction } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
-import { rowColumns, toAsked, toCallRow, toStoredProgress, toStoredRequest } from './stored-row.js';
+import { rowColumns, toCallRow } from './stored-row.js';
+import { writeEntry } from './write-entry.js';
+import type { Counts } from './write-entry.js';
 
 /** The folded position of the log: the last event, and the one before it. */
 export interface Checkpoint {
   readonly position: number;
   readonly previous: number;
   readonly eventId: string;
-}
-
-/** The row counts of the file. */
-export interface Counts {
-  readonly calls: number;
-  readonly approvals: number;
-  readonly pending: number;
 }
 
 /** The limits of memory. */
@@ -81,7 +75,8 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
     if (found === undefined) return undefined;
     const row = toCallRow(found);
     const { request, progress } = found;
-    return { row, stored: row.approvals, requestBytes: String(request).length, progressBytes: String(progress).length };
+    const [requestBytes, progressBytes] = [String(request).length, String(progress).length];
+    return { row, stored: row, lastEventAt: '', requestBytes, progressBytes };
   };
 
   const foldCall = (callId: string, event: RecordedEvent): CallRow | undefined => {
@@ -91,12 +86,13 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
     if (row === undefined) return undefined;
     pendingBytes += weigh(event);
     if (entry === undefined) {
-      dirty.set(callId, { row, stored: null, requestBytes: 0, progressBytes: 0 });
+      dirty.set(callId, { row, stored: null, lastEventAt: event.recordedAt, requestBytes: 0, progressBytes: 0 });
       return row;
     }
     // A small event of a large call keeps the whole call in memory until it is written.
     if (!dirty.has(callId)) pendingBytes += entry.requestBytes + entry.progressBytes;
     entry.row = row;
+    entry.lastEventAt = event.recordedAt;
     dirty.set(callId, entry);
     return row;
   };
@@ -115,7 +111,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       if (checkpoint.position === storedPosition) return;
       let after = counts;
       inTransaction(db, () => {
-        for (const entry of dirty.values()) after = write(prepare, entry, after);
+        for (const entry of dirty.values()) after = writeEntry(prepare, entry, after);
         writeMeta(prepare, storedPosition, checkpoint, after);
       });
       counts = after;
@@ -123,7 +119,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       pendingEvents = 0;
       pendingBytes = 0;
       for (const [callId, entry] of dirty) {
-        entry.stored = entry.row.approvals;
+        entry.stored = entry.row;
         // A call that has ended seldom changes again.
         if (!isSettled(entry.row.state)) recent.put(callId, entry);
       }
@@ -133,7 +129,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       const before = counts;
       db.exec('BEGIN IMMEDIATE');
       try {
-        for (const entry of dirty.values()) counts = write(prepare, entry, counts);
+        for (const entry of dirty.values()) counts = writeEntry(prepare, entry, counts);
         return read();
       } finally {
         counts = before;
@@ -160,7 +156,12 @@ function readMeta(prepare: Prepare): { checkpoint: Checkpoint; counts: Counts } 
       previous: Number(meta['previous']),
       eventId: String(meta['event_id']),
     },
-    counts: { calls: Number(meta['calls']), approvals: Number(meta['approvals']), pending: Number(meta['pending']) },
+    counts: {
+      calls: Number(meta['calls']),
+      approvals: Number(meta['approvals']),
+      pending: Number(meta['pending']),
+      unknown: Number(meta['unknown']),
+    },
   };
 }
 
@@ -168,72 +169,12 @@ function writeMeta(
   prepare: Prepare,
   before: number,
   { position, previous, eventId }: Checkpoint,
-  counts: Counts,
+  { calls, approvals, pending, unknown }: Counts,
 ): void {
   const { changes } = prepare(
-    'UPDATE meta SET position = ?, previous = ?, event_id = ?, calls = ?, approvals = ?, pending = ? WHERE position = ?',
-  ).run(position, previous, eventId, counts.calls, counts.approvals, counts.pending, before);
+    `UPDATE meta SET position = ?, previous = ?, event_id = ?, calls = ?, approvals = ?, pending = ?, unknown = ?
+     WHERE position = ?`,
+  ).run(position, previous, eventId, calls, approvals, pending, unknown, before);
   // Two writers would each fold from rows that the other has changed.
   if (changes !== 1) throw new Error('another process writes this read model; each needs a file of its own');
-}
-
-function write(prepare: Prepare, entry: Entry, counts: Counts): Counts {
-  const { row, stored } = entry;
-  const progress = toStoredProgress(row);
-  entry.progressBytes = progress.length;
-  const isOpen = isSettled(row.state) ? 0 : 1;
-  if (stored === null) {
-    const request = toStoredRequest(row);
-    entry.requestBytes = request.length;
-    const { callId, tenant, runId } = row.request;
-    prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?)').run(
-      row.seq,
-      callId,
-      tenant,
-      runId,
-      isOpen,
-      row.dueAt,
-      progress,
-    );
-    prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
-  } else {
-    prepare('UPDATE calls SET is_open = ?, due_at = ?, progress = ? WHERE seq = ?').run(
-      isOpen,
-      row.dueAt,
-      progress,
-      row.seq,
-    );
-  }
-  const approvals = writeApprovals(prepare, row, stored ?? []);
-  return {
-    calls: counts.calls + (stored === null ? 1 : 0),
-    approvals: counts.approvals + approvals.added,
-    pending: counts.pending + approvals.pending,
-  };
-}
-
-/** Writes the approvals that differ from the stored ones; an unchanged approval is the same object. */
-function writeApprovals(
-  prepare: Prepare,
-  row: CallRow,
-  stored: CallRow['approvals'],
-): { added: number; pending: number } {
-  let pending = 0;
-  row.approvals.forEach((approval, index) => {
-    const before = stored[index];
-    if (before === approval) return;
-    const state = approval.resolution.status;
-    const seq = row.approvalSeqs[index] ?? 0;
-    const asked = toAsked(groupsAsked(approval));
-    pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
-    if (before === undefined) {
-      const { tenant, toolName, runId, agentId } = row.request;
-      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
-        ...[seq, row.seq, tenant, state, toolName, runId, agentId, asked],
-      );
-    } else {
-      prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, seq);
-    }
-  });
-  return { added: row.approvals.length - stored.length, pending };
 }

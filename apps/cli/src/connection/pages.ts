@@ -1,0 +1,26 @@
+import type { LedgerClient, RequestOptions } from './ledger-client.js';
+
+/** What every page of a list has. */
+export interface Page {
+  readonly nextCursor: string | null;
+}
+
+const pageSize = 500;
+
+/** The pages of a list, until `limit` items were read. `sizeOf` counts the items of a page. */
+export async function* pagesOf<P extends Page>(
+  client: LedgerClient,
+  path: string,
+  query: NonNullable<RequestOptions['query']>,
+  sizeOf: (page: P) => number,
+  limit = Number.POSITIVE_INFINITY,
+): AsyncGenerator<P, void> {
+  let cursor: string | undefined;
+  let left = limit;
+  do {
+    const page = await client.get<P>(path, { query: { ...query, limit: Math.min(left, pageSize), cursor } });
+    yield page;
+    left -= sizeOf(page);
+    cursor = page.nextCursor ?? undefined;
+  } while (cursor !== undefined && left > 0);
+}

@@ -1,0 +1,7 @@
+import { InvalidArgumentError } from 'commander';
+
+/** A whole number from 1. @throws InvalidArgumentError for anything else. */
+export function count(text: string): number {
+  if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('It is a whole number from 1.');
+}

@@ -1,0 +1,50 @@
+import type { ListRunsQuery, ListToolCallsQuery } from '@countersign/contracts';
+import type { Actor } from '@countersign/commands';
+import { toToolCallView } from '@countersign/read-model';
+import type { Page, ReadModel } from '@countersign/read-model';
+import { ok } from './answer.js';
+import type { Answer } from './answer.js';
+import { invalidRequest } from './validation.js';
+import { visibilityFor } from './visibility.js';
+
+/** The lists of calls and of runs. An actor that is an agent and nothing else sees those of its own principal. */
+export interface CallLists {
+  readonly calls: (actor: Actor, query: ListToolCallsQuery) => Answer;
+  readonly runs: (actor: Actor, query: ListRunsQuery) => Answer;
+}
+
+/** The lists over the read model. */
+export function createCallLists(readModel: Pick<ReadModel, 'listCalls' | 'listRuns' | 'checkpoint'>): CallLists {
+  return {
+    calls: (actor, { state, since, requestedBy, ...query }) => {
+      const seen = principalSeen(actor);
+      if (seen !== undefined && requestedBy !== undefined && requestedBy !== seen)
+        return ok({ calls: [], nextCursor: null, position: readModel.checkpoint() });
+      const { rows, nextCursor, position } = pageOf(
+        readModel.listCalls(actor.tenant, {
+          ...query,
+          states: state,
+          sinceMs: since === undefined ? undefined : Date.parse(since),
+          requestedBy: seen ?? requestedBy,
+        }),
+      );
+      return ok({ calls: rows.map((call) => toToolCallView(call, visibilityFor(actor, call))), nextCursor, position });
+    },
+    runs: (actor, { agentId, limit, cursor }) => {
+      const requestedBy = principalSeen(actor);
+      const { rows, nextCursor } = pageOf(readModel.listRuns(actor.tenant, { agentId, requestedBy, limit, cursor }));
+      return ok({ runs: rows, nextCursor });
+    },
+  };
+}
+
+/** The principal whose calls the lists show to an actor; undefined: those of the whole tenant. */
+function principalSeen({ principal, roles }: Actor): string | undefined {
+  return [...roles].every((role) => role === 'agent') ? principal : undefined;
+}
+
+/** @throws ProblemError `invalid-request` for a cursor that no page returned. */
+export function pageOf<Row>(page: Page<Row>): Extract<Page<Row>, { status: 'page' }> {
+  if (page.status === 'page') return page;
+  throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page' }]);
+}

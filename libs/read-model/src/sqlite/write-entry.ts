@@ -1,0 +1,88 @@
+import type { StatementSync } from 'node:sqlite';
+import { isSettled } from '@countersign/contracts';
+import { groupsAsked } from '@countersign/domain';
+import type { CallRow } from '../call-row.js';
+import type { Entry } from './recent-rows.js';
+import { toAsked, toStoredProgress, toStoredRequest } from './stored-row.js';
+
+type Prepare = (sql: string) => StatementSync;
+
+/** The row counts of the file. */
+export interface Counts {
+  readonly calls: number;
+  readonly approvals: number;
+  readonly pending: number;
+  /** Calls whose outcome is unknown. */
+  readonly unknown: number;
+}
+
+/** Writes a changed row with its approvals and its run. Returns the counts after it. */
+export function writeEntry(prepare: Prepare, entry: Entry, counts: Counts): Counts {
+  const { row, stored } = entry;
+  writeCall(prepare, entry);
+  const approvals = writeApprovals(prepare, row, stored?.approvals ?? []);
+  writeRun(prepare, entry, approvals.pending);
+  const isUnknown = (one: CallRow | null): number => Number(one?.state === 'unknown');
+  return {
+    calls: counts.calls + (stored === null ? 1 : 0),
+    approvals: counts.approvals + approvals.added,
+    pending: counts.pending + approvals.pending,
+    unknown: counts.unknown + isUnknown(row) - isUnknown(stored),
+  };
+}
+
+function writeCall(prepare: Prepare, entry: Entry): void {
+  const { row, stored } = entry;
+  const progress = toStoredProgress(row);
+  entry.progressBytes = progress.length;
+  if (stored !== null) {
+    const sql = 'UPDATE calls SET state = ?, due_at = ?, progress = ? WHERE seq = ?';
+    prepare(sql).run(row.state, row.dueAt, progress, row.seq);
+    return;
+  }
+  const request = toStoredRequest(row);
+  entry.requestBytes = request.length;
+  const { callId, tenant, runId, toolName, agentId, requestedBy, requestedAt } = row.request;
+  prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+    ...[row.seq, callId, tenant, runId, row.state, row.dueAt],
+    ...[toolName, agentId, requestedBy, Date.parse(requestedAt), progress],
+  );
+  prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
+}
+
+/** Writes the approvals that differ from the stored ones; an unchanged approval is the same object. */
+function writeApprovals(
+  prepare: Prepare,
+  row: CallRow,
+  stored: CallRow['approvals'],
+): { added: number; pending: number } {
+  let pending = 0;
+  row.approvals.forEach((approval, index) => {
+    const before = stored[index];
+    if (before === approval) return;
+    const state = approval.resolution.status;
+    const seq = row.approvalSeqs[index] ?? 0;
+    const asked = toAsked(groupsAsked(approval));
+    pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
+    if (before === undefined) {
+      const { tenant, toolName, runId, agentId } = row.request;
+      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
+        ...[seq, row.seq, tenant, state, toolName, runId, agentId, asked],
+      );
+    } else {
+      prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, seq);
+    }
+  });
+  return { added: row.approvals.length - stored.length, pending };
+}
+
+/** Adds what changed to the run. Its `seq` is that of its first call, which is always written first. */
+function writeRun(prepare: Prepare, { row, stored, lastEventAt }: Entry, pending: number): void {
+  const { tenant, runId, agentId, requestedBy } = row.request;
+  const isOpen = (one: CallRow | null): number => Number(one !== null && !isSettled(one.state));
+  prepare(
+    `INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+       open_calls = open_calls + excluded.open_calls, pending = pending + excluded.pending,
+       last_event_at = max(last_event_at, excluded.last_event_at)`,
+  ).run(...[tenant, runId, agentId, requestedBy, row.seq, isOpen(row) - isOpen(stored), pending, lastEventAt]);
+}
