@@ -260,6 +260,105 @@ describe('answering', () => {
   });
 });
 
+describe('answering many', () => {
+  const batch = { batchId: 'step-1', mode: 'independent' as const, callIds: [] };
+  const [one, two, others] = [
+    approvalOf({ approvalId: 'apr_1', toolName: 'read_file', batch }),
+    approvalOf({ approvalId: 'apr_2', toolName: 'read_mail', runId: 'run-43', agentId: 'reader' }),
+    approvalOf({ approvalId: 'apr_3', toolName: 'not_yours', risk: 'high' }),
+  ];
+  const stateOf = (id: string) => server.approvals.get(id)?.state;
+  const sent = () => posted().map(([, body]) => body as { approvalIds: string[]; dryRun?: boolean });
+
+  it.each([
+    [
+      ['--run', 'run-42'],
+      ['apr_1', 'apr_3'],
+    ],
+    [
+      ['--tool', 'read_*'],
+      ['apr_1', 'apr_2'],
+    ],
+    [['--batch', 'step-1'], ['apr_1']],
+    [['--agent', 'reader', '--tool', '*'], ['apr_2']],
+  ])('%j selects what passes all of them, and tries it first', async (filters, ids) => {
+    given(one, two, others);
+    await run(['approve', ...filters, '--yes']);
+    expect(sent()[0]).toMatchObject({ approvalIds: ids, dryRun: true });
+  });
+
+  it('shows a table with what is left out and why, sends the rest bound to what it showed, and ends with 5', async () => {
+    given(one, two, others);
+    const { code, out } = await run(['approve', '--run', 'run-42', '--yes', '--reason', 'seen']);
+    expect(code).toBe(5);
+    expect(out).toContain('read_file {"path":"/etc/hosts"}');
+    expect(out).toContain('risk high · asked by billing-agent · agent billing-agent · run run-42');
+    expect(out).toContain('left out: Others are asked to answer this approval.');
+    expect(out).toContain('Approved: 1 of 2.');
+    expect(sent()[1]).toEqual({
+      ...{ approvalIds: ['apr_1'], actionDigests: { apr_1: one.actionDigest } },
+      ...{ decision: { type: 'approve' }, reason: 'seen' },
+    });
+    expect([stateOf('apr_1'), stateOf('apr_2'), stateOf('apr_3')]).toEqual(['approved', 'pending', 'pending']);
+  });
+
+  it('prints a result for each with --json, and ends with 0 when all are answered', async () => {
+    given(one, two);
+    const { code, out } = await run(['deny', '--tool', 'read_*', '--yes', '--json']);
+    expect(code).toBe(0);
+    expect(out).toBe('{"approvalId":"apr_1","status":"done"}\n{"approvalId":"apr_2","status":"done"}\n');
+  });
+
+  it('asks on a terminal, and sends nothing without a yes', async () => {
+    for (const [reply, state] of [
+      ['n', 'pending'],
+      ['y', 'approved'],
+    ] as const) {
+      given(one);
+      const env = { COUNTERSIGN_URL: server.url, COUNTERSIGN_TOKEN: knownToken };
+      const terminal = newTerminal({ isTty: true, env });
+      const ended = runCli(['approve', '--batch', 'step-1'], terminal);
+      await until(() => terminal.out().includes('Approve 1 of 1? [y/N]'), terminal.out);
+      terminal.type(`${reply}\n`);
+      expect(await ended).toBe(0);
+      expect(stateOf('apr_1')).toBe(state);
+    }
+  });
+
+  it.each([
+    [['approve', '--run', 'run-42'], 'needs --yes'],
+    [['approve', '--run', 'run-42', '--json'], 'needs --yes'],
+    [['approve'], 'Name an approval, or a filter'],
+    [['approve', 'apr_1', '--run', 'run-42'], 'either an approval or a filter'],
+    [['approve', '--run', 'run-42', '--yes', '--digest', one.actionDigest], '--digest is for one approval'],
+  ])('%j is refused: %s', async (args, words) => {
+    given(one);
+    const { code, err } = await run(args);
+    expect(code).toBe(2);
+    expect(err.replaceAll('\n', ' ')).toContain(words);
+    expect(posted()).toEqual([]);
+  });
+
+  it('refuses a batch whose name two runs use: another agent may have chosen the same name', async () => {
+    given(one, approvalOf({ approvalId: 'apr_9', runId: 'run-of-others', batch }));
+    const { code, err } = await run(['approve', '--batch', 'step-1', '--yes']);
+    expect({ code, err }).toMatchObject({ code: 5, err: expect.stringContaining('2 runs or requesters') });
+    expect(posted()).toEqual([]);
+    expect((await run(['approve', '--batch', 'step-1', '--run', 'run-42', '--yes'])).code).toBe(0);
+  });
+
+  it('refuses more than a person looks at, and says when nothing matches', async () => {
+    expect(await run(['approve', '--run', 'nothing', '--yes'])).toMatchObject({
+      ...{ code: 0, out: 'Nothing that is pending matches.\n' },
+    });
+    given(...Array.from({ length: 257 }, (_, index) => approvalOf({ approvalId: `apr_${String(index)}` })));
+    expect(await run(['approve', '--run', 'run-42', '--yes'])).toMatchObject({
+      ...{ code: 5, err: expect.stringContaining('More than 256 approvals match.') },
+    });
+    expect(posted()).toEqual([]);
+  });
+});
+
 describe('looking', () => {
   const many = Array.from({ length: 1201 }, (_, index) => approvalOf({ approvalId: `apr_${String(index)}` }));
 

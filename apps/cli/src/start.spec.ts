@@ -27,6 +27,7 @@ describe('countersign start', () => {
       'commands/kafka.ts',
       'commands/policy.ts',
       'commands/projector.ts',
+      'commands/respond-to-many.ts',
       'commands/store.ts',
       'commands/topics.ts',
       'start.ts',

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import type { Runner } from '../runner.js';
+import type { ManyOptions } from './many-options.js';
 import type { RespondOptions } from './respond.js';
 
 const exact = 'The id is written exactly, as `countersign list` shows it.';
@@ -68,17 +69,33 @@ function addApproveAndDeny(program: Command, runner: Runner): void {
   } as const;
   for (const type of ['approve', 'deny'] as const) {
     const [description, example] = texts[type];
-    withRemarks(program.command(`${type} <approvalId>`).description(description))
-      .addHelpText(
-        'after',
-        `\n${exact}\n\nExamples:\n  ${example}\n  countersign ${type} apr_abcdefghijklmnopqrstuvwxyz_1 --json`,
-      )
-      .action(async (id: string, options: RespondOptions, command: Command) =>
-        runner.asking(command, async (invocation) =>
-          (await import('./respond.js')).approveOrDeny(invocation, type, id, options),
-        ),
+    withRemarks(program.command(`${type} [approvalId]`).description(description))
+      .option('--run <runId>', 'all that waits in this run')
+      .option('--batch <batchId>', 'all that waits in this step')
+      .option('--tool <glob>', 'all that waits of these tools')
+      .option('--agent <agentId>', 'all that waits of this agent')
+      .option('--yes', 'with these: do not ask before it is sent')
+      .addHelpText('after', approveOrDenyHelp(type, example))
+      .action(async (id: string | undefined, options: RespondOptions & ManyOptions, command: Command) =>
+        runner.asking(command, async (invocation) => {
+          if (id === undefined) return (await import('./respond-to-many.js')).respondToMany(invocation, type, options);
+          return (await import('./respond.js')).approveOrDeny(invocation, type, id, options);
+        }),
       );
   }
+}
+
+function approveOrDenyHelp(type: 'approve' | 'deny', example: string): string {
+  return `
+${exact}
+With --run, --batch, --tool or --agent it is for many: first a table of what
+will be decided and what you cannot decide, then a question, then a result
+for each. Without a terminal it needs --yes. It never makes a standing grant.
+
+Examples:
+  ${example}
+  countersign ${type} --run run-42
+  countersign ${type} --tool 'read_*' --agent janitor --yes --json`;
 }
 
 function addEdit(program: Command, runner: Runner): void {

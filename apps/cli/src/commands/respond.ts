@@ -7,6 +7,9 @@ import type { Invocation } from '../invocation.js';
 import { isJsonObject, readJsonInput } from '../json-input.js';
 import { safeJson } from '../text/printable.js';
 import { responseSentWords } from '../view/response-words.js';
+import { isConfirmed } from './confirm.js';
+import { isForMany } from './many-options.js';
+import type { ManyOptions } from './many-options.js';
 import { argumentLines, changeLines } from '../view/argument-lines.js';
 import { wrapped } from '../view/line.js';
 
@@ -80,8 +83,9 @@ export async function approveOrDeny(
   invocation: Invocation,
   type: 'approve' | 'deny',
   approvalId: string,
-  options: RespondOptions,
+  options: RespondOptions & ManyOptions,
 ): Promise<ExitCode> {
+  if (isForMany(options)) throw usageError('Name either an approval or a filter such as --run.');
   return respond(invocation, approvalId, { type }, remarksOf(options));
 }
 
@@ -121,7 +125,7 @@ export async function edit(
     );
   }
   invocation.print(...change);
-  if (options.arguments === undefined && !(await isConfirmed(invocation))) {
+  if (options.arguments === undefined && !(await isConfirmed(invocation, 'Approve with these arguments?'))) {
     invocation.note('Nothing was sent.');
     return exitCodes.ok;
   }
@@ -142,17 +146,6 @@ async function editedArguments(
   }
   const { editJson } = await import('../inbox/editor.js');
   return editJson(approval.arguments, terminal);
-}
-
-async function isConfirmed({ terminal }: Invocation): Promise<boolean> {
-  const { createInterface } = await import('node:readline/promises');
-  const readline = createInterface({ input: terminal.stdin, output: terminal.stdout });
-  try {
-    const reply = await readline.question('Approve with these arguments? [y/N] ', { signal: terminal.interrupted });
-    return /^y(es)?$/i.test(reply.trim());
-  } finally {
-    readline.close();
-  }
 }
 
 /** `countersign withdraw`: withdraws one's own response while the approval is pending. */

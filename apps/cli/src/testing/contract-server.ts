@@ -141,6 +141,7 @@ function approvalRoute(
   query: URLSearchParams,
 ): Answer {
   if (id === '') return listAnswer(server, query);
+  if (id === 'responses') return bulkAnswer(server, request);
   const approval = server.approvals.get(id);
   if (approval === undefined) return problem(404, 'unknown-approval', `there is no approval ${id}`);
   if (action !== 'responses') return { status: 200, body: approval };
@@ -170,11 +171,34 @@ function approvalRoute(
   return { status: 200, body: after };
 }
 
+/** Records a bulk response. An approval of the tool `not_yours` is for others. */
+function bulkAnswer(server: ContractServer, request: SeenRequest): Answer {
+  const { approvalIds, decision, dryRun } = JSON.parse(request.body) as {
+    approvalIds: readonly string[];
+    decision: ResponseView['decision'];
+    dryRun?: boolean;
+  };
+  const results = approvalIds.map((approvalId) => {
+    const approval = server.approvals.get(approvalId);
+    if (approval?.toolName === 'not_yours') {
+      const { body } = problem(403, 'not-an-approver', 'Others are asked to answer this approval.');
+      return { approvalId, status: 'rejected', problem: body };
+    }
+    if (dryRun === true) return { approvalId, status: 'possible' };
+    const state = decision.type === 'deny' ? 'denied' : 'approved';
+    if (approval !== undefined) server.approvals.set(approvalId, { ...approval, state });
+    return { approvalId, status: 'done' };
+  });
+  return { status: 200, body: { results } };
+}
+
 function listAnswer(server: ContractServer, query: URLSearchParams): Answer {
   const wanted = [...server.approvals.values()].filter(
     (approval) =>
       approval.state === (query.get('state') ?? 'pending') &&
-      (query.get('toolName') ?? approval.toolName) === approval.toolName,
+      (query.get('toolName') ?? approval.toolName) === approval.toolName &&
+      (query.get('runId') ?? approval.runId) === approval.runId &&
+      (query.get('agentId') ?? approval.agentId) === approval.agentId,
   );
   const from = Number(query.get('cursor') ?? 0);
   const to = from + Number(query.get('limit') ?? 100);

@@ -15,7 +15,7 @@ describe('the card of an approval', () => {
       'agent    billing-agent in run run-42',
       'asked by billing-agent',
       'asked    3 min ago, deadline in 57 min (2026-11-22 10:57:00.000Z)',
-      'needs    1 approver of ops; not the requester',
+      'needs    1 approver of ops: nobody yet; not the requester',
       'allowed  approve · edit · deny · answer',
       '',
       'Arguments',
@@ -68,6 +68,20 @@ describe('the card of an approval', () => {
     expect(text).toContain('asked by billing-agent (owner carol, says it acts for dave)');
     expect(text).toContain('inside   delegate of planner in run run-41 (asked by planner)');
     expect(text).toContain('response bob for alice approved');
+  });
+
+  it('says who is missing, and what happens when nobody answers', () => {
+    const text = cardOf({
+      requirement: { ...approvalOf().requirement, stages: [{ mode: 'quorum', approve: 2, deny: 1, groups: ['ops'] }] },
+      progress: [{ approvedBy: ['alice'], deniedBy: [], missing: 1, missingOf: ['ops'] }],
+      upcoming: [
+        { kind: 'escalation', at: '2026-11-22T10:57:00.000Z', to: ['managers'] },
+        { kind: 'expiry', at: '2026-11-22T11:17:00.000Z', to: [] },
+      ],
+    });
+    expect(text).toContain('needs    2 approvers of ops: alice approved, 1 more of ops; not the requester');
+    expect(text).toContain('         in 57 min: people of managers are asked as well');
+    expect(text).toContain('         in 1 h 17 min: it expires, and the tool does not run');
   });
 
   it('says who answered, when and how', () => {

@@ -8,9 +8,11 @@ import {
   labelWords,
   moreCharacters,
   ordinal,
+  progressLines,
   printable,
   requesterWords,
   requirementWords,
+  upcomingWords,
   responderWords,
 } from '@countersign/text';
 import { printableLines } from '../text/printable.js';
@@ -62,7 +64,7 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
     ...(approval.chain.length === 0 ? [] : [chainFact(approval)]),
     ...(Object.keys(approval.labels).length === 0 ? [] : [labelFact(approval)]),
     ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}, ${deadline(approval, nowMs)}`],
-    ['needs', requirementWords(approval.requirement)],
+    ...peopleFacts(approval, nowMs),
     ['allowed', approval.allowedDecisions.join(' · ')],
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
   ];
@@ -71,6 +73,21 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
 
 function chainFact({ chain, requestedBy }: ApprovalView): [string, string] {
   return ['inside', chainWords(chain, requestedBy)];
+}
+
+/** The stages and who is missing, and what happens when nobody answers. */
+function peopleFacts(approval: ApprovalView, nowMs: number): [string, string][] {
+  const lines = progressLines(approval).filter(({ status }) => status !== 'done');
+  const fourEyes = approval.requirement.fourEyes ? '; not the requester' : '';
+  const needs = approval.state === 'pending' ? lines.map(({ words }) => words).join(', then ') : '';
+  return [
+    ['needs', needs === '' ? requirementWords(approval.requirement) : `${needs}${fourEyes}`],
+    // The deadline alone is said already.
+    ...(approval.upcoming.length > 1 ? approval.upcoming : []).map((one): [string, string] => {
+      const when = deadlineWords(one.at, nowMs);
+      return ['', `${when === 'over' ? 'now' : `in ${when}`}: ${upcomingWords(one)}`];
+    }),
+  ];
 }
 
 function labelFact({ labels }: ApprovalView): [string, string] {

@@ -39,17 +39,20 @@ export function Siblings({ approval }: { approval: ApprovalView }): ReactNode {
           <Sibling key={id} call={value?.[index]} />
         ))}
       </ul>
-      <WholeStep callIds={batch.callIds} />
+      <WholeStep approval={approval} callIds={batch.callIds} />
       {others.length > shown.length && <p className="muted">… and {others.length - shown.length} more</p>}
     </section>
   );
 }
 
 /** All that waits in the step, to be answered at once after a preview. */
-function WholeStep({ callIds }: { callIds: readonly string[] }): ReactNode {
+function WholeStep({ approval, callIds }: { approval: ApprovalView; callIds: readonly string[] }): ReactNode {
   const { approvals } = usePending();
   const [isReviewing, setReviewing] = useState(false);
-  const waiting = approvals.filter(({ callId }) => callIds.includes(callId));
+  const waiting = approvals.filter(
+    // Attack: an agent lists calls of others as its step.
+    ({ callId, requestedBy }) => requestedBy === approval.requestedBy && callIds.includes(callId),
+  );
   if (waiting.length < 2 && !isReviewing) return null;
   return (
     <div>

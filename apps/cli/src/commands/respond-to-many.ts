@@ -1,0 +1,154 @@
+import type { ApprovalView } from '@countersign/contracts';
+import { doneWords, printable, requesterWords } from '@countersign/text';
+import type { Problem } from '../cli-error.js';
+import { localError, usageError } from '../cli-error.js';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Invocation } from '../invocation.js';
+import { cut } from '../text/width.js';
+import { compactJson } from '../view/approval-summary.js';
+import type { Line } from '../view/line.js';
+import { wrapped } from '../view/line.js';
+import { problemWords } from '../view/problem-words.js';
+import { approvalPages } from './list.js';
+import { isForMany } from './many-options.js';
+import type { ManyOptions } from './many-options.js';
+import { isConfirmed } from './confirm.js';
+
+interface Result {
+  readonly approvalId: string;
+  readonly status: string;
+  readonly problem?: Problem;
+}
+
+/** The limit of one bulk request, and more than a person looks at. */
+const manyMax = 256;
+
+/**
+ * `countersign approve|deny --run …`: one response to every pending approval that passes the filters. It shows all of
+ * them with what the rules say before it asks, and then the result of each.
+ */
+export async function respondToMany(
+  invocation: Invocation,
+  type: 'approve' | 'deny',
+  options: ManyOptions,
+): Promise<ExitCode> {
+  const isAsking = mustAsk(invocation, options);
+  const approvals = await approvalsOf(invocation, options);
+  if (approvals.length === 0) {
+    invocation.print({ text: 'Nothing that is pending matches.' });
+    return exitCodes.ok;
+  }
+  const preview = await send(invocation, type, approvals, { ...options, dryRun: true });
+  const possible = approvals.filter((_, index) => preview[index]?.status === 'possible');
+  invocation.print(...approvals.flatMap((approval, index) => rowLines(invocation, approval, preview[index])));
+  const question = `${type === 'approve' ? 'Approve' : 'Deny'} ${String(possible.length)} of ${String(approvals.length)}?`;
+  if (possible.length > 0 && isAsking && !(await isConfirmed(invocation, question))) {
+    invocation.note('Nothing was sent.');
+    return exitCodes.ok;
+  }
+  if (invocation.terminal.interrupted.aborted) return exitCodes.interrupted;
+  const sent = possible.length === 0 ? [] : await send(invocation, type, possible, options);
+  const resultOf = ({ approvalId }: ApprovalView, index: number): Result | undefined =>
+    sent.find((result) => result.approvalId === approvalId) ?? preview[index];
+  return tell(invocation, type, approvals, approvals.map(resultOf));
+}
+
+/** Whether to ask before it is sent. @throws CliError without a terminal, where nobody can be asked, and without a filter. */
+function mustAsk({ json, terminal }: Invocation, options: ManyOptions): boolean {
+  if (!isForMany(options)) throw usageError('Name an approval, or a filter such as --run.');
+  if (options.digest !== undefined) throw usageError('--digest is for one approval; many are bound to what is shown.');
+  if (options.yes === true) return false;
+  if (json || !terminal.stdin.isTTY || !terminal.stdout.isTTY) {
+    throw usageError('Without a terminal an answer to many needs --yes.', 'Look first: countersign list');
+  }
+  return true;
+}
+
+async function approvalsOf({ client }: Invocation, options: ManyOptions): Promise<readonly ApprovalView[]> {
+  const { run, agent, batch } = options;
+  const filters = { ...(run !== undefined && { run }), ...(agent !== undefined && { agent }) };
+  const isOfTool = await toolFilter(options);
+  const found: ApprovalView[] = [];
+  for await (const page of approvalPages(client, filters)) {
+    const isOfBatch = (approval: ApprovalView): boolean => batch === undefined || approval.batch?.batchId === batch;
+    found.push(...page.approvals.filter((approval) => isOfBatch(approval) && isOfTool(approval.toolName)));
+    if (found.length > manyMax) {
+      const detail = `More than ${String(manyMax)} approvals match.`;
+      throw localError('refused', 'too-many', detail, 'Add a filter: --run, --batch, --tool or --agent.');
+    }
+  }
+  if (batch !== undefined) refuseForeignSteps(found);
+  return found;
+}
+
+/** Attack: an agent names its step as another one is named, so that an answer to that one is an answer to it as well. */
+function refuseForeignSteps(approvals: readonly ApprovalView[]): void {
+  const steps = new Set(approvals.map(({ runId, requestedBy }) => JSON.stringify([runId, requestedBy])));
+  if (steps.size < 2) return;
+  const detail = `${String(steps.size)} runs or requesters have a batch of this name.`;
+  throw localError('refused', 'ambiguous-batch', detail, 'Add --run and --agent.');
+}
+
+/** The contracts are loaded only for a glob: a command that asks the server starts faster without them. */
+async function toolFilter({ tool }: ManyOptions): Promise<(toolName: string) => boolean> {
+  if (tool === undefined) return () => true;
+  const { matchesGlob } = await import('@countersign/contracts');
+  return (toolName) => matchesGlob(tool, toolName);
+}
+
+async function send(
+  { client }: Invocation,
+  type: 'approve' | 'deny',
+  approvals: readonly ApprovalView[],
+  { reason, instruction, dryRun }: ManyOptions & { readonly dryRun?: boolean },
+): Promise<readonly Result[]> {
+  const body = {
+    approvalIds: approvals.map(({ approvalId }) => approvalId),
+    actionDigests: Object.fromEntries(approvals.map(({ approvalId, actionDigest }) => [approvalId, actionDigest])),
+    decision: { type },
+    ...(reason !== undefined && { reason }),
+    ...(instruction !== undefined && { instruction }),
+    ...(dryRun === true && { dryRun }),
+  };
+  const { results } = await client.post<{ results: readonly Result[] }>('/v1/approvals/responses', { body });
+  return results;
+}
+
+function rowLines({ columns, client }: Invocation, approval: ApprovalView, result: Result | undefined): Line[] {
+  const facts = [
+    ...(approval.risk === null ? [] : [`risk ${approval.risk}`]),
+    `asked by ${requesterWords(approval, 80)}`,
+    `agent ${printable(approval.agentId, 80)}`,
+    `run ${printable(approval.runId, 80)}`,
+  ];
+  const call = `${printable(approval.toolName)} ${compactJson(approval.arguments, columns)}`;
+  const why = result?.problem === undefined ? '' : problemWords(result.problem, client.serverNow());
+  return [
+    { text: cut(call, columns), tone: 'bold' },
+    { text: cut(`  ${facts.join(' · ')}`, columns), tone: 'dim' },
+    ...(why === '' ? [] : wrapped(`  left out: ${why}`, columns, 'yellow', 2)),
+  ];
+}
+
+function tell(
+  invocation: Invocation,
+  type: 'approve' | 'deny',
+  approvals: readonly ApprovalView[],
+  results: readonly (Result | undefined)[],
+): ExitCode {
+  for (const result of results) invocation.printJson(result);
+  const isAll = results.every((result) => result?.status === 'done');
+  const done = results.filter((result) => result?.status === 'done').length;
+  const lost = approvals.flatMap((approval, index): Line[] => {
+    const problem = results[index]?.problem;
+    if (problem === undefined) return [];
+    const words = `${printable(approval.approvalId)} (${printable(approval.toolName)}): ${problemWords(problem, invocation.client.serverNow())}`;
+    return wrapped(words, invocation.columns, 'red', 2);
+  });
+  invocation.print({ text: '' }, ...lost, {
+    text: `${doneWords[type]}: ${String(done)} of ${String(approvals.length)}.`,
+    tone: isAll ? 'green' : 'red',
+  });
+  return isAll ? exitCodes.ok : exitCodes.refused;
+}

@@ -1,0 +1,53 @@
+import type { ReactNode } from 'react';
+import { useNow } from '../live/use-now.js';
+import { timeWords } from '../text/time-words.js';
+import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
+import type { WrittenPolicy } from './policy-content.js';
+
+/** The people whom the policy names: their groups, and who stands in for whom until when. */
+export function Delegations({ written: { approvers = [] } }: { written: WrittenPolicy }): ReactNode {
+  const nowMs = useNow();
+  if (approvers.length === 0) return null;
+  return (
+    <section aria-labelledby="policy-people">
+      <h2 id="policy-people">People</h2>
+      <ScrollTable label="People" columns={['Approver', 'Groups', 'Stand-ins']} isPanel>
+        {approvers.map(({ id, groups = [], delegates = [] }) => (
+          <tr key={id}>
+            <th scope="row">
+              <Marked text={id} />
+            </th>
+            <td>
+              <Marked text={groups.join(', ')} />
+            </td>
+            <td>
+              {delegates.map((delegate, index) => (
+                <div key={index} className={isNow(delegate, nowMs) ? '' : 'muted'}>
+                  <Marked text={delegate.to} /> {timesWords(delegate)}
+                  {isNow(delegate, nowMs) ? ' (now)' : ''}
+                </div>
+              ))}
+            </td>
+          </tr>
+        ))}
+      </ScrollTable>
+    </section>
+  );
+}
+
+interface Times {
+  readonly from?: string;
+  readonly until?: string;
+}
+
+function isNow({ from, until }: Times, nowMs: number): boolean {
+  return (from === undefined || Date.parse(from) <= nowMs) && (until === undefined || nowMs < Date.parse(until));
+}
+
+function timesWords({ from, until }: Times): string {
+  return [
+    ...(from === undefined ? [] : [`from ${timeWords(from)}`]),
+    ...(until === undefined ? [] : [`until ${timeWords(until)}`]),
+  ].join(' ');
+}

@@ -1,0 +1,117 @@
+import type { ReactNode } from 'react';
+import type { PolicyView } from '@countersign/contracts';
+import { readPolicy } from '../api/policy.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { countWords } from '../text/words.js';
+import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
+import { Ago } from '../ui/time.js';
+import { WaitingPage } from '../ui/waiting-page.js';
+import { Delegations } from './delegations.js';
+import { ExplainPanel } from './explain-panel.js';
+import { matchWords, policyOf, thenWords } from './policy-content.js';
+import type { WrittenPolicy, WrittenRule } from './policy-content.js';
+
+/** The policy in force: its version, its rules in words, the people it names, and an explanation for any call. */
+export default function PolicyPage({ callId }: { callId: string | undefined }): ReactNode {
+  const { value: policy, problem } = useLoaded('policy', readPolicy);
+  if (policy === undefined) return <WaitingPage problem={problem} missing="There is no policy." />;
+  const written = policyOf(policy.content);
+  return (
+    <main className="page">
+      <header className="page-head">
+        <h1>Policy</h1>
+        <Version policy={policy} />
+      </header>
+      <Rules written={written} />
+      <ExplainPanel callId={callId} />
+      <Delegations written={written} />
+      <section className="panel" aria-label="The file">
+        <details>
+          <summary>The file as it is in force</summary>
+          <pre className="outcome" tabIndex={0} aria-label="The policy file as JSON">
+            <Marked text={JSON.stringify(policy.content, null, 2)} keepsLines />
+          </pre>
+        </details>
+      </section>
+    </main>
+  );
+}
+
+function Version({ policy: { policyVersion, activatedAt, activatedBy } }: { policy: PolicyView }): ReactNode {
+  return (
+    <span className="muted">
+      version <code title={policyVersion}>{policyVersion.slice(0, 19)}…</code>
+      {activatedAt === null ? (
+        ', built in: no file is configured'
+      ) : (
+        <>
+          , in force for <Ago time={activatedAt} />
+        </>
+      )}
+      {activatedBy !== null && (
+        <>
+          , activated by <Marked text={activatedBy} />
+        </>
+      )}
+    </span>
+  );
+}
+
+function Rules({ written }: { written: WrittenPolicy }): ReactNode {
+  const { rules = [] } = written;
+  return (
+    <>
+      <p className="muted">
+        {countWords(rules.length, 'rule')}, from the top; the first one that matches decides. A call keeps the rules that
+        were in force when it was asked.
+      </p>
+      <ScrollTable label="Rules" columns={['Rule', 'Calls', 'When', 'Then']} isPanel>
+        {rules.map((rule) => (
+          <RuleRow key={rule.id} rule={rule} />
+        ))}
+        {shortRules(written).map(([name, calls, then]) => (
+          <tr key={name}>
+            <th scope="row">{name}</th>
+            <td className="mono wrap">
+              <Marked text={calls} />
+            </td>
+            <td />
+            <td>{then}</td>
+          </tr>
+        ))}
+      </ScrollTable>
+    </>
+  );
+}
+
+function RuleRow({ rule }: { rule: WrittenRule }): ReactNode {
+  return (
+    <tr>
+      <th scope="row">
+        <Marked text={rule.id} />
+      </th>
+      <td className="mono wrap">
+        <Marked text={matchWords(rule)} />
+      </td>
+      <td className="mono wrap">
+        <Marked text={rule.when ?? ''} />
+      </td>
+      <td>
+        <Marked text={thenWords(rule)} />
+      </td>
+    </tr>
+  );
+}
+
+/** The short forms of rules, in the order in which they are looked at. */
+function shortRules({ requireApprovalTools, autoApprovedTools, ...written }: WrittenPolicy) {
+  const otherwise = written.default ?? (autoApprovedTools === undefined ? 'allow' : 'require');
+  return [
+    ...(requireApprovalTools === undefined
+      ? []
+      : [['requireApprovalTools', requireApprovalTools.join(', '), '1 approver'] as const]),
+    ...(autoApprovedTools === undefined ? [] : [['autoApprovedTools', autoApprovedTools.join(', '), 'allow'] as const]),
+    ['default', 'every other call', otherwise === 'allow' ? 'allow, unless the worker asks' : '1 approver'] as const,
+  ];
+}
