@@ -1,15 +1,14 @@
 import type { Refusal } from '@countersign/contracts';
 import {
+  cancelRun,
   cancelToolCall,
   describeApproval,
   requestApproval,
   requestToolCalls,
   submitClientOutput,
 } from '@countersign/commands';
-import type { Actor, CommandPorts, Result } from '@countersign/commands';
+import type { Actor, CancelRunPorts, CommandPorts, Result } from '@countersign/commands';
 import { deriveCallId } from '@countersign/contracts';
-import { cancelRun } from './cancel-run.js';
-import type { CancelRunPorts } from './cancel-run.js';
 import type { Request } from './parse-request.js';
 
 export interface DispatchPorts extends CancelRunPorts {

@@ -4,8 +4,6 @@ export { createLedgerApp } from './ledger-app.js';
 export type { LedgerAppOptions } from './ledger-app.js';
 export { createLedgerMetrics } from './metrics.js';
 export type { LedgerMetrics } from './metrics.js';
-export { createOpenCalls, ViewsBehindError } from './open-calls.js';
-export type { CallViews, OpenCalls } from './open-calls.js';
 export { createRequestKeys, loadRequestKeys, RequestKeysError } from './request-keys.js';
 export type { FileRequestKeys, RequestKey, RequestKeyEntry, RequestKeys } from './request-keys.js';
 export type { SignatureWindow } from './request-signature.js';

@@ -11,7 +11,7 @@ import type { DispatchPorts } from './dispatch-request.js';
 import { isRequestType, readEnvelope, typeLabel } from './envelope.js';
 import type { Envelope } from './envelope.js';
 import type { LedgerMetrics } from './metrics.js';
-import { ViewsBehindError } from './open-calls.js';
+import { ViewsBehindError } from '@countersign/shell';
 import { checkSize, parseRequest, toolCallIdsOf } from './parse-request.js';
 import { createRefusals } from './refusals.js';
 import type { RequestKeys } from './request-keys.js';

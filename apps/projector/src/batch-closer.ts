@@ -2,6 +2,7 @@ import type { EventView } from '@countersign/contracts';
 import { isStoreOutage } from '@countersign/event-store';
 import { parseEventMessage } from '@countersign/message-bus';
 import type { MessageBus, Subscription } from '@countersign/message-bus';
+import { ViewsBehindError } from '@countersign/shell';
 
 /** The dependencies of the batch closer. */
 export interface BatchCloserPorts {
@@ -10,6 +11,8 @@ export interface BatchCloserPorts {
   readonly topic: string;
   /** Brings the batch of a member in line with its word; harmless when there is nothing to do. */
   readonly closeBatch: (tenant: string, callId: string) => Promise<unknown>;
+  /** Ends the run of a denied call if its rule says so; harmless to repeat. */
+  readonly endRun: (tenant: string, callId: string) => Promise<void>;
 }
 
 /**
@@ -28,9 +31,10 @@ const concerning = [
 
 /**
  * The process manager of all-or-nothing batches. The process that ends a member closes the batch at once. This one does
- * it again, from a durable checkpoint, in case that process crashed in between.
+ * it again, from a durable checkpoint, in case that process crashed in between. It also carries out the denials that
+ * end a run: a group of its own would need rights of its own in Kafka.
  */
-export function createBatchCloser({ bus, topic, closeBatch }: BatchCloserPorts): Subscription {
+export function createBatchCloser({ bus, topic, closeBatch, endRun }: BatchCloserPorts): Subscription {
   return bus.subscribe({
     group: 'batch-closer',
     topics: [topic],
@@ -38,9 +42,11 @@ export function createBatchCloser({ bus, topic, closeBatch }: BatchCloserPorts):
     onMessage: async (message) => {
       const event = parseEventMessage(message);
       const callId = memberOf(event);
-      if (callId !== undefined) await closeBatch(event.tenant, callId);
+      if (callId === undefined) return;
+      await closeBatch(event.tenant, callId);
+      if (event.data['endsRun'] === true) await endRun(event.tenant, callId);
     },
-    isTransient: isStoreOutage,
+    isTransient: (error) => isStoreOutage(error) || error instanceof ViewsBehindError,
   });
 }
 

@@ -35,6 +35,8 @@ export { complain, printJson, reasonOf, say, stopSignal } from './process/proces
 export { followPolicyFile } from './process/follow-policy-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { judgingVariables, processVariables, servingVariables, tellingVariables } from './process/variables.js';
+export { createOpenCalls, ViewsBehindError } from './stores/open-calls.js';
+export type { CallViews } from './stores/open-calls.js';
 export { reachedWithin } from './stores/reached-within.js';
 export type { Reachable } from './stores/reached-within.js';
 export { createStoreCheck } from './stores/store-check.js';

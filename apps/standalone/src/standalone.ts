@@ -1,4 +1,4 @@
-import { closeBatch, fireDue } from '@countersign/commands';
+import { closeBatch, endRun, fireDue } from '@countersign/commands';
 import { existsSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { join } from 'node:path';
@@ -16,7 +16,7 @@ import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
 import { keepPrivate } from '@countersign/runtime';
-import { countParked } from '@countersign/shell';
+import { countParked, createOpenCalls } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
@@ -103,7 +103,12 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
   });
   deadlines.start();
   stops.push(deadlines.stop);
-  createBatchCloser({ bus, topic: topicNames().events, closeBatch: (...batch) => closeBatch(commands, ...batch) });
+  const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
+  createBatchCloser({
+    ...{ bus, topic: topicNames().events },
+    closeBatch: (...batch) => closeBatch(commands, ...batch),
+    endRun: (...denied) => endRun(ending, ...denied),
+  });
   stops.push(await startResolver(stores, world));
 
   const gateway = await createGatewayApp(

@@ -8,6 +8,7 @@ import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
+import { joinedByRule } from './batch-by-rule.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
 import { toDomainJudgement } from './judge-recorded.js';
@@ -96,8 +97,10 @@ async function record(
     plans.map((plan) => plan.policyCall),
     at,
   );
+  const joined = joinedByRule(plans, judgements);
+  if ('refusal' in joined) return joined;
   const handled = await Promise.all(
-    plans.flatMap((plan, index) => {
+    joined.flatMap((plan, index) => {
       const judgement = judgements[index];
       return judgement === undefined || additions[index] !== true ? [] : [recordOne(ports, plan, judgement, meta, at)];
     }),

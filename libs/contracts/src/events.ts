@@ -44,6 +44,8 @@ export const toolCallRequestedSchema = z.strictObject({
   batchMode: z.enum(batchModes),
   /** The callIds of all members of the batch including this one; empty for a single call. */
   batchCallIds: z.array(z.string()),
+  /** The rule that made the batch all-or-nothing, although the request was for independent calls; absent: no rule did. */
+  batchRuleId: z.exactOptional(z.string()),
   toolCallId: z.string(),
   toolName: z.string(),
   arguments: jsonObjectSchema,

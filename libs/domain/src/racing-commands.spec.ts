@@ -32,6 +32,7 @@ const commands = {
   edit: { ...editBy('alice', edit('b')), at: justBefore, actionDigest: digest },
   withdraw: withdraw('bob', justBefore),
   cancel: cancel(justBefore),
+  'end of run': cancel(justBefore, { cancelledBy: 'countersign', reach: 'any' }),
   timeout: expire(minute(60)),
   claim: claim({ at: justBefore }),
   'claim edited': claim({ at: justBefore, actionDigest: digestOf('b') }),
@@ -52,16 +53,26 @@ function outcomeOf(command: ToolCallCommand, events: readonly ToolCallEvent[]): 
 
 const ended = ['already-resolved', 'already-resolved', 'already-resolved', 'already-resolved'];
 const unclaimed = ['not-approved', 'not-approved'];
-const open = ['yes', 'yes', 'yes', 'yes', 'yes', 'yes', ...unclaimed];
+const open = ['yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', ...unclaimed];
 
 /** What each command hears after the one of the row. The columns are in the order of `commands`. */
 const afterEach = {
-  approve: [...ended, 'yes', 'not-due', 'yes', 'digest-mismatch'],
-  deny: [...ended, 'already-settled', 'not-due', ...unclaimed],
+  approve: [...ended, 'yes', 'yes', 'not-due', 'yes', 'digest-mismatch'],
+  deny: [...ended, 'already-settled', 'already-settled', 'not-due', ...unclaimed],
   // The others answered the arguments before the edit. Bob's vote is void, so there is none to withdraw.
-  edit: ['digest-mismatch', 'digest-mismatch', 'digest-mismatch', 'unknown-approval', 'yes', 'yes', ...unclaimed],
-  withdraw: ['yes', 'yes', 'yes', 'nothing', 'yes', 'yes', ...unclaimed],
-  cancel: [...ended, 'already-settled', 'not-due', ...unclaimed],
+  edit: [
+    'digest-mismatch',
+    'digest-mismatch',
+    'digest-mismatch',
+    'unknown-approval',
+    'yes',
+    'yes',
+    'yes',
+    ...unclaimed,
+  ],
+  withdraw: ['yes', 'yes', 'yes', 'nothing', 'yes', 'yes', 'yes', ...unclaimed],
+  cancel: [...ended, 'already-settled', 'already-settled', 'not-due', ...unclaimed],
+  'end of run': [...ended, 'already-settled', 'already-settled', 'not-due', ...unclaimed],
   claim: open,
   'claim edited': open,
 };
@@ -69,9 +80,18 @@ const afterEach = {
 const tables: Readonly<Record<'deny' | 'escalate', Readonly<Record<Name, readonly string[]>>>> = {
   deny: {
     ...afterEach,
-    timeout: ['expired', 'expired', 'expired', 'expired', 'already-settled', 'not-due', ...unclaimed],
+    timeout: [
+      'expired',
+      'expired',
+      'expired',
+      'expired',
+      'already-settled',
+      'already-settled',
+      'not-due',
+      ...unclaimed,
+    ],
   },
-  escalate: { ...afterEach, timeout: ['yes', 'yes', 'yes', 'yes', 'yes', 'not-due', ...unclaimed] },
+  escalate: { ...afterEach, timeout: ['yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'not-due', ...unclaimed] },
 };
 
 describe.each(['deny', 'escalate'] as const)('two commands at the same time, where a timeout means %s', (onTimeout) => {

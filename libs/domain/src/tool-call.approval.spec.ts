@@ -26,6 +26,7 @@ import {
   verdict,
   withdraw,
 } from './testing/fixtures.js';
+import type { ToolCallCommand } from './tool-call.commands.js';
 import { callState } from './tool-call.state.js';
 
 const twoOf = { stages: [stage({ approve: 2 })] };
@@ -400,5 +401,30 @@ describe('RevealValues', () => {
       .when(revealTo('alice'))
       .thenRefused('already-resolved');
     given(history(request(), expire())).when(revealTo('alice')).thenRefused('expired');
+  });
+});
+
+describe('a rule whose denial ends the run', () => {
+  const ending = { denyEndsRun: true } as const;
+  const last = (...commands: readonly ToolCallCommand[]) => history(...commands).at(-1)?.data;
+
+  it('says so in the denial, and in nothing else', () => {
+    expect(last(request(ending), deny('alice'))).toMatchObject({ resolution: 'denied', endsRun: true });
+    expect(last(request(), deny('alice'))).not.toHaveProperty('endsRun');
+    expect(last(request(ending), respond('alice'))).not.toHaveProperty('endsRun');
+  });
+
+  it('does not say so before enough people have denied', () => {
+    const two = { ...ending, stages: [stage({ deny: 2 })] };
+    expect(last(request(two), deny('alice'))).not.toHaveProperty('endsRun');
+    expect(last(request(two), deny('alice'), deny('bob'))).toHaveProperty('endsRun', true);
+  });
+
+  it('applies after an edit into its arguments as well', () => {
+    const judgement = { outcome: 'require', verdict: verdict(), requirement: requirement(ending) } as const;
+    const edited = editBy('alice', edit('b', { judgement }));
+    const two = { stages: [stage({ approve: 2 })] };
+    const denial = deny('bob', { actionDigest: digestOf('b') });
+    expect(last(request(two), edited, denial)).toMatchObject({ resolution: 'denied', endsRun: true });
   });
 });

@@ -49,13 +49,18 @@ function parentOf({ chain }: Pick<ToolCallProposal, 'chain'>): string | undefine
   return chain?.at(-1)?.callId;
 }
 
-type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'>;
+type Batch = Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds' | 'batchRuleId'>;
 
 /** The members count in an all-or-nothing batch alone: independent calls may be requested again in another company. */
 function isSameBatch(one: Batch, other: Batch): boolean {
-  if (one.batchId !== other.batchId || one.batchMode !== other.batchMode) return false;
-  if (one.batchMode === 'independent') return true;
+  if (one.batchId !== other.batchId || requestedMode(one) !== requestedMode(other)) return false;
+  if (requestedMode(one) === 'independent') return true;
   return hasSameMembers(one.batchCallIds, other.batchCallIds);
+}
+
+/** The mode that the agent asked for. It does not know that a rule made its batch stricter. */
+function requestedMode({ batchMode, batchRuleId }: Batch): Batch['batchMode'] {
+  return batchRuleId === undefined ? batchMode : 'independent';
 }
 
 /** Returns whether two lists contain the same calls, in any order. */

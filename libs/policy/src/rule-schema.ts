@@ -1,6 +1,6 @@
-import { assuranceSchema, decisionTypeSchema, riskSchema } from '@countersign/contracts';
+import { assuranceSchema, batchModes, decisionTypeSchema, riskSchema } from '@countersign/contracts';
 import { z } from 'zod';
-import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, notYet, uniqueIds } from './field-schemas.js';
+import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, uniqueIds } from './field-schemas.js';
 
 /** The ids of verdicts that no rule gave. */
 const reservedIds = ['default', 'needsApproval', 'requireApprovalTools', 'autoApprovedTools'];
@@ -56,8 +56,8 @@ const requireSchema = z
     allowedDecisions: z.array(decisionTypeSchema).min(1).optional(),
     minAssurance: assuranceSchema.optional(),
     businessHours: hoursSchema.optional(),
-    batch: notYet,
-    denyEndsRun: notYet,
+    batch: z.enum(batchModes).optional(),
+    denyEndsRun: z.boolean().optional(),
   })
   .superRefine((written, context) => {
     for (const [key, message, has] of requireRules) {

@@ -62,6 +62,8 @@ function toAsked(written: WrittenRequire, defaults: Defaults): Asked {
     stages: (written.stages ?? [written]).map(toStage),
     ...toChecks(written, defaults),
     ...toTimes(written, defaults),
+    ...(written.batch === 'all-or-nothing' ? { batch: written.batch } : {}),
+    ...(written.denyEndsRun === true ? { denyEndsRun: true } : {}),
   };
   // Attack: a request for ten years, to have its hours counted one by one. Hours set the expiry too.
   const isSet = written.expiresIn !== undefined || requirement.businessHours !== undefined;

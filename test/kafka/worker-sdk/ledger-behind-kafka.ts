@@ -9,7 +9,8 @@ import {
   createTokens,
   type TokenEntry,
 } from '@countersign/gateway';
-import { createLedger, createOpenCalls, createRequestKeys, type RequestKeyEntry } from '@countersign/ledger';
+import { createLedger, createRequestKeys, type RequestKeyEntry } from '@countersign/ledger';
+import { createOpenCalls } from '@countersign/shell';
 import { toEventMessage, topicNames } from '@countersign/message-bus';
 import { openKafka } from '@countersign/message-bus/kafka';
 import { createRelay } from '@countersign/relay';

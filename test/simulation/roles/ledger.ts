@@ -1,5 +1,6 @@
-import { createLedger, createOpenCalls } from '@countersign/ledger';
+import { createLedger } from '@countersign/ledger';
 import { topicNames } from '@countersign/message-bus';
+import { createOpenCalls } from '@countersign/shell';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';

@@ -1,5 +1,6 @@
-import { closeBatch, fireDue } from '@countersign/commands';
+import { closeBatch, endRun, fireDue } from '@countersign/commands';
 import { createBatchCloser, createDeadlines } from '@countersign/projector';
+import { createOpenCalls } from '@countersign/shell';
 import { topicNames } from '@countersign/message-bus';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
@@ -11,7 +12,7 @@ import { createWriteSide } from './write-side.ts';
 /** Boots a projector: the read model, the deadlines out of it, and the process manager of batches. */
 export async function bootProjector(site: Site, machine: Machine): Promise<Views> {
   const { store, commands } = createWriteSide(site, machine);
-  const { clock, log } = machine;
+  const { clock, ids, log } = machine;
   const views = await openViews(site, machine, store);
   createDeadlines({
     readModel: views.readModel,
@@ -20,6 +21,12 @@ export async function bootProjector(site: Site, machine: Machine): Promise<Views
     log,
   }).start();
   const bus = createSimulatedMessageBus(site.broker, { ...machine, travel: site.world.travel });
-  createBatchCloser({ bus, topic: topicNames().events, closeBatch: (...batch) => closeBatch(commands, ...batch) });
+  const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });
+  const ending = { commands, store, openCalls, clock, ids };
+  createBatchCloser({
+    ...{ bus, topic: topicNames().events },
+    closeBatch: (...batch) => closeBatch(commands, ...batch),
+    endRun: (...denied) => endRun(ending, ...denied),
+  });
   return views;
 }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import {
   abandonClaim,
+  cancelRun,
   cancelToolCall,
   claim,
   createWriteSide,
@@ -25,7 +26,7 @@ import {
 import type { EventType, JsonObject, RecordedEvent, RequestedCall } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
-import { createRefusals, createRunCanceller } from '@countersign/ledger/testing';
+import { createRefusals } from '@countersign/ledger/testing';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { cleanUpAfterEach, openReadyStore, startServer } from './harness.js';
@@ -197,9 +198,9 @@ const heaviest: Partial<Record<EventType, (opened: Opened) => Promise<unknown>>>
     const settled = { status: 'refused', refusal: { code: 'already-settled', detail: 'it has ended' } } as const;
     const handleCommand = async () => ({ ...settled, state: { status: 'unrequested' }, revision: 0 }) as const;
     const commands = { ...real, handler: { ...real.handler, handleCommand } };
-    const cancelRun = createRunCanceller({ store, commands, openCalls: { of: async () => open }, ...ports });
+    const cancelling = { store, commands, openCalls: { of: async () => open }, ...ports };
     for (let times = 0; times < 2; times += 1)
-      expect(await cancelRun(agent, { runId: id('run'), reason: text }, 'cancel')).toEqual([]);
+      expect(await cancelRun(cancelling, agent, { runId: id('run'), reason: text }, 'cancel')).toEqual([]);
     const stream = (await store.readStream('runCancellation-cancel')).map(({ data }) => data as { callIds: string[] });
     expect(stream.flatMap(({ callIds }) => callIds)).toEqual(open);
     expect(stream).toHaveLength(3);

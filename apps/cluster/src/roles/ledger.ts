@@ -1,12 +1,6 @@
-import {
-  createLedger,
-  createLedgerApp,
-  createLedgerMetrics,
-  createOpenCalls,
-  loadRequestKeys,
-} from '@countersign/ledger';
+import { createLedger, createLedgerApp, createLedgerMetrics, loadRequestKeys } from '@countersign/ledger';
 import { loadTools } from '@countersign/resolver';
-import { readOptionalPolicy } from '@countersign/shell';
+import { createOpenCalls, readOptionalPolicy } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RequestsConfig, RoleConfig } from '../config.js';

@@ -1,5 +1,6 @@
-import { closeBatch, fireDue } from '@countersign/commands';
+import { closeBatch, endRun, fireDue } from '@countersign/commands';
 import { createBatchCloser, createDeadlines, createProjectorMetrics } from '@countersign/projector';
+import { createOpenCalls } from '@countersign/shell';
 import { openTopics } from '../kafka.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
@@ -8,12 +9,12 @@ import { openViews } from '../views.js';
 import { openWriteSide } from '../write-side.js';
 
 /**
- * Deadlines, and the end of batches that a process left half closed. Several of them side by side do no harm: what is
+ * Deadlines, the end of batches that a process left half closed, and of runs that a denial ends. Several of them side by side do no harm: what is
  * due is decided by each call's own stream.
  */
 export async function readProjector(): Promise<OpenRole> {
   return async (process) => {
-    const { clock, log, registry, onStop, check } = process;
+    const { clock, ids, log, registry, onStop, check } = process;
     const store = await openEventStore(process);
     const commands = openWriteSide(process, store);
     const readModel = await openViews(process, store);
@@ -29,10 +30,12 @@ export async function readProjector(): Promise<OpenRole> {
     deadlines.start();
     onStop(() => deadlines.stop());
     const { bus, names } = await openTopics(process, ({ events, deadLetters }) => [events, deadLetters]);
+    const ending = { commands, store, openCalls: createOpenCalls({ store, readModel, clock }), clock, ids };
     const subscription = createBatchCloser({
       bus,
       topic: names.events,
       closeBatch: (...batch) => closeBatch(commands, ...batch),
+      endRun: (...denied) => endRun(ending, ...denied),
     });
     onStop(() => subscription.stop());
     check(subscriptionCheck('batch-closer', () => subscription.status()));

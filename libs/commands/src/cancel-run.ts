@@ -1,12 +1,21 @@
-import { cancelToolCall } from '@countersign/commands';
-import type { Actor, CommandPorts } from '@countersign/commands';
 import { currentSchemaVersion, runCancellationStream } from '@countersign/contracts';
 import type { NewEvent, RunEvent, Refusal } from '@countersign/contracts';
 import { appendUntilKnown, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { sideBySide, uuidV5 } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
-import type { OpenCalls } from './open-calls.js';
+import type { Actor } from './actor.js';
+import { cancelToolCall } from './ask-and-cancel.js';
+import type { CommandPorts } from './ports.js';
+
+/** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
+export interface OpenCalls {
+  /**
+   * Returns their callIds; `requestedBy`: only the calls of this principal. @throws ViewsBehindError while the read
+   * model lags.
+   */
+  readonly of: (tenant: string, runId: string, requestedBy?: string) => Promise<readonly string[]>;
+}
 
 export interface CancelRunPorts {
   readonly commands: CommandPorts;
@@ -14,6 +23,13 @@ export interface CancelRunPorts {
   readonly openCalls: OpenCalls;
   readonly clock: Clock;
   readonly ids: Ids;
+}
+
+/** A run whose open calls are no longer wanted. `requestedBy`: only those of this principal. */
+export interface CancelledRun {
+  readonly runId: string;
+  readonly reason: string;
+  readonly requestedBy?: string;
 }
 
 /** A call that could not be cancelled, and why. */
@@ -35,10 +51,11 @@ const eventIds = '1c1f3c9a-7f57-5f0e-8a3e-3d1b9f0a6c58';
 export async function cancelRun(
   ports: CancelRunPorts,
   actor: Actor,
-  { runId, reason }: { readonly runId: string; readonly reason: string },
+  run: CancelledRun,
   commandId: string,
 ): Promise<readonly NotCancelled[]> {
-  const callIds = await openOnce(ports, actor, { runId, reason }, commandId);
+  const { reason } = run;
+  const callIds = await openOnce(ports, actor, run, commandId);
   const outcomes = await sideBySide(callIds, atOnce, async (callId) => ({
     callId,
     outcome: await cancelToolCall(ports.commands, actor, callId, reason, commandId),
@@ -53,7 +70,7 @@ export async function cancelRun(
 async function openOnce(
   ports: CancelRunPorts,
   actor: Actor,
-  { runId, reason }: { readonly runId: string; readonly reason: string },
+  { runId, reason, requestedBy }: CancelledRun,
   commandId: string,
 ): Promise<readonly string[]> {
   const { store, openCalls, clock } = ports;
@@ -63,7 +80,7 @@ async function openOnce(
     const recorded = await recordedIn(store, stream);
     if (recorded.isWhole) return recorded.callIds;
     const known = new Set(recorded.callIds);
-    const left = (await openCalls.of(actor.tenant, runId)).filter((callId) => !known.has(callId));
+    const left = (await openCalls.of(actor.tenant, runId, requestedBy)).filter((callId) => !known.has(callId));
     const cancelledAt = new Date(clock.now()).toISOString();
     const callIds = left.slice(0, callIdsMax);
     const more = left.length > callIdsMax ? ({ more: true } as const) : {};

@@ -1,13 +1,8 @@
+import type { OpenCalls } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { Clock } from '@countersign/runtime';
-import { reachedWithin } from '@countersign/shell';
-import type { Reachable } from '@countersign/shell';
-
-/** The calls of a run that are not settled. MUST know every call that was recorded before it was asked. */
-export interface OpenCalls {
-  /** Returns their callIds. @throws ViewsBehindError while the read model lags. */
-  readonly of: (tenant: string, runId: string) => Promise<readonly string[]>;
-}
+import { reachedWithin } from './reached-within.js';
+import type { Reachable } from './reached-within.js';
 
 /** The views have not reached what is recorded: to be asked again. */
 export class ViewsBehindError extends Error {
@@ -17,6 +12,7 @@ export class ViewsBehindError extends Error {
 /** The read model as this process needs it: queries, and waiting for a position. */
 export interface CallViews extends Reachable {
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
+  readonly requesterOf: (tenant: string, callId: string) => string | undefined;
 }
 
 const waitMs = 5_000;
@@ -29,11 +25,13 @@ export function createOpenCalls(ports: {
 }): OpenCalls {
   const { store, readModel, clock } = ports;
   return {
-    of: async (tenant, runId) => {
+    of: async (tenant, runId, requestedBy) => {
       if (!(await reachedWithin(readModel, clock, await store.head(), waitMs))) {
         throw new ViewsBehindError('the read model of this process has not reached the head of the log');
       }
-      return readModel.openCallIds(tenant, runId);
+      const isOfRequester = (callId: string): boolean =>
+        requestedBy === undefined || readModel.requesterOf(tenant, callId) === requestedBy;
+      return readModel.openCallIds(tenant, runId).filter(isOfRequester);
     },
   };
 }

@@ -1,0 +1,123 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { approvalIdOf, deriveCallId, runCancellationStream } from '@countersign/contracts';
+import { EventStoreUnavailableError } from '@countersign/event-store';
+import * as api from './commands.js';
+import { actor, agent, alice, codeOf, done, openPolicyWorld, step } from './testing/policy-world.js';
+import type { PolicyWorld } from './testing/policy-world.js';
+
+let world: PolicyWorld;
+/** Everything that was requested, by principal: the read model's part. */
+let requested: { callId: string; by: string }[];
+let last = 0;
+const id = (): string => `command-${String(++last)}`;
+const callId = (toolCallId: string): string => deriveCallId('default', 'run-1', toolCallId);
+
+beforeEach(async () => {
+  requested = [];
+  world = await openPolicyWorld(`
+rules:
+  - { id: pay, match: { tools: [pay] }, then: { require: { denyEndsRun: true } } }
+  - { id: mail, match: { tools: [mail] }, then: { require: {} } }
+`);
+});
+afterEach(() => world.close());
+
+async function request(by: typeof agent, ...calls: readonly string[]): Promise<void> {
+  const { callIds } = done(await api.requestToolCalls(world.commands, by, step(...calls), id()));
+  requested.push(...callIds.map((one) => ({ callId: one, by: by.principal })));
+}
+
+const answer = (toolCallId: string, type: 'approve' | 'deny') =>
+  api.respond(world.commands, alice, approvalIdOf(callId(toolCallId), 1), { decision: { type } }, id());
+const claim = (toolCallId: string) =>
+  api.claim(world.commands, actor('worker', 'resolver'), callId(toolCallId), { resolverId: 'w' }, id());
+
+function endRun(toolCallId: string, commands = world.commands): Promise<void> {
+  const { store, clock } = world;
+  const openCalls = {
+    of: async (_tenant: string, _runId: string, requestedBy?: string) => {
+      const isOpen = async (one: string) =>
+        ['awaiting_approval', 'allowed', 'approved'].includes(String(await world.stateOf(one)));
+      const own = requested.filter(({ by }) => by === requestedBy).map((one) => one.callId);
+      const flags = await Promise.all(own.map(isOpen));
+      return own.filter((_, index) => flags[index]);
+    },
+  };
+  return api.endRun({ commands, store, openCalls, clock, ids: commands.ids }, 'default', callId(toolCallId));
+}
+
+const states = (...calls: readonly string[]) => Promise.all(calls.map((one) => world.stateOf(callId(one))));
+const cancellations = () => world.store.readStream(runCancellationStream(`endRun:${approvalIdOf(callId('a'), 1)}`));
+
+describe('a denial that ends the run', () => {
+  it('cancels the open calls of the run, and says why', async () => {
+    await request(agent, 'pay:a', 'mail:b', 'read:c');
+    done(await answer('a', 'deny'));
+    await endRun('a');
+    expect(await states('a', 'b', 'c')).toEqual(['denied', 'cancelled', 'cancelled']);
+    const cancelled = (await world.store.readStream(`toolCall-${callId('b')}`)).at(-1);
+    const reason = `the call ${callId('a')} of this run was denied, which ends the run`;
+    expect(cancelled?.data).toMatchObject({ reason, cancelledBy: 'countersign' });
+  });
+
+  it('leaves what is claimed to its worker', async () => {
+    await request(agent, 'pay:a', 'read:b');
+    done(await claim('b'));
+    done(await answer('a', 'deny'));
+    await endRun('a');
+    expect(await states('a', 'b')).toEqual(['denied', 'executing']);
+  });
+
+  it('is no other rule: an approval, an open vote and a plain denial end nothing', async () => {
+    await request(agent, 'pay:a', 'mail:b', 'mail:c');
+    await endRun('a');
+    done(await answer('b', 'deny'));
+    await endRun('b');
+    done(await answer('a', 'approve'));
+    await endRun('a');
+    expect(await states('a', 'b', 'c')).toEqual(['approved', 'denied', 'awaiting_approval']);
+  });
+
+  it('does not reach the calls of another principal in a run of the same name', async () => {
+    await request(agent, 'pay:a');
+    await request(actor('other', 'agent'), 'mail:b');
+    done(await answer('a', 'deny'));
+    await endRun('a');
+    expect(await states('b')).toEqual(['awaiting_approval']);
+  });
+
+  it('concerns the same calls when it is repeated', async () => {
+    await request(agent, 'pay:a', 'mail:b');
+    done(await answer('a', 'deny'));
+    await endRun('a');
+    await request(agent, 'mail:later');
+    await endRun('a');
+    expect(await states('b', 'later')).toEqual(['cancelled', 'awaiting_approval']);
+    expect(await cancellations()).toHaveLength(1);
+  });
+
+  it('is completed after a crash between the list and the calls', async () => {
+    await request(agent, 'pay:a', 'mail:b', 'mail:c');
+    done(await answer('a', 'deny'));
+    let appends = 0;
+    const crashing: typeof world.store.append = (...append) => {
+      appends += 1;
+      return appends > 1 ? Promise.reject(new EventStoreUnavailableError('crashed')) : world.store.append(...append);
+    };
+    const broken = world.another({ store: { ...world.store, append: crashing } });
+    await expect(endRun('a', broken)).rejects.toThrow('crashed');
+    await endRun('a');
+    expect(await states('b', 'c')).toEqual(['cancelled', 'cancelled']);
+    expect(await cancellations()).toHaveLength(1);
+  });
+
+  it('and an answer to one of its calls: whoever is first counts, and the other is told', async () => {
+    await request(agent, 'pay:a', 'mail:b', 'mail:c');
+    done(await answer('b', 'approve'));
+    done(await answer('a', 'deny'));
+    await endRun('a');
+    expect(await states('b', 'c')).toEqual(['cancelled', 'cancelled']);
+    expect(codeOf(await claim('b'))).toBe('not-approved');
+    expect(codeOf(await answer('c', 'approve'))).toBe('already-resolved');
+  });
+});

@@ -1,0 +1,26 @@
+import { findCall } from './with-tool-call.js';
+import type { Actor } from './actor.js';
+import { cancelRun } from './cancel-run.js';
+import type { CancelRunPorts } from './cancel-run.js';
+
+/**
+ * Cancels the other open calls of a run after the denial of a call whose rule says `denyEndsRun`; otherwise it does
+ * nothing. The calls are those that the requester of the denied call has open now: their list is recorded first, so a
+ * repeat concerns the same calls.
+ */
+export async function endRun(ports: CancelRunPorts, tenant: string, callId: string): Promise<void> {
+  const call = await findCall(ports.commands, tenant, callId);
+  const approval = call?.approvals.at(-1);
+  if (call === undefined || approval?.resolution.status !== 'denied' || approval.requirement.denyEndsRun !== true)
+    return;
+  const { runId, requestedBy } = call.request;
+  const reason = `the call ${callId} of this run was denied, which ends the run`;
+  // Attack: an agent names the run of another principal, to have its calls cancelled. Only its own calls are.
+  await cancelRun(ports, policyOf(tenant), { runId, reason, requestedBy }, `endRun:${approval.approvalId}`);
+}
+
+/** The policy acts in its own name: it owns no call, and may cancel every one. */
+function policyOf(tenant: string): Actor {
+  const roles = new Set(['admin'] as const);
+  return { tenant, principal: 'countersign', roles, groups: [], agentIds: [], via: 'policy', assurance: 'low' };
+}
