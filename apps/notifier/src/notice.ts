@@ -1,6 +1,7 @@
 import { toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
+import { normalised } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { foldCall, toApprovalView, toToolCallView } from '@countersign/read-model';
@@ -36,7 +37,8 @@ export function subjectOf(call: CallRow, approvalId: string | null): Subject {
 /** The input of the routes. An escalation adds its groups. */
 export function routedOf(call: CallRow, approval: Approval | null): Routed {
   const { toolName, agentId } = call.request;
-  return { toolName, agentId, groups: approval === null ? undefined : groupsOf(approval) };
+  const risk = approval?.requirement.risk ?? null;
+  return { toolName, agentId, risk, groups: approval === null ? undefined : groupsOf(approval) };
 }
 
 /** The groups that may respond; null: every approver. */
@@ -61,6 +63,14 @@ export function recipientsOf(
       (mayAnswer === null || mayAnswer === undefined || groups.some((group) => mayAnswer.includes(group))) &&
       (wanted === null || groups.some((group) => wanted.includes(group))),
   );
+}
+
+/** The people behind a request, as far as the channels file knows an address of theirs. */
+export function requestersOf(people: readonly Person[], { request }: CallRow): readonly Person[] {
+  const behind = [request.owner, request.onBehalfOf, request.requestedBy].flatMap((one) =>
+    one === undefined ? [] : [normalised(one)],
+  );
+  return people.filter(({ id, email }) => email !== undefined && behind.includes(normalised(id)));
 }
 
 /** The content of a message, always masked. */

@@ -10,6 +10,7 @@ it('tells of each channel which one state it is in, what waits for it, and what 
       pager: { state: 'failing', waiting: 7, reason: '503' },
     },
     planned: 3,
+    untold: 5,
   };
   createNotifierMetrics(registry, { status: () => status });
   const lines = async (): Promise<readonly string[]> => (await registry.metrics()).split('\n');
@@ -20,13 +21,15 @@ it('tells of each channel which one state it is in, what waits for it, and what 
       'countersign_channel_state{channel="pager",state="failing"} 1',
       'countersign_channel_waiting{channel="pager"} 7',
       'countersign_notifications_planned 3',
+      'countersign_requesters_untold_total 5',
     ]),
   );
-  status = { channels: { pager: { state: 'off', waiting: 0, reason: '410' } }, planned: 0 };
+  status = { channels: { pager: { state: 'off', waiting: 0, reason: '410' } }, planned: 0, untold: 6 };
   expect(await lines()).toEqual(
     expect.arrayContaining([
       'countersign_channel_state{channel="pager",state="failing"} 0',
       'countersign_channel_state{channel="pager",state="off"} 1',
+      'countersign_requesters_untold_total 6',
     ]),
   );
 });

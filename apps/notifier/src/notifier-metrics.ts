@@ -1,4 +1,4 @@
-import { Gauge } from 'prom-client';
+import { Counter, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 import type { Notifier } from './notifier.js';
 
@@ -27,6 +27,17 @@ export function createNotifierMetrics(registry: Registry, notifier: Pick<Notifie
       registers: [],
       collect() {
         for (const [channel, { waiting }] of Object.entries(notifier.status().channels)) this.set({ channel }, waiting);
+      },
+    }),
+  );
+  registry.registerMetric(
+    new Counter({
+      name: 'countersign_requesters_untold_total',
+      help: 'Outcomes that the person behind a request did not hear of: the channels file has no address of theirs.',
+      registers: [],
+      collect() {
+        this.reset();
+        this.inc(notifier.status().untold);
       },
     }),
   );

@@ -55,6 +55,23 @@ describe('the notifier', () => {
     expect(channel.sent.map(([notice]) => notice?.approval?.approvalId)).toEqual([approvalId, last]);
   });
 
+  it('tells the person behind a request how it ended, and counts those of whom it knows nobody', async () => {
+    const channel = { ...createRecordingChannel(), addressing: 'personal' as const };
+    const routes = [route({ events: ['denied'], tell: 'requester' })];
+    const carol = { id: 'Agent', email: 'carol@example.com', groups: [] };
+    const bob = { id: 'bob', email: 'bob@example.com', groups: ['ops'] };
+    const first = await world.notify({ channels: [channel], routes, people: [bob, carol] });
+    await world.respond(await world.ask('call-1'), 'deny');
+    await eventually(() => expect(channel.sent).toHaveLength(1));
+    expect(channel.sent[0]?.map(({ recipient, kind }) => [recipient?.id, kind])).toEqual([['Agent', 'denied']]);
+    expect(first.notifier.status().untold).toBe(0);
+    await first.stop();
+    const { notifier } = await world.notify({ channels: [channel], routes, people: [bob] });
+    await world.respond(await world.ask('call-2'), 'deny');
+    await eventually(() => expect(notifier.status().untold).toBe(1));
+    expect(channel.sent).toHaveLength(1);
+  });
+
   it('sends nothing twice after a restart, and forgets nothing', async () => {
     const channel = createRecordingChannel();
     const first = await world.notify({ channels: [channel], routes: [route()] });

@@ -21,7 +21,7 @@ import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
 import { newsAgeMsMax } from './retry-schedule.js';
 import { findFailedDeliveries, retryOf } from './failed-deliveries.js';
 import { sweepPending } from './sweep-pending.js';
-import { immediateMessages, outcomesOf, questionMessages } from './wanted-messages.js';
+import { immediateMessages, outcomesOf, questionMessages, untoldRequesters } from './wanted-messages.js';
 
 export interface NotifierOptions {
   readonly store: EventStore;
@@ -60,6 +60,8 @@ export interface NotifierStatus {
   readonly channels: Readonly<Record<string, ChannelStatus>>;
   /** The messages that are due later. */
   readonly planned: number;
+  /** Outcomes that the person behind a request did not hear of, because the channels file has no address of theirs. */
+  readonly untold: number;
 }
 
 /** Returns whether `handle` failed for a reason outside the event: the event is delivered again and never parked. */
@@ -81,6 +83,7 @@ class ChannelNotifier implements Notifier {
   readonly #agenda: TimerQueue<Entry>;
   readonly #activations = new Map<string, Promise<number>>();
   readonly #stopping = new AbortController();
+  #untold = 0;
   #background: Promise<unknown> = Promise.resolve();
   #stopListening = (): void => undefined;
 
@@ -146,7 +149,7 @@ class ChannelNotifier implements Notifier {
       const status = lane.status();
       return [id, { ...status, waiting: status.waiting + (this.#backlogs.get(id)?.waiting ?? 0) }] as const;
     });
-    return { channels: Object.fromEntries(channels), planned: this.#agenda.size };
+    return { channels: Object.fromEntries(channels), planned: this.#agenda.size, untold: this.#untold };
   };
 
   readonly stop = async (): Promise<void> => {
@@ -173,10 +176,15 @@ class ChannelNotifier implements Notifier {
   ): Promise<readonly MessageKey[]> {
     const keys = [
       ...this.#questionKeys(event, call, approval, channel),
-      ...((await this.#isNews(event, channel)) ? immediateMessages(event, call, approval, channel, this.#options) : []),
+      ...((await this.#isNews(event, channel)) ? this.#immediateKeys(event, call, approval, channel) : []),
       ...(await this.#copyKeys(event, call, approval, channel)),
     ];
     return [...new Map(keys.map((key) => [keyText(key), key])).values()];
+  }
+
+  #immediateKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {
+    this.#untold += untoldRequesters(event, call, approval, channel, this.#options);
+    return immediateMessages(event, call, approval, channel, this.#options);
   }
 
   #questionKeys(event: EventView, call: CallRow, approval: Approval | null, channel: Channel): readonly MessageKey[] {

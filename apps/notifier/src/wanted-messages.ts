@@ -4,7 +4,7 @@ import type { EventType, EventView, NotificationKind } from '@countersign/contra
 import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
-import { recipientsOf, routedOf } from './notice.js';
+import { recipientsOf, requestersOf, routedOf } from './notice.js';
 
 /** The events that may require a message. */
 export const notifierEventTypes = [
@@ -79,7 +79,7 @@ export function questionMessages(
   config: Config,
 ): readonly WantedMessage[] {
   const routed = routedOf(call, approval);
-  const asking = toldOf(channel, config, routed, 'requested');
+  const [asking] = toldOf(channel, config, routed, 'requested');
   if (asking === undefined) return [];
   const requestedAtMs = Date.parse(approval.requestedAt);
   const times: readonly (readonly [NotificationKind, number, number])[] = [
@@ -101,20 +101,37 @@ export function immediateMessages(
   config: Config,
 ): readonly MessageKey[] {
   const routed = routedOf(call, approval);
-  const keysOf = (routedAs: NotificationKind, kind: NotificationKind, nth: number): readonly MessageKey[] => {
-    const told = toldOf(channel, config, routed, routedAs);
-    if (told === undefined) return [];
-    const recipients = recipientIds(channel, config, routed.groups, told.groups);
-    return recipients.map((recipient) => ({ channelId: channel.id, kind, nth, recipient }));
-  };
+  const keysOf = (routedAs: NotificationKind, kind: NotificationKind, nth: number): readonly MessageKey[] =>
+    toldOf(channel, config, routed, routedAs).flatMap(({ audience, groups }) => {
+      const recipients =
+        audience === 'requester'
+          ? requestersOf(config.people, call).map(({ id }) => id)
+          : recipientIds(channel, config, routed.groups, groups);
+      return recipients.map((recipient) => ({ channelId: channel.id, kind, nth, recipient }));
+    });
   if (event.type === 'ApproversReminded') {
     return keysOf('requested', 'reminder', policyReminders + Number(event.data['nth']));
   }
   return outcomesOf(event).flatMap((kind) => keysOf(kind, kind, 0));
 }
 
-function toldOf({ id }: Channel, { routes }: Config, routed: Routed, kind: NotificationKind): Told | undefined {
-  return channelsToTell(routes, routed, kind).find(({ channelId }) => channelId === id);
+/** How many outcomes of an event the person behind the request should hear of, and cannot: no address is known. */
+export function untoldRequesters(
+  event: EventView,
+  call: CallRow,
+  approval: Approval | null,
+  channel: Channel,
+  config: Config,
+): number {
+  if (requestersOf(config.people, call).length > 0) return 0;
+  const routed = routedOf(call, approval);
+  return outcomesOf(event).filter((kind) =>
+    toldOf(channel, config, routed, kind).some(({ audience }) => audience === 'requester'),
+  ).length;
+}
+
+function toldOf({ id }: Channel, { routes }: Config, routed: Routed, kind: NotificationKind): readonly Told[] {
+  return channelsToTell(routes, routed, kind).filter(({ channelId }) => channelId === id);
 }
 
 function recipientIds(

@@ -40,7 +40,7 @@ export async function startNotifier(
   notifier.start();
   await app.listen();
   const responses = createResponsePort({ commands, store, isApprover: createIsApprover({ tokens, sessions }) });
-  const stopFetching = await fetchAnswers(configured, { responses, people, clock, log });
+  const stopFetching = await fetchAnswers(configured, { responses, people, clock, log, publicUrl: publicUrl.href });
   return async () => {
     await Promise.all([stopFetching(), app.close()]);
   };

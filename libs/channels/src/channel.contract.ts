@@ -77,6 +77,14 @@ export function channelContract(
     expect(await opened.shown()).toContain('bob denied via inbox');
   });
 
+  it('links to the inbox, where a person sees the whole and decides after signing in', async () => {
+    await opened.channel.send([sampleNotice()], { signal });
+    const [message = ''] = await opened.messages();
+    expect(message).toMatch(
+      opened.channel.type === 'email' ? /\/a\// : /https:\/\/countersign\.example\.com\/approvals\/apr_/,
+    );
+  });
+
   it('shows a masked value as masked, and no secret of its own', async () => {
     const password = 'canary-of-the-arguments';
     const args = maskByName({ password, nested: [{ 'api-key': password }] });

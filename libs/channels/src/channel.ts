@@ -1,6 +1,12 @@
 import type { ApprovalView, NotificationKind, ToolCallView } from '@countersign/contracts';
 import type { Person } from './config/channels-file.js';
 
+/** What a message needs to link to the inbox. */
+export interface LinkPorts {
+  /** The public URL of the gateway; null: messages have no link. */
+  readonly publicUrl: string | null;
+}
+
 /** The content of a message. The views are masked: no channel sees the value of a sensitive field. */
 export interface Notice {
   /** The same for a repeat of the same message, so that a receiver can drop it. */

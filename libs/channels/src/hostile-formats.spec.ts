@@ -34,7 +34,7 @@ describe('in a mail', () => {
 describe('in Slack', () => {
   it.each(hostileTexts)('$name is neither mention nor link nor the end of a fence', ({ text }) => {
     const tokens = createSlackTokens({ ...slackConfig, apiUrl: '' });
-    const { text: fallback, blocks } = messageOf(noticeOf(text), tokens);
+    const { text: fallback, blocks } = messageOf(noticeOf(text), tokens, null);
     expect(fallback).not.toMatch(/<[!@#h]/);
     const formatted = blocks.flatMap((block) =>
       block.type === 'section' && block.text?.type === 'mrkdwn' ? [block.text.text] : [],

@@ -10,7 +10,7 @@ export type { Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
 export type { ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
 export { channelsToTell } from './routing.js';
-export type { Routed, Told } from './routing.js';
+export type { Audience, Routed, Told } from './routing.js';
 export { createEmailTokens } from './email/email-tokens.js';
 export { openChannels } from './open-channels.js';
 export type { OpenChannelsOptions } from './open-channels.js';

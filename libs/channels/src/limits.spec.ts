@@ -1,7 +1,7 @@
 import { createSlackChannel } from './slack/slack-channel.js';
 import { createTelegramChannel } from './telegram/telegram-channel.js';
 import { sampleNotice } from './testing/notices.js';
-import { slackConfig, telegramConfig } from './testing/opened.js';
+import { publicUrl, slackConfig, telegramConfig } from './testing/opened.js';
 import { openSlackServer } from './testing/slack-server.js';
 import { openTelegramServer } from './testing/telegram-server.js';
 
@@ -9,7 +9,7 @@ const { signal } = new AbortController();
 
 it('Slack that asks for patience is asked once, and for how long is passed on', async () => {
   const server = await openSlackServer(slackConfig.botToken.reveal());
-  const channel = createSlackChannel({ ...slackConfig, apiUrl: server.url });
+  const channel = createSlackChannel({ ...slackConfig, apiUrl: server.url }, { publicUrl });
   const limited = { status: 429, headers: { 'retry-after': '30' }, body: { ok: false, error: 'ratelimited' } };
   server.next.push(limited, limited);
   expect(await channel.send([sampleNotice()], { signal })).toMatchObject({ status: 'failed', retryAfterMs: 30_000 });
@@ -24,7 +24,7 @@ it('Slack that asks for patience is asked once, and for how long is passed on', 
 
 it('Telegram that asks for patience is asked once, and for how long is passed on', async () => {
   const server = await openTelegramServer(telegramConfig.botToken.reveal());
-  const channel = createTelegramChannel({ ...telegramConfig, apiUrl: server.url });
+  const channel = createTelegramChannel({ ...telegramConfig, apiUrl: server.url }, { publicUrl });
   const body = { ok: false, error_code: 429, description: 'Too Many Requests', parameters: { retry_after: 17 } };
   server.next.push({ status: 429, body }, { status: 429, body });
   expect(await channel.send([sampleNotice()], { signal })).toMatchObject({ status: 'failed', retryAfterMs: 17_000 });
@@ -41,12 +41,12 @@ it.each([
   [
     'Slack',
     () => openSlackServer(slackConfig.botToken.reveal()),
-    (apiUrl: string) => createSlackChannel({ ...slackConfig, apiUrl }),
+    (apiUrl: string) => createSlackChannel({ ...slackConfig, apiUrl }, { publicUrl }),
   ],
   [
     'Telegram',
     () => openTelegramServer(telegramConfig.botToken.reveal()),
-    (apiUrl: string) => createTelegramChannel({ ...telegramConfig, apiUrl }),
+    (apiUrl: string) => createTelegramChannel({ ...telegramConfig, apiUrl }, { publicUrl }),
   ],
 ] as const)(
   '%s that hangs is given up within 15 s',

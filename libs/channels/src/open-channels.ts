@@ -23,11 +23,11 @@ async function openChannel(config: ChannelConfig, { clock, publicUrl }: OpenChan
   switch (config.type) {
     case 'slack': {
       const { createSlackChannel } = await import('./slack/slack-channel.js');
-      return createSlackChannel(config);
+      return createSlackChannel(config, { publicUrl });
     }
     case 'telegram': {
       const { createTelegramChannel } = await import('./telegram/telegram-channel.js');
-      return createTelegramChannel(config);
+      return createTelegramChannel(config, { publicUrl });
     }
     case 'email': {
       const { createEmailChannel } = await import('./email/email-channel.js');
@@ -35,7 +35,7 @@ async function openChannel(config: ChannelConfig, { clock, publicUrl }: OpenChan
     }
     case 'webhook': {
       const { createWebhookChannel } = await import('./webhook/webhook-channel.js');
-      return createWebhookChannel(config, { clock });
+      return createWebhookChannel(config, { clock, publicUrl });
     }
   }
 }

@@ -8,12 +8,13 @@ const route = (change: Partial<Route>): Route => ({
   to: ['slack'],
   ...change,
 });
-const about = { toolName: 'delete_file', agentId: 'billing-1', groups: ['ops'] };
+const about = { toolName: 'delete_file', agentId: 'billing-1', groups: ['ops'], risk: 'low' } as const;
 
 it.each<[string, Partial<Route>, Partial<Route>]>([
   ['a tool', { tools: ['delete_*'] }, { tools: ['read_*'] }],
   ['an agent', { agents: ['billing-*'] }, { agents: ['sales-*'] }],
   ['a group that may answer', { groups: ['ops', 'hr'] }, { groups: ['hr'] }],
+  ['a risk', { risk: ['low', 'medium'] }, { risk: ['high'] }],
   ['an event', { events: ['requested'] }, { events: ['denied'] }],
 ])('a route is picked by %s', (_by, fits, fails) => {
   expect(channelsToTell([route(fits)], about, 'requested')).toHaveLength(1);
@@ -32,8 +33,32 @@ it('a channel that several routes lead to hears once: as soon as one of them say
     route({ after: 30_000, reminders: [2_000, 1_000], groups: ['ops', 'hr'], to: ['slack', 'mail'] }),
   ];
   expect(channelsToTell(routes, about, 'requested')).toEqual([
-    { channelId: 'slack', afterMs: 30_000, remindersMs: [1_000, 2_000, 3_000], groups: ['ops', 'hr'] },
-    { channelId: 'mail', afterMs: 30_000, remindersMs: [1_000, 2_000], groups: ['ops', 'hr'] },
+    {
+      channelId: 'slack',
+      afterMs: 30_000,
+      remindersMs: [1_000, 2_000, 3_000],
+      groups: ['ops', 'hr'],
+      audience: 'approvers',
+    },
+    { channelId: 'mail', afterMs: 30_000, remindersMs: [1_000, 2_000], groups: ['ops', 'hr'], audience: 'approvers' },
   ]);
   expect(channelsToTell([...routes, route({})], about, 'requested')[0]).toMatchObject({ afterMs: 0, groups: null });
+});
+
+it('a route with a risk picks nothing whose rule names no risk', () => {
+  expect(channelsToTell([route({ risk: ['low', 'medium', 'high'] })], { ...about, risk: null }, 'requested')).toEqual(
+    [],
+  );
+});
+
+it('the person behind a request is an audience of its own: a route for them widens no route for approvers', () => {
+  const routes = [
+    route({ events: ['denied'], groups: ['hr'], to: ['mail'] }),
+    route({ events: ['denied'], tell: 'requester', to: ['mail'] }),
+  ];
+  const told = channelsToTell(routes, { ...about, groups: null }, 'denied');
+  expect(told.map(({ audience, groups }) => [audience, groups])).toEqual([
+    ['approvers', ['hr']],
+    ['requester', null],
+  ]);
 });

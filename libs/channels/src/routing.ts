@@ -1,5 +1,5 @@
 import { matchesGlob } from '@countersign/contracts';
-import type { NotificationKind } from '@countersign/contracts';
+import type { NotificationKind, Risk } from '@countersign/contracts';
 import type { Route } from './config/channels-file.js';
 
 /** The input of the routes. */
@@ -8,6 +8,8 @@ export interface Routed {
   readonly agentId: string;
   /** The groups that may respond; null: every approver; undefined: no approval is needed. */
   readonly groups: readonly string[] | null | undefined;
+  /** As the rule names it; null: it names none. */
+  readonly risk: Risk | null;
 }
 
 /** One channel's share of a message. */
@@ -19,27 +21,36 @@ export interface Told {
   readonly remindersMs: readonly number[];
   /** Only the people of these groups among those who may respond; null: all of them. */
   readonly groups: readonly string[] | null;
+  /** Whom a personal channel tells. */
+  readonly audience: Audience;
 }
 
-/** The channels that hear of something, each once, however many routes lead there. */
+/** Those who may respond, or the person behind the request. */
+export type Audience = 'approvers' | 'requester';
+
+/** The channels that hear of something, each once for each audience, however many routes lead there. */
 export function channelsToTell(routes: readonly Route[], routed: Routed, kind: NotificationKind): readonly Told[] {
-  const byChannel = new Map<string, Told>();
+  const told = new Map<string, Told>();
   for (const route of matching(routes, routed, kind)) {
     for (const channelId of route.to) {
-      byChannel.set(channelId, merged(byChannel.get(channelId), route, channelId));
+      const id = JSON.stringify([channelId, route.tell]);
+      told.set(id, merged(told.get(id), route, channelId));
     }
   }
-  return [...byChannel.values()];
+  return [...told.values()];
 }
 
 function merged(before: Told | undefined, route: Route, channelId: string): Told {
-  const { after: afterMs = 0, reminders = [], groups = null } = route;
-  if (before === undefined) return { channelId, afterMs, remindersMs: ascending(reminders), groups };
+  const { after: afterMs = 0, reminders = [], groups = null, tell = 'approvers' } = route;
+  if (before === undefined) {
+    return { channelId, afterMs, remindersMs: ascending(reminders), groups, audience: tell };
+  }
   return {
     channelId,
     afterMs: Math.min(before.afterMs, afterMs),
     remindersMs: ascending([...before.remindersMs, ...reminders]),
     groups: before.groups === null || groups === null ? null : [...new Set([...before.groups, ...groups])],
+    audience: before.audience,
   };
 }
 
@@ -49,7 +60,7 @@ function ascending(times: readonly number[]): readonly number[] {
 
 function matching(
   routes: readonly Route[],
-  { toolName, agentId, groups }: Routed,
+  { toolName, agentId, groups, risk }: Routed,
   kind: NotificationKind,
 ): readonly Route[] {
   return routes.filter(
@@ -57,7 +68,8 @@ function matching(
       (route.events as readonly string[]).includes(kind) &&
       route.tools.some((pattern) => matchesGlob(pattern, toolName)) &&
       route.agents.some((pattern) => matchesGlob(pattern, agentId)) &&
-      concerns(route.groups, groups),
+      concerns(route.groups, groups) &&
+      (route.risk === undefined || (risk !== null && route.risk.includes(risk))),
   );
 }
 

@@ -3,7 +3,7 @@ import { createEmailChannel } from './email/email-channel.js';
 import { createSlackChannel } from './slack/slack-channel.js';
 import { createTelegramChannel } from './telegram/telegram-channel.js';
 import { sampleNotice } from './testing/notices.js';
-import { openMailServer, slackConfig, telegramConfig } from './testing/opened.js';
+import { openMailServer, publicUrl, slackConfig, telegramConfig } from './testing/opened.js';
 import { openSlackServer } from './testing/slack-server.js';
 import { openTelegramServer } from './testing/telegram-server.js';
 
@@ -18,7 +18,10 @@ it.each([
 ])('Slack that answers %s has %s the message, and its words are not repeated', async (error, status) => {
   const server = await openSlackServer(slackConfig.botToken.reveal());
   server.next.push({ body: { ok: false, error } });
-  const result = await createSlackChannel({ ...slackConfig, apiUrl: server.url }).send([sampleNotice()], { signal });
+  const result = await createSlackChannel({ ...slackConfig, apiUrl: server.url }, { publicUrl }).send(
+    [sampleNotice()],
+    { signal },
+  );
   await server.close();
   expect(result).toEqual({ status, reason: `Slack answers ${error.startsWith('<') ? 'unknown' : error}` });
 });
@@ -30,7 +33,7 @@ it.each([
 ])('Telegram that answers %i (%s) has %s the message', async (code, description, status) => {
   const server = await openTelegramServer(telegramConfig.botToken.reveal());
   server.next.push({ status: code, body: { ok: false, error_code: code, description } });
-  const channel = createTelegramChannel({ ...telegramConfig, apiUrl: server.url });
+  const channel = createTelegramChannel({ ...telegramConfig, apiUrl: server.url }, { publicUrl });
   expect(await channel.send([sampleNotice()], { signal })).toEqual({
     status,
     reason: `Telegram answers ${String(code)}`,
@@ -42,7 +45,7 @@ it('a change in Telegram that was made already, by a try whose answer was lost, 
   const server = await openTelegramServer(telegramConfig.botToken.reveal());
   const description = 'Bad Request: message is not modified: specified new message content is exactly the same';
   server.next.push({ status: 400, body: { ok: false, error_code: 400, description } });
-  const channel = createTelegramChannel({ ...telegramConfig, apiUrl: server.url });
+  const channel = createTelegramChannel({ ...telegramConfig, apiUrl: server.url }, { publicUrl });
   const messageRef = '-100123:101';
   expect(await channel.update?.(messageRef, sampleNotice(), { signal })).toEqual({ status: 'delivered', messageRef });
   await server.close();

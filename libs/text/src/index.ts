@@ -1,3 +1,5 @@
+export { batchWords } from './batch-words.js';
+export type { ShownBatch } from './batch-words.js';
 export { toCsv } from './csv.js';
 export { decidedWords, doneWords } from './decision-words.js';
 export { eventWordsOf, memberOf, withLateness, withWhy } from './event-words.js';

@@ -1,6 +1,7 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
 import {
   agoWords,
+  batchWords,
   chainWords,
   deadlineWords,
   decidedWords,
@@ -66,6 +67,7 @@ function whoAndWhen(approval: ApprovalView, { columns, nowMs }: CardOptions): Li
     ['asked', `${agoWords(approval.requestedAt, nowMs)}${round}, ${deadline(approval, nowMs)}`],
     ...peopleFacts(approval, nowMs),
     ['allowed', approval.allowedDecisions.join(' · ')],
+    ...batchFact(approval),
     ...approval.responses.map((response): [string, string] => ['response', responseWords(response, nowMs)]),
   ];
   return facts.flatMap(([label, text]) => fact(label, text, columns));
@@ -88,6 +90,12 @@ function peopleFacts(approval: ApprovalView, nowMs: number): [string, string][] 
       return ['', `${when === 'over' ? 'now' : `in ${when}`}: ${upcomingWords(one)}`];
     }),
   ];
+}
+
+/** The other calls of an all-or-nothing batch: a denial here cancels them. */
+function batchFact({ batch, callId }: ApprovalView): [string, string][] {
+  const words = batchWords(batch, callId);
+  return words === '' ? [] : [['batch', printable(words)]];
 }
 
 function labelFact({ labels }: ApprovalView): [string, string] {

@@ -31,7 +31,8 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     const store = await openEventStore(roleProcess);
     const readModel = await openViews(roleProcess, store);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
-    const channels = await openChannels(configured, { clock, publicUrl: config.publicUrl?.href ?? null });
+    const publicUrl = config.publicUrl?.href ?? null;
+    const channels = await openChannels(configured, { clock, publicUrl });
     const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, notifierId });
     createNotifierMetrics(registry, notifier);
     const app = await createNotifierApp({ notifier, bus, topic: names.events, log });
@@ -47,7 +48,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
       policy === null
         ? createResponsePort({ commands: openWriteSide(roleProcess, store), store, isApprover, edits: 'refused' })
         : createResponsePort({ commands: openAnsweringWriteSide(roleProcess, store, policy), store, isApprover });
-    onStop(await fetchAnswers(configured.channels, { responses, people, clock, log }));
+    onStop(await fetchAnswers(configured.channels, { responses, people, clock, log, publicUrl }));
   };
 }
 

@@ -24,7 +24,10 @@ export async function addChannels(
   const { people } = config;
   const isApprover = createIsApprover(ports, { people, log });
   const responses = createResponsePort({ ...ports, isApprover });
-  const surfaces = await openSurfaces(config.channels, { responses, people, clock, log });
+  const surfaces = await openSurfaces(config.channels, {
+    ...{ responses, people, clock, log },
+    publicUrl: publicUrl?.href ?? null,
+  });
   await fastify.register((scope, _options, done) => {
     // A signature covers the raw bytes, so nothing parses them first.
     scope.removeContentTypeParser('application/json');

@@ -27,6 +27,27 @@ describe('the card', () => {
     );
   });
 
+  it('links to the inbox while it is pending, where the service has a public url', () => {
+    const notice = sampleNotice();
+    const link = `https://c.example/approvals/${notice.approval?.approvalId ?? ''}`;
+    expect(cardOf(notice, 3_000, 'https://c.example/').link).toBe(link);
+    expect(cardOf(notice, 3_000, null).link).toBeNull();
+    expect(cardOf(sampleNotice({ approval: { state: 'denied' } }), 3_000, 'https://c.example').link).toBeNull();
+  });
+
+  it('names the calls that a denial cancels', () => {
+    const { callId } = sampleNotice().call;
+    const callIds = [callId, ...Array.from({ length: 7 }, (_, n) => `tc_${String(n)}`)];
+    const batchFact = (mode: 'independent' | 'all-or-nothing') =>
+      cardOf(sampleNotice({ approval: { batch: { batchId: 'b', mode, callIds } } }), 3_000).facts.find(
+        ([label]) => label === 'Batch',
+      );
+    expect(batchFact('all-or-nothing')?.[1]).toBe(
+      'all or nothing: to deny this one cancels tc_0, tc_1, tc_2, tc_3, tc_4 and 2 more',
+    );
+    expect(batchFact('independent')).toBeUndefined();
+  });
+
   it('says how many values are hidden, and by whom', () => {
     const hiddenValues = [
       { pointer: '/command', why: 'schema' },

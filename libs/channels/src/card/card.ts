@@ -1,5 +1,6 @@
 import type { ApprovalView, ResponseView } from '@countersign/contracts';
 import {
+  batchWords,
   chainWords,
   decidedWords,
   hiddenWords,
@@ -12,6 +13,7 @@ import {
 } from '@countersign/text';
 import type { Notice } from '../channel.js';
 import { argumentLines } from './argument-lines.js';
+import { inboxLink } from './inbox-link.js';
 import { countOf, look } from './visible.js';
 
 /**
@@ -27,6 +29,8 @@ export interface Card {
   /** A warning for the approver. */
   readonly warnings: readonly string[];
   readonly agentWords: readonly (readonly [label: string, text: string])[];
+  /** The approval in the inbox, while it is pending; null without a public url. It decides nothing. */
+  readonly link: string | null;
   /** True while the buttons are shown. */
   readonly isOpen: boolean;
 }
@@ -38,7 +42,7 @@ const nameMax = 120;
 const wordsMax = 700;
 
 /** The card of a notice; at most about `charactersMax` characters of arguments. */
-export function cardOf(notice: Notice, charactersMax: number): Card {
+export function cardOf(notice: Notice, charactersMax: number, publicUrl: string | null = null): Card {
   const { call, approval, kind } = notice;
   const hiddenValues = approval?.hiddenValues ?? [];
   const shown = argumentLines(approval?.arguments ?? call.arguments, charactersMax, hiddenValues);
@@ -53,8 +57,13 @@ export function cardOf(notice: Notice, charactersMax: number): Card {
     argumentLines: shown.lines,
     warnings: warningsOf({ posing, hidden, isCut: shown.isCut }, hiddenValues),
     agentWords: wordsOf(approval),
+    link: linkOf(approval, publicUrl),
     isOpen,
   };
+}
+
+function linkOf(approval: ApprovalView | null, publicUrl: string | null): string | null {
+  return approval?.state === 'pending' ? inboxLink(publicUrl, approval.approvalId) : null;
 }
 
 function warningsOf(
@@ -105,6 +114,7 @@ function factsOf({ call, approval }: Notice): (readonly [string, string])[] {
     ...(risk === null ? [] : [['Risk', risk] as const]),
     ...(approval === null ? [] : [['Needs', requirementWords(approval.requirement, nameMax)] as const]),
     ...untilFact(approval),
+    ...batchFact(call, approval),
     ['Digest', (approval?.actionDigest ?? call.actionDigest).slice(0, 'sha256:'.length + 16)],
   ];
 }
@@ -119,6 +129,12 @@ function askedFacts(approval: ApprovalView | null): (readonly [string, string])[
       : [['Inside', chainWords(approval.chain, approval.requestedBy, nameMax)] as const]),
     ...(labels === '' ? [] : [['Labels', printable(labels, wordsMax)] as const]),
   ];
+}
+
+/** The other calls of an all-or-nothing batch: a denial here cancels them. */
+function batchFact({ callId }: Notice['call'], approval: ApprovalView | null): (readonly [string, string])[] {
+  const words = batchWords(approval?.batch ?? null, callId);
+  return words === '' ? [] : [['Batch', words]];
 }
 
 function untilFact(approval: ApprovalView | null): (readonly [string, string])[] {

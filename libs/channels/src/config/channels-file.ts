@@ -4,6 +4,7 @@ import {
   notificationKinds,
   parseDurationMs,
   principalSchema,
+  riskSchema,
 } from '@countersign/contracts';
 import { z } from 'zod';
 
@@ -140,11 +141,19 @@ export const routeSchema = z
       .array(z.enum(notificationKinds).exclude(['reminder']))
       .min(1)
       .default(['requested']),
+    /** Only approvals whose rule names one of these risks. */
+    risk: z.array(riskSchema).min(1).optional(),
+    /** `requester`: the person behind the request, not the approvers. */
+    tell: z.literal('requester', { error: 'must be "requester"' }).optional(),
     to: z.array(z.string()).min(1),
     after: durationSchema.optional(),
     reminders: z.array(durationSchema).min(1).max(20).optional(),
   })
   .superRefine((route, context) => {
+    if (route.tell === 'requester' && route.events.includes('requested')) {
+      const message = 'needs events that are outcomes: a person does not answer their own request';
+      context.addIssue({ code: 'custom', path: ['tell'], message });
+    }
     if (route.events.includes('requested')) return;
     for (const key of ['after', 'reminders'] as const) {
       if (route[key] === undefined) continue;

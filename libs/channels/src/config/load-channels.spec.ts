@@ -80,7 +80,7 @@ channels:
   - { id: t, type: telegram, chat: "1", botToken: { env: TELEGRAM_BOT_TOKEN } }
   - { id: w, type: webhook, url: "https://10.0.0.1/", secret: { env: MISSING } }
   - { id: p, type: pigeon }
-routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], to: [w], after: 5m }]
+routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], to: [w], after: 5m }, { tell: requester, to: [w], risk: [some] }, { events: [denied], tell: requester, to: [w] }]
 `),
   ).toEqual([
     'channels[0].id: is the name of a built-in channel',
@@ -91,9 +91,11 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
     'people[2].telegramm: is not a known setting',
     'routes[0].after: "soon" is not a duration: write 30s, 10m, 2h or 3d',
     'routes[2].after: is only for a route whose events have "requested"',
+    'routes[3].risk[0]: Invalid option: expected one of "low"|"medium"|"high"',
     'people[1].slack: is that of people[0] too',
     'people[1].email: is that of people[0] too',
     'routes[1].to[1]: there is no channel "ghost"',
+    'routes[4].to[0]: `tell: requester` needs a channel of type email: the others show a message to everybody',
     'channels[3].secret: the environment variable MISSING is not set',
     'channels[3].url: is in a private network: that needs allowPrivateNetwork: true',
   ]);
@@ -109,4 +111,14 @@ it('takes a Slack app without an address by its app token, one app a channel', (
   expect(problemsOf(text(slack('a', token), slack('b', token)))).toEqual([
     'channels[1].appToken: is that of channels[0] too: each needs an app of its own',
   ]);
+});
+
+it('refuses a route that would ask people to answer their own request', () => {
+  expect(
+    problemsOf(`
+version: 1
+channels: [{ id: mail, type: email, smtp: { env: SMTP }, from: a@example.com }]
+routes: [{ tell: requester, to: [mail] }]
+`),
+  ).toContain('routes[0].tell: needs events that are outcomes: a person does not answer their own request');
 });

@@ -78,7 +78,7 @@ function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   const routes = read('routes', file.data.routes, routeSchema, problems);
   repeated(file.data.channels, 'channels', ['id'], problems);
   repeated(file.data.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
-  checkTargets(routes, idsOf(file.data.channels), problems);
+  checkTargets(routes, typesOf(file.data.channels), problems);
   const channels = entries.map((entry) => reveal(entry, loading));
   checkApps(channels, entries, problems);
   return { people, channels, routes: routes.map(({ value }) => value) };
@@ -132,19 +132,23 @@ function repeated(
   }
 }
 
-function idsOf(channels: readonly unknown[]): ReadonlySet<string | undefined> {
-  return new Set(channels.map((one) => memberOf(one, 'id')));
+function typesOf(channels: readonly unknown[]): ReadonlyMap<string | undefined, string | undefined> {
+  return new Map(channels.map((one) => [memberOf(one, 'id'), memberOf(one, 'type')]));
 }
 
 function checkTargets(
   routes: readonly Entry<Route>[],
-  known: ReadonlySet<string | undefined>,
+  known: ReadonlyMap<string | undefined, string | undefined>,
   problems: SettingProblem[],
 ): void {
   for (const { value, path } of routes) {
     value.to.forEach((id, index) => {
-      if (!known.has(id))
-        problems.push({ path: `${path}.to[${String(index)}]`, problem: `there is no channel "${id}"` });
+      const problem = !known.has(id)
+        ? `there is no channel "${id}"`
+        : value.tell === 'requester' && known.get(id) !== 'email'
+          ? '`tell: requester` needs a channel of type email: the others show a message to everybody'
+          : undefined;
+      if (problem !== undefined) problems.push({ path: `${path}.to[${String(index)}]`, problem });
     });
   }
 }

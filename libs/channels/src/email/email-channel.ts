@@ -1,16 +1,11 @@
 import { createTransport } from 'nodemailer';
 import type { AnswerTokens } from '../answer-token.js';
 import { cardOf } from '../card/card.js';
-import type { Channel, Notice, SendResult } from '../channel.js';
+import type { Channel, LinkPorts, Notice, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { createEmailTokens } from './email-tokens.js';
 import { htmlOf, textOf } from './mail-text.js';
 import type { MailPart } from './mail-text.js';
-
-export interface EmailPorts {
-  /** The public URL of the gateway; null: emails have no link. */
-  readonly publicUrl: string | null;
-}
 
 const timeoutMs = 10_000;
 const charactersMax = 20_000;
@@ -18,7 +13,7 @@ const charactersMax = 20_000;
 const gatherMs = 3_000;
 
 /** Mails by SMTP: a text and an HTML part, and a link to a page where the person decides. No mail decides anything. */
-export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl }: EmailPorts): Channel {
+export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl }: LinkPorts): Channel {
   const transport = createTransport({
     url: config.smtp.reveal(),
     connectionTimeout: timeoutMs,

@@ -45,18 +45,27 @@ function cutLines(text: string): string {
 export function messageOf(
   notice: Notice,
   tokens: AnswerTokens,
+  publicUrl: string | null,
 ): { readonly text: string; readonly blocks: KnownBlock[] } {
-  const card = cardOf(notice, argumentsMax);
+  const card = cardOf(notice, argumentsMax, publicUrl);
   const blocks: KnownBlock[] = [
     { type: 'header', text: { type: 'plain_text', text: cut(card.headline, headerMax), emoji: false } },
     ...card.status.slice(-8).map(plain),
     plain(card.facts.map(([label, text]) => `${label}: ${text}`).join('\n')),
     ...card.warnings.map((warning) => plain(`⚠ ${warning}`)),
+    ...linkTo(card),
     code(card.argumentLines.join('\n')),
     ...ownWords(card),
     ...(card.isOpen ? [buttons(notice, tokens)] : []),
   ];
   return { text: escapedMrkdwn(card.headline), blocks };
+}
+
+/** Of our own text alone: nothing of an agent is in it. */
+function linkTo({ link }: Card): KnownBlock[] {
+  if (link === null) return [];
+  const text = `<${escapedMrkdwn(link)}|Look at the whole in the inbox>`;
+  return [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }];
 }
 
 function ownWords({ agentWords }: Card): KnownBlock[] {

@@ -1,12 +1,12 @@
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
-import type { Channel, SendResult } from '../channel.js';
+import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { messageOf } from './blocks.js';
 import { createSlackClient, slackFailureOf } from './slack-client.js';
 
 /** Cards in a Slack channel: every copy is updated when a decision is made, and the outcome is posted in its thread. */
-export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
+export function createSlackChannel(config: ChannelConfigOf<'slack'>, { publicUrl }: LinkPorts): Channel {
   const client = createSlackClient(config);
   const tokens = createSlackTokens(config);
   return {
@@ -20,7 +20,7 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
         const thread = inReplyTo === undefined ? undefined : parseSlackRef(inReplyTo).ts;
         const posted = await client.chat.postMessage({
           channel: config.channel,
-          ...messageOf(notice, tokens),
+          ...messageOf(notice, tokens, publicUrl),
           unfurl_links: false,
           unfurl_media: false,
           ...(thread === undefined ? {} : { thread_ts: thread }),
@@ -29,7 +29,7 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>): Channel {
       }),
     update: (messageRef, notice) =>
       attempt(async () => {
-        await client.chat.update({ ...parseSlackRef(messageRef), ...messageOf(notice, tokens) });
+        await client.chat.update({ ...parseSlackRef(messageRef), ...messageOf(notice, tokens, publicUrl) });
         return messageRef;
       }),
   };

@@ -6,6 +6,7 @@ import { answerWords, unableWords } from '../response-port.js';
 import type { ResponsePort, AnswerResult, ChannelAnswer } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
+import type { LinkPorts } from '../channel.js';
 import type { Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
@@ -18,7 +19,7 @@ import type { BlockActions, ViewSubmission } from './payload.js';
 import { createSlackTokens } from './slack-channel.js';
 import { createSlackClient } from './slack-client.js';
 
-export interface SlackPorts {
+export interface SlackPorts extends LinkPorts {
   readonly responses: ResponsePort;
   readonly people: readonly Person[];
   readonly clock: Clock;
@@ -153,7 +154,11 @@ class Interactions {
     const question = token === undefined ? undefined : await this.#ports.responses.find(token.approvalId);
     const { channel_id: channel, message_ts: ts } = container ?? {};
     if (question === undefined || channel === undefined || ts === undefined) return;
-    await this.#client.chat.update({ channel, ts, ...messageOf(copyOf(question), this.#tokens) });
+    await this.#client.chat.update({
+      channel,
+      ts,
+      ...messageOf(copyOf(question), this.#tokens, this.#ports.publicUrl),
+    });
   }
 
   #failed(error: unknown): void {

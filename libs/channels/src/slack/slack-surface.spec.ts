@@ -34,7 +34,13 @@ beforeEach(async () => {
     },
   };
   const config = { ...slackConfig, apiUrl: server.url };
-  surface = createSlackSurface(config, { responses, people: [alice], clock, log: createCollectingLog() });
+  surface = createSlackSurface(config, {
+    responses,
+    people: [alice],
+    clock,
+    log: createCollectingLog(),
+    publicUrl: null,
+  });
 });
 afterEach(async () => {
   await server.close();

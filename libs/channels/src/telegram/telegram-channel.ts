@@ -1,14 +1,14 @@
 import { Api, GrammyError } from 'grammy';
 import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
-import type { Channel, SendResult } from '../channel.js';
+import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { telegramMessageOf } from './telegram-message.js';
 
 const timeoutSeconds = 10;
 
 /** Cards in a Telegram chat, with buttons until they are decided anywhere. */
-export function createTelegramChannel(config: ChannelConfigOf<'telegram'>): Channel {
+export function createTelegramChannel(config: ChannelConfigOf<'telegram'>, { publicUrl }: LinkPorts): Channel {
   const api = createTelegramApi(config);
   const tokens = createTelegramTokens(config);
   return {
@@ -19,7 +19,7 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>): Chan
     tellsOutcomeBelow: false,
     send: ([notice], { inReplyTo }) =>
       attempt(async () => {
-        const { text, ...message } = telegramMessageOf(notice, tokens);
+        const { text, ...message } = telegramMessageOf(notice, tokens, publicUrl);
         const replyTo = inReplyTo === undefined ? undefined : parseTelegramRef(inReplyTo).messageId;
         const reply =
           replyTo === undefined ? {} : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } };
@@ -29,7 +29,7 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>): Chan
     update: (messageRef, notice) =>
       attempt(async () => {
         const { chat, messageId } = parseTelegramRef(messageRef);
-        const { text, ...message } = telegramMessageOf(notice, tokens);
+        const { text, ...message } = telegramMessageOf(notice, tokens, publicUrl);
         await api.editMessageText(chat, messageId, text, message).catch(unlessUnchanged);
         return messageRef;
       }),

@@ -21,8 +21,8 @@ export interface TelegramMessage {
 }
 
 /** A notice as a message, without buttons when there is nothing to decide. */
-export function telegramMessageOf(notice: Notice, tokens: AnswerTokens): TelegramMessage {
-  const card = cardOf(notice, argumentsMax);
+export function telegramMessageOf(notice: Notice, tokens: AnswerTokens, publicUrl: string | null): TelegramMessage {
+  const card = cardOf(notice, argumentsMax, publicUrl);
   const builder = createBuilder();
   builder.add(`${card.headline}\n`, 'bold');
   for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
@@ -30,6 +30,8 @@ export function telegramMessageOf(notice: Notice, tokens: AnswerTokens): Telegra
   // As code, so that foreign names do not become links, mentions or commands.
   for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
   for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
+  // As text: Telegram makes a link of it, and refuses a button whose address is not public.
+  if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);
   builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
   if (card.agentWords.length > 0) builder.add(`\n${agentWordsLabel}:\n`, 'bold');
   for (const [label, text] of card.agentWords) builder.add(`${label}:\n`).add(text, 'pre').add('\n');

@@ -31,7 +31,7 @@ beforeEach(async () => {
   server = await openTelegramServer(telegramConfig.botToken.reveal());
   [given, result] = [[], { status: 'recorded' }];
   const config = { ...telegramConfig, apiUrl: server.url };
-  surface = createTelegramSurface(config, { responses, people: [alice], log: createCollectingLog() });
+  surface = createTelegramSurface(config, { responses, people: [alice], log: createCollectingLog(), publicUrl: null });
 });
 afterEach(async () => {
   await server.close();
@@ -94,7 +94,12 @@ it.each([
 
 it.each(['', 'undefined', 'wrong'])('takes no post at all without a secret of its own: %j', async (given) => {
   const config = { ...telegramConfig, webhookSecret: undefined, apiUrl: server.url };
-  const open = createTelegramSurface(config, { responses, people: [alice], log: createCollectingLog() });
+  const open = createTelegramSurface(config, {
+    responses,
+    people: [alice],
+    log: createCollectingLog(),
+    publicUrl: null,
+  });
   const headers = { 'x-telegram-bot-api-secret-token': given };
   expect((await open.receive({ body: Buffer.from(JSON.stringify(press('a'))), headers })).status).toBe(401);
 });
@@ -144,7 +149,10 @@ it('fetches updates where none can be sent, each once, and asks no server withou
   server.updates.push(press('a'));
   const clock = createVirtualClock();
   const log = createCollectingLog();
-  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { responses, people: [alice], log, clock });
+  const stop = pollTelegram(
+    { ...telegramConfig, apiUrl: server.url },
+    { responses, people: [alice], log, clock, publicUrl: null },
+  );
   for (let asked = 2; asked <= 3; asked += 1) {
     while (clock.nextInMs() === undefined) await new Promise((resolve) => setImmediate(resolve));
     expect(clock.nextInMs()).toBe(1_000);
@@ -162,7 +170,10 @@ it('stands by while another process fetches, and goes on when that one is gone',
   const clock = createVirtualClock();
   const asked = (): number => server.calls().filter(({ method }) => method === 'getUpdates').length;
   const log = createCollectingLog();
-  const stop = pollTelegram({ ...telegramConfig, apiUrl: server.url }, { responses, people: [alice], log, clock });
+  const stop = pollTelegram(
+    { ...telegramConfig, apiUrl: server.url },
+    { responses, people: [alice], log, clock, publicUrl: null },
+  );
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
   };

@@ -6,6 +6,7 @@ import { answerWords, unableWords } from '../response-port.js';
 import type { ResponsePort } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
+import type { LinkPorts } from '../channel.js';
 import type { Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
@@ -14,7 +15,7 @@ import type { Surface } from '../surface.js';
 import { createTelegramApi, createTelegramTokens } from './telegram-channel.js';
 import { telegramMessageOf } from './telegram-message.js';
 
-export interface TelegramSurfacePorts {
+export interface TelegramSurfacePorts extends LinkPorts {
   readonly responses: ResponsePort;
   readonly people: readonly Person[];
   readonly log: Log;
@@ -94,7 +95,7 @@ export function createTelegramUpdates(
           return { text: unableWords, isStale: false, isDone: false };
         });
         await told(press, words.text, !words.isDone);
-        if (words.isStale) await refresh(api, ports.responses, tokens, press);
+        if (words.isStale) await refresh(api, ports, tokens, press);
       } catch (error) {
         // Only its name: an error of the client may contain the url with the bot's token.
         ports.log.warn(
@@ -147,7 +148,12 @@ function isOurChat({ chat }: ChannelConfigOf<'telegram'>, { message }: Press): b
   return chat.startsWith('@') ? `@${message.chat.username ?? ''}` === chat : String(message.chat.id) === chat;
 }
 
-async function refresh(api: Api, responses: ResponsePort, tokens: AnswerTokens, press: Press): Promise<void> {
+async function refresh(
+  api: Api,
+  { responses, publicUrl }: TelegramSurfacePorts,
+  tokens: AnswerTokens,
+  press: Press,
+): Promise<void> {
   const token = tokens.open(press.data ?? '');
   const { message } = press;
   if (message === undefined) return;
@@ -156,6 +162,6 @@ async function refresh(api: Api, responses: ResponsePort, tokens: AnswerTokens, 
     await api.editMessageReplyMarkup(message.chat.id, message.message_id, { reply_markup: { inline_keyboard: [] } });
     return;
   }
-  const { text, ...rest } = telegramMessageOf(copyOf(question), tokens);
+  const { text, ...rest } = telegramMessageOf(copyOf(question), tokens, publicUrl);
   await api.editMessageText(message.chat.id, message.message_id, text, rest);
 }

@@ -113,7 +113,7 @@ export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: Sla
 }
 
 function slackPorts(responses: ResponsePort) {
-  return { responses, people: [alice], clock: createSystemClock(), log: createSilentLog() };
+  return { responses, people: [alice], clock: createSystemClock(), log: createSilentLog(), publicUrl: null };
 }
 
 function pressOf(server: SlackServer, type: 'approve' | 'deny', forgery?: Forgery) {
@@ -146,7 +146,12 @@ function signedForm(payload: object, secret: Secret | undefined, isForged: boole
 export function telegramAnswers(config: ChannelConfigOf<'telegram'>, server: TelegramServer): Answers {
   const notice = sampleNotice();
   const { responses, ...local } = createLocalDesk(notice);
-  const surface = createTelegramSurface(config, { responses, people: [alice], log: createSilentLog() });
+  const surface = createTelegramSurface(config, {
+    responses,
+    people: [alice],
+    log: createSilentLog(),
+    publicUrl: null,
+  });
   return {
     ...local,
     question: () => Promise.resolve(notice),

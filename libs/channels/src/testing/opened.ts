@@ -28,6 +28,8 @@ export interface OpenedChannel {
   readonly close: () => Promise<void>;
 }
 
+export const publicUrl = 'https://countersign.example.com/';
+
 export const slackConfig = {
   id: 'ops-slack',
   type: 'slack',
@@ -69,7 +71,7 @@ export async function openSlackSocket(): Promise<OpenedChannel> {
 
 function openedSlack(server: SlackServer, config: ChannelConfigOf<'slack'>, answers: Answers): OpenedChannel {
   return {
-    channel: createSlackChannel(config),
+    channel: createSlackChannel(config, { publicUrl }),
     answers,
     messages: async () => server.calls().map(({ args }) => JSON.stringify(args)),
     shown: async () => JSON.stringify(server.calls().at(-1)?.args['blocks']),
@@ -82,7 +84,7 @@ export async function openTelegram(): Promise<OpenedChannel> {
   const server = await openTelegramServer(telegramConfig.botToken.reveal());
   const config = { ...telegramConfig, apiUrl: server.url };
   return {
-    channel: createTelegramChannel(config),
+    channel: createTelegramChannel(config, { publicUrl }),
     answers: telegramAnswers(config, server),
     messages: async () => server.calls().map(({ args }) => JSON.stringify(args)),
     shown: async () => String(server.calls().at(-1)?.args['text']),
@@ -98,7 +100,7 @@ export async function openWebhook(): Promise<OpenedChannel> {
   const secret = new Secret(webhookSecret);
   const config = { id: 'pager', type: 'webhook', url: server.url, secret, allowPrivateNetwork: true } as const;
   return {
-    channel: createWebhookChannel(config, { clock: createSystemClock() }),
+    channel: createWebhookChannel(config, { clock: createSystemClock(), publicUrl }),
     answers: false,
     messages: async () => server.received.map(({ body }) => body),
     shown: async () => server.received.at(-1)?.body ?? '',
@@ -164,12 +166,12 @@ export async function openMailServer(reply?: number): Promise<{
 
 /** An email channel. Responses use a page of the gateway, which has its own tests. */
 export async function openEmail(
-  publicUrl: string,
+  gatewayUrl: string,
   answersOf: (server: Awaited<ReturnType<typeof openMailServer>>) => Answers,
 ): Promise<OpenedChannel> {
   const server = await openMailServer();
   return {
-    channel: createEmailChannel(mailConfigOf(server.url), { publicUrl }),
+    channel: createEmailChannel(mailConfigOf(server.url), { publicUrl: gatewayUrl }),
     answers: answersOf(server),
     messages: async () => (await server.mails()).map((mail) => JSON.stringify(mail)),
     shown: async () => (await server.mails()).at(-1)?.text ?? '',

@@ -2,7 +2,7 @@ import { createSystemClock, Secret } from '@countersign/runtime';
 import type { ResolveName } from '@countersign/runtime';
 import { Webhook } from 'standardwebhooks';
 import { sampleNotice } from '../testing/notices.js';
-import { webhookSecret } from '../testing/opened.js';
+import { publicUrl, webhookSecret } from '../testing/opened.js';
 import { openVendorServer } from '../testing/vendor-server.js';
 import type { VendorServer } from '../testing/vendor-server.js';
 import { createWebhookChannel } from './webhook-channel.js';
@@ -24,7 +24,7 @@ const channelOf = (
 ) =>
   createWebhookChannel(
     { id: 'pager', type: 'webhook', url: server.url, secret: new Secret(secret), allowPrivateNetwork: true, ...change },
-    { clock, ...(resolve === undefined ? {} : { resolve }) },
+    { clock, publicUrl, ...(resolve === undefined ? {} : { resolve }) },
   );
 
 it("is verified by the standard's own library, and a changed byte is not", async () => {
@@ -44,7 +44,7 @@ it('names a message by the same id however often it is sent, and signs the time 
   const config = { id: 'pager', type: 'webhook', url: server.url, allowPrivateNetwork: true } as const;
   const channel = createWebhookChannel(
     { ...config, secret: new Secret(webhookSecret) },
-    { clock: { ...clock, now: () => now } },
+    { clock: { ...clock, now: () => now }, publicUrl },
   );
   await channel.send([sampleNotice()], { signal });
   now += 3_600_000;
@@ -111,4 +111,30 @@ it('does not follow a name that is public when it is checked and private when it
   });
   expect(result).toMatchObject({ status: 'failed', reason: expect.stringContaining('private network') as string });
   expect(server.received).toHaveLength(0);
+});
+
+it('links a pending approval to the inbox', async () => {
+  const notice = sampleNotice();
+  await channelOf().send([notice], { signal });
+  const body = JSON.parse(server.received[0]?.body ?? '') as { data: { link?: string } };
+  expect(body.data.link).toBe(`https://countersign.example.com/approvals/${notice.approval?.approvalId ?? ''}`);
+});
+
+it('sends at most 20 kB, and names what it left out', async () => {
+  const args = { text: 'ä'.repeat(30_000) };
+  await channelOf().send([sampleNotice({ arguments: args, reason: 'r'.repeat(8_000), description: 'd' })], { signal });
+  const [{ body } = { body: '' }] = server.received;
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20_000);
+  const { data } = JSON.parse(body) as { data: Record<string, unknown> };
+  expect(data).toMatchObject({ state: 'pending', toolName: 'delete_file', description: 'd', omitted: ['arguments'] });
+  expect(data).toHaveProperty('link');
+  expect(data).toHaveProperty('actionDigest');
+});
+
+it('sends at most 20 kB of an outcome, too', async () => {
+  const notice = sampleNotice({ arguments: { text: 'x'.repeat(60_000) }, notice: { kind: 'succeeded' } });
+  await channelOf().send([notice], { signal });
+  const [{ body } = { body: '' }] = server.received;
+  expect(Buffer.byteLength(body)).toBeLessThanOrEqual(20_000);
+  expect((JSON.parse(body) as { data: unknown }).data).toMatchObject({ state: 'awaiting_approval' });
 });

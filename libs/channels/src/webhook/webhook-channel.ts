@@ -1,11 +1,12 @@
 import { hash } from 'node:crypto';
 import type { Clock, ResolveName, Secret } from '@countersign/runtime';
 import { Webhook } from 'standardwebhooks';
-import type { Channel, Notice, SendResult } from '../channel.js';
+import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { post } from './post.js';
+import { webhookBodyOf } from './webhook-body.js';
 
-export interface WebhookPorts {
+export interface WebhookPorts extends LinkPorts {
   readonly clock: Clock;
   /** Default: the system's. */
   readonly resolve?: ResolveName;
@@ -28,7 +29,7 @@ export function createWebhookChannel(config: ChannelConfigOf<'webhook'>, ports: 
     gatherMs: 0,
     tellsOutcomeBelow: false,
     send: async ([notice], { signal }) => {
-      const body = JSON.stringify(bodyOf(notice));
+      const body = webhookBodyOf(notice, ports.publicUrl);
       const sentAt = new Date(ports.clock.now());
       const headers = {
         'content-type': 'application/json',
@@ -54,13 +55,6 @@ function signersOf(secret: Secret): readonly Webhook[] {
     .reveal()
     .split(/\s+/)
     .map((one) => (one.startsWith('whsec_') ? new Webhook(one) : new Webhook(one, { format: 'raw' })));
-}
-
-function bodyOf({ kind, nth, call, approval, at }: Notice): object {
-  const isOutcome = kind === 'succeeded' || kind === 'failed' || kind === 'unknown' || kind === 'blocked';
-  const type = isOutcome ? `toolcall.${kind}` : `approval.${kind}`;
-  const data = isOutcome || approval === null ? call : approval;
-  return { type, timestamp: at, data: nth === 0 ? data : { ...data, nth } };
 }
 
 function toResult(answer: Awaited<ReturnType<typeof post>>): SendResult {

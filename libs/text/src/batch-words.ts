@@ -1,0 +1,20 @@
+/** The batch of an approval. */
+export interface ShownBatch {
+  readonly mode: 'independent' | 'all-or-nothing';
+  /** All members, the call itself included. */
+  readonly callIds: readonly string[];
+}
+
+const namedMax = 5;
+
+/**
+ * What a decision means for the other calls of an all-or-nothing batch, by their ids; empty for a call that stands
+ * alone.
+ */
+export function batchWords(batch: ShownBatch | null, callId: string): string {
+  const others = batch?.callIds.filter((one) => one !== callId) ?? [];
+  if (batch?.mode !== 'all-or-nothing' || others.length === 0) return '';
+  const named = others.slice(0, namedMax).join(', ');
+  const more = others.length > namedMax ? ` and ${String(others.length - namedMax)} more` : '';
+  return `all or nothing: to deny this one cancels ${named}${more}`;
+}
