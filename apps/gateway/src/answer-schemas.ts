@@ -2,6 +2,7 @@ import {
   approvalViewSchema,
   eventViewSchema,
   openRunViewSchema,
+  grantViewSchema,
   problemSchema,
   toolCallViewSchema,
 } from '@countersign/contracts';
@@ -48,6 +49,14 @@ export const bulkResultsSchema = z
     description:
       'What became of each approval; skipped: another one could not be answered; possible: a dry run, and the rules allow it now. Beyond 8 MiB of approvals a result comes without its approval: read it by its id.',
   });
+
+export const answeredApprovalSchema = approvalViewSchema
+  .extend({ grant: grantViewSchema.optional() })
+  .meta({ id: 'AnsweredApproval', description: 'The approval, and the grant that remembers it.' });
+
+export const grantPageSchema = z
+  .strictObject({ grants: z.array(grantViewSchema), nextCursor: z.string().nullable(), position: z.int() })
+  .meta({ id: 'GrantPage', description: 'One page of grants, and the position of the log that it shows.' });
 
 export const cancelledRunSchema = z
   .strictObject({

@@ -1,5 +1,5 @@
 import type { ApprovalView, ListApprovalsQuery, RespondBody, RespondInBulkBody } from '@countersign/contracts';
-import { respond, respondInBulk, reveal, withdraw } from '@countersign/commands';
+import { respond, respondAndRemember, respondInBulk, reveal, withdraw } from '@countersign/commands';
 import type { Actor, BulkResult } from '@countersign/commands';
 import { toApprovalView } from '@countersign/read-model';
 import { toProblem } from '@countersign/shell';
@@ -8,6 +8,7 @@ import type { Answer } from './answer.js';
 import { pageOf } from './call-lists.js';
 import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
+import { toGrantView } from './grants.js';
 import type { GatewayPorts } from './ports.js';
 import { approvalVisibilityFor } from './visibility.js';
 
@@ -36,6 +37,9 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return ok(toApprovalView(row, approvalVisibilityFor(actor, row.call)));
     },
     respond: async ({ actor, commandId }, approvalId, body) => {
+      const { remember } = body;
+      if (remember !== undefined)
+        return respondRemembering(ports, { actor, commandId }, approvalId, { ...body, remember });
       const outcome = await respond(commands, actor, approvalId, body, commandId);
       return conclude(ports, 'RespondToApproval', outcome, () => approvalView(ports, actor, approvalId));
     },
@@ -53,6 +57,19 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return conclude(ports, 'WithdrawResponse', outcome, () => approvalView(ports, actor, approvalId));
     },
   };
+}
+
+async function respondRemembering(
+  ports: GatewayPorts,
+  { actor, commandId }: WriteContext,
+  approvalId: string,
+  body: Parameters<typeof respondAndRemember>[3],
+): Promise<Answer> {
+  const outcome = await respondAndRemember(ports.commands, actor, approvalId, body, commandId);
+  return conclude(ports, 'RespondToApproval', outcome, (grant) => ({
+    ...approvalView(ports, actor, approvalId),
+    ...(grant !== null && { grant: toGrantView(grant, ports.clock.now()) }),
+  }));
 }
 
 function approvalView({ readModel }: GatewayPorts, actor: Actor, approvalId: string): ApprovalView {

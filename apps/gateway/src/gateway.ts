@@ -10,6 +10,8 @@ import { createEventFeed } from './event-feed.js';
 import type { EventFeed } from './event-feed.js';
 import { createExecutions } from './executions.js';
 import type { Executions } from './executions.js';
+import { createGrants } from './grants.js';
+import type { Grants } from './grants.js';
 import { createIdempotency } from './idempotency.js';
 import type { Idempotency } from './idempotency.js';
 import { createCaps } from './limits/caps.js';
@@ -28,6 +30,7 @@ export interface Gateway {
   readonly toolCalls: ToolCalls;
   readonly lists: CallLists;
   readonly approvals: Approvals;
+  readonly grants: Grants;
   readonly executions: Executions;
   readonly policies: PolicyReads;
   readonly oversight: OversightReads;
@@ -51,6 +54,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     toolCalls: createToolCalls(ports, waiters),
     lists: createCallLists(ports.readModel),
     approvals: createApprovals(ports),
+    grants: createGrants(ports),
     executions: createExecutions(ports),
     policies: createPolicyReads(ports),
     oversight: createOversightReads(ports, caps.reports),

@@ -1,6 +1,7 @@
 import type { Route } from './route.js';
 import { approvalRoutes } from './routes/approval.routes.js';
 import { executionRoutes } from './routes/execution.routes.js';
+import { grantRoutes } from './routes/grant.routes.js';
 import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
@@ -11,6 +12,7 @@ import { toolCallRoutes } from './routes/tool-call.routes.js';
 export const routes = {
   ...toolCallRoutes,
   ...approvalRoutes,
+  ...grantRoutes,
   ...executionRoutes,
   ...policyRoutes,
   ...oversightRoutes,

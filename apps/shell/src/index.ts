@@ -34,6 +34,7 @@ export type { RuntimePorts } from './process/runtime-ports.js';
 export { complain, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
 export { followPolicyFile } from './process/follow-policy-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
+export { loadConditions } from './process/load-conditions.js';
 export { judgingVariables, processVariables, servingVariables, tellingVariables } from './process/variables.js';
 export { createOpenCalls, ViewsBehindError } from './stores/open-calls.js';
 export type { CallViews } from './stores/open-calls.js';

@@ -16,7 +16,7 @@ import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import { followPolicyFile, readOptionalPolicy } from '@countersign/shell';
+import { followPolicyFile, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
@@ -68,7 +68,15 @@ export async function openStores(
       const { tenant } = policy;
       stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, groupsOf, record, clock, log }).close);
     }
-    const commands = createWriteSide({ store, policies, tools, clock, ids, log });
+    const commands = createWriteSide({
+      store,
+      policies,
+      grants: { index: readModel.grants, conditions: loadConditions },
+      tools,
+      clock,
+      ids,
+      log,
+    });
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);

@@ -1,8 +1,18 @@
-import type { BatchEvent, JsonObject, ToolCallEvent } from '@countersign/contracts';
-import type { BatchState, Decider, Rule, BatchCommand, ToolCallCommand, ToolCallState } from '@countersign/domain';
+import type { BatchEvent, GrantEvent, JsonObject, ToolCallEvent } from '@countersign/contracts';
+import type {
+  BatchState,
+  Decider,
+  GrantCommand,
+  GrantState,
+  Rule,
+  BatchCommand,
+  ToolCallCommand,
+  ToolCallState,
+} from '@countersign/domain';
 import type { Policies } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './argument-schema.js';
+import type { GrantPorts } from './grant-ports.js';
 import type { CommandHandler } from './handle-command.js';
 
 /** A tool that the service itself executes. Its facts come from the operator's file, not from the agent. */
@@ -31,6 +41,8 @@ export interface CommandPorts {
   /** For the streams of all-or-nothing batches. */
   readonly batches: BatchHandler;
   readonly policies: Policies;
+  /** Without it no call is covered by a standing grant: for processes that record no requests. */
+  readonly grants?: GrantPorts;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
   /**
@@ -39,9 +51,10 @@ export interface CommandPorts {
    * false.
    */
   readonly writeOnly?: boolean;
-  /** Only the simulation sets these two: it removes a defence from a rule, and its checkers must notice. */
+  /** Only the simulation sets these three: it removes a defence from a rule, and its checkers must notice. */
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
+  readonly decideGrant?: Decider<GrantState, GrantCommand, GrantEvent>['decide'];
   readonly clock: Clock;
   readonly ids: Ids;
   readonly log: Log;

@@ -9,6 +9,7 @@ import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
 import { joinedByRule } from './batch-by-rule.js';
+import { coverByGrants } from './cover-by-grant.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
 import { toDomainJudgement } from './judge-recorded.js';
@@ -93,12 +94,13 @@ async function record(
   seen: number,
 ): Promise<Result<RequestedToolCalls>> {
   const at = ports.clock.now();
-  const judgements = ports.policies.of(actor.tenant).judge(
+  const judged = ports.policies.of(actor.tenant).judge(
     plans.map((plan) => plan.policyCall),
     at,
   );
-  const joined = joinedByRule(plans, judgements);
+  const joined = joinedByRule(plans, judged);
   if ('refusal' in joined) return joined;
+  const judgements = await coverByGrants(ports, joined, judged, meta.commandId, at);
   const handled = await Promise.all(
     joined.flatMap((plan, index) => {
       const judgement = judgements[index];

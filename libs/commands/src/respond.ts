@@ -99,7 +99,10 @@ export async function reveal(
 }
 
 /** The person of a response, with the groups of the sign-in and those that the policy file gives. */
-function responderOf({ policies }: CommandPorts, { tenant, principal, groups, via, assurance }: Actor): Responder {
+export function responderOf(
+  { policies }: CommandPorts,
+  { tenant, principal, groups, via, assurance }: Actor,
+): Responder {
   const all = new Set([...groups, ...policies.of(tenant).groupsOf(principal)]);
   return { principal, groups: [...all], via, assurance };
 }

@@ -1,9 +1,10 @@
-import { batchDecider, toolCallDecider } from '@countersign/domain';
+import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
 import type { Policies } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './argument-schema.js';
+import type { GrantSources } from './grant-ports.js';
 import { createCommandHandler } from './handle-command.js';
 import type { CommandPorts, ServiceTools } from './ports.js';
 
@@ -12,6 +13,8 @@ export interface WriteSidePorts {
   readonly store: EventStore;
   /** Default: the built-in policy for every tenant. */
   readonly policies?: Policies;
+  /** Default: no grant covers a call. */
+  readonly grants?: GrantSources;
   readonly tools: ServiceTools;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
@@ -24,13 +27,21 @@ export interface WriteSidePorts {
 const cacheSize = 1024;
 /** Only undecided batches are cached. */
 const batchCacheSize = 16;
+/** The grants in use. */
+const grantCacheSize = 256;
 
 /** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { store, policies = createPolicies([]), tools, writeOnly = false, clock, ids, log } = ports;
+  const { store, policies = createPolicies([]), tools, grants, writeOnly = false, clock, ids, log } = ports;
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
+    ...(grants !== undefined && {
+      grants: {
+        ...grants,
+        handler: createCommandHandler({ store, fold: grantDecider, clock, ids, cacheSize: grantCacheSize }),
+      },
+    }),
     policies,
     tools,
     schemas: createArgumentSchemas(),

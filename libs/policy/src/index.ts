@@ -1,3 +1,7 @@
+export { createConditions } from './conditions.js';
+export type { Conditions } from './conditions.js';
+export { budgetOfRequest } from './inspect.js';
+export type { Budget } from './inspect.js';
 export { createBacktest } from './backtest.js';
 export type { JudgedCall } from './backtest.js';
 export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';

@@ -1,5 +1,6 @@
 import { decisionTypes, matchesGlob } from '@countersign/contracts';
 import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
+import { askedOfTool } from './asked-of-tool.js';
 import { createCandidates } from './candidates.js';
 import { budgetOfRequest, inspect } from './inspect.js';
 import type { Budget, Finding, Inspected } from './inspect.js';
@@ -39,6 +40,10 @@ export interface Policy {
   readonly explain: (call: PolicyCall, nowMs: number) => Explanation;
   /** The groups that the policy gives to a principal, in addition to those of its sign-in. */
   readonly groupsOf: (principal: string) => readonly string[];
+  /** Returns whether the policy lists a principal among its approvers. */
+  readonly isListed: (principal: string) => boolean;
+  /** What calls of a tool may require. Empty when every call of it is blocked. */
+  readonly askedOf: (toolName: string) => readonly Requirement[];
 }
 
 /** The policy that each tenant is judged by. */
@@ -56,6 +61,8 @@ export function createPolicy(content: PolicyContent): Policy {
     version: content.version,
     content: content.source,
     groupsOf: (principal) => content.approvers.get(principal) ?? [],
+    isListed: (principal) => content.approvers.has(principal),
+    askedOf: (toolName) => askedOfTool(content, candidates(toolName)),
     judge: (calls, nowMs) => {
       const budget = { left: budgetOfRequest };
       return calls.map((call) => judgeOne(call, nowMs, budget));

@@ -1,4 +1,5 @@
 export type { CallRequest, CallRow } from './call-row.js';
+export type { GrantReads, GrantsPage, GrantsQuery } from './grants.js';
 export { foldCall } from './evolve.js';
 export { createOversight } from './oversight/oversight.js';
 export type { Oversight, OversightOptions } from './oversight/oversight.js';

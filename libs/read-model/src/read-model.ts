@@ -1,6 +1,7 @@
 import type { ApprovalState, RecordedEvent, ToolCallState } from '@countersign/contracts';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from './call-row.js';
+import type { GrantReads } from './grants.js';
 
 /** An approval together with the call that it is about. */
 export interface ApprovalOfCall {
@@ -152,6 +153,7 @@ export interface ReadModel {
   readonly listCalls: (tenant: string, query: CallsQuery) => Page<CallRow>;
   /** The runs that have open calls, one row for each agent and principal; the run whose first call is the latest first. */
   readonly listRuns: (tenant: string, query: RunsQuery) => Page<OpenRun>;
+  readonly grants: GrantReads;
   /** The calls of all tenants whose deadline is at or before `atMs`, the earliest first. */
   readonly due: (atMs: number, limit: number) => readonly DueCall[];
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */

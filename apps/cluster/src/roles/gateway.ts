@@ -8,7 +8,7 @@ import {
   openGatewayFiles,
 } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
-import { readOptionalPolicy } from '@countersign/shell';
+import { loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
@@ -28,8 +28,9 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     if (tracing !== undefined) onStop(tracing.close);
     onStop(tokens.close);
     const store = await openEventStore(roleProcess);
-    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, { groupsOf });
     const readModel = await openViews(roleProcess, store);
+    const grants = { index: readModel.grants, conditions: loadConditions };
+    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, { grants, groupsOf });
     const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     onStop(close);
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);

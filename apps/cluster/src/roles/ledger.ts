@@ -1,6 +1,6 @@
 import { createLedger, createLedgerApp, createLedgerMetrics, loadRequestKeys } from '@countersign/ledger';
 import { loadTools } from '@countersign/resolver';
-import { createOpenCalls, readOptionalPolicy } from '@countersign/shell';
+import { createOpenCalls, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RequestsConfig, RoleConfig } from '../config.js';
@@ -25,8 +25,9 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     if (keys !== null) onStop(keys.close);
     // No reader waits for this process's writes; the events topic announces them.
     const store = await openEventStore(process, { writeOnly: true });
-    const commands = await openJudgingWriteSide(process, store, policy, tools, { writeOnly: true });
     const readModel = await openViews(process, store);
+    const grants = { index: readModel.grants, conditions: loadConditions };
+    const commands = await openJudgingWriteSide(process, store, policy, tools, { grants, writeOnly: true });
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const metrics = createLedgerMetrics(registry);
     const openCalls = createOpenCalls({ store, readModel, clock });

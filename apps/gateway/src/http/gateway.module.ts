@@ -5,6 +5,7 @@ import { routes } from '../routes.js';
 import { ApprovalsController } from './approvals.controller.js';
 import { serveAs } from './endpoint.js';
 import { ExecutionsController } from './executions.controller.js';
+import { GrantsController } from './grants.controller.js';
 import type { HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 import { OpenApiController } from './openapi.controller.js';
@@ -23,6 +24,7 @@ export class GatewayModule {
       controllers: [
         ToolCallsController,
         ApprovalsController,
+        GrantsController,
         ExecutionsController,
         PolicyController,
         OversightController,

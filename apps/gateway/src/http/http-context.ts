@@ -55,7 +55,7 @@ export function actorOf(request: ApiRequest): Actor {
 }
 
 /** A parameter of the path. */
-export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'runId'): string {
+export function paramOf(request: ApiRequest, name: 'callId' | 'approvalId' | 'runId' | 'grantId'): string {
   return (request.params as Readonly<Record<string, string>>)[name] ?? '';
 }
 
@@ -93,7 +93,8 @@ async function writeNow<B extends z.ZodType>(
   run: (context: WriteContext, body: z.output<B>) => Promise<Answer>,
 ): Promise<void> {
   const actor = actorOf(request);
-  refuseQuery(request);
+  // A route with a query reads it itself.
+  if (route.query === undefined) refuseQuery(request);
   const body = bodyOf(route, request);
   const key = route.method === 'POST' ? request.headers['idempotency-key'] : undefined;
   const checked = key === undefined ? undefined : checkedKey(key);

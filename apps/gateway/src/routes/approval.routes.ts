@@ -6,7 +6,7 @@ import {
   revealedViewSchema,
 } from '@countersign/contracts';
 import { oversizeEdit } from '@countersign/shell';
-import { approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
+import { answeredApprovalSchema, approvalPageSchema, bulkResultsSchema } from '../answer-schemas.js';
 import { defineRoute } from '../route.js';
 
 const vote = [
@@ -52,12 +52,12 @@ export const approvalRoutes = {
     method: 'POST',
     path: '/v1/approvals/:approvalId/responses',
     tag: 'Approvals',
-    summary: 'Answer an approval',
+    summary: 'Answer an approval; with `remember` the approval also creates a standing grant',
     roles: ['approver'],
     body: respondSchema,
     oversize: oversizeEdit,
-    answers: { 200: approvalViewSchema },
-    codes: vote,
+    answers: { 200: answeredApprovalSchema },
+    codes: [...vote, 'too-many-requests'],
   }),
   respondInBulk: defineRoute({
     id: 'respondInBulk',

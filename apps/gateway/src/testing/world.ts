@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
 import type { Actor, CommandPorts, ServiceTools } from '@countersign/commands';
-import { batchDecider, toolCallDecider } from '@countersign/domain';
+import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import { createPolicies } from '@countersign/policy';
@@ -15,6 +15,7 @@ import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import type { Clock, Ids } from '@countersign/runtime';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import type { CollectingLog } from '@countersign/runtime/testing';
+import { loadConditions } from '@countersign/shell';
 import { createGatewayApp } from '../http/gateway-app.js';
 import type { GatewayApp } from '../http/gateway-app.js';
 import type { InboxOptions } from '../inbox/add-inbox.js';
@@ -89,6 +90,11 @@ export async function openWorld(options: WorldOptions = {}): Promise<World> {
   const commands: CommandPorts = {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize: 100 }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: 100 }),
+    grants: {
+      index: readModel.grants,
+      conditions: loadConditions,
+      handler: createCommandHandler({ store, fold: grantDecider, clock, ids, cacheSize: 100 }),
+    },
     policies: options.policies ?? createPolicies([]),
     tools: options.tools ?? { find: () => undefined },
     schemas: createArgumentSchemas(),

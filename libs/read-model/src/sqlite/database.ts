@@ -5,7 +5,7 @@ import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 4;
+export const schemaVersion = 5;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -36,7 +36,13 @@ const tables = `
     open_calls INTEGER NOT NULL, pending INTEGER NOT NULL, last_event_at TEXT NOT NULL,
     PRIMARY KEY (tenant, run_id, agent_id, requested_by)
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE grants (
+    seq INTEGER PRIMARY KEY, grant_id TEXT NOT NULL, tenant TEXT NOT NULL, tool_name TEXT NOT NULL,
+    status TEXT NOT NULL, expires_at TEXT NOT NULL, progress TEXT NOT NULL
+  ) STRICT;
   CREATE UNIQUE INDEX calls_by_id ON calls (call_id);
+  CREATE UNIQUE INDEX grants_by_id ON grants (grant_id);
+  CREATE INDEX grants_by_tenant ON grants (tenant, seq);
   CREATE INDEX calls_by_run ON calls (tenant, run_id);
   CREATE INDEX calls_by_state
     ON calls (tenant, state, seq, tool_name, run_id, agent_id, requested_by, requested_at);

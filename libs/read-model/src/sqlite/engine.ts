@@ -7,6 +7,7 @@ import type { ApprovalOfCall, ReadModel } from '../read-model.js';
 import { listApprovals } from './approvals-list.js';
 import { listCalls, listRuns } from './calls-list.js';
 import { createStatements, isDiskFull } from './database.js';
+import { createGrantRows } from './grant-rows.js';
 import { createDeadlines } from './deadlines.js';
 import { bytesOfRun, callsOfRun, openCallsOfRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
@@ -26,6 +27,7 @@ export interface Engine extends Pick<
   | 'listApprovals'
   | 'listCalls'
   | 'listRuns'
+  | 'grants'
   | 'due'
   | 'nextDueAt'
   | 'stats'
@@ -42,7 +44,8 @@ type Prepare = (sql: string) => StatementSync;
 /** Everything over an opened database, which it closes in the end. */
 export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
   const prepare = createStatements(db);
-  const rows = createWorkingSet(db, prepare, bounds);
+  const grants = createGrantRows(prepare);
+  const rows = createWorkingSet(db, prepare, bounds, grants);
   const deadlines = createDeadlines(prepare, rows);
 
   const flush = (): void => {
@@ -92,6 +95,10 @@ export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     listCalls: (tenant, query) => fromFile(() => listCalls(prepare, tenant, query, rows.checkpoint().position)),
     listRuns: (tenant, query) => fromFile(() => listRuns(prepare, tenant, query, rows.checkpoint().position)),
+    grants: {
+      ...grants,
+      list: (...given) => fromFile(() => grants.list(rows.checkpoint().position, ...given)),
+    },
     due: (atMs, limit) => fromFile(() => deadlines.due(atMs, limit)),
     nextDueAt: deadlines.nextDueAt,
     stats: () =>

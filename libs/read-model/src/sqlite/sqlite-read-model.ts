@@ -101,6 +101,12 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     listApprovals: (tenant, query) => engine.listApprovals(tenant, query),
     listCalls: (tenant, query) => engine.listCalls(tenant, query),
     listRuns: (tenant, query) => engine.listRuns(tenant, query),
+    grants: {
+      live: (...given) => engine.grants.live(...given),
+      liveCount: (...given) => engine.grants.liveCount(...given),
+      find: (...given) => engine.grants.find(...given),
+      list: (...given) => engine.grants.list(...given),
+    },
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),
     stats: () => engine.stats(),

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
 import { inTransaction } from './database.js';
+import type { GrantRows } from './grant-rows.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 import { rowColumns, toCallRow } from './stored-row.js';
@@ -60,7 +61,7 @@ const types: ReadonlySet<string> = new Set(toolCallEventTypes);
 type Prepare = (sql: string) => StatementSync;
 
 /** The working set over an opened file. */
-export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bounds): WorkingSet {
+export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bounds, grants: GrantRows): WorkingSet {
   const stored = readMeta(prepare);
   let checkpoint: Checkpoint = stored.checkpoint;
   let counts: Counts = stored.counts;
@@ -101,6 +102,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
     checkpoint: () => checkpoint,
     fold: (event) => {
       const { callId } = event.metadata;
+      grants.fold(event);
       const row = callId !== null && types.has(event.type) ? foldCall(callId, event) : undefined;
       checkpoint = { position: event.position, previous: checkpoint.position, eventId: event.eventId };
       pendingEvents += 1;
@@ -112,9 +114,11 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       let after = counts;
       inTransaction(db, () => {
         for (const entry of dirty.values()) after = writeEntry(prepare, entry, after);
+        grants.write();
         writeMeta(prepare, storedPosition, checkpoint, after);
       });
       counts = after;
+      grants.flushed();
       storedPosition = checkpoint.position;
       pendingEvents = 0;
       pendingBytes = 0;
@@ -130,6 +134,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       db.exec('BEGIN IMMEDIATE');
       try {
         for (const entry of dirty.values()) counts = writeEntry(prepare, entry, counts);
+        grants.write();
         return read();
       } finally {
         counts = before;

@@ -1,0 +1,110 @@
+import { grantStream, toolCallStream } from '@countersign/contracts';
+import { grantDecider, holdsUse, isExhausted } from '@countersign/domain';
+import type { Grant, GrantState } from '@countersign/domain';
+import { budgetOfRequest } from '@countersign/policy';
+import type { Budget, Judgement } from '@countersign/policy';
+import { crashPoint } from '@countersign/runtime';
+import { isInReach, matchesArguments } from './grant-match.js';
+import type { GrantedCall } from './grant-match.js';
+import type { GrantPorts } from './grant-ports.js';
+import type { Plan } from './plan-call.js';
+import type { CommandPorts } from './ports.js';
+
+/** How many grants may match a call and then turn out to have ended. Beyond that a person decides. */
+const triesMax = 10;
+
+/**
+ * The judgements of the calls of one request, those that a standing grant covers as `allow`. A use is taken in the
+ * grant's own stream before the call is recorded. Costs nothing where no grant is about the tool of a new call.
+ */
+export function coverByGrants(
+  ports: CommandPorts,
+  plans: readonly Plan[],
+  judgements: readonly Judgement[],
+  commandId: string,
+  at: number,
+): readonly Judgement[] | Promise<readonly Judgement[]> {
+  const { grants } = ports;
+  if (grants === undefined) return judgements;
+  const candidates = plans.map(({ state, proposal: { tenant, toolName } }, index) =>
+    state.status === 'unrequested' && judgements[index]?.verdict.outcome === 'require'
+      ? grants.index.live(tenant, toolName, at)
+      : [],
+  );
+  if (candidates.every(({ length }) => length === 0)) return judgements;
+  return coverAll({ ports, grants, commandId, at, budget: { left: budgetOfRequest } }, plans, judgements, candidates);
+}
+
+interface Covering {
+  readonly ports: CommandPorts;
+  readonly grants: GrantPorts;
+  readonly commandId: string;
+  readonly at: number;
+  readonly budget: Budget;
+}
+
+async function coverAll(
+  covering: Covering,
+  plans: readonly Plan[],
+  judgements: readonly Judgement[],
+  candidates: readonly (readonly Grant[])[],
+): Promise<readonly Judgement[]> {
+  const covered: Judgement[] = [];
+  for (const [index, judgement] of judgements.entries()) {
+    const plan = plans[index];
+    const of = candidates[index] ?? [];
+    covered.push(plan === undefined || of.length === 0 ? judgement : await coverOne(covering, plan, judgement, of));
+  }
+  return covered;
+}
+
+async function coverOne(
+  covering: Covering,
+  { callId, proposal, policyCall }: Plan,
+  judgement: Judgement,
+  candidates: readonly Grant[],
+): Promise<Judgement> {
+  const { ports, at, budget } = covering;
+  const call: GrantedCall = { proposal, policyCall, requirement: judgement.requirement };
+  const usable = candidates.filter((grant) => mayStillCover(grant, callId) && isInReach(ports, grant.terms, call, at));
+  if (usable.length === 0 || (await isRecorded(ports, callId))) return judgement;
+  let tries = 0;
+  for (const grant of usable) {
+    if (tries === triesMax) break;
+    if (!(await matchesArguments(ports, grant.terms, call, budget))) continue;
+    tries += 1;
+    if (await takeUse(covering, grant, call)) return granted(judgement, grant);
+  }
+  return judgement;
+}
+
+function mayStillCover(grant: Grant, callId: string): boolean {
+  return grant.status === 'active' && (!isExhausted(grant) || grant.callIds.includes(callId));
+}
+
+/** A process that records without a read does not know it, and a repeat of a call must take no use. */
+async function isRecorded({ handler, writeOnly }: CommandPorts, callId: string): Promise<boolean> {
+  return writeOnly === true && (await handler.load(toolCallStream(callId))).state.status === 'recorded';
+}
+
+/**
+ * Resolves to whether the call holds a use of the grant. Another process may have revoked the grant or taken its last
+ * use: then the append at the expected revision finds it.
+ */
+async function takeUse({ ports, grants, commandId }: Covering, grant: Grant, call: GrantedCall): Promise<boolean> {
+  const { grantId, tenant } = grant.terms;
+  const { callId, runId } = call.proposal;
+  const { clock } = ports;
+  const decide = (state: GrantState) =>
+    (ports.decideGrant ?? grantDecider.decide)({ type: 'UseGrant', at: clock.now(), callId, runId }, state);
+  const meta = { tenant, callId: null, runId: null, commandId: `${commandId}:${callId}` };
+  const taken = await grants.handler.handleCommand(grantStream(grantId), decide, meta);
+  crashPoint('grant.used');
+  // A repeat of the command is accepted without a decision.
+  return taken.status === 'accepted' && (taken.events.length > 0 || holdsUse(taken.state, callId, clock.now()));
+}
+
+function granted({ verdict, requirement }: Judgement, { terms: { grantId, createdBy } }: Grant): Judgement {
+  const why = [...verdict.why, `covered by the grant ${grantId} of ${createdBy}`];
+  return { verdict: { ...verdict, outcome: 'allow', automatic: true, why, grantId }, requirement };
+}

@@ -1,0 +1,147 @@
+import { deriveGrantId, grantStream, isGrantId, parseApprovalId } from '@countersign/contracts';
+import type { CreateGrantBody, Remember, RespondBody } from '@countersign/contracts';
+import { grantDecider } from '@countersign/domain';
+import type { Grant, GrantCommand, GrantState } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import type { GrantPorts } from './grant-ports.js';
+import { mayConfirm, planGrant, planRemembered } from './plan-grant.js';
+import type { PlannedGrant } from './plan-grant.js';
+import type { CommandPorts } from './ports.js';
+import { refused } from './result.js';
+import type { Result } from './result.js';
+import { respond } from './respond.js';
+import { findCall } from './with-tool-call.js';
+
+/** Creates a standing grant. Above the risk tier it waits for a second person. */
+export async function createGrant(
+  ports: CommandPorts,
+  actor: Actor,
+  body: CreateGrantBody,
+  commandId: string,
+): Promise<Result<Grant>> {
+  const planned = await planGrant(ports, actor, body);
+  if (planned.status === 'refused') return planned;
+  return recordGrant(ports, actor, planned.terms, commandId);
+}
+
+/** A second person confirms a pending grant. They must be able to give it themselves. */
+export function confirmGrant(
+  ports: CommandPorts,
+  actor: Actor,
+  grantId: string,
+  commandId: string,
+): Promise<Result<Grant>> {
+  const { principal: confirmedBy, via } = actor;
+  return withGrant(ports, actor, { grantId, commandId }, (grant, at) =>
+    mayConfirm(ports, actor, grant.terms)
+      ? { type: 'ConfirmGrant', at, confirmedBy, via }
+      : refused('not-an-approver', 'only a person who could give this grant can confirm it'),
+  );
+}
+
+/** Ends a grant. No call that is requested after this resolved is covered by it. */
+export function revokeGrant(
+  ports: CommandPorts,
+  actor: Actor,
+  grantId: string,
+  commandId: string,
+): Promise<Result<Grant>> {
+  const { principal: revokedBy, via } = actor;
+  return withGrant(ports, actor, { grantId, commandId }, (_, at) => ({ type: 'RevokeGrant', at, revokedBy, via }));
+}
+
+/**
+ * Records an approval, and a grant for calls like it. All is checked before the approval is recorded; a retry with the
+ * same id completes what a crash left. Null: somebody changed the arguments meanwhile, so nothing is remembered.
+ */
+export async function respondAndRemember(
+  ports: CommandPorts,
+  actor: Actor,
+  approvalId: string,
+  { remember, ...response }: Omit<RespondBody, 'remember'> & { readonly remember: Remember },
+  commandId: string,
+): Promise<Result<Grant | null>> {
+  const before = await findApproval(ports, actor, approvalId);
+  if (before === undefined) return refused('unknown-approval', `there is no approval ${approvalId}`);
+  const planned = planRemembered(ports, actor, before.call, before.approval, remember, response.reason);
+  if (planned.status === 'refused') return planned;
+  const responded = await respond(ports, actor, approvalId, response, commandId);
+  if (responded.status === 'refused') return responded;
+  const after = await findApproval(ports, actor, approvalId);
+  const isAsPlanned =
+    after?.approval.resolution.status === 'approved' &&
+    after.call.action.actionDigest === before.call.action.actionDigest;
+  return isAsPlanned ? recordGrant(ports, actor, planned.terms, commandId) : { ...responded, value: null };
+}
+
+async function findApproval(ports: CommandPorts, { tenant }: Actor, approvalId: string) {
+  const callId = parseApprovalId(approvalId)?.callId;
+  const call = callId === undefined ? undefined : await findCall(ports, tenant, callId);
+  const approval = call?.approvals.find((one) => one.approvalId === approvalId);
+  return call === undefined || approval === undefined ? undefined : { call, approval };
+}
+
+async function recordGrant(
+  ports: CommandPorts,
+  actor: Actor,
+  planned: PlannedGrant,
+  commandId: string,
+): Promise<Result<Grant>> {
+  const grantId = deriveGrantId(actor.tenant, actor.principal, commandId);
+  const command: GrantCommand = { type: 'CreateGrant', at: ports.clock.now(), terms: { grantId, ...planned } };
+  return handle(ports, actor, { grantId, commandId }, () => command);
+}
+
+interface Target {
+  readonly grantId: string;
+  readonly commandId: string;
+}
+
+type Built = GrantCommand | (Result & { readonly status: 'refused' });
+
+async function withGrant(
+  ports: CommandPorts,
+  actor: Actor,
+  target: Target,
+  build: (grant: Grant, at: number) => Built,
+): Promise<Result<Grant>> {
+  const { grantId } = target;
+  if (!isGrantId(grantId)) return noSuchGrant(grantId);
+  return handle(ports, actor, target, (state) => {
+    const grant = grantOf(state, actor.tenant);
+    return grant === undefined ? noSuchGrant(grantId) : build(grant, ports.clock.now());
+  });
+}
+
+async function handle(
+  ports: CommandPorts,
+  { tenant }: Actor,
+  { grantId, commandId }: Target,
+  build: (state: GrantState) => Built,
+): Promise<Result<Grant>> {
+  const { decideGrant = grantDecider.decide } = ports;
+  const decide = (state: GrantState) => {
+    const built = build(state);
+    return 'refusal' in built ? built : decideGrant(built, state);
+  };
+  const meta = { tenant, callId: null, runId: null, commandId };
+  const handled = await handlerOf(ports).handleCommand(grantStream(grantId), decide, meta);
+  if (handled.status === 'refused') return { status: 'refused', refusal: handled.refusal };
+  // A repeat is recognised by its id before it is decided, so the tenant is looked at here as well.
+  const grant = grantOf(handled.state, tenant);
+  return grant === undefined ? noSuchGrant(grantId) : { status: 'done', value: grant, position: handled.position };
+}
+
+function handlerOf({ grants }: CommandPorts): GrantPorts['handler'] {
+  if (grants === undefined) throw new Error('this process was opened without grants');
+  return grants.handler;
+}
+
+function grantOf(state: GrantState, tenant: string): Grant | undefined {
+  return state.status !== 'unknown' && state.terms.tenant === tenant ? state : undefined;
+}
+
+/** The refusal for an unknown id or another tenant's id, which look the same. */
+export function noSuchGrant(grantId: string): Result & { readonly status: 'refused' } {
+  return refused('not-found', `there is no grant ${grantId}`);
+}

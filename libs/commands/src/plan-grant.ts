@@ -1,0 +1,141 @@
+import { argumentsDigest, grantLimits, saltedDigest } from '@countersign/contracts';
+import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Risk } from '@countersign/contracts';
+import { couldApproveAlone, highestRisk, isWithinRisk } from '@countersign/domain';
+import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
+import type { Actor } from './actor.js';
+import type { CommandPorts } from './ports.js';
+import { refused } from './result.js';
+import type { Result } from './result.js';
+import { responderOf } from './respond.js';
+
+/** A grant before it has an id. */
+export type PlannedGrant = Omit<GrantTerms, 'grantId'>;
+
+type Planned = { readonly status: 'planned'; readonly terms: PlannedGrant } | (Result & { readonly status: 'refused' });
+
+/**
+ * Plans a grant that a person asks for. Refused when its expression cannot be used, when the policy blocks the tool or
+ * asks more of its calls than this person alone, and when the tenant has too many grants.
+ */
+export async function planGrant(ports: CommandPorts, actor: Actor, body: CreateGrantBody): Promise<Planned> {
+  const problem = 'when' in body.match ? await problemOf(ports, body.match.when) : undefined;
+  if (problem !== undefined) {
+    const message = `the expression cannot be used: ${problem}`;
+    return refused('invalid-request', `match.when: ${message}`, { errors: [{ path: 'match.when', message }] });
+  }
+  const asked = ports.policies.of(actor.tenant).askedOf(body.toolName);
+  if (asked.length === 0) return refused('blocked-by-policy', `the policy blocks every call of "${body.toolName}"`);
+  const responder = ownRightOf(ports, actor);
+  const alone = asked.filter((requirement) => isForOne(ports, requirement, responder, proposalOf(actor, body)));
+  if (alone.length === 0) {
+    const detail = `no rule about "${body.toolName}" lets you approve a call alone, so you cannot grant its calls`;
+    return refused('not-an-approver', detail);
+  }
+  const { toolName, runId = null, agentId = null, reason } = body;
+  const scope = { toolName, runId, agentId, match: toStored(ports, body.match), reason, approvalId: null };
+  return toTerms(ports, actor, body, { ...scope, risk: highestRisk(alone) });
+}
+
+/** Plans the grant of an approval that a person gives and wants remembered. */
+export function planRemembered(
+  ports: CommandPorts,
+  actor: Actor,
+  call: ToolCall,
+  approval: Approval,
+  remember: Remember,
+  reason: string | undefined,
+): Planned {
+  const { request, action } = call;
+  const { requirement, approvalId } = approval;
+  if (!isForOne(ports, requirement, ownRightOf(ports, actor), request)) {
+    const detail = 'only an approval that you can give alone can be remembered; leave "remember" out';
+    return refused('decision-not-allowed', detail);
+  }
+  const { toolName, agentId } = request;
+  const match: GrantMatch =
+    remember.match === 'tool'
+      ? { any: true }
+      : toStored(ports, { digest: argumentsDigest(toolName, action.arguments) });
+  const scope = { toolName, agentId, runId: remember.scope === 'run' ? request.runId : null, match };
+  return toTerms(ports, actor, remember, {
+    ...{ ...scope, approvalId, risk: requirement.risk },
+    reason: reason === undefined || reason.trim() === '' ? `remembered with the approval ${approvalId}` : reason,
+  });
+}
+
+/** Returns whether a person could confirm a grant: they can approve calls of its risk alone. */
+export function mayConfirm(ports: CommandPorts, actor: Actor, terms: GrantTerms): boolean {
+  const responder = ownRightOf(ports, actor);
+  const asked = ports.policies.of(terms.tenant).askedOf(terms.toolName);
+  return asked.some(
+    (requirement) =>
+      isWithinRisk(terms.risk, requirement.risk) && isForOne(ports, requirement, responder, proposalOf(actor, terms)),
+  );
+}
+
+/** The person without the people whom they stand in for: a delegation ends, and a grant would outlast it. */
+function ownRightOf(ports: CommandPorts, actor: Actor): Responder {
+  const { principal, groups, via, assurance } = responderOf(ports, actor);
+  return { principal, groups, via, assurance };
+}
+
+async function problemOf({ grants }: CommandPorts, when: string): Promise<string | undefined> {
+  return (await grants?.conditions())?.problemOf(when);
+}
+
+type Scope = Pick<PlannedGrant, 'toolName' | 'runId' | 'agentId' | 'match' | 'reason' | 'approvalId'> & {
+  readonly risk: Risk | null;
+};
+
+function toTerms(
+  { grants, clock, policies }: CommandPorts,
+  { tenant, principal, groups, via, assurance }: Actor,
+  { expiresInMs, maxUses }: Pick<CreateGrantBody, 'expiresInMs'> & { readonly maxUses?: number | undefined },
+  scope: Scope,
+): Planned {
+  const at = clock.now();
+  if ((grants?.index.liveCount(tenant, at) ?? 0) >= grantLimits.liveMax) {
+    const detail = `this tenant has ${String(grantLimits.liveMax)} grants that have not ended; revoke one that is no longer needed`;
+    return refused('too-many-requests', detail);
+  }
+  const by = { createdBy: principal, groups: [...groups], isListed: policies.of(tenant).isListed(principal) };
+  const times = { createdAt: toTime(at), expiresAt: toTime(at + expiresInMs) };
+  return { status: 'planned', terms: { ...scope, tenant, maxUses: maxUses ?? null, ...by, via, assurance, ...times } };
+}
+
+function toTime(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** Attack: an approver lists grants and guesses hidden arguments from their digests. A secret salt prevents it. */
+function toStored({ ids }: CommandPorts, match: CreateGrantBody['match']): GrantMatch {
+  if (!('digest' in match)) return match;
+  const salt = Buffer.from(ids.randomBytes(16)).toString('hex');
+  return { digest: saltedDigest(match.digest, salt), salt };
+}
+
+function isForOne(
+  { clock }: CommandPorts,
+  requirement: Requirement,
+  responder: Responder,
+  proposal: ToolCallProposal,
+): boolean {
+  return couldApproveAlone({ proposal, requirement }, responder, clock.now());
+}
+
+/** A call as a grant may cover it, of an agent that nobody is. */
+function proposalOf(
+  { tenant }: Actor,
+  {
+    toolName,
+    runId,
+    agentId,
+  }: { toolName: string; runId?: string | null | undefined; agentId?: string | null | undefined },
+): ToolCallProposal {
+  return {
+    ...{ callId: '', tenant, runId: runId ?? '', agentId: agentId ?? '', toolCallId: '', toolName },
+    ...{ batchId: null, batchMode: 'independent', batchCallIds: [], arguments: {}, toolSchema: null },
+    ...{ toolSchemaHash: null, salt: '', actionDigest: '', sensitive: [], needsApproval: true, reason: null },
+    ...{ description: null, clientExecuted: false, idempotent: false, labels: {}, requestedBy: '' },
+  };
+}
