@@ -7,6 +7,7 @@ import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from './harness/cleanup.js';
 import { freePort } from '../ports.js';
 import { startReadyServer, startServer } from './harness/server.js';
+import { readTokens } from './harness/tokens.js';
 import { within } from './harness/wait.js';
 
 cleanUpAfterEach();
@@ -127,6 +128,40 @@ describe('a start', () => {
     const server = await startReadyServer({ folder, port: await freePort(), env: { COUNTERSIGN_POLICY: file } });
     expect(server.output()).toContain(`  policy  ${file}\n`);
   }, 60_000);
+
+  test('follows a candidate policy, over a kill and past a broken one, and is judged by the other', async () => {
+    const folder = temporaryFolder();
+    const file = join(folder, 'candidate.yaml');
+    writeFileSync(file, 'rules: broken');
+    const env = { COUNTERSIGN_POLICY_SHADOW: file };
+    const start = async () => startReadyServer({ folder, port: await freePort(), env });
+    const judged = async (server: Awaited<ReturnType<typeof start>>, runId: string): Promise<readonly string[]> => {
+      const { http } = server;
+      const tokens = readTokens(folder);
+      const body = { runId, calls: [{ toolCallId: 'a', toolName: 'drop', arguments: {} }] };
+      const asked = await http.send({ method: 'POST', path: '/v1/tool-calls', token: tokens.agent, body });
+      const { calls } = asked.body as { calls: { callId: string; state: string }[] };
+      expect(calls[0]?.state).toBe('allowed');
+      const path = `/v1/audit/tool-calls/${calls[0]?.callId ?? ''}/events`;
+      const { body: audited } = await http.send({ method: 'GET', path, token: tokens.me });
+      return (audited as { events: { type: string }[] }).events.map(({ type }) => type);
+    };
+    const untilJudged = async (server: Awaited<ReturnType<typeof start>>, name: string): Promise<void> => {
+      const deadline = Date.now() + 30_000;
+      for (let n = 0; !(await judged(server, `${name}-${String(n)}`)).includes('ToolCallShadowJudged'); n += 1) {
+        if (Date.now() > deadline) throw new Error('the candidate does not judge');
+        await new Promise((resolve) => setTimeout(resolve, 200));
+      }
+    };
+    const first = await start();
+    expect(await judged(first, 'broken')).toEqual(['ToolCallRequested', 'ToolCallAllowed']);
+    expect(first.output()).toContain('COUNTERSIGN_POLICY_SHADOW');
+    writeFileSync(file, 'version: 1\ndefault: require\n');
+    await untilJudged(first, 'fixed');
+    first.kill('SIGKILL');
+    await first.exited;
+    await untilJudged(await start(), 'again');
+  }, 120_000);
 });
 
 describe('an address that other machines reach', () => {

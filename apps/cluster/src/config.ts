@@ -55,6 +55,7 @@ export interface RoleConfig {
   readonly eventStoreUrl: Secret;
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;
+  readonly shadowPolicyFile: string | null;
   readonly toolsFile: string | null;
   readonly tokensFile: string | null;
   readonly channelsFile: string | null;
@@ -116,6 +117,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     eventStoreUrl: new Secret(values.COUNTERSIGN_EVENTSTORE_URL),
     kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
     policyFile: file(values.COUNTERSIGN_POLICY),
+    shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
     toolsFile: file(values.COUNTERSIGN_TOOLS),
     tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
     channelsFile: file(values.COUNTERSIGN_CHANNELS),

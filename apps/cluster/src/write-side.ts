@@ -1,9 +1,9 @@
-import { createWriteSide, recordPolicy } from '@countersign/commands';
+import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
 import type { GroupsOf, LivePolicies, PolicyContent } from '@countersign/policy';
-import { followPolicyFile } from '@countersign/shell';
+import { followPolicyFile, followShadowPolicy } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
@@ -23,7 +23,21 @@ export async function openJudgingWriteSide(
     recordPolicy(store, content, new Date(clock.now()).toISOString());
   await untilDone(process, 'policy', isStoreAway, () => record(policy));
   const policies = livePolicies(process, policy, record, groupsOf);
-  return createWriteSide({ store, policies, tools, clock, ids, log, ...options });
+  const shadow = openShadow(process, store, groupsOf);
+  return createWriteSide({ store, policies, shadow, tools, clock, ids, log, ...options });
+}
+
+function openShadow(
+  { config: { shadowPolicyFile: file }, clock, log, onStop }: RoleProcess,
+  store: EventStore,
+  groupsOf?: GroupsOf,
+): CommandPorts['shadow'] {
+  if (file === null) return undefined;
+  const record = (content: PolicyContent): Promise<void> =>
+    recordShadowPolicy(store, content, new Date(clock.now()).toISOString());
+  const shadow = followShadowPolicy({ file, groupsOf, record, clock, log });
+  onStop(shadow.close);
+  return shadow;
 }
 
 const noTools: ServiceTools = { find: () => undefined };

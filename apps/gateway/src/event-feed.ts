@@ -109,9 +109,21 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
   };
 }
 
+/** Agents may not read the policy or its candidate: they would learn which arguments no person looks at. */
+const policyTypes: ReadonlySet<string> = new Set<RecordedEvent['type']>([
+  'PolicyActivated',
+  'ShadowPolicyActivated',
+  'ToolCallShadowJudged',
+]);
+
+function mayReadPolicy({ roles }: Actor): boolean {
+  return roles.has('approver') || roles.has('auditor') || roles.has('admin');
+}
+
 function wants(actor: Actor, selection: EventSelection, { type, metadata }: RecordedEvent): boolean {
   return (
     metadata.tenant === actor.tenant &&
+    (!policyTypes.has(type) || mayReadPolicy(actor)) &&
     (selection.callId === undefined || metadata.callId === selection.callId) &&
     (selection.runId === undefined || metadata.runId === selection.runId) &&
     (selection.types === undefined || selection.types.has(type))

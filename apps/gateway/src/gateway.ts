@@ -56,7 +56,7 @@ export function createGateway(ports: GatewayPorts): Gateway {
     approvals: createApprovals(ports),
     grants: createGrants(ports),
     executions: createExecutions(ports),
-    policies: createPolicyReads(ports),
+    policies: createPolicyReads(ports, caps.reports),
     oversight: createOversightReads(ports, caps.reports),
     events,
     caps,

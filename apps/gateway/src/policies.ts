@@ -1,15 +1,31 @@
 import type { Actor } from '@countersign/commands';
-import type { Backtest, ExplainedCall, ExplanationView, PolicyEvent, PolicyView } from '@countersign/contracts';
+import { limits } from '@countersign/contracts';
+import type {
+  Backtest,
+  ExplainedCall,
+  ExplanationView,
+  PolicyEvent,
+  PolicyVersions,
+  PolicyVersionsQuery,
+  PolicyView,
+  ShadowReport,
+} from '@countersign/contracts';
 import { timeOf, toExplanationView, toPolicyCall } from '@countersign/policy';
 import { ok } from './answer.js';
 import { backtest } from './backtest.js';
 import type { Answer } from './answer.js';
+import type { FairTurns } from './limits/fair-turns.js';
 import type { GatewayPorts } from './ports.js';
+import { shadowReport } from './shadow-report.js';
 
 /** The reads of the policy. */
 export interface PolicyReads {
   /** The policy in force, and since when. */
   readonly active: (actor: Actor) => Promise<Answer>;
+  /** Every activation of a policy, the latest first; with `policyVersion` those of one version, with its content. */
+  readonly versions: (actor: Actor, query: PolicyVersionsQuery) => Promise<Answer>;
+  /** What the candidate that judges beside the policy in force said of the calls. @throws the signal's reason. */
+  readonly shadow: (actor: Actor, signal: AbortSignal) => Promise<ShadowReport>;
   /** The verdict on a call, and what each rule says of it. Records nothing. */
   readonly explain: (actor: Actor, call: ExplainedCall) => Answer;
   /** The recorded calls that a candidate would judge differently, one JSON line each, and a summary. */
@@ -17,7 +33,7 @@ export interface PolicyReads {
 }
 
 /** The policy side of the gateway. */
-export function createPolicyReads(ports: GatewayPorts): PolicyReads {
+export function createPolicyReads(ports: GatewayPorts, turns: FairTurns): PolicyReads {
   const { commands, store, clock } = ports;
   return {
     backtest: (actor, body) => backtest(ports, actor, body),
@@ -29,6 +45,20 @@ export function createPolicyReads(ports: GatewayPorts): PolicyReads {
       const view: PolicyView = { policyVersion: version, content, activatedAt, activatedBy };
       return ok(view);
     },
+    versions: async ({ tenant }, { policyVersion, limit = limits.pageSizeDefault }) => {
+      const activations = (await store.readStream(`policy-${tenant}`)).map(({ data }) => data as PolicyEvent['data']);
+      const wanted = activations.filter((one) => policyVersion === undefined || one.policyVersion === policyVersion);
+      const versions = wanted
+        .toReversed()
+        .slice(0, limit)
+        // One version has one content, however often it was activated.
+        .map(({ content, ...activation }, index) =>
+          policyVersion !== undefined && index === 0 ? { ...activation, content } : activation,
+        );
+      const view: PolicyVersions = { versions, more: wanted.length > versions.length };
+      return ok(view);
+    },
+    shadow: (actor, signal) => shadowReport(ports, turns, actor, signal),
     explain: ({ tenant }, call) => {
       // The tools file can make a call stricter, as it does when the call is requested.
       const isFlagged = commands.tools.find(tenant, call.toolName)?.needsApproval === true;

@@ -32,7 +32,7 @@ export { watchForChanges } from './input/watch-for-changes.js';
 export { guardEdge } from './process/edge-guard.js';
 export type { RuntimePorts } from './process/runtime-ports.js';
 export { complain, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
-export { followPolicyFile } from './process/follow-policy-file.js';
+export { followPolicyFile, followShadowPolicy } from './process/follow-policy-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
 export { judgingVariables, processVariables, servingVariables, tellingVariables } from './process/variables.js';

@@ -26,6 +26,7 @@ export interface StandaloneConfig {
   readonly port: number;
   readonly dataFolder: string;
   readonly policyFile: string | null;
+  readonly shadowPolicyFile: string | null;
   /** The operator's own file; null: `tokens.json` in the data folder, created at the first start. */
   readonly tokensFile: string | null;
   readonly toolsFile: string | null;
@@ -57,6 +58,7 @@ export function readStandaloneConfig(
     port: values.COUNTERSIGN_PORT,
     dataFolder: resolve(folder, values.COUNTERSIGN_DATA),
     policyFile: file(values.COUNTERSIGN_POLICY),
+    shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
     tokensFile: file(values.COUNTERSIGN_TOKENS_FILE),
     toolsFile: file(values.COUNTERSIGN_TOOLS),
     channelsFile: file(values.COUNTERSIGN_CHANNELS),

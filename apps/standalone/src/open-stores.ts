@@ -1,6 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { createWriteSide, recordPolicy } from '@countersign/commands';
+import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts } from '@countersign/commands';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
@@ -16,7 +16,7 @@ import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import { followPolicyFile, loadConditions, readOptionalPolicy } from '@countersign/shell';
+import { followPolicyFile, followShadowPolicy, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
@@ -68,9 +68,12 @@ export async function openStores(
       const { tenant } = policy;
       stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, groupsOf, record, clock, log }).close);
     }
+    const shadow = openShadow(config, store, world, groupsOf);
+    if (shadow !== undefined) stops.push(shadow.close);
     const commands = createWriteSide({
       store,
       policies,
+      shadow,
       grants: { index: readModel.grants, conditions: loadConditions },
       tools,
       clock,
@@ -85,6 +88,17 @@ export async function openStores(
     await close();
     throw error;
   }
+}
+
+function openShadow(
+  { shadowPolicyFile: file }: StandaloneConfig,
+  store: EmbeddedEventStore,
+  { clock, log }: RuntimePorts,
+  groupsOf?: GroupsOf,
+) {
+  if (file === null) return undefined;
+  const record = (content: PolicyContent): Promise<void> => recordShadowPolicy(store, content, timeOf(clock));
+  return followShadowPolicy({ file, groupsOf, record, clock, log });
 }
 
 function timeOf(clock: Clock): string {

@@ -2,12 +2,14 @@ import type { NewEvent, PolicyEvent } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
 import { EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { builtInPolicyContent, createPolicy } from '@countersign/policy';
-import type { Policy, PolicyContent } from '@countersign/policy';
+import { builtInPolicyContent } from '@countersign/policy';
+import type { PolicyContent } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
 
 const namespace = '0f5a4a7c-9f0e-5d5e-8f36-6f1f6c2d9a10';
 const triesMax = 5;
+
+type PolicyStore = Pick<EventStore, 'append' | 'readStream'>;
 
 /**
  * Records the policy in force when the log has another one: a verdict cites its version, and an auditor finds its
@@ -16,31 +18,68 @@ const triesMax = 5;
  * @throws EventStoreUnavailableError when the store cannot be written now.
  */
 export async function recordPolicy(
-  store: Pick<EventStore, 'append' | 'readStream'>,
+  store: PolicyStore,
   content: PolicyContent | null,
   activatedAt: string,
 ): Promise<void> {
-  const policy = createPolicy(content ?? builtInPolicyContent('default'));
-  const stream = `policy-${policy.tenant}`;
+  const { tenant, version, source } = content ?? builtInPolicyContent('default');
+  await recordOnce(
+    store,
+    { ...{ type: 'PolicyActivated', stream: `policy-${tenant}`, tenant }, version, source, activatedAt },
+    content === null,
+  );
+}
+
+/**
+ * Records a candidate policy that is about to judge beside the one in force, in a stream of its own. One that is the
+ * last in the log is not recorded again.
+ * @throws EventStoreUnavailableError as {@link recordPolicy}.
+ */
+export async function recordShadowPolicy(
+  store: PolicyStore,
+  { tenant, version, source }: PolicyContent,
+  activatedAt: string,
+): Promise<void> {
+  const stream = shadowPolicyStream(tenant);
+  await recordOnce(store, { type: 'ShadowPolicyActivated', stream, tenant, version, source, activatedAt });
+}
+
+/** The stream of a tenant's candidate policies. */
+export function shadowPolicyStream(tenant: string): string {
+  return `shadow-policy-${tenant}`;
+}
+
+interface Activation extends Pick<PolicyContent, 'tenant' | 'version' | 'source'> {
+  readonly type: PolicyEvent['type'];
+  readonly stream: string;
+  readonly activatedAt: string;
+}
+
+/** Appends the activation unless the last one in the stream is of the same version. */
+async function recordOnce(store: PolicyStore, activated: Activation, isDefault = false): Promise<void> {
+  const { stream, version } = activated;
   for (let tries = 0; tries < triesMax; tries += 1) {
     const events = await store.readStream(stream);
     const last = events.at(-1);
     const lastVersion = last === undefined ? undefined : (last.data as PolicyEvent['data']).policyVersion;
-    if (lastVersion === policy.version || (lastVersion === undefined && content === null)) return;
+    if (lastVersion === version || (lastVersion === undefined && isDefault)) return;
     const revision = last?.revision ?? noStream;
-    const result = await store.append(stream, revision, [activation(policy, stream, revision, activatedAt)]);
+    const result = await store.append(stream, revision, [toEvent(activated, revision)]);
     // Another process was first, or the outcome is unknown: the stream shows what is in force.
     if (result.status === 'committed') return;
   }
   throw new EventStoreUnavailableError('the policy could not be recorded: the event store did not say what it wrote');
 }
 
-function activation(policy: Policy, stream: string, revision: number, activatedAt: string): NewEvent<PolicyEvent> {
-  const commandId = `activate:${String(revision + 1)}:${policy.version}`;
+function toEvent(
+  { type, stream, tenant, version, source, activatedAt }: Activation,
+  revision: number,
+): NewEvent<PolicyEvent> {
+  const commandId = `activate:${String(revision + 1)}:${version}`;
   return {
     eventId: uuidV5(namespace, `${stream}:${commandId}`),
-    type: 'PolicyActivated',
-    data: { policyVersion: policy.version, content: policy.content, activatedBy: 'operator', activatedAt },
-    metadata: { tenant: policy.tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId },
+    type,
+    data: { policyVersion: version, content: source, activatedBy: 'operator', activatedAt },
+    metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId },
   };
 }

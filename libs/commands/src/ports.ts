@@ -9,7 +9,7 @@ import type {
   ToolCallCommand,
   ToolCallState,
 } from '@countersign/domain';
-import type { Policies } from '@countersign/policy';
+import type { Policies, ShadowPolicy } from '@countersign/policy';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './argument-schema.js';
 import type { GrantPorts } from './grant-ports.js';
@@ -43,6 +43,8 @@ export interface CommandPorts {
   readonly policies: Policies;
   /** Without it no call is covered by a standing grant: for processes that record no requests. */
   readonly grants?: GrantPorts;
+  /** The candidate that judges beside them and decides nothing. Default: none. */
+  readonly shadow?: Pick<ShadowPolicy, 'of'> | undefined;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
   /**

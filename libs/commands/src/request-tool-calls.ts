@@ -13,6 +13,8 @@ import { coverByGrants } from './cover-by-grant.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
 import { toDomainJudgement } from './judge-recorded.js';
+import { judgeInShadow, withShadowVerdict } from './shadow.js';
+import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
 import { mayNotSpeakFor, refused } from './result.js';
 import type { Result } from './result.js';
@@ -94,17 +96,17 @@ async function record(
   seen: number,
 ): Promise<Result<RequestedToolCalls>> {
   const at = ports.clock.now();
-  const judged = ports.policies.of(actor.tenant).judge(
-    plans.map((plan) => plan.policyCall),
-    at,
-  );
+  const policyCalls = plans.map((plan) => plan.policyCall);
+  const judged = ports.policies.of(actor.tenant).judge(policyCalls, at);
+  const shadow = judgeInShadow(ports, actor.tenant, policyCalls, judged, at);
   const joined = joinedByRule(plans, judged);
   if ('refusal' in joined) return joined;
   const judgements = await coverByGrants(ports, joined, judged, meta.commandId, at);
   const handled = await Promise.all(
     joined.flatMap((plan, index) => {
       const judgement = judgements[index];
-      return judgement === undefined || additions[index] !== true ? [] : [recordOne(ports, plan, judgement, meta, at)];
+      if (judgement === undefined || additions[index] !== true) return [];
+      return [recordOne(ports, plan, { judgement, shadow: shadow[index] }, meta, at)];
     }),
   );
   let position = seen;
@@ -132,7 +134,12 @@ async function record(
   };
 }
 
-function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: RecordMeta, at: number) {
+interface Judged {
+  readonly judgement: Judgement;
+  readonly shadow: ShadowVerdicts[number];
+}
+
+function recordOne(ports: CommandPorts, plan: Plan, { judgement, shadow }: Judged, meta: RecordMeta, at: number) {
   const { proposal } = plan;
   return ports.handler.handleCommand(
     toolCallStream(plan.callId),
@@ -145,7 +152,7 @@ function recordOne(ports: CommandPorts, plan: Plan, judgement: Judgement, meta: 
         approvalId: approvalIdOf(plan.callId, 1),
       };
       const rule = toolCallRules.requestToolCall;
-      if (state.status === 'unrequested') return applyRule(ports, rule, command, state);
+      if (state.status === 'unrequested') return withShadowVerdict(applyRule(ports, rule, command, state), shadow);
       return repeated(ports, state, command, meta.commandId).then((built) => applyRule(ports, rule, built, state));
     },
     { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, ...meta },

@@ -15,6 +15,8 @@ export interface WriteSidePorts {
   readonly policies?: Policies;
   /** Default: no grant covers a call. */
   readonly grants?: GrantSources;
+  /** See {@link CommandPorts}. Default: none. */
+  readonly shadow?: CommandPorts['shadow'];
   readonly tools: ServiceTools;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
@@ -32,7 +34,7 @@ const grantCacheSize = 256;
 
 /** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { store, policies = createPolicies([]), tools, grants, writeOnly = false, clock, ids, log } = ports;
+  const { store, policies = createPolicies([]), shadow, tools, grants, writeOnly = false, clock, ids, log } = ports;
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
@@ -43,6 +45,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
       },
     }),
     policies,
+    shadow,
     tools,
     schemas: createArgumentSchemas(),
     writeOnly,

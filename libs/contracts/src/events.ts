@@ -27,6 +27,8 @@ import { grantEventSchemas } from './grant-events.js';
 import type { GrantEvent } from './grant-events.js';
 import { jsonObjectSchema } from './json.js';
 import { chainLinkSchema, nestingMax } from './nesting.js';
+import { policyActivatedSchema, toolCallShadowJudgedSchema } from './policy-events.js';
+import type { PolicyEvent } from './policy-events.js';
 import { batchModes, digestSchema, timeSchema } from './primitives.js';
 import { requestRefusedSchema } from './refusal-events.js';
 import type { RefusalEvent } from './refusal-events.js';
@@ -102,6 +104,7 @@ export const toolCallEventSchemas = {
   ToolCallRequested: toolCallRequestedSchema,
   ToolCallAllowed: toolCallAllowedSchema,
   ToolCallBlocked: toolCallBlockedSchema,
+  ToolCallShadowJudged: toolCallShadowJudgedSchema,
   ApprovalRequested: approvalRequestedSchema,
   ApprovalDescribed: approvalDescribedSchema,
   ApprovalResponded: approvalRespondedSchema,
@@ -135,19 +138,6 @@ export type ToolCallEvent = {
   [T in ToolCallEventType]: { readonly type: T; readonly data: EventData<T> };
 }[ToolCallEventType];
 
-export const policyActivatedSchema = z.strictObject({
-  policyVersion: digestSchema,
-  content: jsonObjectSchema,
-  activatedBy: z.string(),
-  activatedAt: timeSchema,
-});
-
-/** Events of a tenant's policy stream, `policy-<tenant>`. */
-export interface PolicyEvent {
-  readonly type: 'PolicyActivated';
-  readonly data: z.infer<typeof policyActivatedSchema>;
-}
-
 /** Every event that Countersign records. */
 export type LedgerEvent =
   ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | GrantEvent | DeliveryEvent;
@@ -155,6 +145,7 @@ export type LedgerEvent =
 export const eventSchemas = {
   ...toolCallEventSchemas,
   PolicyActivated: policyActivatedSchema,
+  ShadowPolicyActivated: policyActivatedSchema,
   RequestRefused: requestRefusedSchema,
   RunCancelled: runCancelledSchema,
   BatchBegun: batchBegunSchema,

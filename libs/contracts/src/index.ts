@@ -27,7 +27,6 @@ export type {
   EventType,
   LedgerEvent,
   NewEvent,
-  PolicyEvent,
   RecordedEvent,
   ToolCallEvent,
   ToolCallEventType,
@@ -80,6 +79,7 @@ export {
   clientOutputSchema,
   eventsQuerySchema,
   getToolCallQuerySchema,
+  policyVersionsQuerySchema,
   limits,
   listApprovalsQuerySchema,
   listGrantsQuerySchema,
@@ -107,6 +107,7 @@ export type {
   ListRunsQuery,
   ListToolCallsQuery,
   OutcomeBody,
+  PolicyVersionsQuery,
   OversightQuery,
   RequestApprovalBody,
   RequestToolCalls,
@@ -116,8 +117,16 @@ export type {
 } from './requests.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
-export { explanationViewSchema, policyViewSchema } from './policy-views.js';
-export type { BacktestSummary, ChangedCall, ExplanationView, PolicyView } from './policy-views.js';
+export type { PolicyEvent } from './policy-events.js';
+export { explanationViewSchema, policyVersionsSchema, policyViewSchema, shadowReportSchema } from './policy-views.js';
+export type {
+  BacktestSummary,
+  ChangedCall,
+  ExplanationView,
+  PolicyVersions,
+  PolicyView,
+  ShadowReport,
+} from './policy-views.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';
 export { businessHoursSchema } from './requirement.js';

@@ -16,6 +16,25 @@ export const policyViewSchema = z
 /** The policy in force. */
 export type PolicyView = z.infer<typeof policyViewSchema>;
 
+export const policyVersionsSchema = z
+  .strictObject({
+    versions: z.array(
+      z.strictObject({
+        policyVersion: z.string(),
+        activatedAt: timeSchema,
+        activatedBy: z.string(),
+        /** Only where one version was asked for. */
+        content: jsonObjectSchema.optional(),
+      }),
+    ),
+    /** True when the log has more than the answer. */
+    more: z.boolean(),
+  })
+  .meta({ id: 'PolicyVersions', description: 'Every activation of a policy of the tenant, the latest first.' });
+
+/** The activations of policies, the latest first. */
+export type PolicyVersions = z.infer<typeof policyVersionsSchema>;
+
 const judgedSchema = z.strictObject({ outcome: verdictSchema.shape.outcome, ruleId: z.string() });
 
 /** One line of a back-test: a recorded call that the candidate judges differently. */
@@ -42,6 +61,30 @@ export const backtestSummarySchema = z.strictObject({
   rules: z.array(z.strictObject({ ruleId: z.string(), calls: z.int(), changed: z.int() })),
 });
 export type BacktestSummary = z.infer<typeof backtestSummarySchema>;
+
+const ruleCountsSchema = backtestSummarySchema.shape.rules;
+
+export const shadowReportSchema = z
+  .strictObject({
+    /** The latest candidate, and since when it judges; null when there has been none. */
+    policyVersion: z.string().nullable(),
+    since: timeSchema.nullable(),
+    calls: z.int(),
+    changed: z.int(),
+    /** By the candidate's rules. */
+    rules: ruleCountsSchema,
+    /** The latest 200 calls that the candidate judged differently, the latest first. */
+    changes: z.array(changedCallSchema),
+    /** False: the log was too long, and its end is not counted. */
+    complete: z.boolean(),
+  })
+  .meta({
+    id: 'ShadowReport',
+    description: 'What the candidate policy of `COUNTERSIGN_POLICY_SHADOW` said of the requested calls.',
+  });
+
+/** What the latest candidate policy said of the calls since it began to judge. */
+export type ShadowReport = z.infer<typeof shadowReportSchema>;
 
 export const explanationViewSchema = z
   .strictObject({

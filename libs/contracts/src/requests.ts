@@ -277,6 +277,13 @@ export const listRunsQuerySchema = z.strictObject({
 });
 export type ListRunsQuery = z.infer<typeof listRunsQuerySchema>;
 
+/** `GET /v1/policy/versions`. */
+export const policyVersionsQuerySchema = z.strictObject({
+  policyVersion: digestSchema.meta({ description: 'Only this version, with its content.' }).optional(),
+  limit: intString(1, limits.pageSizeMax).optional(),
+});
+export type PolicyVersionsQuery = z.infer<typeof policyVersionsQuerySchema>;
+
 /** `GET /v1/events`. */
 export const eventsQuerySchema = z.strictObject({
   after: z

@@ -41,6 +41,7 @@ function evolveCall(call: ToolCall, event: ToolCallEvent): ToolCall {
         verdict: event.data.verdict,
       };
     case 'ValuesRevealed':
+    case 'ToolCallShadowJudged':
       return call;
     case 'ToolCallCancelled':
       return cancelled(call, event.data);

@@ -49,7 +49,11 @@ const compared = [
   ...(['businessHours', 'batch', 'denyEndsRun'] as const),
 ];
 
-function differences({ verdict, requirement }: JudgedCall, after: Judgement): string[] {
+/** Names what differs between two judgements of a call; empty when nothing does. */
+export function differences(
+  { verdict, requirement }: Pick<JudgedCall, 'verdict' | 'requirement'>,
+  after: Judgement,
+): string[] {
   if (verdict.outcome !== after.verdict.outcome) return ['outcome'];
   if (requirement === null || verdict.outcome !== 'require') return [];
   return compared.filter((key) => JSON.stringify(requirement[key]) !== JSON.stringify(after.requirement[key]));

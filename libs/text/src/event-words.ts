@@ -19,6 +19,10 @@ const common: EventWords = {
     return grantId === '' ? `allowed by rule ${read('verdict', 'ruleId')}` : `allowed by the grant ${grantId}`;
   },
   ToolCallBlocked: (read) => withWhy(`blocked by rule ${read('verdict', 'ruleId')}`, read('reason')),
+  ToolCallShadowJudged: (read) => {
+    const verdict = `the candidate policy says ${read('outcome')}, by rule ${read('ruleId')}`;
+    return read('differs') === '' ? `${verdict}, as the policy in force` : `${verdict}; this decides nothing`;
+  },
   ApprovalDescribed: (read) => withWhy(`${read('describedBy')} adds`, read('reason') || read('description')),
   ResponseWithdrawn: (read) => `${read('withdrawnBy')} withdrew the response`,
   ValuesRevealed: (read) => `${read('revealedBy')} looked at the hidden values via ${read('via')}: ${read('pointers')}`,

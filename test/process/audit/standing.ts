@@ -61,6 +61,7 @@ export function after(before: Standing, event: CallEvent): Standing {
     case 'ApprovalDescribed':
     case 'ResponseWithdrawn':
     case 'ValuesRevealed':
+    case 'ToolCallShadowJudged':
     case 'ApprovalEscalated':
     case 'ApproversReminded':
     case 'ExecutionClaimRenewed':

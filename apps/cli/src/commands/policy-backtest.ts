@@ -1,12 +1,11 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { BacktestSummary, ChangedCall } from '@countersign/contracts';
-import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
-import type { Line } from '../view/line.js';
+import { changeLines } from './policy-recorded.js';
 import { readPolicyFile } from './policy.js';
 
 /** The recorded calls to compare with. */
@@ -14,9 +13,6 @@ export interface BacktestOptions {
   readonly from?: string;
   readonly to?: string;
 }
-
-/** The listed calls of each rule; the others are counted. */
-const listedMax = 10;
 
 /**
  * `countersign policy backtest <file>`: the recorded calls that this file would judge differently, grouped by the rule
@@ -45,30 +41,6 @@ async function* linesOf({ body }: Response): AsyncGenerator<string> {
 }
 
 function printSummary(invocation: Invocation, summary: BacktestSummary, changes: readonly ChangedCall[]): ExitCode {
-  const count = (calls: number): string => calls.toLocaleString('en-US');
-  const calls = `${count(summary.changed)} of ${count(summary.calls)} calls would be judged differently`;
-  invocation.print(
-    { text: calls, tone: summary.changed === 0 ? 'green' : 'yellow' },
-    ...summary.rules.flatMap((rule): Line[] => {
-      const listed = changes.filter(({ after }) => after.ruleId === rule.ruleId);
-      const more = listed.length - listedMax;
-      return [
-        { text: printable(`${rule.ruleId}: ${ruleWords(rule, count)}`), tone: 'bold' },
-        ...listed.slice(0, listedMax).map((change): Line => ({ text: printable(`  ${changeWords(change)}`) })),
-        ...(more > 0 ? [{ text: `  and ${count(more)} more: --json has all of them`, tone: 'dim' } as const] : []),
-      ];
-    }),
-  );
+  invocation.print(...changeLines(summary, changes));
   return exitCodes.ok;
-}
-
-function ruleWords({ calls, changed }: BacktestSummary['rules'][number], count: (calls: number) => string): string {
-  if (calls === 0) return 'judges no recorded call';
-  return `judges ${count(calls)}, ${changed === 0 ? 'none' : count(changed)} of them differently`;
-}
-
-function changeWords({ callId, toolName, before, after, differs }: ChangedCall): string {
-  const from = `${before.outcome} by ${before.ruleId}`;
-  const what = before.outcome === after.outcome ? `${after.outcome}, other ${differs.join(', ')}` : after.outcome;
-  return `${callId} ${toolName}: ${from}, now ${what}`;
 }

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
 import type { BacktestOptions } from './policy-backtest.js';
@@ -27,6 +28,7 @@ Examples:
   addExplain(policy, runner);
   addTest(policy, runner);
   addBacktest(policy, runner);
+  addRecorded(policy, runner);
 }
 
 function addCheck(policy: Command, runner: Runner): void {
@@ -121,6 +123,46 @@ Examples:
     .action(async (file: string, options: BacktestOptions, command: Command) =>
       runner.asking(command, async (invocation) =>
         (await import('./policy-backtest.js')).backtest(invocation, file, options),
+      ),
+    );
+}
+
+function addRecorded(policy: Command, runner: Runner): void {
+  policy
+    .command('shadow')
+    .description('what the candidate policy that judges beside the one in force said of the calls')
+    .addHelpText(
+      'after',
+      `
+COUNTERSIGN_POLICY_SHADOW of the server names the candidate's file.
+
+Examples:
+  countersign policy shadow
+  countersign policy shadow --json | jq .changed`,
+    )
+    .action(async (_options: unknown, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./policy-recorded.js')).shadow(invocation)),
+    );
+  policy
+    .command('versions')
+    .description('the activated policies, the latest first, or the content of one')
+    .argument('[policyVersion]', 'this version only, with its content')
+    .option('--limit <n>', 'at most so many', count, 100)
+    .addHelpText(
+      'after',
+      `
+With --json, one activation per line.
+
+Examples:
+  countersign policy versions
+  countersign policy versions sha256:… --json | jq .content`,
+    )
+    .action(async (policyVersion: string | undefined, { limit }: { limit: number }, command: Command) =>
+      runner.asking(command, async (invocation) =>
+        (await import('./policy-recorded.js')).versions(invocation, {
+          limit,
+          ...(policyVersion === undefined ? {} : { policyVersion }),
+        }),
       ),
     );
 }

@@ -45,6 +45,8 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/tool-calls/:callId/output': ['agent', 'admin'],
   'POST /v1/tool-calls/:callId/reconcile': ['admin'],
   'GET /v1/policy': ['approver', 'auditor', 'admin'],
+  'GET /v1/policy/versions': ['approver', 'auditor', 'admin'],
+  'GET /v1/policy/shadow': ['approver', 'auditor'],
   'POST /v1/policy/explain': ['approver', 'auditor', 'admin'],
   'POST /v1/policy/backtest': ['auditor'],
   'GET /v1/oversight': ['approver', 'auditor', 'admin'],

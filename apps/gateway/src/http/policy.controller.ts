@@ -1,8 +1,10 @@
 import { Controller, Inject, Req, Res } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
+import type { Actor } from '@countersign/commands';
+import { ok } from '../answer.js';
 import { routes } from '../routes.js';
 import { Endpoint } from './endpoint.js';
-import { actorOf, bodyOf, queryOf, read, sendLines, whenOver, write } from './http-context.js';
+import { actorOf, bodyOf, queryOf, read, send, sendLines, whenOver, write } from './http-context.js';
 import type { ApiRequest, HttpContext } from './http-context.js';
 import { httpContextToken } from './http-context-token.js';
 
@@ -19,6 +21,34 @@ export class PolicyController {
   active(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
     queryOf(routes.getPolicy, request);
     return read(this.#http, request, reply, (actor) => this.#http.gateway.policies.active(actor));
+  }
+
+  @Endpoint(routes.listPolicyVersions)
+  versions(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.listPolicyVersions, request);
+    return read(this.#http, request, reply, (actor) => this.#http.gateway.policies.versions(actor, query));
+  }
+
+  @Endpoint(routes.getShadowReport)
+  shadow(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    queryOf(routes.getShadowReport, request);
+    return this.#report(request, reply, this.#http.gateway.policies.shadow);
+  }
+
+  /** A report reads the log, like an export. */
+  async #report(
+    request: ApiRequest,
+    reply: FastifyReply,
+    work: (actor: Actor, signal: AbortSignal) => Promise<object>,
+  ): Promise<void> {
+    const { caps } = this.#http.gateway;
+    const actor = actorOf(request);
+    const gone = new AbortController();
+    whenOver(this.#http, request, reply, caps.streams.take(actor));
+    whenOver(this.#http, request, reply, () => {
+      gone.abort();
+    });
+    send(this.#http, request, reply, ok(await work(actor, gone.signal)));
   }
 
   @Endpoint(routes.explainPolicy)

@@ -1,4 +1,12 @@
-import { backtestSchema, explainedCallSchema, explanationViewSchema, policyViewSchema } from '@countersign/contracts';
+import {
+  backtestSchema,
+  explainedCallSchema,
+  explanationViewSchema,
+  policyVersionsQuerySchema,
+  policyVersionsSchema,
+  policyViewSchema,
+  shadowReportSchema,
+} from '@countersign/contracts';
 import { defineRoute } from '../route.js';
 
 /** The policy. Agents may not read it: they would learn which arguments no person looks at. */
@@ -11,6 +19,27 @@ export const policyRoutes = {
     summary: 'Read the policy in force, and since when',
     roles: ['approver', 'auditor', 'admin'],
     answers: { 200: policyViewSchema },
+    codes: [],
+  }),
+  listPolicyVersions: defineRoute({
+    id: 'listPolicyVersions',
+    method: 'GET',
+    path: '/v1/policy/versions',
+    tag: 'Policy',
+    summary: 'List the activated policies, the latest first, or read the content of one version',
+    roles: ['approver', 'auditor', 'admin'],
+    query: policyVersionsQuerySchema,
+    answers: { 200: policyVersionsSchema },
+    codes: [],
+  }),
+  getShadowReport: defineRoute({
+    id: 'getShadowReport',
+    method: 'GET',
+    path: '/v1/policy/shadow',
+    tag: 'Policy',
+    summary: 'Read what the candidate policy that judges beside the one in force said of the calls',
+    roles: ['approver', 'auditor'],
+    answers: { 200: shadowReportSchema },
     codes: [],
   }),
   explainPolicy: defineRoute({

@@ -37,6 +37,7 @@ export const callEventTypes = [
   'ToolCallRequested',
   'ToolCallAllowed',
   'ToolCallBlocked',
+  'ToolCallShadowJudged',
   'ApprovalRequested',
   'ApprovalDescribed',
   'ApprovalResponded',

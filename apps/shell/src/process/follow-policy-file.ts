@@ -1,5 +1,6 @@
 import { EventStoreUnavailableError } from '@countersign/event-store';
-import type { GroupsOf, LivePolicies, PolicyContent } from '@countersign/policy';
+import { createShadowPolicy } from '@countersign/policy';
+import type { GroupsOf, PolicyContent, ShadowPolicy } from '@countersign/policy';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { watchForChanges } from '../input/watch-for-changes.js';
@@ -8,9 +9,15 @@ import { readPolicyText, toPolicy } from './read-policy.js';
 /** The parts of a policy file that is read again when it changes. */
 export interface FollowedPolicy {
   readonly file: string;
-  /** The tenant of the file at the start. It cannot change: the other tenant's log would name a policy that no longer judges. */
-  readonly tenant: string;
-  readonly policies: LivePolicies;
+  /**
+   * The tenant of the file at the start. It cannot change: the other tenant's log would name a policy that no longer
+   * judges. Null: a candidate, which may be of any tenant.
+   */
+  readonly tenant: string | null;
+  readonly policies: {
+    readonly of: (tenant: string) => { readonly version: string } | undefined;
+    readonly activate: (content: PolicyContent) => void;
+  };
   /** Default: not known. */
   readonly groupsOf?: GroupsOf | undefined;
   /** Records that this content is in force, before it judges. */
@@ -46,7 +53,9 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
     try {
       await activate(followed, signal);
     } catch (error) {
-      if (!signal.aborted) log.error({ file, error }, 'the policy file cannot be used; the version in force stays');
+      if (signal.aborted) return;
+      const stays = followed.tenant === null ? 'the candidate' : 'the version in force';
+      log.error({ file, error }, `the policy file cannot be used; ${stays} stays`);
     }
   };
   const stopWatching = watchForChanges(file, () => void reload());
@@ -59,30 +68,46 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
   return { reload, close };
 }
 
+const candidateJudges = 'the candidate policy judges beside the policy in force, and decides nothing';
+
+/**
+ * Follows the candidate of `COUNTERSIGN_POLICY_SHADOW`. It judges from about a second after the start, and a file that
+ * cannot be used keeps nobody from starting: a candidate influences nothing.
+ */
+export function followShadowPolicy(
+  followed: Omit<FollowedPolicy, 'tenant' | 'policies'>,
+): Pick<ShadowPolicy, 'of'> & Pick<PolicyFollower, 'close'> {
+  const policies = createShadowPolicy();
+  const { close } = followPolicyFile({ ...followed, tenant: null, policies });
+  return { of: policies.of, close };
+}
+
 async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<void> {
   const { file, policies, log } = followed;
   const content = await settledContent(followed, signal);
   const { version, tenant } = content;
-  if (policies.of(tenant).version === version) return;
+  if (policies.of(tenant)?.version === version) return;
   await recorded(followed, content, signal);
   signal.throwIfAborted();
   policies.activate(content);
-  log.info({ file, policyVersion: version, rules: content.rules.length }, 'the policy file changed and is in force');
+  const fields = { file, policyVersion: version, rules: content.rules.length };
+  log.info(fields, followed.tenant === null ? candidateJudges : 'the policy file changed and is in force');
 }
 
 /** The content of the file once its text has stayed the same for a while. */
 async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Promise<PolicyContent> {
   const { file, tenant, clock, groupsOf } = followed;
-  for (let before = readPolicyText(file); ;) {
+  const variable = tenant === null ? 'COUNTERSIGN_POLICY_SHADOW' : 'COUNTERSIGN_POLICY';
+  for (let before = readPolicyText(file, variable); ;) {
     await sleep(clock, settledMs, signal);
     signal.throwIfAborted();
-    const text = readPolicyText(file);
+    const text = readPolicyText(file, variable);
     if (text !== before) {
       before = text;
       continue;
     }
     const content = await toPolicy(file, text, groupsOf);
-    if (content.tenant === tenant) return content;
+    if (tenant === null || content.tenant === tenant) return content;
     throw new Error(`it is for the tenant "${content.tenant}" now, and was for "${tenant}": restart the process`);
   }
 }

@@ -11,11 +11,8 @@ export async function readPolicy(file: string, groupsOf: GroupsOf | null = null)
 }
 
 /** The text of the file. @throws ConfigError when it cannot be read. */
-export function readPolicyText(file: string): string {
-  return readSettings(
-    file,
-    (problem) => new ConfigError([{ variable: 'COUNTERSIGN_POLICY', problem: `${file} ${problem}` }]),
-  );
+export function readPolicyText(file: string, variable = 'COUNTERSIGN_POLICY'): string {
+  return readSettings(file, (problem) => new ConfigError([{ variable, problem: `${file} ${problem}` }]));
 }
 
 /** The policy of a text that was read from the file. @throws PolicyFileError as {@link readPolicy}. */

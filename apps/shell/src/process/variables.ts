@@ -29,6 +29,7 @@ export const servingVariables = {
 /** For processes that judge requests. */
 export const judgingVariables = {
   COUNTERSIGN_POLICY: z.string().optional(),
+  COUNTERSIGN_POLICY_SHADOW: z.string().optional(),
   COUNTERSIGN_TOOLS: z.string().optional(),
 };
 

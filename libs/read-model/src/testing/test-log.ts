@@ -122,6 +122,14 @@ function plausible(callId: string, runId: string, tenant: string, toolCallId: st
     ApproversReminded: { approvalId, nth: 1, remindedAt: minute(10) },
     ApprovalLapsed: { approvalId, lapsedAt: minute(65) },
     ToolCallCancelled: { approvalId, reason: 'run stopped', cancelledBy: 'agent', cancelledAt: minute(7) },
+    ToolCallShadowJudged: {
+      policyVersion: digestOf('c'),
+      outcome: 'allow',
+      ruleId: 'default',
+      live: { outcome: 'require', ruleId: 'refunds' },
+      differs: ['outcome'],
+      why: [],
+    },
     ToolCallCommitted: { approvalId, committedAt: minute(7) },
     ExecutionClaimed: {
       attempt: 1,

@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { jsonObjectSchema } from './json.js';
+import { digestSchema, timeSchema } from './primitives.js';
+import { verdictSchema } from './requirement.js';
+
+/** A policy by its content: the one in force, or the candidate that judges beside it. */
+export const policyActivatedSchema = z.strictObject({
+  policyVersion: digestSchema,
+  content: jsonObjectSchema,
+  activatedBy: z.string(),
+  activatedAt: timeSchema,
+});
+
+/** Events of a tenant's policy stream, `policy-<tenant>`, and of its candidates' stream, `shadow-policy-<tenant>`. */
+export interface PolicyEvent {
+  readonly type: 'PolicyActivated' | 'ShadowPolicyActivated';
+  readonly data: z.infer<typeof policyActivatedSchema>;
+}
+
+const { outcome, ruleId } = verdictSchema.shape;
+
+/** The candidate's verdict on a request, recorded with it. It decides nothing. */
+export const toolCallShadowJudgedSchema = z.strictObject({
+  /** The candidate's version. */
+  policyVersion: digestSchema,
+  outcome,
+  ruleId,
+  /** The verdict of the policy in force. */
+  live: z.strictObject({ outcome, ruleId }),
+  /** What differs: the outcome, or who must agree; empty when nothing does. */
+  differs: z.array(z.string()),
+  why: z.array(z.string()),
+});
