@@ -93,6 +93,8 @@ export const floors = [
     node: [...harmless, ...files],
     adapters: {
       embedded: ['node:sqlite'],
+      // The keys of subjects.
+      sealed: ['node:sqlite'],
       eventstoredb: ['@eventstore/db-client', '@kurrent/kurrentdb-client', '@grpc/grpc-js', 'google-protobuf'],
     },
     entrances: ['eventstoredb'],

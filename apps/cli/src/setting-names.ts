@@ -1,6 +1,7 @@
 /** Every variable that some process or command of ours reads. */
 const settingNames: readonly string[] = [
   ...['HOST', 'PORT', 'DATA', 'LOG_LEVEL', 'PUBLIC_URL', 'REQUESTS_PER_SECOND', 'ACCEPT_LOG_END'],
+  ...['ROOT_KEY_FILE', 'ACCEPT_LOST_KEYS'],
   ...['POLICY', 'POLICY_SHADOW', 'TOOLS', 'TOKENS_FILE', 'CHANNELS', 'RESOLVER_LEASE_MS', 'URL', 'TOKEN'],
   ...['EVENTSTORE_URL', 'EVENTSTORE_ADMIN_URL'],
   ...['KAFKA_BROKERS', 'KAFKA_SSL', 'KAFKA_SASL_MECHANISM', 'KAFKA_SASL_USERNAME', 'KAFKA_SASL_PASSWORD_FILE'],

@@ -61,7 +61,12 @@ export function createGateway(ports: GatewayPorts): Gateway {
     events,
     caps,
     audit: createAudit(ports),
-    idempotency: createIdempotency({ store: ports.idempotency, clock: ports.clock, log: ports.log }),
+    idempotency: createIdempotency({
+      store: ports.idempotency,
+      clock: ports.clock,
+      log: ports.log,
+      seal: ports.answerSeal,
+    }),
     checks: [createStoreCheck(ports.store), projectionCheck(ports), ...(ports.checks ?? [])],
     metricsText: () => ports.metrics.registry.metrics(),
     close: () => {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
@@ -40,6 +40,49 @@ const answers = (answer: Answer) => (commandId: string) => {
 };
 const first: Answer = { status: 201, body: { n: 1 }, position: 7 };
 const second: Answer = { status: 200, body: { n: 2 } };
+
+describe('a sealed answer', () => {
+  const sealOf = (key: string) => ({
+    hash: (bytes: Uint8Array) => `${key}:${String(bytes.length)}`,
+    close: (text: string) => `${key}:${Buffer.from(text).toString('hex')}`,
+    open: (stored: string) =>
+      stored.startsWith(`${key}:`) ? Buffer.from(stored.slice(key.length + 1), 'hex').toString() : undefined,
+  });
+
+  it('is stored encrypted, and given again', async () => {
+    const sealed = createIdempotency({ store, clock, log, seal: () => sealOf('one') });
+    await sealed.answer(keyed(), answers({ status: 200, body: { password: 'hunter2' } }));
+    expect(await sealed.answer(keyed(), answers(second))).toMatchObject({ body: { password: 'hunter2' } });
+    const files = ['idempotency.db', 'idempotency.db-wal'].map((name) => readFileSync(join(folder, name)));
+    expect(Buffer.concat(files).includes('hunter2')).toBe(false);
+  });
+
+  it('is lost with its key, and then its request is a new command', async () => {
+    let seal = sealOf('one');
+    const sealed = createIdempotency({ store, clock, log, seal: () => seal });
+    await sealed.answer(keyed(), answers(first));
+    seal = sealOf('two');
+    expect(await sealed.answer(keyed(), answers(second))).toEqual(second);
+    expect(new Set(commandIds).size).toBe(2);
+  });
+
+  it('is closed under the key that its request was hashed with, also when the key changes meanwhile', async () => {
+    let seal = sealOf('one');
+    const sealed = createIdempotency({ store, clock, log, seal: () => seal });
+    await sealed.answer(keyed(), (commandId) => {
+      seal = sealOf('two');
+      return answers(first)(commandId);
+    });
+    expect(await sealed.answer(keyed(), answers(second))).toEqual(second);
+  });
+
+  it('leaves no bytes behind when all are cleared', async () => {
+    await idempotency.answer(keyed(), answers({ status: 200, body: 'hunter2' }));
+    store.clear();
+    const files = ['idempotency.db', 'idempotency.db-wal'].map((name) => readFileSync(join(folder, name)));
+    expect(Buffer.concat(files).includes('hunter2')).toBe(false);
+  });
+});
 
 describe('a repeated key', () => {
   it('gets the first answer again, body, status and position', async () => {

@@ -24,8 +24,25 @@ export interface IdempotencyStore {
   readonly save: (scope: string, answer: StoredAnswer) => void;
   /** Forgets what was stored before a time. */
   readonly purge: (beforeMs: number) => void;
+  /** Forgets everything. */
+  readonly clear: () => void;
   readonly close: () => void;
 }
+
+/** Encrypts sent responses, and hashes requests so that nobody without the key can guess what was in them. */
+export interface AnswerSeal {
+  readonly hash: (bytes: Uint8Array) => string;
+  readonly close: (text: string) => string;
+  /** Undefined: the key is destroyed, and the response with it. */
+  readonly open: (stored: string) => string | undefined;
+}
+
+/** For a gateway without keys. */
+const unsealed: AnswerSeal = {
+  hash: (bytes) => hash('sha256', bytes),
+  close: (text) => text,
+  open: (stored) => stored,
+};
 
 /** One request with an idempotency key. */
 export interface KeyedRequest {
@@ -47,6 +64,8 @@ export interface IdempotencyPorts {
   readonly store: IdempotencyStore;
   readonly clock: Clock;
   readonly log: Log;
+  /** Default: responses are stored as they were sent. */
+  readonly seal?: (() => AnswerSeal) | undefined;
 }
 
 const namespace = '6f1b1c5e-2f67-5b0e-9d55-0f7f0c6f5a61';
@@ -57,7 +76,12 @@ const purgeEveryMs = 10 * 60 * 1000;
  * Idempotency keys over a store. A crash between the append and the storing of the response does no harm: the retry has
  * the same command id, and the write side recognises it.
  */
-export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idempotency {
+export function createIdempotency({
+  store,
+  clock,
+  log,
+  seal: currentSeal = () => unsealed,
+}: IdempotencyPorts): Idempotency {
   const running = new Map<string, { readonly bodyHash: string; readonly answer: Promise<Answer> }>();
   let purgedAtMs = 0;
 
@@ -71,13 +95,20 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
   const runFirst = async (
     scope: string,
     bodyHash: string,
+    seal: AnswerSeal,
     run: (commandId: string) => Promise<Answer>,
   ): Promise<Answer> => {
     const answer = await run(uuidV5(namespace, `${scope}:${bodyHash}`));
     if (!isDecided(answer.status)) return answer;
     const { status, body, position = null } = answer;
     try {
-      store.save(scope, { bodyHash, status, body: JSON.stringify(body), position, storedAtMs: clock.now() });
+      store.save(scope, {
+        bodyHash,
+        status,
+        body: seal.close(JSON.stringify(body)),
+        position,
+        storedAtMs: clock.now(),
+      });
       purgeNowAndThen();
     } catch (error) {
       // The disk may be full. The command is recorded, so the response is sent although it cannot be stored.
@@ -88,15 +119,18 @@ export function createIdempotency({ store, clock, log }: IdempotencyPorts): Idem
 
   return {
     answer: async ({ actor, target, key, bytes }, run) => {
+      // The same one to the end: an erasure replaces it.
+      const seal = currentSeal();
       const scope = hash('sha256', JSON.stringify([actor.tenant, actor.principal, target, key]));
-      const bodyHash = hash('sha256', bytes);
+      const bodyHash = seal.hash(bytes);
       const first = running.get(scope);
       if (first !== undefined) return first.bodyHash === bodyHash ? first.answer : reused(key);
       const stored = store.find(scope);
-      if (stored !== undefined && clock.now() - stored.storedAtMs < keptMs) {
-        return stored.bodyHash === bodyHash ? toAnswer(stored) : reused(key);
+      const body = stored === undefined ? undefined : seal.open(stored.body);
+      if (stored !== undefined && body !== undefined && clock.now() - stored.storedAtMs < keptMs) {
+        return stored.bodyHash === bodyHash ? toAnswer({ ...stored, body }) : reused(key);
       }
-      const answer = runFirst(scope, bodyHash, run).finally(() => running.delete(scope));
+      const answer = runFirst(scope, bodyHash, seal, run).finally(() => running.delete(scope));
       running.set(scope, { bodyHash, answer });
       return answer;
     },

@@ -4,7 +4,8 @@ import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ReadinessCheck, Tracing } from '@countersign/shell';
-import type { IdempotencyStore } from './idempotency.js';
+import type { Erasures } from './erasures.js';
+import type { AnswerSeal, IdempotencyStore } from './idempotency.js';
 import type { Oidc } from './inbox/oidc.js';
 import type { Sessions } from './inbox/sessions.js';
 import type { GatewayMetrics } from './metrics.js';
@@ -17,6 +18,10 @@ export interface GatewayPorts {
   readonly store: EventStore;
   readonly tokens: Tokens;
   readonly idempotency: IdempotencyStore;
+  /** Encrypts the stored responses. Default: they are stored as they were sent. */
+  readonly answerSeal?: (() => AnswerSeal) | undefined;
+  /** Erases the values of a subject. Default: refused, as in a cluster. */
+  readonly erasures?: Erasures | undefined;
   readonly metrics: GatewayMetrics;
   readonly clock: Clock;
   readonly ids: Ids;

@@ -6,6 +6,7 @@ import { logRoutes } from './routes/log.routes.js';
 import { operationsRoutes } from './routes/operations.routes.js';
 import { oversightRoutes } from './routes/oversight.routes.js';
 import { policyRoutes } from './routes/policy.routes.js';
+import { subjectRoutes } from './routes/subject.routes.js';
 import { toolCallRoutes } from './routes/tool-call.routes.js';
 
 /** Every route of the API, for the controllers, the guard and the OpenAPI document. */
@@ -16,6 +17,7 @@ export const routes = {
   ...executionRoutes,
   ...policyRoutes,
   ...oversightRoutes,
+  ...subjectRoutes,
   ...logRoutes,
   ...operationsRoutes,
 } as const;

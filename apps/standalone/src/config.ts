@@ -17,6 +17,8 @@ const schema = z.object({
     .regex(/^[0-9]{1,15}$/, 'must be the position that the log ends at, a whole number')
     .transform(Number)
     .optional(),
+  COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
 });
 
 /** The settings of standalone; every path is absolute. */
@@ -40,6 +42,10 @@ export interface StandaloneConfig {
   readonly requestsPerSecond: number;
   /** The end of a log that is accepted although other files know later events; null: such a log is refused. */
   readonly acceptedLogEnd: number | null;
+  /** The operator's own root key; null: `root.key` in the data folder, created at the first start. */
+  readonly rootKeyFile: string | null;
+  /** Starts although the log has values whose keys are lost. */
+  readonly acceptLostKeys: boolean;
   readonly logLevel: LogLevel;
 }
 
@@ -66,6 +72,8 @@ export function readStandaloneConfig(
     oidc: readOidcConfig(env),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND,
     acceptedLogEnd: values.COUNTERSIGN_ACCEPT_LOG_END ?? null,
+    rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
+    acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
   };
 }

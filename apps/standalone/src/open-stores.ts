@@ -11,7 +11,7 @@ import type { GroupsOf, PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
-import type { ReadModel } from '@countersign/read-model';
+import type { FileReadModel } from '@countersign/read-model';
 import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
@@ -20,11 +20,15 @@ import { followPolicyFile, followShadowPolicy, loadConditions, readOptionalPolic
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
+import { openVault } from './vault.js';
+import type { Vault } from './vault.js';
 
 /** The ledger on one machine without HTTP: the log, the read model, the write side and the bus. */
 export interface Stores {
   readonly store: EmbeddedEventStore;
-  readonly readModel: ReadModel;
+  /** The keys of sensitive values. */
+  readonly vault: Vault;
+  readonly readModel: FileReadModel;
   readonly projector: Projector;
   readonly commands: CommandPorts;
   readonly tools: ToolSet;
@@ -53,10 +57,13 @@ export async function openStores(
     for (const stop of stops.splice(0).reverse()) await stop();
   };
   try {
-    const store = await openStore(config, world, metrics);
-    stops.push(store.close);
-    checkKnownPositions(config.dataFolder, await store.head(), config.acceptedLogEnd);
-    const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log });
+    const raw = await openStore(config, world, metrics);
+    stops.push(raw.close);
+    checkKnownPositions(config.dataFolder, await raw.head(), config.acceptedLogEnd);
+    const vault = await openVault(config, raw, log);
+    stops.push(vault.keys.close);
+    const { store, texts: seal } = vault;
+    const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log, seal });
     stops.push(readModel.close);
     const projector = createProjector({ store, readModel, clock, log });
     stops.push(projector.stop);
@@ -83,7 +90,7 @@ export async function openStores(
     const topics = { [topicNames().events]: store };
     const bus = createEmbeddedMessageBus({ folder: config.dataFolder, topics, clock, log, ...metrics });
     stops.push(bus.close);
-    return { store, readModel, projector, commands, tools, bus, close };
+    return { store, vault, readModel, projector, commands, tools, bus, close };
   } catch (error) {
     await close();
     throw error;

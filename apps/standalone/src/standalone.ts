@@ -20,6 +20,7 @@ import { countParked, createOpenCalls } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
+import { createErasures } from './erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
 import type { Stores } from './open-stores.js';
@@ -85,7 +86,7 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
   const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
   const stores = await openStores(config, world, counted, groupsOf);
   stops.push(stores.close);
-  const { bus, commands, readModel, store, projector } = stores;
+  const { bus, commands, readModel, store, projector, vault } = stores;
 
   if (isFirstStart) createTokensFile(tokensFile);
   else if (config.tokensFile === null) keepPrivate(tokensFile);
@@ -121,6 +122,8 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
       oidc,
       channels,
       idempotency,
+      answerSeal: vault.answersKey.answers,
+      erasures: createErasures({ vault, readModel, commands, idempotency, clock, ids, log }),
       metrics,
       clock,
       ids,

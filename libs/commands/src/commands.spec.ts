@@ -271,6 +271,21 @@ describe('answering', () => {
     });
   });
 
+  it.each([
+    ['hides a value where the call hid none', { path: '/a' }, { path: '/a', password: 'p' }, false],
+    ['hides none where the call hid a value', { path: '/a', password: 'p' }, { path: '/a' }, false],
+    ['hides a value as the call did', { password: 'p' }, { password: 'q' }, true],
+    ['hides none, as the call did', { path: '/a' }, { path: '/b' }, true],
+  ])('an edit that %s shares its salt only with a like one', async (_what, before, after, isShared) => {
+    const callId = await one({ arguments: before });
+    const decision = { type: 'edit', arguments: after } as const;
+    done(await api.respond(commands, alice, approvalIdOf(callId, 1), { decision }, commandId()));
+    const { request, action } = await callOf(callId);
+    expect(action.salt === request.salt).toBe(isShared);
+    const claimed = done(await api.claim(commands, worker, callId, { resolverId: 'w' }, commandId()));
+    expect(actionDigest(claimed.digestInput, claimed.arguments)).toBe(claimed.actionDigest);
+  });
+
   it('binds an edit: masks kept, schema checked, a digest of its own', async () => {
     const toolSchema = { type: 'object', properties: { path: { type: 'string' } } };
     const callId = await one({ arguments: { path: '/a', password: 'hunter2' }, toolSchema });

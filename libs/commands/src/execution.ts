@@ -94,9 +94,9 @@ function isClaimOf(
   return claimId === undefined ? attempt === 1 : claimId === claimer.commandId;
 }
 
-function digestInputOf({ request }: ToolCall): DigestInput {
+function digestInputOf({ request, action }: ToolCall): DigestInput {
   const { tenant, agentId, runId, toolCallId, toolName, toolSchemaHash } = request;
-  return { tenant, agentId, runId, toolCallId, toolName, toolSchemaHash, salt: request.salt ?? '' };
+  return { tenant, agentId, runId, toolCallId, toolName, toolSchemaHash, salt: action.salt ?? '' };
 }
 
 /** Renews the lease of a claim. Returns its new end. */

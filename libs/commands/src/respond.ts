@@ -143,22 +143,38 @@ function toDecision(ports: CommandPorts, call: ToolCall, decision: Decision): Re
 /** Edited arguments: masks put back, checked against the tool's schema, digested, and judged by the policy once more. */
 function toEdit(ports: CommandPorts, call: ToolCall, edited: JsonObject): EditDecision {
   const { request, action } = call;
-  const salt = request.salt ?? '';
-  const { arguments: args, foreign, restored } = unmask(edited, action.arguments, salt);
+  const { arguments: args, foreign, restored } = unmask(edited, action.arguments, action.salt ?? '');
   const checked = ports.schemas.check(request.toolSchema, args);
-  const sensitive = checked.status === 'valid' ? checked.sensitive : [];
+  // A value that an approver put back without seeing it stays hidden, also when its name was edited.
+  const sensitive = [...new Set([...(checked.status === 'valid' ? checked.sensitive : []), ...restored])];
+  const salt = saltOfEdit(ports, action, { arguments: args, sensitive });
   return {
     type: 'edit',
     arguments: args,
-    // A value that an approver put back without seeing it stays hidden, also when its name was edited.
-    sensitive: [...new Set([...sensitive, ...restored])],
-    salt: request.salt,
+    sensitive,
+    salt,
     actionDigest: actionDigest({ ...request, salt }, args),
     invalid: [...foreign.map(foreignMask), ...schemaErrors(checked)],
     // The decider adds this to the approval's own requirement, so an edit never needs fewer approvals than its
     // arguments do.
     judgement: toDomainJudgement(judgeRecorded(ports, call, { arguments: args })),
   };
+}
+
+/**
+ * Attack: guessing an erased value by its digest. The salt is encrypted with the values, so it must not be recorded in
+ * clear elsewhere: an edit keeps the salt when both hide values, or neither does. Then equal values have equal masks,
+ * and equal edits equal digests.
+ */
+function saltOfEdit(
+  { ids }: Pick<CommandPorts, 'ids'>,
+  before: ToolCall['action'],
+  edited: Pick<ToolCall['action'], 'arguments' | 'sensitive'>,
+): string {
+  const hides = ({ arguments: args, sensitive }: typeof edited): boolean => hiddenValues(args, sensitive).length > 0;
+  return before.salt !== null && hides(before) === hides(edited)
+    ? before.salt
+    : Buffer.from(ids.randomBytes(16)).toString('hex');
 }
 
 function foreignMask(pointer: string): FieldError {

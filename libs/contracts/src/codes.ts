@@ -41,6 +41,8 @@ export const edgeCodes = [
   'payload-too-large',
   'unsupported-media-type',
   'idempotency-key-reused',
+  'calls-open',
+  'not-supported',
   'too-many-requests',
   'internal-error',
   'unavailable',

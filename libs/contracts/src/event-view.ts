@@ -16,6 +16,7 @@ export function toEventView(event: RecordedEvent): EventView {
     revision: event.revision,
     recordedAt: event.recordedAt,
     data: event.data,
+    ...(event.metadata.erased !== undefined && { erased: [...event.metadata.erased] }),
   };
 }
 

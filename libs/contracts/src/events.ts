@@ -35,6 +35,8 @@ import type { RefusalEvent } from './refusal-events.js';
 import { verdictSchema } from './requirement.js';
 import { runCancelledSchema } from './run-events.js';
 import type { RunEvent } from './run-events.js';
+import { subjectErasedSchema } from './subject-events.js';
+import type { SubjectEvent } from './subject-events.js';
 
 /** The proposal, exactly as recorded: the bytes that the approver sees and that will run. */
 export const toolCallRequestedSchema = z.strictObject({
@@ -140,7 +142,7 @@ export type ToolCallEvent = {
 
 /** Every event that Countersign records. */
 export type LedgerEvent =
-  ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | GrantEvent | DeliveryEvent;
+  ToolCallEvent | PolicyEvent | RefusalEvent | RunEvent | BatchEvent | GrantEvent | DeliveryEvent | SubjectEvent;
 
 export const eventSchemas = {
   ...toolCallEventSchemas,
@@ -152,6 +154,7 @@ export const eventSchemas = {
   BatchBroken: batchBrokenSchema,
   ...grantEventSchemas,
   ...deliveryEventSchemas,
+  SubjectErased: subjectErasedSchema,
 } as const;
 
 export type EventType = LedgerEvent['type'];
@@ -170,6 +173,22 @@ export interface EventMetadata {
   readonly schemaVersion: number;
   /** The command that made the event; a duplicate command is recognised by this id. */
   readonly commandId: string;
+  /** The sensitive values of the data, encrypted; absent when there are none. In their places stands a mark. */
+  readonly sealed?: SealedValues;
+  /**
+   * JSON pointers of values whose key is destroyed; `[erased]` stands in their places. Never recorded: it comes from
+   * reading.
+   */
+  readonly erased?: readonly string[];
+}
+
+/** Encrypted values of one event, a stored format: docs/privacy.md. */
+export interface SealedValues {
+  /** The id of the subject's key. */
+  readonly key: string;
+  readonly pointers: readonly string[];
+  /** AES-256-GCM, base64url: nonce, ciphertext, tag. */
+  readonly box: string;
 }
 
 /** An event about to be appended. Its id is chosen by the writer, so that an append of unknown outcome can be repeated. */

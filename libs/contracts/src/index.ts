@@ -28,6 +28,7 @@ export type {
   LedgerEvent,
   NewEvent,
   RecordedEvent,
+  SealedValues,
   ToolCallEvent,
   ToolCallEventType,
 } from './events.js';
@@ -77,6 +78,7 @@ export {
   cancelSchema,
   claimSchema,
   clientOutputSchema,
+  eraseSubjectSchema,
   eventsQuerySchema,
   getToolCallQuerySchema,
   policyVersionsQuerySchema,
@@ -101,6 +103,7 @@ export type {
   ClientOutputBody,
   Decision,
   Backtest,
+  EraseSubject,
   ExplainedCall,
   ListApprovalsQuery,
   ListGrantsQuery,
@@ -137,13 +140,18 @@ export { runCancellationStream, runCancelledSchema } from './run-events.js';
 export type { RunEvent } from './run-events.js';
 export { hiddenValues, maskAt, maskByName, sensitivePointers, unmask } from './sensitive.js';
 export type { HiddenValue, MarkedPlaces } from './sensitive.js';
-export { isMask, maskOf } from './sensitive-mask.js';
+export { eraseSecrets, erasedPointers, putSecrets, secretPointers, takeSecrets } from './sealed-values.js';
+export type { SecretValues } from './sealed-values.js';
+export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
+export { subjectOf, subjectStream } from './subject-events.js';
+export type { SubjectEvent } from './subject-events.js';
 export { isShownText } from './sensitive-text.js';
 export { UnreadableEventError, upcast } from './upcasters.js';
 export {
   approvalStates,
   approvalViewSchema,
   claimViewSchema,
+  erasureViewSchema,
   eventViewSchema,
   isDecided,
   isSettled,
@@ -157,6 +165,7 @@ export type {
   ApprovalState,
   ApprovalView,
   ClaimView,
+  ErasureView,
   EventView,
   OpenRunView,
   ResponseView,

@@ -325,3 +325,16 @@ export const problemSchema = z
     errors: z.array(z.strictObject({ path: z.string(), message: z.string() })).optional(),
   })
   .meta({ id: 'Problem', description: 'RFC 9457 problem details with a stable `code`.' });
+
+export const eraseSubjectSchema = z
+  .strictObject({
+    subject: z.string().min(1).max(512).meta({
+      description: 'The label `subject` of the calls, or `run:` and the id of a run whose calls have no such label.',
+    }),
+    reason: textSchema.optional(),
+    force: z.boolean().optional().meta({ description: 'Cancels the open calls of the subject first.' }),
+    dryRun: z.boolean().optional().meta({ description: 'Counts what would be erased, and changes nothing.' }),
+  })
+  .meta({ id: 'EraseSubject' });
+
+export type EraseSubject = z.infer<typeof eraseSubjectSchema>;

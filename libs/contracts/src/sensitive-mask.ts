@@ -3,6 +3,9 @@ import canonicalize from 'canonicalize';
 import type { JsonValue } from './json.js';
 
 const maskPattern = /^\[masked(?: sha256:[0-9a-f]{16})?\]$/;
+/** The text in the place of a value whose key was destroyed. It needs no mask. */
+export const erasedMark = '[erased]';
+
 const masksWithHash = /\[masked sha256:[0-9a-f]{16}\]/g;
 
 /** Returns whether a value is a mask of a sensitive value. */
@@ -15,6 +18,7 @@ export function isMask(value: JsonValue | undefined): boolean {
  * masks, and the salt prevents guessing. Without a salt the mask has no hash.
  */
 export function maskOf(value: JsonValue, salt: string | null): string {
+  if (value === erasedMark) return erasedMark;
   if (salt === null) return '[masked]';
   return `[masked sha256:${hash('sha256', `${salt}${canonicalize(value) ?? ''}`, 'hex').slice(0, 16)}]`;
 }

@@ -18,3 +18,13 @@ export {
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
 export { positionBefore } from './position-before.js';
+export { openSubjectKeys } from './sealed/keys-file.js';
+export type { SubjectKeysOptions } from './sealed/keys-file.js';
+export { RootKeyError } from './sealed/root-key.js';
+export { openAnswersKey } from './sealed/sealed-answers.js';
+export type { AnswersKey, SealedAnswers } from './sealed/sealed-answers.js';
+export { createSealedStore } from './sealed/sealed-store.js';
+export type { SealedStore } from './sealed/sealed-store.js';
+export { createSealedTexts } from './sealed/sealed-texts.js';
+export type { SealedTexts } from './sealed/sealed-texts.js';
+export type { ErasingKey, SubjectKey, SubjectKeys } from './sealed/subject-keys.js';

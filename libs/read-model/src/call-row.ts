@@ -22,6 +22,10 @@ export interface CallRow extends Omit<ToolCall, 'request'> {
   readonly state: CallState;
   /** When the next deadline of this call is due, epoch milliseconds. */
   readonly dueAt: number | null;
+  /** The key that the row is encrypted with in the file: that of its latest sealed event; null for plain rows. */
+  readonly sealKey: string | null;
+  /** JSON pointers, into the data of its events, of the values that were erased. */
+  readonly erased: readonly string[];
 }
 
 /**

@@ -30,6 +30,15 @@ export function evolve(row: CallRow | undefined, event: RecordedEvent): CallRow 
     revision: event.revision,
     state: callState(call) ?? 'awaiting_approval',
     dueAt: dueAt(call)?.atMs ?? null,
+    ...sealingOf(row, event),
+  };
+}
+
+function sealingOf(row: CallRow | undefined, { metadata }: RecordedEvent): Pick<CallRow, 'sealKey' | 'erased'> {
+  const { sealKey = null, erased = [] } = row ?? {};
+  return {
+    sealKey: metadata.sealed?.key ?? sealKey,
+    erased: metadata.erased === undefined ? erased : [...new Set([...erased, ...metadata.erased])],
   };
 }
 

@@ -18,6 +18,7 @@ export type {
   ReadModelStats,
   RunsQuery,
 } from './read-model.js';
+export type { RowSeal } from './sqlite/database.js';
 export type { OnProgress, Progress } from './sqlite/catch-up.js';
 export { rebuildReadModel } from './sqlite/rebuild.js';
 export type { RebuildOptions, RebuildReport } from './sqlite/rebuild.js';

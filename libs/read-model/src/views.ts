@@ -176,6 +176,7 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     requestedAt: request.requestedAt,
     settledAt: call.settledAt,
     revision: call.revision,
+    ...(call.erased.length > 0 && { erasedValues: [...call.erased] }),
   };
 }
 

@@ -42,6 +42,8 @@ const common: EventWords = {
   GrantConfirmed: (read) => `${read('confirmedBy')} confirmed the grant ${read('grantId')}`,
   GrantUsed: (read) => `the grant ${read('grantId')} covered ${read('callId')} (use ${read('nth')})`,
   GrantRevoked: (read) => `${read('revokedBy')} revoked the grant ${read('grantId')}`,
+  SubjectErased: (read) =>
+    withWhy(`${read('erasedBy')} erased ${read('values')} values of ${read('calls')} calls`, read('reason')),
   ExecutionClaimed: (read) => `${read('resolverId')} runs it (attempt ${read('attempt')})`,
   ExecutionClaimRenewed: (read) => `attempt ${read('attempt')} is still running`,
   ExecutionLapsed: (read) => `attempt ${read('attempt')} reported nothing; it may be retried`,

@@ -41,6 +41,7 @@ export async function bootGateway(
     find: (scope) => answers.get(scope),
     save: (scope, answer) => void answers.set(scope, answer),
     purge: nothing,
+    clear: nothing,
     close: nothing,
   };
   const tokens = {

@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { Option } from 'commander';
 import type { Runner } from '../runner.js';
 import { startHelp } from '../start.js';
+import type { EraseOptions } from './erase.js';
 
 /** The commands that change more than one response: cancel, reconcile, start. */
 export function addActCommands(program: Command, runner: Runner): void {
@@ -38,6 +39,26 @@ Example:
     )
     .action(async (id: string, options: { status: string; note: string }, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./act.js')).reconcile(invocation, id, options)),
+    );
+  program
+    .command('erase <subject>')
+    .description('make the sensitive values of a subject unreadable for ever (admins)')
+    .option('--yes', 'do not ask')
+    .option('--force', 'cancel the open calls of the subject first')
+    .option('--reason <text>', 'why; recorded')
+    .addHelpText(
+      'after',
+      `
+The subject is the label "subject" of the calls, or run:<runId> for calls
+without that label. Digests, counts and the hash chain stay verifiable; the
+proof is recorded in the log. docs/privacy.md says what stays.
+
+Examples:
+  countersign erase customer-42 --reason "request of 25 November"
+  countersign erase run:run-42 --yes --json`,
+    )
+    .action(async (subject: string, options: EraseOptions, command: Command) =>
+      runner.asking(command, async (invocation) => (await import('./erase.js')).erase(invocation, subject, options)),
     );
   program
     .command('start [role]')

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import type { EventStore } from '@countersign/event-store';
+import type { EmbeddedEventStoreOptions, EventStore, SealedTexts } from '@countersign/event-store';
 import type { Difference, OnProgress, Progress, RebuildOptions } from '@countersign/read-model';
 import type { Log } from '@countersign/runtime';
 import { printable } from '@countersign/text';
@@ -14,6 +14,8 @@ type Environment = Output['terminal']['env'];
 /** The log, and whether this process holds it exclusively while it is open. */
 interface OpenLog {
   readonly store: EventStore;
+  /** Encrypts the rows of the read model. A cluster has none. */
+  readonly seal?: SealedTexts;
   readonly isExclusive: boolean;
 }
 
@@ -30,8 +32,34 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
     const detail = `There is no log in ${folder}.`;
     throw localError('notFound', 'no-log', detail, 'Set COUNTERSIGN_DATA, or COUNTERSIGN_EVENTSTORE_URL in a cluster.');
   }
-  const { openEmbeddedEventStore } = await import('@countersign/event-store');
-  return { store: await openEmbeddedEventStore({ folder, ...world }), isExclusive: true };
+  return { ...(await openFolder(env, folder, world)), isExclusive: true };
+}
+
+/** The log of a data folder, with the keys of its sensitive values. */
+async function openFolder(
+  env: Environment,
+  folder: string,
+  world: Omit<EmbeddedEventStoreOptions, 'folder'>,
+): Promise<Pick<OpenLog, 'store' | 'seal'>> {
+  const library = await import('@countersign/event-store');
+  const raw = await library.openEmbeddedEventStore({ folder, ...world });
+  // Keys are made by the server alone. A log with sealed events and without keys cannot be folded.
+  if (!existsSync(join(folder, 'keys.db'))) return { store: raw };
+  try {
+    const own = env['COUNTERSIGN_ROOT_KEY_FILE'] ?? '';
+    const rootKeyFile = own === '' ? null : resolve(own);
+    const keys = library.openSubjectKeys({ folder, rootKeyFile, log: world.log });
+    const close = async (): Promise<void> => {
+      keys.close();
+      await raw.close();
+    };
+    const store = { ...library.createSealedStore(raw, { keys, log: world.log }), close };
+    return { store, seal: library.createSealedTexts(keys) };
+  } catch (error) {
+    await raw.close();
+    if (!(error instanceof library.RootKeyError)) throw error;
+    throw localError('refused', 'root-key', `${error.message}.`, 'docs/privacy.md says which files belong together.');
+  }
 }
 
 type Work<T> = (options: RebuildOptions & { readonly isExclusive: boolean }) => Promise<T>;
@@ -46,9 +74,9 @@ async function withLog<T>(output: Output, work: Work<T>): Promise<T> {
   const log = createLog({ level: 'silent' });
   const progress = progressLine(output);
   try {
-    const { store, isExclusive } = await openLog(env, folder, log);
+    const { store, seal, isExclusive } = await openLog(env, folder, log);
     const file = join(folder, 'read-model.db');
-    return await work({ file, source: store, log, onProgress: progress.show, isExclusive }).finally(store.close);
+    return await work({ file, source: store, log, seal, onProgress: progress.show, isExclusive }).finally(store.close);
   } catch (error) {
     if (!(error instanceof EventStoreUnavailableError)) throw error;
     const remedy = 'On one machine, stop the server for as long as this takes; in a cluster, look at EventStoreDB.';

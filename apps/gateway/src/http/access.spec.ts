@@ -50,6 +50,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'POST /v1/policy/explain': ['approver', 'auditor', 'admin'],
   'POST /v1/policy/backtest': ['auditor'],
   'GET /v1/oversight': ['approver', 'auditor', 'admin'],
+  'POST /v1/subjects/erase': ['admin'],
   'GET /v1/events': ['agent', 'approver', 'resolver', 'auditor', 'admin'],
   'GET /v1/audit/tool-calls/:callId/events': ['auditor'],
   'GET /v1/audit/events': ['auditor'],

@@ -12,6 +12,7 @@ import { OpenApiController } from './openapi.controller.js';
 import { OversightController } from './oversight.controller.js';
 import { PolicyController } from './policy.controller.js';
 import { StreamsController } from './streams.controller.js';
+import { SubjectsController } from './subjects.controller.js';
 import { ToolCallsController } from './tool-calls.controller.js';
 
 /** The Nest module of the gateway: the controllers, over a gateway that is built outside. */
@@ -29,6 +30,7 @@ export class GatewayModule {
         PolicyController,
         OversightController,
         StreamsController,
+        SubjectsController,
         OpenApiController,
         OperationsController,
       ],

@@ -18,13 +18,13 @@ export interface IdempotencyFile extends IdempotencyStore {
 }
 
 /**
- * Stored responses in a SQLite file; claims are stored unshortened. A power cut may lose the latest ones, whose
+ * Stored responses in a SQLite file; claims are stored unshortened. Deleted ones are overwritten. A power cut may lose the latest ones, whose
  * commands the event store still recognises.
  */
 export function createIdempotencyStore(path: string): IdempotencyFile {
   const database = openDatabase(
     path,
-    tables,
+    `PRAGMA secure_delete = ON; ${tables}`,
     'Requests of the last 24 hours that are repeated with their Idempotency-Key are handled anew.',
   );
   const find = database.prepare('SELECT bodyHash, status, body, position, storedAtMs FROM answers WHERE scope = ?');
@@ -43,6 +43,9 @@ export function createIdempotencyStore(path: string): IdempotencyFile {
     },
     purge: (beforeMs) => {
       purge.run(beforeMs);
+    },
+    clear: () => {
+      database.exec('DELETE FROM answers; PRAGMA wal_checkpoint(TRUNCATE)');
     },
     close: () => {
       database.close();

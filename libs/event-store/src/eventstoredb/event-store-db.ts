@@ -47,6 +47,7 @@ export const streamPrefixes = [
   'batch-',
   'delivery-',
   'channel-',
+  'subject-',
 ] as const;
 
 const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_000, wedgedMs: 10_000 };

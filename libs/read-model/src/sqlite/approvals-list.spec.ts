@@ -194,6 +194,7 @@ describe('paging', () => {
     model.flush();
     model.close();
     const database = new DatabaseSync(path('m.db'));
+    database.function('opened', (stored) => stored);
     for (const state of ['pending', 'approved'] as const) {
       for (const order of ['oldest', 'newest'] as const) {
         let plan: readonly string[] = [];

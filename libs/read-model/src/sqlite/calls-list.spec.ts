@@ -117,6 +117,7 @@ describe('the list of calls', () => {
     model.flush();
     model.close();
     const database = new DatabaseSync(path('m.db'));
+    database.function('opened', (stored) => stored);
     const plans: string[] = [];
     const explained = (sql: string) => {
       const plan = database.prepare(`EXPLAIN QUERY PLAN ${sql}`).all();

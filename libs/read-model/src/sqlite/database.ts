@@ -24,9 +24,9 @@ const tables = `
   CREATE TABLE calls (
     seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL, tenant TEXT NOT NULL, run_id TEXT NOT NULL,
     state TEXT NOT NULL, due_at INTEGER, tool_name TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL,
-    requested_at INTEGER NOT NULL, progress TEXT NOT NULL
+    requested_at INTEGER NOT NULL, progress ANY NOT NULL
   ) STRICT;
-  CREATE TABLE requests (seq INTEGER PRIMARY KEY, request TEXT NOT NULL) STRICT;
+  CREATE TABLE requests (seq INTEGER PRIMARY KEY, request ANY NOT NULL) STRICT;
   CREATE TABLE approvals (
     seq INTEGER PRIMARY KEY, call_seq INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL,
     tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asked TEXT
@@ -98,18 +98,44 @@ export function isDiskFull(error: unknown): boolean {
   return (error as { readonly errcode?: unknown } | null)?.errcode === 13;
 }
 
-function create(file: string, how = settings): DatabaseSync {
+/** Encrypts the rows of calls with sensitive values. */
+export interface RowSeal {
+  readonly close: (keyId: string, text: string) => Uint8Array;
+  readonly open: (stored: Uint8Array) => string;
+}
+
+/** For a log without sealed events. */
+const noSeal: RowSeal = {
+  close: () => {
+    throw new Error('the log has sealed events: the read model needs the keys of its folder');
+  },
+  open: () => {
+    throw new Error('the read model has sealed rows: it needs the keys of its folder');
+  },
+};
+
+/** A column as it is stored: encrypted when the row has sensitive values. */
+export function toStoredText(seal: RowSeal | undefined, keyId: string | null, text: string): string | Uint8Array {
+  return keyId === null ? text : (seal ?? noSeal).close(keyId, text);
+}
+
+function connect(file: string, { open }: RowSeal = noSeal): DatabaseSync {
   keepPrivate(file);
   const db = new DatabaseSync(file);
+  db.function('opened', { deterministic: true, directOnly: true }, (stored) => open(stored as Uint8Array));
+  return db;
+}
+
+function create(file: string, seal: RowSeal | undefined, how = settings): DatabaseSync {
+  const db = connect(file, seal);
   db.exec(how);
   db.exec(`BEGIN IMMEDIATE; ${tables} COMMIT;`);
   return db;
 }
 
 /** Why a file cannot be used, or the database in it. */
-function openExisting(file: string): DatabaseSync | string {
-  keepPrivate(file);
-  const db = new DatabaseSync(file);
+function openExisting(file: string, seal: RowSeal | undefined): DatabaseSync | string {
+  const db = connect(file, seal);
   let reason: string | undefined;
   try {
     db.exec(settings);
@@ -128,23 +154,23 @@ function openExisting(file: string): DatabaseSync | string {
 }
 
 /** Opens a read model's file. A damaged one, or one of another version, is deleted: the log has everything. */
-export function openDatabase(file: string, log: Log): DatabaseSync {
+export function openDatabase(file: string, log: Log, seal?: RowSeal): DatabaseSync {
   if (adoptRebuilt(file)) log.info({ file }, 'the rebuilt read model replaces the old one');
   if (!existsSync(file)) {
     discard(file);
-    return create(file);
+    return create(file, seal);
   }
-  const opened = openExisting(file);
+  const opened = openExisting(file, seal);
   if (typeof opened !== 'string') return opened;
   log.warn({ file, reason: opened }, 'the read model is deleted and rebuilt from the log');
   discard(file);
-  return create(file);
+  return create(file, seal);
 }
 
 /** An empty database to build in; leftovers are deleted. */
-export function createScratchDatabase(file: string): DatabaseSync {
+export function createScratchDatabase(file: string, seal?: RowSeal): DatabaseSync {
   discard(file);
-  return create(file, scratchSettings);
+  return create(file, seal, scratchSettings);
 }
 
 /** Makes a closed file durable, before an older one is deleted. */

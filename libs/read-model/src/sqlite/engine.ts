@@ -8,6 +8,7 @@ import { listApprovals } from './approvals-list.js';
 import { listCalls, listRuns } from './calls-list.js';
 import { createStatements, isDiskFull } from './database.js';
 import { createGrantRows } from './grant-rows.js';
+import type { RowSeal } from './database.js';
 import { createDeadlines } from './deadlines.js';
 import { bytesOfRun, callsOfRun, openCallsOfRun } from './runs.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
@@ -42,10 +43,10 @@ export interface Engine extends Pick<
 type Prepare = (sql: string) => StatementSync;
 
 /** Everything over an opened database, which it closes in the end. */
-export function createEngine(db: DatabaseSync, bounds: Bounds): Engine {
+export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): Engine {
   const prepare = createStatements(db);
   const grants = createGrantRows(prepare);
-  const rows = createWorkingSet(db, prepare, bounds, grants);
+  const rows = createWorkingSet(db, prepare, bounds, grants, seal);
   const deadlines = createDeadlines(prepare, rows);
 
   const flush = (): void => {

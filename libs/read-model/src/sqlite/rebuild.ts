@@ -4,6 +4,7 @@ import type { LogSource } from '../read-model.js';
 import { catchUp, fresh } from './catch-up.js';
 import type { OnProgress, Target } from './catch-up.js';
 import { createScratchDatabase, discard, rebuiltFile, seal } from './database.js';
+import type { RowSeal } from './database.js';
 import { createEngine } from './engine.js';
 import type { Engine } from './engine.js';
 import type { Bounds } from './working-set.js';
@@ -15,6 +16,8 @@ export interface RebuildOptions {
   readonly source: LogSource;
   readonly log: Log;
   readonly onProgress?: OnProgress | undefined;
+  /** Encrypts the rows of calls with sensitive values. */
+  readonly seal?: RowSeal | undefined;
 }
 
 /** The result of a rebuild. */
@@ -42,8 +45,8 @@ const scratchBounds: Bounds = {
 };
 
 /** An empty read model in its own file, which is deleted unless `seal` is reached. */
-export function openScratch(file: string): Engine {
-  return createEngine(createScratchDatabase(file), scratchBounds);
+export function openScratch(file: string, rowSeal?: RowSeal): Engine {
+  return createEngine(createScratchDatabase(file, rowSeal), scratchBounds, rowSeal);
 }
 
 /** Leaves a complete scratch file for the next opening of `file`. */
@@ -56,9 +59,10 @@ export function handOver(scratch: string, file: string): void {
  * Replays the log from zero into a new file while the current one stays in use. The next opening replaces the old file
  * by the new one; when the rebuild fails or is killed, the old one stays.
  */
-export async function rebuildReadModel({ file, source, log, onProgress }: RebuildOptions): Promise<RebuildReport> {
+export async function rebuildReadModel(options: RebuildOptions): Promise<RebuildReport> {
+  const { file, source, log, onProgress } = options;
   const beside = `${file}.rebuild`;
-  const engine = openScratch(beside);
+  const engine = openScratch(beside, options.seal);
   try {
     const events = await catchUp(asTarget(engine), source, await source.head(), onProgress);
     const { position } = engine.checkpoint();

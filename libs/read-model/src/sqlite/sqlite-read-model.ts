@@ -5,6 +5,7 @@ import { createAppliedFeed } from './applied-feed.js';
 import { assertContinues, catchUp, fresh } from './catch-up.js';
 import type { OnProgress } from './catch-up.js';
 import { discard, openDatabase } from './database.js';
+import type { RowSeal } from './database.js';
 import { createEngine } from './engine.js';
 import type { Engine } from './engine.js';
 import { asTarget, handOver, openScratch, rebuildReadModel } from './rebuild.js';
@@ -20,6 +21,8 @@ export interface ReadModelOptions {
   readonly log: Log;
   readonly onProgress?: OnProgress | undefined;
   readonly bounds?: Partial<Bounds> | undefined;
+  /** Encrypts the rows of calls with sensitive values; needed where the source has sealed events. */
+  readonly seal?: RowSeal | undefined;
 }
 
 /** A read model in a file, which can be rebuilt while it serves. */
@@ -51,8 +54,8 @@ export async function openReadModel(options: ReadModelOptions): Promise<FileRead
   }
 }
 
-function openFile({ file, log, bounds }: ReadModelOptions): Engine {
-  return createEngine(openDatabase(file, log), { ...defaultBounds, ...bounds });
+function openFile({ file, log, bounds, seal }: ReadModelOptions): Engine {
+  return createEngine(openDatabase(file, log, seal), { ...defaultBounds, ...bounds }, seal);
 }
 
 /** An empty file is built separately: several times as fast as in place. */
@@ -118,9 +121,9 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
       engine.close();
     },
     rebuild: async (onProgress) => {
-      const { file, source } = options;
+      const { file, source, seal } = options;
       const beside = `${file}.rebuild`;
-      const shadow = openScratch(beside);
+      const shadow = openScratch(beside, seal);
       try {
         // Never beyond the live model: its listeners must still get what it has not applied.
         let events = await catchUp(asTarget(shadow), source, engine.checkpoint().position, onProgress);

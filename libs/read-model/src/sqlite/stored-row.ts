@@ -16,6 +16,8 @@ function packCallProgress(row: CallRow) {
     row.instruction,
     row.settledAt,
     row.dueAt,
+    row.sealKey,
+    row.erased,
   ] as const;
 }
 
@@ -37,6 +39,8 @@ function unpackCallRow(
     instruction,
     settledAt,
     dueAt,
+    sealKey,
+    erased,
   ]: PackedProgress,
 ): CallRow {
   const { arguments: args, sensitive, salt, actionDigest } = request;
@@ -58,6 +62,8 @@ function unpackCallRow(
     revision,
     state,
     dueAt,
+    sealKey,
+    erased,
   };
 }
 
@@ -148,8 +154,13 @@ export function toStoredRequest(row: CallRow): string {
   return JSON.stringify(packCallRequest(row.request));
 }
 
+/** A column as JSON text: sealed texts are stored as bytes. */
+function textOf(column: string): string {
+  return `iif(typeof(${column}) = 'blob', opened(${column}), ${column})`;
+}
+
 /** The columns of a call's row, for every query. */
-export const rowColumns = 'calls.seq, calls.progress, requests.request';
+export const rowColumns = `calls.seq, ${textOf('calls.progress')} AS progress, ${textOf('requests.request')} AS request`;
 
 /** The stored size of a row in bytes, computed without reading it. */
 export const rowBytes = '(octet_length(calls.progress) + octet_length(requests.request))';

@@ -3,6 +3,7 @@ import { setImmediate } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { catchUp } from './catch-up.js';
 import { discard, schemaVersion } from './database.js';
+import type { RowSeal } from './database.js';
 import { asTarget, openScratch } from './rebuild.js';
 import type { RebuildOptions } from './rebuild.js';
 import type { Columns } from './stored-row.js';
@@ -38,7 +39,7 @@ const compared = ['meta', 'calls', 'requests', 'approvals', 'runs', 'grants'];
  * snapshot of it is read, without the changes that its process has not flushed.
  * @throws LogRewoundError when the log ends before the checkpoint.
  */
-export async function verifyReadModel({ file, source, onProgress }: RebuildOptions): Promise<Verification> {
+export async function verifyReadModel({ file, source, onProgress, seal }: RebuildOptions): Promise<Verification> {
   const scratch = `${file}.verify-${String(process.pid)}`;
   const live = new DatabaseSync(file, { readOnly: true });
   try {
@@ -48,14 +49,14 @@ export async function verifyReadModel({ file, source, onProgress }: RebuildOptio
     if (version !== schemaVersion)
       throw new Error(`${file} has schema version ${String(version)}, not ${String(schemaVersion)}`);
     const position = Number(live.prepare('SELECT position FROM meta').get()?.['position']);
-    const engine = openScratch(scratch);
+    const engine = openScratch(scratch, seal);
     let events: number;
     try {
       events = await catchUp(asTarget(engine), source, position, onProgress);
     } finally {
       engine.close();
     }
-    return { events, position, ...(await compareFiles(live, scratch)) };
+    return { events, position, ...(await compareFiles(live, scratch, seal)) };
   } finally {
     live.close();
     discard(scratch);
@@ -65,6 +66,7 @@ export async function verifyReadModel({ file, source, onProgress }: RebuildOptio
 async function compareFiles(
   live: DatabaseSync,
   scratch: string,
+  seal: RowSeal | undefined,
 ): Promise<Pick<Verification, 'same' | 'rows' | 'differences'>> {
   const replayed = new DatabaseSync(scratch, { readOnly: true });
   try {
@@ -74,7 +76,7 @@ async function compareFiles(
       for (const [found, expected] of inParallel(live, replayed, table)) {
         rows += 1;
         if (rows % rowsPerTurn === 0) await setImmediate();
-        const difference = compareRow(table, found, expected);
+        const difference = compareRow(table, textsOf(found, seal), textsOf(expected, seal));
         if (difference !== undefined) differences.push(difference);
         if (differences.length >= differencesMax) return { same: false, rows, differences };
       }
@@ -120,6 +122,13 @@ function* inParallel(
 function next(rows: Iterator<Columns> | undefined): Columns | undefined {
   const result = rows?.next();
   return result === undefined || result.done === true ? undefined : result.value;
+}
+
+/** A row with its sealed columns opened: the same text is encrypted differently each time. */
+function textsOf(row: Columns | undefined, seal: RowSeal | undefined): Columns | undefined {
+  if (row === undefined || seal === undefined) return row;
+  const open = (value: unknown): unknown => (value instanceof Uint8Array ? seal.open(value) : value);
+  return Object.fromEntries(Object.entries(row).map(([name, value]) => [name, open(value)]));
 }
 
 function compareRow(table: string, found: Columns | undefined, expected: Columns | undefined): Difference | undefined {

@@ -5,6 +5,7 @@ import type { CallRow } from '../call-row.js';
 import { evolve } from '../evolve.js';
 import { inTransaction } from './database.js';
 import type { GrantRows } from './grant-rows.js';
+import type { RowSeal } from './database.js';
 import { createRecentRows } from './recent-rows.js';
 import type { Entry } from './recent-rows.js';
 import { rowColumns, toCallRow } from './stored-row.js';
@@ -61,7 +62,13 @@ const types: ReadonlySet<string> = new Set(toolCallEventTypes);
 type Prepare = (sql: string) => StatementSync;
 
 /** The working set over an opened file. */
-export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bounds, grants: GrantRows): WorkingSet {
+export function createWorkingSet(
+  db: DatabaseSync,
+  prepare: Prepare,
+  bounds: Bounds,
+  grants: GrantRows,
+  seal?: RowSeal,
+): WorkingSet {
   const stored = readMeta(prepare);
   let checkpoint: Checkpoint = stored.checkpoint;
   let counts: Counts = stored.counts;
@@ -113,7 +120,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       if (checkpoint.position === storedPosition) return;
       let after = counts;
       inTransaction(db, () => {
-        for (const entry of dirty.values()) after = writeEntry(prepare, entry, after);
+        for (const entry of dirty.values()) after = writeEntry(prepare, seal, entry, after);
         grants.write();
         writeMeta(prepare, storedPosition, checkpoint, after);
       });
@@ -133,7 +140,7 @@ export function createWorkingSet(db: DatabaseSync, prepare: Prepare, bounds: Bou
       const before = counts;
       db.exec('BEGIN IMMEDIATE');
       try {
-        for (const entry of dirty.values()) counts = writeEntry(prepare, entry, counts);
+        for (const entry of dirty.values()) counts = writeEntry(prepare, seal, entry, counts);
         grants.write();
         return read();
       } finally {

@@ -2,6 +2,8 @@ import type { StatementSync } from 'node:sqlite';
 import { isSettled } from '@countersign/contracts';
 import { groupsAsked } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
+import { toStoredText } from './database.js';
+import type { RowSeal } from './database.js';
 import type { Entry } from './recent-rows.js';
 import { toAsked, toStoredProgress, toStoredRequest } from './stored-row.js';
 
@@ -17,9 +19,9 @@ export interface Counts {
 }
 
 /** Writes a changed row with its approvals and its run. Returns the counts after it. */
-export function writeEntry(prepare: Prepare, entry: Entry, counts: Counts): Counts {
+export function writeEntry(prepare: Prepare, seal: RowSeal | undefined, entry: Entry, counts: Counts): Counts {
   const { row, stored } = entry;
-  writeCall(prepare, entry);
+  writeCall(prepare, seal, entry);
   const approvals = writeApprovals(prepare, row, stored?.approvals ?? []);
   writeRun(prepare, entry, approvals.pending);
   const isUnknown = (one: CallRow | null): number => Number(one?.state === 'unknown');
@@ -31,16 +33,16 @@ export function writeEntry(prepare: Prepare, entry: Entry, counts: Counts): Coun
   };
 }
 
-function writeCall(prepare: Prepare, entry: Entry): void {
+function writeCall(prepare: Prepare, seal: RowSeal | undefined, entry: Entry): void {
   const { row, stored } = entry;
-  const progress = toStoredProgress(row);
+  const progress = toStoredText(seal, row.sealKey, toStoredProgress(row));
   entry.progressBytes = progress.length;
   if (stored !== null) {
     const sql = 'UPDATE calls SET state = ?, due_at = ?, progress = ? WHERE seq = ?';
     prepare(sql).run(row.state, row.dueAt, progress, row.seq);
     return;
   }
-  const request = toStoredRequest(row);
+  const request = toStoredText(seal, row.sealKey, toStoredRequest(row));
   entry.requestBytes = request.length;
   const { callId, tenant, runId, toolName, agentId, requestedBy, requestedAt } = row.request;
   prepare('INSERT INTO calls VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)').run(

@@ -1,0 +1,33 @@
+import type { Actor, Result } from '@countersign/commands';
+import type { EraseSubject, ErasureView } from '@countersign/contracts';
+import { refused, written } from './answer.js';
+import type { Answer } from './answer.js';
+import type { WriteContext } from './conclude.js';
+import type { GatewayPorts } from './ports.js';
+
+/** Erases the sensitive values of a subject by destroying its key. */
+export interface Erasures {
+  readonly preview: (actor: Actor, subject: string) => Promise<ErasureView>;
+  readonly erase: (actor: Actor, request: EraseSubject, commandId: string) => Promise<Result<ErasureView>>;
+}
+
+/** `POST /v1/subjects/erase`. */
+export async function eraseSubject(
+  ports: GatewayPorts,
+  { actor, commandId }: WriteContext,
+  body: EraseSubject,
+): Promise<Answer> {
+  const { erasures, metrics, readModel } = ports;
+  if (erasures === undefined) {
+    const detail =
+      'this installation does not encrypt sensitive values per subject, so there is nothing to erase: only standalone does';
+    return refused({ code: 'not-supported', detail });
+  }
+  if (body.dryRun === true) {
+    return written(200, await erasures.preview(actor, body.subject), readModel.checkpoint());
+  }
+  const result = await erasures.erase(actor, body, commandId);
+  metrics.commandEnded('EraseSubject', result.status === 'refused' ? result.refusal.code : 'done');
+  if (result.status === 'refused') return refused(result.refusal);
+  return written(200, result.value, result.position);
+}

@@ -1,0 +1,171 @@
+import type { Actor, CommandPorts, Result } from '@countersign/commands';
+import { cancelToolCall } from '@countersign/commands';
+import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
+import { currentSchemaVersion, isSettled, subjectStream, toolCallStream } from '@countersign/contracts';
+import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
+import type { Erasures, IdempotencyStore } from '@countersign/gateway';
+import type { FileReadModel } from '@countersign/read-model';
+import { crashPoint } from '@countersign/runtime';
+import type { RuntimePorts } from '@countersign/shell';
+import { surveySubject } from './survey-subject.js';
+import type { Survey } from './survey-subject.js';
+import type { Vault } from './vault.js';
+
+/** What an erasure works on. */
+export interface ErasurePorts extends Pick<RuntimePorts, 'clock' | 'ids' | 'log'> {
+  readonly vault: Vault;
+  readonly readModel: FileReadModel;
+  readonly commands: CommandPorts;
+  readonly idempotency: IdempotencyStore;
+}
+
+const listedMax = 100;
+
+/**
+ * Erasures of subjects, one at a time. The proof is recorded before the key is destroyed, and a crash in between is
+ * finished at the next start. Every copy that a process keeps is written again or forgotten.
+ */
+export function createErasures(ports: ErasurePorts): Erasures {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    preview: async ({ tenant }, subject) => {
+      const ids = ports.vault.keys.idsOf(tenant, subject);
+      return viewOf(subject, await survey(ports, tenant, subject, ids), { status: 'possible' });
+    },
+    erase: (actor, request, commandId) => {
+      const running = last.then(() => erase(ports, actor, request, commandId));
+      last = running.catch(() => undefined);
+      return running;
+    },
+  };
+}
+
+function survey({ vault, readModel }: ErasurePorts, tenant: string, subject: string, keys: readonly string[]) {
+  const isOpen = (callId: string): boolean => {
+    const call = readModel.toolCall(tenant, callId);
+    return call !== undefined && !isSettled(call.state);
+  };
+  return surveySubject(vault.store.raw, { tenant, subject, keys: new Set(keys), isOpen });
+}
+
+async function erase(
+  ports: ErasurePorts,
+  actor: Actor,
+  request: EraseSubject,
+  commandId: string,
+): Promise<Result<ErasureView>> {
+  const { vault, commands } = ports;
+  const { tenant } = actor;
+  const { subject, force = false } = request;
+  // From here on a new value of the subject has another key, so what is counted now is all there will be.
+  const keys = vault.keys.retire(tenant, subject);
+  await vault.store.settled();
+  let found = await survey(ports, tenant, subject, keys);
+  if (force) {
+    const reason = request.reason ?? 'the values of its subject are erased';
+    for (const callId of found.openCalls) await cancelToolCall(commands, actor, callId, reason, commandId);
+    found = await survey(ports, tenant, subject, keys);
+  }
+  if (found.openCalls.length > 0) return callsOpen(found, force);
+  if (keys.length === 0) {
+    const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(vault, tenant, subject)) });
+    return { status: 'done', value, position: ports.readModel.checkpoint() };
+  }
+  const { event, stream, position } = await record(ports, actor, request, keys, found);
+  crashPoint('erase.recorded');
+  await destroy(ports, found, keys);
+  ports.log.info({ stream, keys: keys.length, values: found.values }, 'the values of a subject are erased');
+  const { erasedAt } = event.data;
+  return { status: 'done', position, value: viewOf(subject, found, { status: 'erased', stream, erasedAt }) };
+}
+
+function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
+  const remedy = force
+    ? 'a call that was claimed cannot be cancelled: wait for its outcome, or reconcile it'
+    : 'wait until they are settled, or cancel them with force';
+  const detail = `${String(openCalls.length)} calls of the subject are open: ${remedy}`;
+  return {
+    status: 'refused',
+    refusal: { code: 'calls-open', detail, extra: { openCalls: openCalls.slice(0, listedMax) } },
+  };
+}
+
+/** The latest erasure of the subject; empty when there was none. */
+async function lastProof(
+  { keys, store }: Vault,
+  tenant: string,
+  subject: string,
+): Promise<Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>> {
+  const stream = subjectStream(keys.hashOf(tenant, subject));
+  const last = (await store.readStream(stream)).at(-1)?.data as SubjectEvent['data'] | undefined;
+  return last === undefined ? {} : { stream, erasedAt: last.erasedAt };
+}
+
+interface Recorded {
+  readonly event: NewEvent<SubjectEvent>;
+  readonly stream: string;
+  readonly position: number;
+}
+
+/** Records the proof. The values read as erased from just before. */
+async function record(
+  ports: ErasurePorts,
+  { tenant, principal }: Actor,
+  { subject, reason }: EraseSubject,
+  keyIds: readonly string[],
+  { calls, values, clearValues }: Survey,
+): Promise<Recorded> {
+  const { vault, clock, ids } = ports;
+  const { keys, store } = vault;
+  const hash = keys.hashOf(tenant, subject);
+  const stream = subjectStream(hash);
+  const erasedAt = new Date(clock.now()).toISOString();
+  const event: NewEvent<SubjectEvent> = {
+    eventId: ids.uuid(),
+    type: 'SubjectErased',
+    data: {
+      subject: hash,
+      keys: [...keyIds],
+      calls: calls.length,
+      values,
+      clearValues,
+      erasedBy: principal,
+      erasedAt,
+      reason: reason ?? null,
+    },
+    metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId: ids.uuid() },
+  };
+  const revision = (await store.readStream(stream)).at(-1)?.revision ?? noStream;
+  keys.beginErasing(keyIds);
+  crashPoint('erase.before-record');
+  try {
+    const result = await appendUntilKnown({ store, clock, ids }, stream, revision, [event]);
+    if (result.status === 'committed') return { event, stream, position: result.position };
+    throw new EventStoreUnavailableError('another process erased this subject: nothing was recorded');
+  } catch (error) {
+    // An unknown outcome is left to the next start, which looks into the log.
+    if (error instanceof EventStoreUnavailableError) keys.keep(keyIds);
+    throw error;
+  }
+}
+
+/** Writes the copies again without the values, then destroys the keys. */
+async function destroy(ports: ErasurePorts, { calls }: Survey, keyIds: readonly string[]): Promise<void> {
+  const { vault, readModel, commands, idempotency } = ports;
+  for (const callId of calls) commands.handler.forget(toolCallStream(callId));
+  await readModel.rebuild();
+  crashPoint('erase.rebuilt');
+  idempotency.clear();
+  await vault.answersKey.renew();
+  vault.keys.destroy(keyIds);
+}
+
+function viewOf(
+  subject: string,
+  { calls, values, openCalls, clearValues }: Survey,
+  end: Pick<ErasureView, 'status'> & Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>,
+): ErasureView {
+  const { status, stream = null, erasedAt = null } = end;
+  const listed = openCalls.slice(0, listedMax);
+  return { subject, status, calls: calls.length, values, openCalls: listed, clearValues, stream, erasedAt };
+}

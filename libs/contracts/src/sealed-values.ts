@@ -1,0 +1,137 @@
+import type { LedgerEvent } from './events.js';
+import type { JsonObject, JsonValue } from './json.js';
+import { erasedMark } from './sensitive-mask.js';
+import { isContainer, membersOf } from './sensitive-members.js';
+import { hiddenValues, sensitivePointers } from './sensitive.js';
+
+/** The text that the log has in the place of a sealed value. */
+const sealedMark = '[sealed]';
+
+/** The part of the data of an event that is encrypted on its own. */
+export interface SecretValues {
+  /** JSON pointers (RFC 6901) into the data. */
+  readonly pointers: readonly string[];
+  /** The values, in the order of the pointers. */
+  readonly values: readonly JsonValue[];
+}
+
+/**
+ * The JSON pointers of an event's sensitive values: what a masked view hides, and the salt that would let anybody guess
+ * them. Empty for most events.
+ */
+export function secretPointers({ type, data }: Pick<LedgerEvent, 'type' | 'data'>): readonly string[] {
+  const event = { type, data } as LedgerEvent;
+  switch (event.type) {
+    case 'ToolCallRequested':
+      return withSalt('', event.data);
+    case 'ApprovalResponded':
+      return decisionPointers(event.data.decision);
+    case 'ExecutionSucceeded':
+      return resultPointers('/output', event.data.output);
+    case 'ExecutionFailed':
+      return resultPointers('/error', event.data.error);
+    default:
+      return [];
+  }
+}
+
+type Decision = Extract<LedgerEvent, { type: 'ApprovalResponded' }>['data']['decision'];
+
+function decisionPointers(decision: Decision): readonly string[] {
+  switch (decision.type) {
+    case 'edit':
+      return withSalt('/decision', decision);
+    case 'answer':
+      return resultPointers('/decision/output', decision.output);
+    case 'approve':
+    case 'deny':
+      return [];
+  }
+}
+
+function withSalt(
+  place: string,
+  action: { readonly arguments: JsonObject; readonly sensitive: readonly string[] },
+): readonly string[] {
+  const hidden = hiddenValues(action.arguments, action.sensitive);
+  if (hidden.length === 0) return [];
+  return [...hidden.map(({ pointer }) => `${place}/arguments${pointer}`), `${place}/salt`];
+}
+
+function resultPointers(place: string, value: JsonValue): readonly string[] {
+  return hiddenValues(value, sensitivePointers(value)).map(({ pointer }) => place + pointer);
+}
+
+/** Returns the data without the values at `pointers`, and those values. A pointer to nothing is left out. */
+export function takeSecrets<T extends JsonObject>(
+  data: T,
+  pointers: readonly string[],
+): SecretValues & { readonly data: T } {
+  const taken = new Map<number, JsonValue>();
+  const rest = replaceAt(data, pointers, (value, index) => {
+    taken.set(index, value);
+    return sealedMark;
+  });
+  const found = [...taken].sort(([one], [other]) => one - other);
+  return {
+    data: rest,
+    pointers: found.map(([index]) => pointers[index] ?? ''),
+    values: found.map(([, value]) => value),
+  };
+}
+
+/** Returns the data with the values put back at their places. */
+export function putSecrets<T extends JsonObject>(data: T, { pointers, values }: SecretValues): T {
+  return replaceAt(data, pointers, (_, index) => values[index] ?? null);
+}
+
+/** Returns the data with the mark of an erased value at each pointer. An erased salt is null. */
+export function eraseSecrets<T extends JsonObject>(data: T, pointers: readonly string[]): T {
+  return replaceAt(data, pointers, (_, index) => (isSalt(pointers[index]) ? null : erasedMark));
+}
+
+/** Returns the pointers of the erased values among those of an event: all but the salt. */
+export function erasedPointers(pointers: readonly string[]): readonly string[] {
+  return pointers.filter((pointer) => !isSalt(pointer));
+}
+
+function isSalt(pointer: string | undefined): boolean {
+  return pointer === '/salt' || pointer === '/decision/salt';
+}
+
+/** The places of pointers as a tree, so that one walk finds all of them. */
+interface Places {
+  readonly members: Map<string, Places>;
+  index: number | null;
+}
+
+function placesOf(pointers: readonly string[]): Places {
+  const root: Places = { members: new Map(), index: null };
+  pointers.forEach((pointer, index) => {
+    let node = root;
+    for (const part of pointer.split('/').slice(1)) {
+      const key = part.replaceAll('~1', '/').replaceAll('~0', '~');
+      const next: Places = node.members.get(key) ?? { members: new Map(), index: null };
+      node.members.set(key, next);
+      node = next;
+    }
+    node.index ??= index;
+  });
+  return root;
+}
+
+/** A copy with the values at `pointers` replaced. What lies below a replaced value is not looked at. */
+function replaceAt<T extends JsonObject>(
+  data: T,
+  pointers: readonly string[],
+  replace: (value: JsonValue, index: number) => JsonValue,
+): T {
+  const visit = (node: JsonValue, place: Places | undefined): JsonValue => {
+    if (place === undefined) return node;
+    if (place.index !== null) return replace(node, place.index);
+    if (!isContainer(node)) return node;
+    const members = membersOf(node).map(([key, child]) => [key, visit(child, place.members.get(key))] as const);
+    return Array.isArray(node) ? members.map(([, child]) => child) : Object.fromEntries(members);
+  };
+  return visit(data, placesOf(pointers)) as T;
+}

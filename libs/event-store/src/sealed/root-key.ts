@@ -1,0 +1,59 @@
+import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+
+/** The root key cannot be used. The message names the file, the cause and the remedy. */
+export class RootKeyError extends Error {
+  override readonly name = 'RootKeyError';
+}
+
+/** What is derived from the root key; the key itself encrypts nothing. */
+export interface RootKey {
+  /** Wraps the keys of subjects. */
+  readonly wrapping: KeyObject;
+  /** The keyed hash of a text, hex. */
+  readonly hashOf: (text: string) => string;
+  /** Recognises the key, and tells nothing about it. */
+  readonly fingerprint: string;
+}
+
+const keyBytes = 32;
+
+/** The root key in a file: 32 bytes as base64 or hex. @throws RootKeyError when it is something else. */
+export function readRootKey(file: string): RootKey {
+  const text = readFileSync(file, 'utf8').trim();
+  const bytes = Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64');
+  if (bytes.length !== keyBytes) {
+    throw new RootKeyError(
+      `${file} is no root key: it needs ${String(keyBytes)} bytes as base64 or hex. Make one with: openssl rand -base64 32`,
+    );
+  }
+  return toRootKey(bytes);
+}
+
+/** Makes a new root key in a file that only its owner can read, durably. */
+export function makeRootKey(file: string): void {
+  const descriptor = openSync(file, 'wx', 0o600);
+  try {
+    writeSync(descriptor, `${randomBytes(keyBytes).toString('base64')}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** Returns whether there is a file; a root key is never made over one. */
+export function hasRootKey(file: string): boolean {
+  return existsSync(file);
+}
+
+function toRootKey(bytes: Buffer): RootKey {
+  const derived = (use: string): Buffer => Buffer.from(hkdfSync('sha256', bytes, '', `countersign:${use}`, keyBytes));
+  const hashing = createSecretKey(derived('subjects'));
+  const hashOf = (text: string): string => createHmac('sha256', hashing).update(text).digest('hex');
+  return {
+    wrapping: createSecretKey(derived('wrapping')),
+    hashOf,
+    fingerprint: createHmac('sha256', derived('fingerprint')).update('root key').digest('hex').slice(0, 16),
+  };
+}

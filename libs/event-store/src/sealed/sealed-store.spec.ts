@@ -1,0 +1,185 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sensitivePointers } from '@countersign/contracts';
+import type { JsonObject, NewEvent, RecordedEvent } from '@countersign/contracts';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
+import { afterEach, beforeEach } from '@jest/globals';
+import { openEmbeddedEventStore } from '../embedded/embedded-event-store.js';
+import { eventStoreContract } from '../event-store.contract.js';
+import { noStream } from '../event-store.js';
+import { createSimulatedEventStore, createSimulatedLog } from '../simulated-event-store.js';
+import type { SimulatedLog } from '../simulated-event-store.js';
+import { openSubjectKeys } from './keys-file.js';
+import { createSealedStore } from './sealed-store.js';
+import type { SubjectKeys } from './subject-keys.js';
+
+eventStoreContract({
+  name: 'sealed embedded',
+  open: async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
+    const options = { folder, log: createSilentLog(), clock: createSystemClock() };
+    const keys = openSubjectKeys({ folder, rootKeyFile: null, log: options.log });
+    const open = async () => createSealedStore(await openEmbeddedEventStore(options), { keys, log: options.log });
+    let store = await open();
+    return {
+      store,
+      reopen: async () => {
+        await store.close();
+        return (store = await open());
+      },
+      dispose: async () => {
+        await store.close();
+        keys.close();
+        rmSync(folder, { recursive: true });
+      },
+    };
+  },
+});
+
+const clock = createSystemClock();
+const ids = createSystemIds();
+let folder: string;
+let simulated: SimulatedLog;
+let keys: SubjectKeys;
+const log = createCollectingLog();
+const raw = () => createSimulatedEventStore({ clock, log: simulated });
+const sealed = () => createSealedStore(raw(), { keys, log });
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-sealed-'));
+  simulated = createSimulatedLog();
+  keys = openSubjectKeys({ folder, rootKeyFile: null, log: createSilentLog() });
+});
+afterEach(() => {
+  keys.close();
+  rmSync(folder, { recursive: true });
+});
+
+const metadata = { tenant: 'default', callId: 'tc_1', runId: 'run-1', schemaVersion: 1, commandId: 'c' };
+const requested = (args: JsonObject, labels: Record<string, string> = {}): NewEvent => ({
+  eventId: ids.uuid(),
+  type: 'ToolCallRequested',
+  data: {
+    callId: 'tc_1',
+    runId: 'run-1',
+    labels,
+    arguments: args,
+    sensitive: sensitivePointers(args),
+    salt: 'feed',
+  } as never,
+  metadata,
+});
+const succeeded = (output: JsonObject): NewEvent => ({
+  eventId: ids.uuid(),
+  type: 'ExecutionSucceeded',
+  data: { output } as never,
+  metadata,
+});
+const secret = { user: 'a', password: 'hunter2' };
+const eraseKeys = (subject: string): void => {
+  const found = keys.retire('default', subject);
+  keys.beginErasing(found);
+  keys.destroy(found);
+};
+const dataOf = (event: RecordedEvent | undefined): JsonObject => event?.data as JsonObject;
+
+it('records the ciphertext of a sensitive value and of the salt, and shows the values to its readers', async () => {
+  const store = sealed();
+  const event = requested(secret);
+  const seen: RecordedEvent[] = [];
+  const live = store.subscribe(0, { onEvents: (events) => void seen.push(...events), onError: () => undefined });
+  const result = await store.append('toolCall-1', noStream, [event]);
+  expect(JSON.stringify(simulated.events)).not.toMatch(/hunter2|feed/);
+  expect(dataOf(simulated.events[0])['arguments']).toEqual({ user: 'a', password: '[sealed]' });
+  const again = await store.append('toolCall-1', noStream, [event]);
+  await live.stop();
+  const reads = [await store.readStream('toolCall-1'), await store.readAll(0, 10), seen];
+  for (const one of [result, again]) reads.push(one.status === 'committed' ? one.events : []);
+  for (const read of reads) expect(read.map(dataOf)).toEqual([event.data]);
+});
+
+it('makes no key, and changes nothing, for an event without sensitive values', async () => {
+  const current = keys.current;
+  let asked = 0;
+  keys = { ...keys, current: (...of) => ((asked += 1), current(...of)) };
+  const event = requested({ path: '/x', password: null });
+  await sealed().append('toolCall-1', noStream, [event]);
+  expect([asked, simulated.events[0]?.data, simulated.events[0]?.metadata]).toEqual([0, event.data, metadata]);
+});
+
+it('uses the key of the call for its later events, also in a process that did not record the request', async () => {
+  await sealed().append('toolCall-1', noStream, [requested({ n: 1 }, { subject: 'customer-42' })]);
+  await sealed().append('toolCall-1', 0, [succeeded({ token: 'hunter2' })]);
+  expect(JSON.stringify(simulated.events)).not.toContain('hunter2');
+  eraseKeys('customer-42');
+  expect(dataOf((await sealed().readStream('toolCall-1'))[1])).toEqual({ output: { token: '[erased]' } });
+});
+
+it('marks the values of an erased subject, names their places, and has no salt any more', async () => {
+  await sealed().append('toolCall-1', noStream, [requested({ ...secret, note: '[erased]' })]);
+  eraseKeys('run:run-1');
+  const [event] = await sealed().readStream('toolCall-1');
+  expect(dataOf(event)).toMatchObject({ arguments: { user: 'a', password: '[erased]', note: '[erased]' }, salt: null });
+  expect(event?.metadata.erased).toEqual(['/arguments/password']);
+});
+
+it('shows a text that reads like a mark as the text that it is', async () => {
+  const literal = { note: '[erased]', other: '[sealed]', password: '[sealed]' };
+  await sealed().append('toolCall-1', noStream, [requested(literal)]);
+  const [event] = await sealed().readStream('toolCall-1');
+  expect([dataOf(event)['arguments'], event?.metadata.erased]).toEqual([literal, undefined]);
+});
+
+it('leaves other subjects readable, and gives the erased one a new key', async () => {
+  const store = sealed();
+  await store.append('toolCall-1', noStream, [requested(secret, { subject: 'a' })]);
+  await store.append('toolCall-2', noStream, [requested(secret, { subject: 'b' })]);
+  eraseKeys('a');
+  await store.append('toolCall-3', noStream, [requested(secret, { subject: 'a' })]);
+  const passwords = (await store.readAll(0, 10)).map((event) => (dataOf(event)['arguments'] as JsonObject)['password']);
+  expect(passwords).toEqual(['[erased]', 'hunter2', 'hunter2']);
+});
+
+it('refuses values that were moved to another event, or altered', async () => {
+  await sealed().append('toolCall-1', noStream, [requested(secret)]);
+  const [first] = simulated.events;
+  if (first === undefined) throw new Error('nothing is recorded');
+  for (const moved of [
+    { ...first, eventId: ids.uuid() },
+    { ...first, stream: 'toolCall-2' },
+    { ...first, metadata: { ...first.metadata, sealed: { ...first.metadata.sealed, pointers: ['/salt'] } as never } },
+  ]) {
+    simulated.events[0] = moved;
+    await expect(sealed().readAll(0, 10)).rejects.toThrow('are not those that were recorded');
+  }
+});
+
+it('reads values whose key is lost as erased, and says so once', async () => {
+  await sealed().append('toolCall-1', noStream, [requested(secret)]);
+  const other = mkdtempSync(join(tmpdir(), 'countersign-sealed-'));
+  keys.close();
+  keys = openSubjectKeys({ folder: other, rootKeyFile: null, log });
+  const store = sealed();
+  const before = log.entries.length;
+  await store.readAll(0, 10);
+  const [event] = await store.readAll(0, 10);
+  expect((dataOf(event)['arguments'] as JsonObject)['password']).toBe('[erased]');
+  expect(log.entries.length - before).toBe(1);
+  rmSync(other, { recursive: true });
+});
+
+it('records nothing when no key can be made', async () => {
+  keys = { ...keys, current: () => Promise.reject(new Error('disk full')) };
+  await expect(sealed().append('toolCall-1', noStream, [requested(secret)])).rejects.toThrow('no key could be made');
+  expect(simulated.events).toEqual([]);
+});
+
+it('settles when the appends that were under way have ended', async () => {
+  const store = sealed();
+  const running = store.append('toolCall-1', noStream, [requested(secret)]);
+  await store.settled();
+  expect(simulated.events).toHaveLength(1);
+  await running;
+});

@@ -1,0 +1,175 @@
+import {
+  erasedPointers,
+  eraseSecrets,
+  putSecrets,
+  secretPointers,
+  subjectOf,
+  takeSecrets,
+} from '@countersign/contracts';
+import type { EventData, JsonObject, JsonValue, NewEvent, RecordedEvent, SealedValues } from '@countersign/contracts';
+import type { KeyObject } from 'node:crypto';
+import { createLruMap } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
+import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
+import type { AppendResult, EventStore } from '../event-store.js';
+import { closeBox, openBox } from './box.js';
+import type { SubjectKey, SubjectKeys } from './subject-keys.js';
+
+/** An event store whose sensitive values are encrypted at rest. */
+export type SealedStore<Store extends EventStore> = Store & {
+  /** Resolves when every append that is under way now has ended, so that a reader finds what it sealed. */
+  readonly settled: () => Promise<void>;
+  /** The log as it is stored: values sealed. */
+  readonly raw: Store;
+};
+
+const subjectsKept = 4096;
+
+/**
+ * A store over `store` that encrypts the sensitive values of each event with the key of the call's subject, and decrypts
+ * them for its readers. The log and its hash chain have the ciphertext. Events without sensitive values pass as they
+ * are, and no key is made for them.
+ */
+export function createSealedStore<Store extends EventStore>(
+  store: Store,
+  { keys, log }: { readonly keys: SubjectKeys; readonly log: Log },
+): SealedStore<Store> {
+  const open = createOpener(keys, log);
+  const subjects = createLruMap<Subject>(subjectsKept);
+  const underWay = new Set<Promise<AppendResult>>();
+
+  const subjectIn = async (stream: string, events: readonly NewEvent[]): Promise<Subject> => {
+    const known = firstSubject(events) ?? subjects.get(stream) ?? firstSubject(await store.readStream(stream));
+    if (known === undefined) throw new EventStoreUnavailableError(`${stream} has no call: nothing was recorded`);
+    subjects.set(stream, known);
+    return known;
+  };
+  const appendSealed = async (
+    stream: string,
+    expectedRevision: number,
+    events: readonly NewEvent[],
+    parts: readonly Part[],
+  ): Promise<AppendResult> => {
+    const { tenant, subject } = await subjectIn(stream, events);
+    const key = await currentKey(keys, tenant, subject);
+    const sealed = parts.map((part) => sealEvent(part, stream, key));
+    const result = await store.append(stream, expectedRevision, sealed);
+    return result.status === 'committed' ? { ...result, events: result.events.map(open) } : result;
+  };
+  return {
+    ...store,
+    raw: store,
+    settled: async () => {
+      await Promise.allSettled(underWay);
+    },
+    append: (stream, expectedRevision, events) => {
+      const pointers = events.map(secretPointers);
+      if (pointers.every(({ length }) => length === 0)) return store.append(stream, expectedRevision, events);
+      // Taken apart at once: a later change of the caller's objects has no effect.
+      const parts = events.map((event, index) => partOf(event, pointers[index] ?? []));
+      const running = appendSealed(stream, expectedRevision, events, parts);
+      underWay.add(running);
+      const forget = (): void => void underWay.delete(running);
+      running.then(forget, forget);
+      return running;
+    },
+    readStream: async (stream, fromRevision) => opened(await store.readStream(stream, fromRevision), open),
+    readAll: async (after, limit) => opened(await store.readAll(after, limit), open),
+    subscribe: (after, handler) =>
+      store.subscribe(after, { ...handler, onEvents: (events) => handler.onEvents(opened(events, open)) }),
+  };
+}
+
+interface Subject {
+  readonly tenant: string;
+  readonly subject: string;
+}
+
+function firstSubject(events: readonly NewEvent[]): Subject | undefined {
+  const [first] = events;
+  if (first?.type !== 'ToolCallRequested') return undefined;
+  const { labels, runId } = first.data as EventData<'ToolCallRequested'>;
+  return { tenant: first.metadata.tenant, subject: subjectOf({ labels, runId }) };
+}
+
+async function currentKey(keys: SubjectKeys, tenant: string, subject: string): Promise<SubjectKey> {
+  try {
+    return await keys.current(tenant, subject);
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new EventStoreUnavailableError(`no key could be made, so nothing was recorded: ${why}`, { cause: error });
+  }
+}
+
+/** A box opens only in the event and at the places where it was closed. */
+function boundTo({ eventId }: NewEvent, stream: string, keyId: string, pointers: readonly string[]): string {
+  return JSON.stringify([stream, eventId, keyId, pointers]);
+}
+
+/** An event without its sensitive values, and these as JSON. */
+interface Part {
+  readonly event: NewEvent;
+  readonly pointers: readonly string[];
+  readonly secrets: string;
+}
+
+function partOf(event: NewEvent, pointers: readonly string[]): Part {
+  if (pointers.length === 0) return { event, pointers, secrets: '' };
+  const { data, values, pointers: found } = takeSecrets(event.data as JsonObject, pointers);
+  return { event: { ...event, data: data as NewEvent['data'] }, pointers: found, secrets: JSON.stringify(values) };
+}
+
+function sealEvent({ event, pointers, secrets }: Part, stream: string, { id, key }: SubjectKey): NewEvent {
+  if (pointers.length === 0) return event;
+  const box = closeBox(key, boundTo(event, stream, id, pointers), secrets);
+  return { ...event, metadata: { ...event.metadata, sealed: { key: id, pointers, box: box.toString('base64url') } } };
+}
+
+function opened(
+  events: readonly RecordedEvent[],
+  open: (event: RecordedEvent) => RecordedEvent,
+): readonly RecordedEvent[] {
+  return events.some(({ metadata }) => metadata.sealed !== undefined) ? events.map(open) : events;
+}
+
+/** Decrypts an event, or marks its values as erased. @throws EventStoreDamagedError when the stored bytes were altered. */
+function createOpener(keys: SubjectKeys, log: Log): (event: RecordedEvent) => RecordedEvent {
+  const missing = new Set<string>();
+  const warnOnce = (keyId: string): void => {
+    if (missing.has(keyId)) return;
+    missing.add(keyId);
+    log.error({ keyId }, 'a key is missing from keys.db, so its values read as erased: restore keys.db from a backup');
+  };
+  return (event) => {
+    const { sealed } = event.metadata;
+    if (sealed === undefined) return event;
+    const key = keys.find(sealed.key);
+    if (typeof key === 'string') {
+      if (key === 'missing') warnOnce(sealed.key);
+      return erasedEvent(event, sealed.pointers);
+    }
+    const values = valuesIn(event, key, sealed);
+    return {
+      ...event,
+      data: putSecrets(event.data as JsonObject, { pointers: sealed.pointers, values }) as RecordedEvent['data'],
+    };
+  };
+}
+
+function valuesIn(event: RecordedEvent, key: KeyObject, sealed: SealedValues): readonly JsonValue[] {
+  try {
+    const bound = boundTo(event, event.stream, sealed.key, sealed.pointers);
+    return JSON.parse(openBox(key, bound, Buffer.from(sealed.box, 'base64url')).toString('utf8')) as JsonValue[];
+  } catch (error) {
+    throw new EventStoreDamagedError(
+      `the sealed values of the event at position ${String(event.position)} are not those that were recorded: restore the store from a backup`,
+      { position: event.position, stream: event.stream, cause: error },
+    );
+  }
+}
+
+function erasedEvent(event: RecordedEvent, pointers: readonly string[]): RecordedEvent {
+  const { sealed: _gone, ...metadata } = event.metadata;
+  const data = eraseSecrets(event.data as JsonObject, pointers) as RecordedEvent['data'];
+  return { ...event, data, metadata: { ...metadata, erased: erasedPointers(pointers) } };
+}

@@ -1,0 +1,29 @@
+import { closeBox, openBox } from './box.js';
+import type { SubjectKeys } from './subject-keys.js';
+
+/** Encrypts texts of copies, such as the rows of a read model, with the keys of subjects. */
+export interface SealedTexts {
+  /** @throws Error when there is no such key. */
+  readonly close: (keyId: string, text: string) => Uint8Array;
+  /** @throws Error when the key is destroyed or the bytes were altered. */
+  readonly open: (stored: Uint8Array) => string;
+}
+
+/** The length of a key's id, a UUID. */
+const idChars = 36;
+
+/** Texts under the keys of subjects: the key's id, then its box. */
+export function createSealedTexts(keys: Pick<SubjectKeys, 'findForCopies'>): SealedTexts {
+  const keyOf = (id: string) => {
+    const key = keys.findForCopies(id);
+    if (key !== undefined) return key;
+    throw new Error(`the key ${id} of a stored copy is destroyed or missing: delete the copy, it is built again`);
+  };
+  return {
+    close: (keyId, text) => Buffer.concat([Buffer.from(keyId), closeBox(keyOf(keyId), keyId, text)]),
+    open: (stored) => {
+      const keyId = Buffer.from(stored.subarray(0, idChars)).toString();
+      return openBox(keyOf(keyId), keyId, stored.subarray(idChars)).toString('utf8');
+    },
+  };
+}

@@ -1,0 +1,50 @@
+import type { KeyObject } from 'node:crypto';
+
+/** A key of one subject. Its id is no secret. */
+export interface SubjectKey {
+  readonly id: string;
+  readonly key: KeyObject;
+}
+
+/** A key of a subject that is being erased, or was. */
+export interface ErasingKey {
+  readonly id: string;
+  /** The keyed hash of the subject. */
+  readonly subject: string;
+}
+
+/**
+ * One key per subject, and another one after each erasure.
+ *
+ * MUST for every adapter: a key is durable before `current` gives it; a destroyed key is in no file any more, once
+ * `destroy` returned.
+ */
+export interface SubjectKeys {
+  /** Returns the key for new values of a subject; makes it at the first use. */
+  readonly current: (tenant: string, subject: string) => SubjectKey | Promise<SubjectKey>;
+  /**
+   * Returns a key by its id, `erased` for one that is destroyed or about to be, and `missing` for an id that was never
+   * there or is lost.
+   */
+  readonly find: (id: string) => KeyObject | 'erased' | 'missing';
+  /** Like `find`, and still returns a key that is about to be destroyed: for copies that are rewritten meanwhile. */
+  readonly findForCopies: (id: string) => KeyObject | undefined;
+  /** The keyed hash of a subject, which names its stream. */
+  readonly hashOf: (tenant: string, subject: string) => string;
+  /** The ids of the subject's keys that are not destroyed. */
+  readonly idsOf: (tenant: string, subject: string) => readonly string[];
+  /** Returns the ids of the subject's keys. From now on its new values get another key. */
+  readonly retire: (tenant: string, subject: string) => readonly string[];
+  /** The values under these keys read as erased from now on. Durable, and taken back by `keep`. */
+  readonly beginErasing: (ids: readonly string[]) => void;
+  /** Takes an erasure back that was not recorded. */
+  readonly keep: (ids: readonly string[]) => void;
+  readonly destroy: (ids: readonly string[]) => void;
+  /** The keys whose erasure was begun and not finished. */
+  readonly erasing: () => readonly ErasingKey[];
+  /** Nobody has confirmed the keys: a log with sealed values belongs to other ones, which are lost. */
+  readonly isNew: boolean;
+  /** The keys belong to the log from now on. */
+  readonly confirm: () => void;
+  readonly close: () => void;
+}
