@@ -5,6 +5,7 @@ import { type CliError, toCliError, usageError } from './cli-error.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
 import { addCallsCommands } from './commands/calls-options.js';
+import { addGrants } from './commands/grants-options.js';
 import { addLookCommands } from './commands/look-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
 import type { ExitCode } from './exit-codes.js';
@@ -69,6 +70,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addAnswerCommands(program, runner);
   addLookCommands(program, runner);
   addCallsCommands(program, runner);
+  addGrants(program, runner);
   addActCommands(program, runner);
   addOperateCommands(program, runner);
   return program;
@@ -80,7 +82,7 @@ function versionOfPackage(): string {
 }
 
 /** Commands with subcommands. */
-const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'policy', 'store'];
+const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'grants', 'policy', 'store'];
 
 /** Help and version are not errors. A parse error of commander is printed in our words, with our exit code. */
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import type { ManyOptions } from './many-options.js';
 import type { RespondOptions } from './respond.js';
@@ -69,7 +70,8 @@ function addApproveAndDeny(program: Command, runner: Runner): void {
   } as const;
   for (const type of ['approve', 'deny'] as const) {
     const [description, example] = texts[type];
-    withRemarks(program.command(`${type} [approvalId]`).description(description))
+    const remarks = withRemarks(program.command(`${type} [approvalId]`).description(description));
+    (type === 'approve' ? withRemember(remarks) : remarks)
       .option('--run <runId>', 'all that waits in this run')
       .option('--batch <batchId>', 'all that waits in this step')
       .option('--tool <glob>', 'all that waits of these tools')
@@ -85,6 +87,14 @@ function addApproveAndDeny(program: Command, runner: Runner): void {
   }
 }
 
+function withRemember(command: Command): Command {
+  return command
+    .option('--remember <match>', 'also grant such calls: exact (same arguments) or tool')
+    .option('--for <time>', 'with --remember: how long, 30m, 8h or 3d')
+    .option('--scope <scope>', 'with --remember: run or agent (default: run)')
+    .option('--max-uses <n>', 'with --remember: how many calls', count);
+}
+
 function approveOrDenyHelp(type: 'approve' | 'deny', example: string): string {
   return `
 ${exact}
@@ -95,8 +105,11 @@ for each. Without a terminal it needs --yes. It never makes a standing grant.
 Examples:
   ${example}
   countersign ${type} --run run-42
-  countersign ${type} --tool 'read_*' --agent janitor --yes --json`;
+  countersign ${type} --tool 'read_*' --agent janitor --yes --json${type === 'approve' ? rememberExample : ''}`;
 }
+
+const rememberExample = `
+  countersign approve apr_abcdefghijklmnopqrstuvwxyz_1 --remember exact --for 8h`;
 
 function addEdit(program: Command, runner: Runner): void {
   withRemarks(

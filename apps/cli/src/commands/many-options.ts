@@ -9,6 +9,8 @@ export interface ManyOptions {
   readonly instruction?: string;
   readonly digest?: string;
   readonly yes?: boolean;
+  /** Not for many. */
+  readonly remember?: string;
 }
 
 /** Returns whether a filter is given, so that the command is for many approvals. */

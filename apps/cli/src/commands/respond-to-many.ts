@@ -33,6 +33,9 @@ export async function respondToMany(
   type: 'approve' | 'deny',
   options: ManyOptions,
 ): Promise<ExitCode> {
+  if (options.remember !== undefined) {
+    throw usageError('An answer to many approvals never creates a grant. Use --remember with one approval.');
+  }
   const isAsking = mustAsk(invocation, options);
   const approvals = await approvalsOf(invocation, options);
   if (approvals.length === 0) {

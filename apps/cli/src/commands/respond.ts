@@ -1,4 +1,4 @@
-import type { ApprovalView, JsonValue, RevealedView } from '@countersign/contracts';
+import type { ApprovalView, GrantView, JsonValue, Remember, RevealedView } from '@countersign/contracts';
 import { localError, usageError } from '../cli-error.js';
 import type { LedgerClient } from '../connection/ledger-client.js';
 import type { ExitCode } from '../exit-codes.js';
@@ -11,7 +11,10 @@ import { isConfirmed } from './confirm.js';
 import { isForMany } from './many-options.js';
 import type { ManyOptions } from './many-options.js';
 import { argumentLines, changeLines } from '../view/argument-lines.js';
+import { grantLines } from '../view/grant-lines.js';
 import { wrapped } from '../view/line.js';
+import { rememberOf } from './remember-options.js';
+import type { RememberOptions } from './remember-options.js';
 
 /** The comment or reason that a person gives with the decision. */
 export interface Remarks {
@@ -19,6 +22,8 @@ export interface Remarks {
   readonly instruction?: string | undefined;
   /** The digest that the person saw. The server rejects the response when the digest has changed. */
   readonly actionDigest?: string | undefined;
+  /** Also creates a standing grant. */
+  readonly remember?: Remember | undefined;
 }
 
 /** A decision; arguments and output as the JSON text that is sent. */
@@ -33,14 +38,14 @@ export async function sendResponse(
   approvalId: string,
   decision: DecisionToSend,
   remarks: Remarks,
-): Promise<ApprovalView> {
+): Promise<ApprovalView & { readonly grant?: GrantView }> {
   const given = Object.entries(remarks).filter(([, value]) => value !== undefined && value !== '');
   const members = [
     `"decision":${decisionJson(decision)}`,
     ...given.map(([name, value]) => `"${name}":${safeJson(value)}`),
   ];
   const path = `/v1/approvals/${encodeURIComponent(approvalId)}/responses`;
-  return client.post<ApprovalView>(path, { body: `{${members.join(',')}}` });
+  return client.post(path, { body: `{${members.join(',')}}` });
 }
 
 function decisionJson(decision: DecisionToSend): string {
@@ -75,6 +80,7 @@ async function respond(
   const approval = await sendResponse(invocation.client, approvalId, decision, remarks);
   invocation.printJson(approval);
   invocation.print(...wrapped(responseSentWords(decision.type, approval), invocation.columns, 'green'));
+  if (approval.grant !== undefined) invocation.print(...grantLines(approval.grant, invocation.columns));
   return exitCodes.ok;
 }
 
@@ -83,10 +89,11 @@ export async function approveOrDeny(
   invocation: Invocation,
   type: 'approve' | 'deny',
   approvalId: string,
-  options: RespondOptions & ManyOptions,
+  options: RespondOptions & ManyOptions & RememberOptions,
 ): Promise<ExitCode> {
   if (isForMany(options)) throw usageError('Name either an approval or a filter such as --run.');
-  return respond(invocation, approvalId, { type }, remarksOf(options));
+  const remember = await rememberOf(options);
+  return respond(invocation, approvalId, { type }, { ...remarksOf(options), remember });
 }
 
 /** `countersign answer`: gives a result instead of running the tool. */

@@ -1,0 +1,9 @@
+import { usageError } from './cli-error.js';
+
+/** The milliseconds of an option such as `8h`. @throws CliError usage for anything else. */
+export async function durationMs(option: string, given: string): Promise<number> {
+  const { parseDurationMs } = await import('@countersign/contracts');
+  const ms = parseDurationMs(given);
+  if (ms === undefined) throw usageError(`${option} must be a time such as 30m, 8h or 3d, not "${given}".`);
+  return ms;
+}

@@ -1,0 +1,51 @@
+import type { GrantPreview, GrantView } from '@countersign/contracts';
+import { printable } from '@countersign/text';
+import { timeWords } from '../text/time-words.js';
+import type { Line } from './line.js';
+import { wrapped } from './line.js';
+
+const tones = { active: 'green', pending: 'yellow', expired: 'dim', exhausted: 'dim', revoked: 'dim' } as const;
+
+/** A grant: what it permits, who gave it, and how often it was used. */
+export function grantLines(grant: GrantView, columns: number): Line[] {
+  const { grantId, toolName, state, uses, maxUses, risk, reason } = grant;
+  const used = `used ${String(uses)}${maxUses === null ? '' : ` of ${String(maxUses)}`}`;
+  return [
+    ...wrapped(`${printable(grantId)}   ${state}   ${used}`, columns, tones[state]),
+    ...wrapped(`  ${printable(toolName)}: ${matchWords(grant)}, ${scopeWords(grant)}`, columns),
+    ...wrapped(`  by ${peopleWords(grant)}, until ${timeWords(grant.expiresAt)}, risk ${risk ?? 'not set'}`, columns),
+    ...wrapped(`  ${printable(reason)}`, columns, 'dim'),
+    ...(state === 'pending' ? wrapped('  waits for a second person: countersign grants confirm', columns) : []),
+  ];
+}
+
+function matchWords({ match }: GrantView): string {
+  if ('when' in match) return `when ${printable(match.when)}`;
+  return 'digest' in match ? 'exactly the same arguments' : 'all calls';
+}
+
+function scopeWords({ runId, agentId }: GrantView): string {
+  const run = runId === null ? 'every run' : `run ${printable(runId)}`;
+  return `${agentId === null ? 'every agent' : `agent ${printable(agentId)}`}, ${run}`;
+}
+
+function peopleWords({ createdBy, confirmedBy, revokedBy }: GrantView): string {
+  const confirmed = confirmedBy === null ? '' : `, confirmed by ${printable(confirmedBy)}`;
+  const revoked = revokedBy === null ? '' : `, revoked by ${printable(revokedBy)}`;
+  return `${printable(createdBy)}${confirmed}${revoked}`;
+}
+
+/** What a grant would have covered, before it is created. */
+export function previewLines(preview: GrantPreview, columns: number): Line[] {
+  const { covered, scanned, byOutcome, calls, notCompared, state } = preview;
+  const outcomes = Object.entries(byOutcome).map(([outcome, count]) => `${String(count)} ${printable(outcome)}`);
+  const of = `It would have covered ${String(covered)} of the ${String(scanned)} newest approvals of this tool`;
+  return [
+    ...wrapped(`${of}${outcomes.length === 0 ? '.' : `: ${outcomes.join(', ')}.`}`, columns, 'bold'),
+    ...(notCompared === 0 ? [] : wrapped(`${String(notCompared)} with hidden values were not compared.`, columns)),
+    ...calls.map(({ callId, agentId, requestedAt, outcome }): Line => ({
+      text: `  ${printable(callId)}  ${timeWords(requestedAt)}  ${printable(agentId)}  ${printable(outcome)}`,
+    })),
+    ...wrapped(`Nothing was created. The grant would be ${state}.`, columns),
+  ];
+}

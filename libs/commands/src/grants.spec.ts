@@ -1,0 +1,243 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { celEngine } from '@countersign/cel';
+import type { CreateGrantBody, NewEvent, RecordedEvent } from '@countersign/contracts';
+import { deriveCallId, grantLimits } from '@countersign/contracts';
+import type { Grant } from '@countersign/domain';
+import { openEmbeddedEventStore } from '@countersign/event-store';
+import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
+import { createConditions, createLivePolicies, loadPolicy } from '@countersign/policy';
+import type { LivePolicies } from '@countersign/policy';
+import { createSystemIds } from '@countersign/runtime';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { Actor, Role } from './actor.js';
+import { confirmGrant, createGrant, requestToolCalls, revokeGrant } from './commands.js';
+import type { CommandPorts } from './ports.js';
+import { createWriteSide } from './write-side.js';
+import type { WriteSidePorts } from './write-side.js';
+
+const actor = (principal: string, ...roles: Role[]): Actor => ({
+  ...{ tenant: 'default', principal, roles: new Set(roles), groups: [], agentIds: ['*'] },
+  ...{ via: 'api', assurance: 'medium' },
+});
+const [alice, bob, agent] = [actor('alice', 'approver'), actor('bob', 'approver'), actor('agent', 'agent')];
+const hourMs = 3_600_000;
+
+let folder: string;
+let store: EmbeddedEventStore;
+let clock: ReturnType<typeof createVirtualClock>;
+let policies: LivePolicies;
+/** The index of every process: what was created, as it was then. A real one may lag as much. */
+let index: Grant[];
+let appended: string[];
+let last = 0;
+
+const policyOf = (rules: string) =>
+  loadPolicy(
+    'countersign.policy.yaml',
+    `version: 1\ndefault: require\napprovers: [{ id: alice, groups: [ops] }, { id: bob, groups: [ops] }]\nrules:\n${rules}`,
+    celEngine,
+  );
+const rule = (risk: string) => `  - { id: pay, match: { tools: [pay] }, then: { require: { risk: ${risk} } } }`;
+
+const processOver = (over: EventStore, options: Partial<WriteSidePorts> = {}): CommandPorts =>
+  createWriteSide({
+    store: over,
+    policies,
+    grants: {
+      index: {
+        live: (_, toolName) => index.filter(({ terms }) => terms.toolName === toolName),
+        liveCount: () => index.length,
+      },
+      conditions: () => Promise.resolve(createConditions(celEngine)),
+    },
+    tools: { find: () => undefined },
+    ...{ clock, ids: createSystemIds(), log: createSilentLog() },
+    ...options,
+  });
+
+/** The store of a process in which something happens just before it appends events of a type. */
+function before(type: NewEvent['type'], act: () => Promise<unknown>): EventStore {
+  let acted: Promise<unknown> | undefined;
+  return {
+    ...store,
+    append: async (stream, revision, events) => {
+      if (events.some((event) => event.type === type)) await (acted ??= act());
+      return store.append(stream, revision, events);
+    },
+  };
+}
+
+async function granted(ports: CommandPorts, change: Partial<CreateGrantBody> = {}): Promise<Grant> {
+  last += 1;
+  const body = { toolName: 'pay', match: { any: true }, expiresInMs: hourMs, reason: 'busy', ...change } as const;
+  const created = await createGrant(ports, alice, body, `grant-${String(last)}`);
+  if (created.status === 'refused') throw new Error(created.refusal.detail);
+  index = [...index, created.value];
+  return created.value;
+}
+
+/** Requests one call and returns how it was judged. */
+async function request(ports: CommandPorts, toolCallId: string, args = {}, commandId = toolCallId): Promise<string> {
+  const calls = [{ toolCallId, toolName: 'pay', arguments: args }];
+  await requestToolCalls(ports, agent, { runId: 'run', calls }, commandId);
+  const events = await store.readStream(`toolCall-${deriveCallId('default', 'run', toolCallId)}`);
+  return events.map(({ type }) => type).join();
+}
+const allowed = 'ToolCallRequested,ToolCallAllowed';
+const asked = 'ToolCallRequested,ApprovalRequested';
+const grantEvents = async ({ terms: { grantId } }: Grant): Promise<readonly RecordedEvent['type'][]> =>
+  (await store.readStream(`grant-${grantId}`)).map(({ type }) => type);
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-grants-'));
+  clock = createVirtualClock();
+  store = await openEmbeddedEventStore({ folder, clock, log: createSilentLog() });
+  policies = createLivePolicies(policyOf(rule('low')));
+  index = [];
+  appended = [];
+});
+afterEach(async () => {
+  await store.close();
+  rmSync(folder, { recursive: true });
+});
+
+describe('a grant in two processes', () => {
+  it('is revoked while another process takes a use: the call is judged without it', async () => {
+    const other = processOver(store);
+    const grant = await granted(other);
+    const revoking = before('GrantUsed', () => revokeGrant(other, bob, grant.terms.grantId, 'revoke'));
+    expect(await request(processOver(revoking), 'a')).toBe(asked);
+    expect(await grantEvents(grant)).toEqual(['GrantCreated', 'GrantRevoked']);
+  });
+
+  it('has one use left: one of two calls gets it', async () => {
+    const other = processOver(store);
+    const grant = await granted(other, { maxUses: 1 });
+    const racing = before('GrantUsed', () => request(other, 'b'));
+    expect(await request(processOver(racing), 'a')).toBe(asked);
+    expect(await request(other, 'b')).toBe(allowed);
+    expect(await grantEvents(grant)).toEqual(['GrantCreated', 'GrantUsed']);
+  });
+
+  it('is used before it is revoked: the call stays allowed, and the revocation is recorded', async () => {
+    const ports = processOver(store);
+    const grant = await granted(ports);
+    expect(await request(ports, 'a')).toBe(allowed);
+    expect((await revokeGrant(ports, bob, grant.terms.grantId, 'revoke')).status).toBe('done');
+    expect(await request(ports, 'b')).toBe(asked);
+  });
+
+  it.each(['confirm first', 'revoke first'])(
+    'is confirmed and revoked at once: %s, and it covers nothing',
+    async (order) => {
+      policies.activate(policyOf(rule('high')));
+      const ports = processOver(store);
+      const grant = await granted(ports);
+      expect(grant.status).toBe('pending');
+      const { grantId } = grant.terms;
+      const both = [
+        () => confirmGrant(processOver(store), bob, grantId, 'confirm'),
+        () => revokeGrant(processOver(store), alice, grantId, 'revoke'),
+      ];
+      const results = [];
+      for (const one of order === 'confirm first' ? both : both.toReversed()) results.push(await one());
+      const refused = results.flatMap((one) => (one.status === 'refused' ? [one.refusal.code] : []));
+      expect(refused).toEqual(order === 'confirm first' ? [] : ['grant-ended']);
+      index = [{ ...grant, status: 'active' }];
+      expect(await request(ports, 'a')).toBe(asked);
+    },
+  );
+});
+
+describe('a request that is repeated', () => {
+  it('after a crash between the use and the call finds its use and takes no second one', async () => {
+    const ports = processOver(store);
+    const grant = await granted(ports, { maxUses: 2 });
+    const crashing = before('ToolCallRequested', () => Promise.reject(new Error('crashed')));
+    await expect(request(processOver(crashing), 'a')).rejects.toThrow('crashed');
+    expect(await request(ports, 'a', {}, 'another command')).toBe(allowed);
+    expect(await grantEvents(grant)).toEqual(['GrantCreated', 'GrantUsed']);
+  });
+
+  it('after a crash and a revocation is judged without the grant, also under the same command id', async () => {
+    const ports = processOver(store);
+    const grant = await granted(ports);
+    const crashing = before('ToolCallRequested', () => Promise.reject(new Error('crashed')));
+    await expect(request(processOver(crashing), 'a')).rejects.toThrow('crashed');
+    await revokeGrant(ports, bob, grant.terms.grantId, 'revoke');
+    expect(await request(ports, 'a')).toBe(asked);
+  });
+
+  it('takes no use for a call that waits for people already, also where it is recorded without a read', async () => {
+    const ports = processOver(store, { writeOnly: true });
+    expect(await request(ports, 'a')).toBe(asked);
+    const grant = await granted(ports);
+    expect(await request(ports, 'a', {}, 'another command')).toBe(asked);
+    expect(await request(ports, 'b')).toBe(allowed);
+    expect(await grantEvents(grant)).toEqual(['GrantCreated', 'GrantUsed']);
+  });
+});
+
+describe('a grant and the policy in force', () => {
+  it('covers no call of a rule that came later with a higher risk', async () => {
+    const ports = processOver(store);
+    await granted(ports);
+    expect(await request(ports, 'a')).toBe(allowed);
+    policies.activate(policyOf(rule('medium')));
+    expect(await request(ports, 'b')).toBe(asked);
+  });
+
+  it('covers nothing once the policy no longer lists its creator', async () => {
+    const ports = processOver(store);
+    await granted(ports);
+    policies.activate(
+      loadPolicy('p.yaml', 'version: 1\ndefault: require\napprovers: [{ id: bob, groups: [ops] }]', celEngine),
+    );
+    expect(await request(ports, 'a')).toBe(asked);
+  });
+
+  it('covers nothing after its end, by the clock of the process', async () => {
+    const ports = processOver(store);
+    const grant = await granted(ports);
+    clock.advance(hourMs);
+    expect(await request(ports, 'a')).toBe(asked);
+    expect(await grantEvents(grant)).toEqual(['GrantCreated']);
+  });
+
+  it('costs a call that no grant is about no read and no append', async () => {
+    const counting: EventStore = {
+      ...store,
+      readStream: (stream, ...more) => {
+        appended.push(`read ${stream.split('-')[0] ?? ''}`);
+        return store.readStream(stream, ...more);
+      },
+      append: (stream, ...more) => {
+        appended.push(`append ${stream.split('-')[0] ?? ''}`);
+        return store.append(stream, ...more);
+      },
+    };
+    await granted(processOver(store), { agentId: 'another-agent' });
+    await request(processOver(counting), 'a');
+    expect(appended.filter((one) => one.includes('grant'))).toEqual([]);
+    expect(appended.filter((one) => one.startsWith('append'))).toEqual(['append toolCall']);
+  });
+
+  it('stops at the budget of expressions of one request, and people are asked', async () => {
+    const ports = processOver(store);
+    const heavy = 'args.items.map(i, args.items.map(j, i + j)).size() > 0';
+    for (let n = 0; n < 15; n += 1) await granted(ports, { match: { when: `${heavy} && ${String(n)} < 0` } });
+    await granted(ports, { match: { when: 'true' } });
+    expect(await request(ports, 'a', { items: Array.from({ length: 130 }, (_, n) => n) })).toBe(asked);
+    expect(await request(ports, 'b', { items: [] })).toBe(allowed);
+  });
+
+  it('is refused beyond the limit of a tenant', async () => {
+    const ports = processOver(store);
+    const grant = await granted(ports);
+    index = Array.from({ length: grantLimits.liveMax }, () => grant);
+    await expect(granted(ports)).rejects.toThrow('revoke one that is no longer needed');
+  });
+});
