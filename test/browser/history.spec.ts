@@ -108,7 +108,7 @@ describe('the history', () => {
 
   it('is counted in charts: volume, time to decision, and outcomes by tool and by approver', async () => {
     const { world } = await openDecided();
-    const { page, complaints } = await openInbox(browser(), `${world.url}/insights`);
+    const { page, complaints } = await openInbox(browser(), `${world.url}/oversight`);
     await page.getByText('3 decided approvals').waitFor();
     const rowsOf = async (title: string) => {
       const chart = page.getByRole('region', { name: title });

@@ -35,7 +35,7 @@ try {
     await page.locator('.diff-line[data-sign="+"]').waitFor();
     await keep('edit');
     await page.keyboard.press('Escape');
-    await page.getByRole('link', { name: 'Insights' }).click();
+    await page.getByRole('link', { name: 'Oversight' }).click();
     await page.getByText(/\d+ decided approvals/).waitFor();
     await keep('insights');
     await page.context().close();

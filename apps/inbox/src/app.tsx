@@ -6,6 +6,7 @@ import { whenSignedOut } from './api/http.js';
 import { AccountContext } from './live/use-account.js';
 import { createPendingStore } from './live/pending-store.js';
 import { PendingContext } from './live/use-pending.js';
+import { UnknownCalls } from './live/use-unknown.js';
 import { PendingPage } from './pending/pending-page.js';
 import { routeOf, usePath } from './routes.js';
 import { Shell } from './shell/shell.js';
@@ -15,6 +16,9 @@ import { Toasts } from './ui/toast.js';
 
 const HistoryPage = lazy(() => import('./history/history-page.js'));
 const InsightsPage = lazy(() => import('./insights/insights-page.js'));
+const PolicyPage = lazy(() => import('./policy/policy-page.js'));
+const GrantsPage = lazy(() => import('./grants/grants-page.js'));
+const UnknownPage = lazy(() => import('./unknown/unknown-page.js'));
 const RunPage = lazy(() => import('./call/run-page.js'));
 const CallPage = lazy(() => import('./call/call-page.js'));
 
@@ -80,16 +84,17 @@ function standingOf({ actor }: SessionView): Standing {
 function Inbox({ account, onSignedOut }: { account: Account; onSignedOut: () => void }): ReactNode {
   const store = useMemo(createPendingStore, [account]);
   useEffect(() => (mayLook(account) ? store.start() : undefined), [store, account]);
+  const shell = (
+    <Shell onSignedOut={onSignedOut}>
+      <Suspense fallback={<main className="page" aria-busy="true" />}>
+        {mayLook(account) ? <Page /> : <NoRights account={account} />}
+      </Suspense>
+    </Shell>
+  );
   return (
     <AccountContext value={account}>
       <PendingContext value={store}>
-        <Toasts>
-          <Shell onSignedOut={onSignedOut}>
-            <Suspense fallback={<main className="page" aria-busy="true" />}>
-              {mayLook(account) ? <Page /> : <NoRights account={account} />}
-            </Suspense>
-          </Shell>
-        </Toasts>
+        <Toasts>{mayLook(account) ? <UnknownCalls>{shell}</UnknownCalls> : shell}</Toasts>
       </PendingContext>
     </AccountContext>
   );
@@ -124,5 +129,11 @@ function Page(): ReactNode {
       return <RunPage runId={route.runId} />;
     case 'call':
       return <CallPage callId={route.callId} />;
+    case 'unknown':
+      return <UnknownPage />;
+    case 'grants':
+      return <GrantsPage />;
+    case 'policy':
+      return <PolicyPage callId={route.callId} />;
   }
 }

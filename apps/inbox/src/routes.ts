@@ -6,14 +6,20 @@ export type Route =
   | { readonly page: 'run'; readonly runId: string }
   | { readonly page: 'call'; readonly callId: string }
   | { readonly page: 'history' }
-  | { readonly page: 'insights' };
+  | { readonly page: 'insights' }
+  | { readonly page: 'unknown' }
+  | { readonly page: 'grants' }
+  | { readonly page: 'policy'; readonly callId: string | undefined };
 
 /** The address of a view. */
 export const hrefs = {
   pending: '/',
   history: '/history',
-  insights: '/insights',
+  insights: '/oversight',
   unknown: '/unknown',
+  grants: '/grants',
+  policy: '/policy',
+  explain: (callId: string) => `/policy/${encodeURIComponent(callId)}`,
   approval: (approvalId: string) => `/approvals/${encodeURIComponent(approvalId)}`,
   run: (runId: string) => `/runs/${encodeURIComponent(runId)}`,
   call: (callId: string) => `/calls/${encodeURIComponent(callId)}`,
@@ -32,8 +38,18 @@ export function routeOf(path: string): Route {
       return { page: 'call', callId: id };
     case 'history':
       return { page: 'history' };
+    // Its earlier address.
     case 'insights':
+    case 'oversight':
       return { page: 'insights' };
+    case 'unknown':
+      return { page: 'unknown' };
+    case 'grants':
+      return { page: 'grants' };
+    case 'policy':
+      return { page: 'policy', callId: undefined };
+    case 'policy/…':
+      return { page: 'policy', callId: id };
     default:
       return { page: 'pending', approvalId: undefined };
   }

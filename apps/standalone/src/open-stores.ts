@@ -16,13 +16,7 @@ import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import {
-  createHistory,
-  followPolicyFile,
-  followShadowPolicy,
-  loadConditions,
-  readOptionalPolicy,
-} from '@countersign/shell';
+import { followPolicyFile, followShadowPolicy, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
@@ -88,7 +82,6 @@ export async function openStores(
       policies,
       shadow,
       grants: { index: readModel.grants, conditions: loadConditions },
-      history: createHistory(readModel),
       tools,
       clock,
       ids,

@@ -16,6 +16,5 @@ export { recordedCall } from './policy-call.js';
 export type { PolicyCall } from './policy-call.js';
 export { createShadowPolicy } from './shadow.js';
 export type { ShadowPolicy } from './shadow.js';
-export type { Quotas } from './quotas.js';
 export { builtInPolicyContent } from './policy-file.js';
 export type { PolicyContent } from './policy-file.js';

@@ -6,8 +6,6 @@ import { durationOrNeverSchema, globSchema, hoursSchema, notYet, uniqueIds } fro
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
 import { rulesSchema } from './rule-schema.js';
-import { quotasSchema, toQuotas } from './quotas.js';
-import type { Quotas } from './quotas.js';
 
 /** What people may decide. Who they are, and that they are approvers, is proven elsewhere. */
 const approversSchema = z
@@ -41,7 +39,7 @@ export const policyFileSchema = z
       .optional(),
     rules: rulesSchema.optional(),
     approvers: approversSchema.optional(),
-    quotas: quotasSchema.optional(),
+    quotas: notYet,
   })
   .superRefine((file, context) => {
     if (file.autoApprovedTools !== undefined && file.default === 'allow') {
@@ -61,8 +59,6 @@ export interface PolicyContent {
   readonly requireApprovalTools: readonly string[];
   readonly defaults: Defaults;
   readonly rules: readonly Rule[];
-  /** Null: no limit. */
-  readonly quotas: Quotas | null;
   /** The groups that the file gives to people, by their principal. */
   readonly approvers: ReadonlyMap<string, readonly string[]>;
   /** What evaluates the rules' expressions; null when none has one. */
@@ -101,7 +97,6 @@ export function toPolicyContent(
       toRule(rule, rule.when === undefined ? null : compiledOf(compiled, rule.when), defaults),
     ),
     approvers: new Map(approvers.map(({ id, groups }) => [id, groups])),
-    quotas: toQuotas(file.quotas),
     celVersion: compiled.size === 0 ? null : celVersion,
     source,
     version: jcsDigest(source),

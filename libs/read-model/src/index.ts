@@ -16,7 +16,6 @@ export type {
   Page,
   ReadModel,
   ReadModelStats,
-  RunFacts,
   RunsQuery,
 } from './read-model.js';
 export type { RowSeal } from './sqlite/database.js';

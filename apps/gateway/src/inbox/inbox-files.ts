@@ -13,6 +13,11 @@ export const inboxPages = [
   '/calls/:callId',
   '/history',
   '/insights',
+  '/oversight',
+  '/unknown',
+  '/grants',
+  '/policy',
+  '/policy/:callId',
 ] as const;
 
 /**

@@ -61,7 +61,9 @@ export function addOidcRoutes(
 /** A path of ours; anything else, such as `//evil.example`, becomes the start page. */
 function safePath(returnTo: unknown): string {
   return typeof returnTo === 'string' &&
-    /^\/(?:(?:a|approvals|runs|calls)\/[\w%.~-]+|history|insights|)$/.test(returnTo)
+    /^\/(?:(?:a|approvals|runs|calls|policy)\/[\w%.~-]+|history|insights|oversight|unknown|grants|policy|)$/.test(
+      returnTo,
+    )
     ? returnTo
     : '/';
 }

@@ -3,7 +3,9 @@ import type {
   ApprovalView,
   Decision,
   RevealedView,
+  Remember,
   RunView,
+  ToolCallState,
   ToolCallView,
 } from '@countersign/contracts';
 import { send } from './http.js';
@@ -79,10 +81,20 @@ export const listApprovals = (
 export const readApproval = (id: string, position?: number): Promise<ApprovalView> =>
   send('GET', approvalPath(id), { position });
 
-/** Responds to an approval, bound to the action that was shown. */
-export const respond = (approval: ApprovalView, decision: Decision, remarks: Remarks): Promise<ApprovalView> =>
+/** Responds to an approval, bound to the action that was shown. `remember` turns an approval into a standing grant. */
+export const respond = (
+  approval: ApprovalView,
+  decision: Decision,
+  remarks: Remarks,
+  remember?: Remember,
+): Promise<ApprovalView> =>
   send('POST', `${approvalPath(approval.approvalId)}/responses`, {
-    body: { decision, actionDigest: approval.actionDigest, ...given(remarks) },
+    body: {
+      decision,
+      actionDigest: approval.actionDigest,
+      ...given(remarks),
+      ...(decision.type === 'approve' && remember !== undefined && { remember }),
+    },
   });
 
 /** Gives one response to many approvals, each bound to the action that was shown. `dryRun` records nothing. */
@@ -104,6 +116,23 @@ export const reveal = (approvalId: string): Promise<RevealedView> => send('POST'
 /** Withdraws one's own response while the approval is pending. */
 export const withdraw = (approvalId: string): Promise<ApprovalView> =>
   send('DELETE', `${approvalPath(approvalId)}/responses/mine`);
+
+/** What a person found out about a call whose outcome is unknown. */
+export type ReconciledStatus = 'succeeded' | 'failed' | 'retry';
+
+/** Records what happened to a call whose outcome is unknown. */
+export const reconcile = (callId: string, status: ReconciledStatus, note: string): Promise<ToolCallView> =>
+  send('POST', `${callPath(callId)}/reconcile`, { body: { status, note } });
+
+/** The first calls in a state. */
+export const listCalls = (
+  state: ToolCallState,
+  limit: number,
+  signal?: AbortSignal,
+): Promise<{ readonly calls: readonly ToolCallView[]; readonly nextCursor: string | null }> => {
+  const query = new URLSearchParams({ state, limit: String(limit) });
+  return send('GET', `/v1/tool-calls?${query.toString()}`, { signal });
+};
 
 /** Returns one call. */
 export const readCall = (callId: string, signal?: AbortSignal): Promise<ToolCallView> =>

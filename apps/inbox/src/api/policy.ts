@@ -1,4 +1,4 @@
-import type { ExplanationView, JsonObject, PolicyView } from '@countersign/contracts';
+import type { ExplanationView, JsonObject, PolicyVersions, PolicyView } from '@countersign/contracts';
 import { send } from './http.js';
 
 /** A call to explain. It need not exist. */
@@ -14,5 +14,10 @@ export interface AskedCall {
 /** The policy in force. */
 export const readPolicy = (signal?: AbortSignal): Promise<PolicyView> => send('GET', '/v1/policy', { signal });
 
+/** Every activation of a policy, the latest first. */
+export const listPolicyVersions = (signal?: AbortSignal): Promise<PolicyVersions> =>
+  send('GET', '/v1/policy/versions', { signal });
+
 /** The verdict on a call, and what each rule says of it. Nothing is recorded. */
-export const explain = (call: AskedCall): Promise<ExplanationView> => send('POST', '/v1/policy/explain', { body: call });
+export const explain = (call: AskedCall): Promise<ExplanationView> =>
+  send('POST', '/v1/policy/explain', { body: call });

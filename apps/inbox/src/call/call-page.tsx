@@ -48,6 +48,14 @@ export default function CallPage({ callId }: { callId: string }): ReactNode {
             <Link href={hrefs.approval(call.approval.approvalId)}>its approval</Link>
           </>
         )}
+        {' · '}
+        <Link href={hrefs.explain(callId)}>explain by the policy</Link>
+        {call.state === 'unknown' && (
+          <>
+            {' · '}
+            <Link href={hrefs.unknown}>say what happened</Link>
+          </>
+        )}
       </p>
       <div className="two">
         <section aria-labelledby="call-arguments" className="panel">

@@ -1,6 +1,6 @@
 import { Suspense, lazy, useRef, useState } from 'react';
 import type { ReactNode, Ref, RefObject } from 'react';
-import type { ApprovalView, Decision, DecisionType } from '@countersign/contracts';
+import type { ApprovalView, Decision, DecisionType, Remember } from '@countersign/contracts';
 import { readApproval, respond, withdraw } from '../api/countersign.js';
 import type { Remarks } from '../api/countersign.js';
 import { problemOf } from '../api/problem.js';
@@ -10,6 +10,7 @@ import { useShortcuts } from '../live/use-shortcuts.js';
 import { problemWords, sentWords } from '../text/words.js';
 import { useToast } from '../ui/toast.js';
 import { AnswerDialog } from './answer-dialog.js';
+import { RememberFields, canRemember } from './remember.js';
 
 const EditDialog = lazy(() => import('./edit-dialog.js'));
 
@@ -19,7 +20,8 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
   const { roles, principal } = useAccount();
   const [remarks, setRemarks] = useState<Remarks>({ reason: '', instruction: '' });
   const [open, setOpen] = useState<'edit' | 'answer'>();
-  const { send, isBusy, problem } = useSending(approval, remarks, props.onSent);
+  const [remember, setRemember] = useState<Remember>();
+  const { send, isBusy, problem } = useSending(approval, { remarks, remember }, props.onSent);
   const reason = useRef<HTMLInputElement>(null);
   const buttons = { approve: useRef<HTMLButtonElement>(null), deny: useRef<HTMLButtonElement>(null) };
   const mine = approval.responses.find(({ respondedBy }) => respondedBy === principal);
@@ -50,6 +52,7 @@ export function DecisionPanel(props: { approval: ApprovalView; onSent: (approval
       {mine === undefined ? (
         <>
           <RemarkFields remarks={remarks} onChange={setRemarks} required={required} reasonRef={reason} />
+          {canRemember(approval) && <RememberFields {...{ approval, remember }} onChange={setRemember} />}
           <div className="actions">
             <Choice {...choice} type="deny" shortcut="d" ref={buttons.deny} onChoose={() => decide({ type: 'deny' })}>
               Deny
@@ -112,7 +115,11 @@ function Choice(props: {
 }
 
 /** Sends one decision at a time, reports the result, and reloads when it was too late. */
-function useSending(approval: ApprovalView, remarks: Remarks, onSent: (approval: ApprovalView) => void) {
+function useSending(
+  approval: ApprovalView,
+  { remarks, remember }: { remarks: Remarks; remember: Remember | undefined },
+  onSent: (approval: ApprovalView) => void,
+) {
   const store = usePendingStore();
   const toast = useToast();
   const [isBusy, setBusy] = useState(false);
@@ -122,7 +129,7 @@ function useSending(approval: ApprovalView, remarks: Remarks, onSent: (approval:
     setBusy(true);
     setProblem('');
     try {
-      const answered = await respond(approval, decision, remarks);
+      const answered = await respond(approval, decision, remarks, remember);
       toast({ tone: decision.type === 'deny' ? 'neutral' : 'good', text: sentWords(decision.type, answered) });
       store.apply(answered);
       onSent(answered);

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'react';
 import type { ReactNode } from 'react';
-import { defaultKeymap, history, historyKeymap } from '@codemirror/commands';
+import { history, historyKeymap, standardKeymap } from '@codemirror/commands';
 import { json, jsonParseLinter } from '@codemirror/lang-json';
 import { HighlightStyle, bracketMatching, indentOnInput, syntaxHighlighting } from '@codemirror/language';
 import { linter } from '@codemirror/lint';
@@ -94,7 +94,7 @@ export function JsonEditor(props: { text: string; onChange: (text: string) => vo
         look,
         EditorView.lineWrapping,
         EditorView.contentAttributes.of({ 'aria-label': 'Arguments as JSON' }),
-        keymap.of([submit, ...defaultKeymap, ...historyKeymap]),
+        keymap.of([submit, ...standardKeymap, ...historyKeymap]),
         EditorView.updateListener.of((update) => {
           if (update.docChanged) current.current.onChange(update.state.doc.toString());
         }),

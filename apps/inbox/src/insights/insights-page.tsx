@@ -3,6 +3,7 @@ import type { ReactNode } from 'react';
 import { durationWords, printable } from '@countersign/text';
 import { outcomes } from '../history/outcomes.js';
 import { useDecided } from '../history/use-decided.js';
+import { Report } from '../oversight/report.js';
 import { Table } from '../ui/table.js';
 import { Bars, Columns, Histogram, Legend } from './charts.js';
 import { byApprover, byTool, decisionTimes, volume } from './statistics.js';
@@ -16,9 +17,9 @@ export default function InsightsPage(): ReactNode {
   const tools = useMemo(() => byTool(approvals), [approvals]);
   const people = useMemo(() => byApprover(approvals), [approvals]);
   return (
-    <main className="page" aria-busy={isLoading}>
+    <main className="page flow" aria-busy={isLoading}>
       <header className="page-head">
-        <h1>Insights</h1>
+        <h1>Oversight</h1>
         <span className="muted" role="status">
           {isLoading
             ? 'Loading …'
@@ -26,6 +27,8 @@ export default function InsightsPage(): ReactNode {
         </span>
       </header>
       {problem !== undefined && <p className="notice">{problem.detail}</p>}
+      <Report />
+      <h2>Decided lately</h2>
       <dl className="figures">
         <Figure name="Decided" value={approvals.length.toLocaleString('en-US')} />
         <Figure name="Median time to decision" value={words(times.medianMs)} />

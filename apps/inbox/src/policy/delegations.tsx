@@ -10,7 +10,7 @@ export function Delegations({ written: { approvers = [] } }: { written: WrittenP
   const nowMs = useNow();
   if (approvers.length === 0) return null;
   return (
-    <section aria-labelledby="policy-people">
+    <section aria-labelledby="policy-people" className="stack">
       <h2 id="policy-people">People</h2>
       <ScrollTable label="People" columns={['Approver', 'Groups', 'Stand-ins']} isPanel>
         {approvers.map(({ id, groups = [], delegates = [] }) => (

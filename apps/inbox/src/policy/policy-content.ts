@@ -44,7 +44,7 @@ export interface WrittenPolicy {
 
 /** The content of a policy as the page reads it. */
 export function policyOf(content: JsonObject): WrittenPolicy {
-  return content as WrittenPolicy;
+  return content;
 }
 
 /** The calls that a rule matches: `refund_order, read_*; agent billing-*; env: prod`. */

@@ -9,6 +9,7 @@ import { Ago } from '../ui/time.js';
 import { WaitingPage } from '../ui/waiting-page.js';
 import { Delegations } from './delegations.js';
 import { ExplainPanel } from './explain-panel.js';
+import { Versions } from './versions.js';
 import { matchWords, policyOf, thenWords } from './policy-content.js';
 import type { WrittenPolicy, WrittenRule } from './policy-content.js';
 
@@ -18,7 +19,7 @@ export default function PolicyPage({ callId }: { callId: string | undefined }): 
   if (policy === undefined) return <WaitingPage problem={problem} missing="There is no policy." />;
   const written = policyOf(policy.content);
   return (
-    <main className="page">
+    <main className="page flow">
       <header className="page-head">
         <h1>Policy</h1>
         <Version policy={policy} />
@@ -26,6 +27,7 @@ export default function PolicyPage({ callId }: { callId: string | undefined }): 
       <Rules written={written} />
       <ExplainPanel callId={callId} />
       <Delegations written={written} />
+      <Versions />
       <section className="panel" aria-label="The file">
         <details>
           <summary>The file as it is in force</summary>
@@ -46,12 +48,13 @@ function Version({ policy: { policyVersion, activatedAt, activatedBy } }: { poli
         ', built in: no file is configured'
       ) : (
         <>
-          , in force for <Ago time={activatedAt} />
+          , activated <Ago time={activatedAt} />
         </>
       )}
       {activatedBy !== null && (
         <>
-          , activated by <Marked text={activatedBy} />
+          {' '}
+          by <Marked text={activatedBy} />
         </>
       )}
     </span>
@@ -63,8 +66,8 @@ function Rules({ written }: { written: WrittenPolicy }): ReactNode {
   return (
     <>
       <p className="muted">
-        {countWords(rules.length, 'rule')}, from the top; the first one that matches decides. A call keeps the rules that
-        were in force when it was asked.
+        {countWords(rules.length, 'rule')}, from the top; the first one that matches decides. A call keeps the rules
+        that were in force when it was asked.
       </p>
       <ScrollTable label="Rules" columns={['Rule', 'Calls', 'When', 'Then']} isPanel>
         {rules.map((rule) => (

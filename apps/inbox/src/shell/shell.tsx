@@ -1,9 +1,10 @@
-import { useEffect, useState } from 'react';
+import { useEffect, useRef, useState } from 'react';
 import type { ReactNode } from 'react';
 import { printable } from '@countersign/text';
 import { signOut } from '../api/countersign.js';
 import { useAccount } from '../live/use-account.js';
 import { usePending } from '../live/use-pending.js';
+import { useUnknown } from '../live/use-unknown.js';
 import { useShortcuts } from '../live/use-shortcuts.js';
 import { hrefs, routeOf, usePath } from '../routes.js';
 import { Link } from '../ui/link.js';
@@ -57,9 +58,15 @@ export function Shell({ onSignedOut, children }: { onSignedOut: () => void; chil
 function Navigation(): ReactNode {
   const { page } = routeOf(usePath());
   const { approvals, hasMore } = usePending();
+  const nav = useRef<HTMLElement>(null);
+  // On a phone the navigation scrolls.
+  useEffect(() => {
+    nav.current?.querySelector('[aria-current]')?.scrollIntoView({ inline: 'center', block: 'nearest' });
+  }, [page]);
+  const unknown = useUnknown().calls?.length ?? 0;
   const current = (name: string) => (page === name ? { 'aria-current': 'page' as const } : {});
   return (
-    <nav className="nav" aria-label="Main">
+    <nav ref={nav} className="nav" aria-label="Main">
       <Link href={hrefs.pending} {...current('pending')}>
         Pending{' '}
         <span className="count">
@@ -70,9 +77,20 @@ function Navigation(): ReactNode {
       <Link href={hrefs.history} {...current('history')}>
         History
       </Link>
-      <Link href={hrefs.insights} {...current('insights')}>
-        Insights
+      <Link href={hrefs.grants} {...current('grants')}>
+        Grants
       </Link>
+      <Link href={hrefs.policy} {...current('policy')}>
+        Policy
+      </Link>
+      <Link href={hrefs.insights} {...current('insights')}>
+        Oversight
+      </Link>
+      {unknown > 0 && (
+        <Link href={hrefs.unknown} {...current('unknown')}>
+          Unknown <span className="count warn">{unknown.toLocaleString('en-US')}</span>
+        </Link>
+      )}
     </nav>
   );
 }

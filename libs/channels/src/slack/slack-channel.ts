@@ -2,8 +2,7 @@ import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
-import { isDigest } from '../digest-list.js';
-import { messageOf, slackDigestOf } from './blocks.js';
+import { messageOf } from './blocks.js';
 import { createSlackClient, slackFailureOf } from './slack-client.js';
 
 /** Cards in a Slack channel: every copy is updated when a decision is made, and the outcome is posted in its thread. */
@@ -16,12 +15,12 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>, { publicUrl
     addressing: 'shared',
     gatherMs: 0,
     tellsOutcomeBelow: true,
-    send: (notices, { inReplyTo }) =>
+    send: ([notice], { inReplyTo }) =>
       attempt(async () => {
         const thread = inReplyTo === undefined ? undefined : parseSlackRef(inReplyTo).ts;
         const posted = await client.chat.postMessage({
           channel: config.channel,
-          ...(isDigest(notices) ? slackDigestOf(notices, publicUrl) : messageOf(notices[0], tokens, publicUrl)),
+          ...messageOf(notice, tokens, publicUrl),
           unfurl_links: false,
           unfurl_media: false,
           ...(thread === undefined ? {} : { thread_ts: thread }),

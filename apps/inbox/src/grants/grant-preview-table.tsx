@@ -1,0 +1,36 @@
+import type { ReactNode } from 'react';
+import type { GrantPreview } from '@countersign/contracts';
+import { hrefs } from '../routes.js';
+import { Link } from '../ui/link.js';
+import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
+import { Ago } from '../ui/time.js';
+
+/** The recorded approvals that a grant would have covered. */
+export function GrantPreviewTable({ calls }: { calls: GrantPreview['calls'] }): ReactNode {
+  return (
+    <ScrollTable label="Covered calls" columns={['Call', 'Agent', 'Run', 'Asked', 'Outcome']}>
+      {calls.map(({ callId, approvalId, agentId, runId, requestedAt, outcome }) => (
+        <tr key={approvalId}>
+          <th scope="row" className="mono">
+            <Link href={hrefs.call(callId)}>
+              <Marked text={callId} />
+            </Link>
+          </th>
+          <td>
+            <Marked text={agentId} />
+          </td>
+          <td>
+            <Marked text={runId} />
+          </td>
+          <td>
+            <Ago time={requestedAt} />
+          </td>
+          <td>
+            <Marked text={outcome} />
+          </td>
+        </tr>
+      ))}
+    </ScrollTable>
+  );
+}

@@ -1,0 +1,23 @@
+import { describe, expect, it } from '@jest/globals';
+import { matchWords, rememberWords, scopeWords } from './grant-words.js';
+
+const call = { toolName: 'delete_file', agentId: 'janitor', runId: 'run-1' };
+
+describe('a grant in words', () => {
+  it('says what "always" means: for how long, for whom, with which arguments, how often', () => {
+    expect(rememberWords({ match: 'exact', scope: 'run', expiresInMs: 3_600_000, maxUses: 1 }, call)).toBe(
+      'For 1 hour, calls of delete_file by agent janitor in run run-1 with exactly these arguments run without asking ' +
+        'anybody, at most 1 time. A rule that blocks, or that needs several people, still holds. You can end it at any ' +
+        'time under Grants.',
+    );
+    expect(rememberWords({ match: 'tool', scope: 'agent', expiresInMs: 86_400_000 }, call)).toContain(
+      'For 1 day, calls of delete_file by agent janitor in every run with any arguments run without asking anybody.',
+    );
+  });
+
+  it('names the arguments and the place of a recorded grant', () => {
+    expect(matchWords({ any: true })).toBe('any arguments');
+    expect(matchWords({ when: 'args.amount < 50' })).toBe('arguments where args.amount < 50');
+    expect(scopeWords({ agentId: null, runId: 'run-1' })).toBe('every agent in run run-1');
+  });
+});

@@ -1,0 +1,77 @@
+import { useEffect, useState } from 'react';
+import type { ReactNode } from 'react';
+import type { GrantView } from '@countersign/contracts';
+import { followEvents } from '../api/event-stream.js';
+import { grantTypes, listGrants } from '../api/grants.js';
+import { useAccount } from '../live/use-account.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { countWords } from '../text/words.js';
+import { ScrollTable } from '../ui/table.js';
+import { WaitingPage } from '../ui/waiting-page.js';
+import { CreateGrantDialog } from './create-grant-dialog.js';
+import { GrantRow } from './grant-row.js';
+
+const columns = ['Tool', 'Covers', 'For', 'State', 'Uses', 'Given by', 'Ends', ''];
+const pagesMax = 10;
+
+/** The standing grants: what runs without asking anybody, who gave it, how often it was used; create and revoke. */
+export default function GrantsPage(): ReactNode {
+  const { roles } = useAccount();
+  const { value: grants, problem, reload } = useLoaded('grants', readAll);
+  const [isLiveOnly, setLiveOnly] = useState(true);
+  const [isCreating, setCreating] = useState(false);
+  useEffect(() => followEvents({ after: 'now', types: grantTypes }, { onEvent: reload }), [reload]);
+  if (grants === undefined) return <WaitingPage problem={problem} missing="There are no grants." />;
+  const shown = isLiveOnly ? grants.filter(({ state }) => state === 'active' || state === 'pending') : grants;
+  return (
+    <main className="page">
+      <header className="page-head">
+        <h1>Grants</h1>
+        <span className="muted" role="status">
+          {countWords(shown.length, 'standing grant')}
+        </span>
+      </header>
+      <p className="muted">
+        A grant answers for its giver: a call that it covers runs without asking anybody. It never covers what a rule
+        blocks or what needs several people.
+      </p>
+      <div className="actions">
+        <label className="check">
+          <input type="checkbox" checked={!isLiveOnly} onChange={(event) => setLiveOnly(!event.target.checked)} />
+          Also expired, used up and revoked ones
+        </label>
+        <span className="actions-gap" />
+        {roles.includes('approver') && (
+          <button className="button primary" type="button" onClick={() => setCreating(true)}>
+            New grant…
+          </button>
+        )}
+      </div>
+      <ScrollTable
+        label="Grants"
+        columns={columns}
+        isPanel
+        empty={
+          shown.length === 0 && <p className="nothing muted">No grant holds: every call is asked about by its rule.</p>
+        }
+      >
+        {shown.map((grant) => (
+          <GrantRow key={grant.grantId} grant={grant} onChanged={reload} />
+        ))}
+      </ScrollTable>
+      {isCreating && <CreateGrantDialog onClose={() => setCreating(false)} onCreated={reload} />}
+    </main>
+  );
+}
+
+async function readAll(signal: AbortSignal): Promise<readonly GrantView[]> {
+  const all: GrantView[] = [];
+  let cursor: string | null = null;
+  for (let page = 0; page < pagesMax; page += 1) {
+    const { grants, nextCursor }: Awaited<ReturnType<typeof listGrants>> = await listGrants(cursor, signal);
+    all.push(...grants);
+    if (nextCursor === null) break;
+    cursor = nextCursor;
+  }
+  return all;
+}

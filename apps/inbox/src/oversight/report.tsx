@@ -1,0 +1,108 @@
+import { useState } from 'react';
+import type { ReactNode } from 'react';
+import type { OversightFigures, OversightGrouping, OversightReport } from '@countersign/contracts';
+import { durationWords, printable } from '@countersign/text';
+import { readOversight } from '../api/oversight.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { problemWords } from '../text/words.js';
+import { ScrollTable } from '../ui/table.js';
+
+const dayMs = 86_400_000;
+const periods = [
+  [1, 'the last day'],
+  [7, 'the last 7 days'],
+  [30, 'the last 30 days'],
+  [90, 'the last 90 days'],
+] as const;
+const groupings = ['approver', 'tool', 'rule'] as const satisfies readonly OversightGrouping[];
+
+/** How people decided in a period, per approver, tool or rule: from the log, whatever this page has loaded. */
+export function Report(): ReactNode {
+  const [by, setBy] = useState<OversightGrouping>('approver');
+  const [days, setDays] = useState(30);
+  const { value: report, problem } = useLoaded(`${by} ${days}`, (signal) =>
+    readOversight(by, new Date(Date.now() - days * dayMs).toISOString(), signal),
+  );
+  return (
+    <section className="panel" aria-labelledby="oversight-report">
+      <h2 id="oversight-report">How people decided</h2>
+      <div className="report-choices">
+        <label className="field">
+          <span className="label">A row for each</span>
+          <select
+            value={by}
+            onChange={(event) => setBy(groupings.find((one) => one === event.target.value) ?? 'approver')}
+          >
+            {groupings.map((one) => (
+              <option key={one}>{one}</option>
+            ))}
+          </select>
+        </label>
+        <label className="field">
+          <span className="label">Period</span>
+          <select value={String(days)} onChange={(event) => setDays(Number(event.target.value))}>
+            {periods.map(([count, words]) => (
+              <option key={count} value={String(count)}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+      </div>
+      {problem !== undefined && <p className="notice">{problemWords(problem, Date.now())}</p>}
+      {report === undefined ? <p aria-busy={problem === undefined} /> : <ReportTable report={report} />}
+    </section>
+  );
+}
+
+const columns: readonly (readonly [head: string, cell: (figures: OversightFigures) => string])[] = [
+  ['Decided', ({ decisions }) => number(decisions)],
+  ['Approved', ({ approvals }) => number(approvals)],
+  ['Edited', ({ edits }) => number(edits)],
+  ['Denied', ({ denials, rejectionRate }) => `${number(denials)}${rate(rejectionRate)}`],
+  ['Median', ({ medianMs }) => time(medianMs)],
+  ['90 % within', ({ p90Ms }) => time(p90Ms)],
+  ['Very fast', ({ fastApprovals }) => number(fastApprovals)],
+  ['As stand-in', ({ onBehalfOf }) => number(onBehalfOf)],
+  ['Asked', ({ requests }) => number(requests)],
+  ['Expired', ({ expiries }) => number(expiries)],
+  ['Escalated', ({ escalations }) => number(escalations)],
+  ['By silence', ({ automatic }) => number(automatic)],
+];
+
+const number = (count: number): string => count.toLocaleString('en-US');
+const time = (ms: number | null): string => (ms === null ? '–' : durationWords(ms));
+const percent = new Intl.NumberFormat('en-US', { style: 'percent' });
+const rate = (share: number | null): string => (share === null || share === 0 ? '' : ` (${percent.format(share)})`);
+
+function ReportTable({ report }: { report: OversightReport }): ReactNode {
+  const { by, scope, fast, complete, rows, others, total } = report;
+  const all: (readonly [string, OversightFigures])[] = [
+    ...rows.map(({ key, ...figures }) => [key === null ? 'nobody' : printable(key, 200), figures] as const),
+    ...(others === null ? [] : [[`${number(others.keys)} more`, others] as const]),
+    ['all', total],
+  ];
+  return (
+    <>
+      {scope === 'own' && <p className="muted">These are your own decisions. Auditors and admins see everybody’s.</p>}
+      <ScrollTable
+        label="Report"
+        columns={[`${by.charAt(0).toUpperCase()}${by.slice(1)}`, ...columns.map(([head]) => head)]}
+      >
+        {all.map(([key, figures]) => (
+          <tr key={key}>
+            <th scope="row">{key}</th>
+            {columns.map(([head, cell]) => (
+              <td key={head}>{cell(figures)}</td>
+            ))}
+          </tr>
+        ))}
+      </ScrollTable>
+      <p className="hint">
+        Very fast: approved in less than {durationWords(fast.baseMs)}
+        {fast.perCharacterMs > 0 && ' and the time to read the arguments'}. A hint to look closer, not a proof.
+        {!complete && ' The period is longer than a report reads: choose a shorter one.'}
+      </p>
+    </>
+  );
+}

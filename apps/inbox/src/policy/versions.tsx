@@ -1,0 +1,31 @@
+import type { ReactNode } from 'react';
+import { listPolicyVersions } from '../api/policy.js';
+import { useLoaded } from '../live/use-loaded.js';
+import { timeWords } from '../text/time-words.js';
+import { Marked } from '../ui/marked.js';
+import { ScrollTable } from '../ui/table.js';
+
+/** Every activation of a policy, the latest first: which rules judged a call at a time. */
+export function Versions(): ReactNode {
+  const { value } = useLoaded('versions', listPolicyVersions);
+  if (value === undefined || value.versions.length === 0) return null;
+  return (
+    <section aria-labelledby="policy-versions" className="stack">
+      <h2 id="policy-versions">Versions</h2>
+      <ScrollTable label="Versions" columns={['In force from', 'Version', 'Activated by']} isPanel>
+        {value.versions.map(({ policyVersion, activatedAt, activatedBy }) => (
+          <tr key={`${activatedAt} ${policyVersion}`}>
+            <th scope="row">{timeWords(activatedAt)}</th>
+            <td className="mono">
+              <Marked text={policyVersion} />
+            </td>
+            <td>
+              <Marked text={activatedBy} />
+            </td>
+          </tr>
+        ))}
+      </ScrollTable>
+      {value.more && <p className="hint">Earlier ones are in the log: the events of type PolicyActivated.</p>}
+    </section>
+  );
+}

@@ -1,0 +1,111 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { cleanUpAfterEach, temporaryFolder } from '../process/harness/cleanup.js';
+import { openInbox, openWorld, rowOf, useBrowser } from './harness/inbox.js';
+
+const policy = `
+version: 1
+approvers:
+  - { id: ann, groups: [ops] }
+  - { id: bob, groups: [ops] }
+rules:
+  - { id: no-root, match: { tools: [delete_file] }, when: 'args.path == "/"', then: { block: "never the root" } }
+  - { id: deletes, match: { tools: [delete_file] }, then: { require: { anyOf: [ops] } } }
+`;
+
+describe('the other pages', () => {
+  cleanUpAfterEach();
+  const browser = useBrowser();
+
+  it('list calls whose outcome is unknown; an admin says what happened, with a note, and nobody else can', async () => {
+    const world = await openWorld();
+    const [call] = await world.ask([{ toolName: 'send_money', arguments: { amount: 7 } }]);
+    const path = `/v1/tool-calls/${call?.callId ?? ''}`;
+    const approve = { decision: { type: 'approve' } };
+    await world.send('bob', 'POST', `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`, approve);
+    const { page, complaints } = await openInbox(browser(), world.url);
+    await page.getByText('Nothing waits for an answer.').waitFor();
+    expect(await page.getByRole('link', { name: /Unknown/ }).count()).toBe(0);
+    await world.send('worker', 'POST', `${path}/claim`, { resolverId: 'lost-worker', leaseMs: 300 });
+    await page.getByRole('link', { name: 'Unknown 1' }).click();
+    await page.getByRole('row', { name: /send_money .*amount: 7 .*The lease of lost-worker ended/ }).waitFor();
+    const ann = await openInbox(browser(), `${world.url}/unknown`, 'ann');
+    await ann.page.getByText('Only admins can record it; your account lacks the role admin.').waitFor();
+    expect(await ann.page.getByRole('button', { name: 'Reconcile…' }).count()).toBe(0);
+    await page.getByRole('button', { name: 'Reconcile…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel(/It ran/).check();
+    expect(await dialog.getByRole('button', { name: 'Record' }).isDisabled()).toBe(true);
+    await dialog.getByLabel('How you know (needed)').fill('seen in the list of the bank');
+    await dialog.getByRole('button', { name: 'Record' }).click();
+    await page.getByText('The outcome of every call is known.').waitFor();
+    await ann.page.getByText('The outcome of every call is known.').waitFor();
+    expect(await world.send('me', 'GET', path)).toMatchObject({ state: 'succeeded' });
+    expect([...complaints, ...ann.complaints]).toEqual([]);
+  });
+
+  it('show the policy in words, and explain a recorded call and a made-up one', async () => {
+    const file = join(temporaryFolder(), 'policy.yaml');
+    writeFileSync(file, policy);
+    const world = await openWorld({ COUNTERSIGN_POLICY: file });
+    const [call] = await world.ask([{ toolName: 'delete_file' }]);
+    const { page, complaints } = await openInbox(browser(), `${world.url}/calls/${call?.callId ?? ''}`, 'ann');
+    await page.getByRole('link', { name: 'explain by the policy' }).click();
+    const rules = page.getByRole('region', { name: 'Rules', exact: true });
+    await rules.getByRole('row', { name: 'no-root delete_file args.path == "/" block: never the root' }).waitFor();
+    await rules.getByRole('row', { name: 'deletes delete_file 1 of ops' }).waitFor();
+    const said = page.getByRole('region', { name: 'What each rule says' });
+    await said.getByRole('row', { name: /^no-root no / }).waitFor();
+    await said.getByRole('row', { name: /^deletes yes: it decides / }).waitFor();
+    await page.getByLabel('Arguments as JSON').fill('{"path":"/"}');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('It is blocked.').waitFor();
+    await page.getByLabel('Arguments as JSON').fill('[1]');
+    await page.getByRole('button', { name: 'Explain' }).click();
+    await page.getByText('The arguments must be a JSON object.').waitFor();
+    await page
+      .getByRole('region', { name: 'Versions', exact: true })
+      .getByText(/^sha256:[0-9a-f]{64}$/)
+      .waitFor();
+    await page.getByRole('region', { name: 'People', exact: true }).getByRole('row', { name: 'ann ops' }).waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  it('remember an approval as a grant, list its uses, revoke it, and create one after a preview', async () => {
+    const world = await openWorld();
+    const call = { toolName: 'delete_file', arguments: { path: '/tmp/x' } };
+    const [first] = await world.ask([call], { runId: 'run-g' });
+    const { page, complaints } = await openInbox(browser(), world.url, 'bob');
+    await rowOf(page, 'delete_file').click();
+    await page.getByRole('heading', { name: 'delete_file' }).waitFor();
+    await page.getByLabel('If I approve, allow such calls from now on').check();
+    await page
+      .getByText(/For 1 hour, calls of delete_file by agent billing-agent in run run-g with exactly these arguments/)
+      .waitFor();
+    await page.getByLabel('Reason').fill('a scratch file');
+    await page.getByRole('button', { name: 'Approve' }).click();
+    await page.getByText('Approved: delete_file').waitFor();
+    expect(first?.state).toBe('awaiting_approval');
+    const again = (toolCallId: string) => world.ask([{ ...call, toolCallId }], { runId: 'run-g' });
+    expect((await again('second'))[0]?.state).toBe('allowed');
+    await page.getByRole('link', { name: 'Grants' }).click();
+    const row = page.getByRole('row', { name: /delete_file .*exactly the remembered arguments .*active 1 / });
+    await row.waitFor();
+    await row.getByRole('button', { name: 'Revoke' }).click();
+    await page.getByRole('button', { name: 'Press again to revoke' }).click();
+    await page.getByText('No grant holds').waitFor();
+    expect((await again('third'))[0]?.state).toBe('awaiting_approval');
+    await page.getByRole('button', { name: 'New grant…' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByLabel('Tool', { exact: true }).fill('delete_file');
+    await dialog.getByLabel(/Only when/).fill('args.path.startsWith("/tmp/")');
+    await dialog.getByLabel('Reason').fill('scratch files');
+    await dialog.getByRole('button', { name: 'Preview' }).click();
+    await dialog.getByText(/it would have covered \d/).waitFor();
+    await dialog.getByRole('button', { name: 'Create the grant' }).click();
+    await page.getByRole('row', { name: /arguments where args.path.startsWith/ }).waitFor();
+    expect((await again('fourth'))[0]?.state).toBe('allowed');
+    expect(complaints).toEqual([]);
+  });
+});
