@@ -1,14 +1,15 @@
-import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 import { createDeadlineLag, createDurations, createGauges, createMetricsRegistry } from '@countersign/shell';
 import { Counter, Histogram } from 'prom-client';
+import { observeDecisions } from './decision-metrics.js';
+import type { DecisionSources } from './decision-metrics.js';
 import type { Registry } from 'prom-client';
 
 /** Metrics that are read at scrape time. */
 export interface MetricSources {
-  readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'>;
-  readonly store: Pick<EventStore, 'head'>;
+  readonly readModel: Pick<ReadModel, 'stats' | 'checkpoint' | 'nextDueAt'> & DecisionSources['readModel'];
+  readonly store: DecisionSources['store'];
   readonly clock: Clock;
   readonly longPollWaiters: () => number;
   readonly eventStreams: () => number;
@@ -66,6 +67,7 @@ export function createGatewayMetrics(): GatewayMetrics {
     deadlineFired: createDeadlineLag(registry),
     observe: (sources) => {
       observeSources(registry, sources);
+      observeDecisions(registry, sources);
     },
   };
 }

@@ -159,6 +159,8 @@ export interface ReadModel {
   /** The earliest deadline of all, epoch milliseconds; null when there is none. Cheap enough to ask after every `apply`. */
   readonly nextDueAt: () => number | null;
   readonly stats: () => ReadModelStats;
+  /** How many pending approvals of all tenants were requested at or before a position of the log. */
+  readonly pendingUpTo: (position: number) => number;
   /** Writes the changes in memory to the file. Reads do not need it; a clean stop (`close`) does it. */
   readonly flush: () => void;
   readonly close: () => void;

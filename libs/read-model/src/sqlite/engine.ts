@@ -32,6 +32,7 @@ export interface Engine extends Pick<
   | 'due'
   | 'nextDueAt'
   | 'stats'
+  | 'pendingUpTo'
   | 'flush'
   | 'close'
 > {
@@ -114,6 +115,11 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
           unknownOutcomes: unknown,
           oldestPendingAt: oldest,
         };
+      }),
+    pendingUpTo: (position) =>
+      fromFile(() => {
+        const count = `SELECT count(*) AS pending FROM approvals INDEXED BY approvals_pending WHERE state = 'pending' AND seq <= ?`;
+        return Number(prepare(count).get(position)?.['pending'] ?? 0);
       }),
     flush,
     close: () => {

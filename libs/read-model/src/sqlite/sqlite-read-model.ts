@@ -113,6 +113,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     due: (atMs, limit) => engine.due(atMs, limit),
     nextDueAt: () => engine.nextDueAt(),
     stats: () => engine.stats(),
+    pendingUpTo: (position) => engine.pendingUpTo(position),
     flush: () => {
       engine.flush();
     },
