@@ -1,10 +1,10 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { claim, reconcile, reportExecution, requestToolCalls } from '@countersign/commands';
+import { claim, reconcile, reportExecution, requestToolCalls, respondAndRemember } from '@countersign/commands';
 import type { Actor } from '@countersign/commands';
 import type { EraseSubject, ErasureView, RequestedCall, SubjectEvent } from '@countersign/contracts';
-import { deriveCallId, toolCallStream } from '@countersign/contracts';
+import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
 import { noStream, openEmbeddedEventStore } from '@countersign/event-store';
 import { createIdempotencyStore } from '@countersign/gateway';
 import { toToolCallView, verifyReadModel } from '@countersign/read-model';
@@ -173,6 +173,32 @@ async function reconcileUnknown(toolCallId: string): Promise<string> {
   await fireDue(stores.commands, 'default', callIdOf(toolCallId));
   return viewOf(toolCallId).state;
 }
+
+it('makes the hash useless that a remembered approval keeps of the values', async () => {
+  const approver: Actor = { ...actor, principal: 'ann', roles: new Set(['approver']) };
+  const remember = { match: 'exact', scope: 'agent', expiresInMs: 3_600_000 } as const;
+  const policyFile = join(folder, 'policy.yaml');
+  writeFileSync(policyFile, 'version: 1\nrequireApprovalTools: [pay]\n');
+  await stores.close();
+  await open({ COUNTERSIGN_POLICY: policyFile });
+  await request('a');
+  const approvalId = approvalIdOf(callIdOf('a'), 1);
+  const given = { decision: { type: 'approve' }, remember } as const;
+  expect(await respondAndRemember(stores.commands, approver, approvalId, given, ids.uuid())).toMatchObject({
+    status: 'done',
+  });
+  await run('a');
+  await request('b');
+  expect(viewOf('b').verdict.outcome).toBe('allow');
+  await run('b');
+  const recorded = await stores.vault.store.raw.readAll(0, 1000);
+  expect(recorded.filter(({ type }) => type === 'GrantCreated').map(({ data }) => data)).toMatchObject([
+    { subject, match: { salt: '[sealed]' } },
+  ]);
+  await erase();
+  await request('c');
+  expect(viewOf('c').state).toBe('awaiting_approval');
+});
 
 it('does not touch a subject of the same name in another tenant', async () => {
   const elsewhere = { ...actor, tenant: 'other' };

@@ -1,4 +1,4 @@
-import { argumentsDigest, grantLimits, saltedDigest } from '@countersign/contracts';
+import { argumentsDigest, grantLimits, hiddenValues, saltedDigest, subjectOf } from '@countersign/contracts';
 import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Risk } from '@countersign/contracts';
 import { couldApproveAlone, highestRisk, isWithinRisk } from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
@@ -57,8 +57,11 @@ export function planRemembered(
       ? { any: true }
       : toStored(ports, { digest: argumentsDigest(toolName, action.arguments) });
   const scope = { toolName, agentId, runId: remember.scope === 'run' ? request.runId : null, match };
+  const isSecret = 'digest' in match && hiddenValues(action.arguments, action.sensitive).length > 0;
   return toTerms(ports, actor, remember, {
     ...{ ...scope, approvalId, risk: requirement.risk },
+    // The digest must become useless when these values are erased.
+    ...(isSecret && { subject: subjectOf(request) }),
     reason: reason === undefined || reason.trim() === '' ? `remembered with the approval ${approvalId}` : reason,
   });
 }
@@ -83,7 +86,7 @@ async function problemOf({ grants }: CommandPorts, when: string): Promise<string
   return (await grants?.conditions())?.problemOf(when);
 }
 
-type Scope = Pick<PlannedGrant, 'toolName' | 'runId' | 'agentId' | 'match' | 'reason' | 'approvalId'> & {
+type Scope = Pick<PlannedGrant, 'toolName' | 'runId' | 'agentId' | 'match' | 'reason' | 'approvalId' | 'subject'> & {
   readonly risk: Risk | null;
 };
 

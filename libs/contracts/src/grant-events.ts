@@ -28,6 +28,8 @@ const grantTermsSchema = z.strictObject({
   maxUses: z.int().min(1).nullable(),
   /** The approval that was remembered; null for a grant of its own. */
   approvalId: z.string().nullable(),
+  /** Whose hidden values are in the digest of an exact match: the salt is encrypted with this subject's key. */
+  subject: z.string().exactOptional(),
   createdBy: z.string(),
   /** The groups of the creator's sign-in. Those of the policy file are looked up at each use. */
   groups: z.array(z.string()),

@@ -30,6 +30,9 @@ export function secretPointers({ type, data }: Pick<LedgerEvent, 'type' | 'data'
       return resultPointers('/output', event.data.output);
     case 'ExecutionFailed':
       return resultPointers('/error', event.data.error);
+    case 'GrantProposed':
+    case 'GrantCreated':
+      return event.data.subject !== undefined && 'digest' in event.data.match ? ['/match/salt'] : [];
     default:
       return [];
   }
@@ -96,7 +99,7 @@ export function erasedPointers(pointers: readonly string[]): readonly string[] {
 }
 
 function isSalt(pointer: string | undefined): boolean {
-  return pointer === '/salt' || pointer === '/decision/salt';
+  return pointer === '/salt' || pointer === '/decision/salt' || pointer === '/match/salt';
 }
 
 /** The places of pointers as a tree, so that one walk finds all of them. */

@@ -170,6 +170,22 @@ it('reads values whose key is lost as erased, and says so once', async () => {
   rmSync(other, { recursive: true });
 });
 
+it('encrypts the salt of a grant for exactly the hidden values of a subject', async () => {
+  const match = { digest: 'sha256:aa', salt: 'feed' };
+  const grant = (change: JsonObject): NewEvent => ({
+    eventId: ids.uuid(),
+    type: 'GrantCreated',
+    data: { match, ...change } as never,
+    metadata: { ...metadata, callId: null },
+  });
+  await sealed().append('grant-1', noStream, [grant({ subject: 'customer-42' })]);
+  await sealed().append('grant-2', noStream, [grant({})]);
+  expect(simulated.events.map((event) => dataOf(event)['match'])).toEqual([{ ...match, salt: '[sealed]' }, match]);
+  expect(dataOf((await sealed().readStream('grant-1'))[0])['match']).toEqual(match);
+  eraseKeys('customer-42');
+  expect(dataOf((await sealed().readStream('grant-1'))[0])['match']).toEqual({ ...match, salt: null });
+});
+
 it('records nothing when no key can be made', async () => {
   keys = { ...keys, current: () => Promise.reject(new Error('disk full')) };
   await expect(sealed().append('toolCall-1', noStream, [requested(secret)])).rejects.toThrow('no key could be made');

@@ -87,9 +87,14 @@ interface Subject {
 
 function firstSubject(events: readonly NewEvent[]): Subject | undefined {
   const [first] = events;
-  if (first?.type !== 'ToolCallRequested') return undefined;
-  const { labels, runId } = first.data as EventData<'ToolCallRequested'>;
-  return { tenant: first.metadata.tenant, subject: subjectOf({ labels, runId }) };
+  if (first === undefined) return undefined;
+  const { tenant } = first.metadata;
+  if (first.type === 'ToolCallRequested') {
+    return { tenant, subject: subjectOf(first.data as EventData<'ToolCallRequested'>) };
+  }
+  // A grant names its subject, when it has one.
+  const { subject } = first.data as { readonly subject?: string };
+  return first.type.startsWith('Grant') && subject !== undefined ? { tenant, subject } : undefined;
 }
 
 async function currentKey(keys: SubjectKeys, tenant: string, subject: string): Promise<SubjectKey> {
@@ -171,5 +176,6 @@ function valuesIn(event: RecordedEvent, key: KeyObject, sealed: SealedValues): r
 function erasedEvent(event: RecordedEvent, pointers: readonly string[]): RecordedEvent {
   const { sealed: _gone, ...metadata } = event.metadata;
   const data = eraseSecrets(event.data as JsonObject, pointers) as RecordedEvent['data'];
-  return { ...event, data, metadata: { ...metadata, erased: erasedPointers(pointers) } };
+  const erased = erasedPointers(pointers);
+  return { ...event, data, metadata: erased.length === 0 ? metadata : { ...metadata, erased } };
 }
