@@ -5,6 +5,8 @@ import type {
   ExplainedCall,
   ExplanationView,
   PolicyEvent,
+  PolicySuggestions,
+  PolicySuggestionsQuery,
   PolicyVersions,
   PolicyVersionsQuery,
   PolicyView,
@@ -16,6 +18,7 @@ import { backtest } from './backtest.js';
 import type { Answer } from './answer.js';
 import type { FairTurns } from './limits/fair-turns.js';
 import type { GatewayPorts } from './ports.js';
+import { suggest } from './policy-suggestions.js';
 import { shadowReport } from './shadow-report.js';
 
 /** The reads of the policy. */
@@ -26,6 +29,8 @@ export interface PolicyReads {
   readonly versions: (actor: Actor, query: PolicyVersionsQuery) => Promise<Answer>;
   /** What the candidate that judges beside the policy in force said of the calls. @throws the signal's reason. */
   readonly shadow: (actor: Actor, signal: AbortSignal) => Promise<ShadowReport>;
+  /** Rules that would allow what people always approved unchanged. @throws the signal's reason. */
+  readonly suggest: (actor: Actor, query: PolicySuggestionsQuery, signal: AbortSignal) => Promise<PolicySuggestions>;
   /** The verdict on a call, and what each rule says of it. Records nothing. */
   readonly explain: (actor: Actor, call: ExplainedCall) => Answer;
   /** The recorded calls that a candidate would judge differently, one JSON line each, and a summary. */
@@ -58,6 +63,7 @@ export function createPolicyReads(ports: GatewayPorts, turns: FairTurns): Policy
       const view: PolicyVersions = { versions, more: wanted.length > versions.length };
       return ok(view);
     },
+    suggest: (actor, query, signal) => suggest(ports, turns, actor, query, signal),
     shadow: (actor, signal) => shadowReport(ports, turns, actor, signal),
     explain: ({ tenant }, call) => {
       // The tools file can make a call stricter, as it does when the call is requested.

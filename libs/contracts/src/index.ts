@@ -81,6 +81,7 @@ export {
   eraseSubjectSchema,
   eventsQuerySchema,
   getToolCallQuerySchema,
+  policySuggestionsQuerySchema,
   policyVersionsQuerySchema,
   limits,
   listApprovalsQuerySchema,
@@ -110,6 +111,7 @@ export type {
   ListRunsQuery,
   ListToolCallsQuery,
   OutcomeBody,
+  PolicySuggestionsQuery,
   PolicyVersionsQuery,
   OversightQuery,
   RequestApprovalBody,
@@ -121,11 +123,18 @@ export type {
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
 export type { PolicyEvent } from './policy-events.js';
-export { explanationViewSchema, policyVersionsSchema, policyViewSchema, shadowReportSchema } from './policy-views.js';
+export {
+  explanationViewSchema,
+  policySuggestionsSchema,
+  policyVersionsSchema,
+  policyViewSchema,
+  shadowReportSchema,
+} from './policy-views.js';
 export type {
   BacktestSummary,
   ChangedCall,
   ExplanationView,
+  PolicySuggestions,
   PolicyVersions,
   PolicyView,
   ShadowReport,

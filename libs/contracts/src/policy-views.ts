@@ -62,6 +62,42 @@ export const backtestSummarySchema = z.strictObject({
 });
 export type BacktestSummary = z.infer<typeof backtestSummarySchema>;
 
+export const policySuggestionsSchema = z
+  .strictObject({
+    suggestions: z.array(
+      z.strictObject({
+        toolName: z.string(),
+        agentId: z.string(),
+        /** The proposed rule, and the same as an item of `rules` in a policy file. */
+        rule: jsonObjectSchema,
+        yaml: z.string(),
+        evidence: z.strictObject({
+          /** How many calls people approved as they were requested. */
+          decisions: z.int(),
+          people: z.int(),
+          days: z.int(),
+          since: timeSchema,
+          until: timeSchema,
+          medianToDecideMs: z.int(),
+        }),
+        /** Of the latest calls that people were asked about: how many the policy in force, with this rule in front, allows. */
+        backtest: z.strictObject({ asked: z.int(), allowed: z.int() }),
+      }),
+    ),
+    since: timeSchema,
+    decisionsMin: z.int(),
+    /** How many calls were looked at; false: there were more, and only the latest counted. */
+    calls: z.int(),
+    complete: z.boolean(),
+  })
+  .meta({
+    id: 'PolicySuggestions',
+    description: 'Rules that would allow what people always approved unchanged. None is ever applied automatically.',
+  });
+
+/** Rules that would allow what people always approved unchanged. */
+export type PolicySuggestions = z.infer<typeof policySuggestionsSchema>;
+
 const ruleCountsSchema = backtestSummarySchema.shape.rules;
 
 export const shadowReportSchema = z

@@ -277,6 +277,16 @@ export const listRunsQuerySchema = z.strictObject({
 });
 export type ListRunsQuery = z.infer<typeof listRunsQuerySchema>;
 
+/** `GET /v1/policy/suggestions`. */
+export const policySuggestionsQuerySchema = z.strictObject({
+  decisionsMin: intString(2, 10_000).optional(),
+  since: z.iso
+    .datetime({ offset: true })
+    .meta({ description: 'Calls requested at this time or later; default: 90 days ago.' })
+    .optional(),
+});
+export type PolicySuggestionsQuery = z.infer<typeof policySuggestionsQuerySchema>;
+
 /** `GET /v1/policy/versions`. */
 export const policyVersionsQuerySchema = z.strictObject({
   policyVersion: digestSchema.meta({ description: 'Only this version, with its content.' }).optional(),

@@ -14,6 +14,8 @@ export { createLivePolicies, createPolicies, createPolicy } from './policy.js';
 export type { Judgement, LivePolicies, Policies, Policy } from './policy.js';
 export { recordedCall } from './policy-call.js';
 export type { PolicyCall } from './policy-call.js';
+export { createSuggestions, ruleYaml } from './suggestions.js';
+export type { AskedCall, PeoplesDecision, Suggestion } from './suggestions.js';
 export { createShadowPolicy } from './shadow.js';
 export type { ShadowPolicy } from './shadow.js';
 export { builtInPolicyContent } from './policy-file.js';

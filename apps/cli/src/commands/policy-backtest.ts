@@ -1,6 +1,7 @@
 import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
-import type { BacktestSummary, ChangedCall } from '@countersign/contracts';
+import type { Backtest, BacktestSummary, ChangedCall } from '@countersign/contracts';
+import type { PolicyContent } from '@countersign/policy';
 import { localError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -20,17 +21,33 @@ export interface BacktestOptions {
  */
 export async function backtest(invocation: Invocation, file: string, options: BacktestOptions): Promise<ExitCode> {
   const { content } = await readPolicyFile(invocation, file);
-  const response = await invocation.client.open('/v1/policy/backtest', {
-    method: 'POST',
-    body: { content: content.source, ...options },
-    signal: invocation.terminal.interrupted,
-  });
   const changes: ChangedCall[] = [];
+  const summary = await readBacktest(invocation, { content: content.source, ...options }, (change) => {
+    invocation.printJson(change);
+    changes.push(change);
+  });
+  invocation.printJson({ summary });
+  invocation.print(...changeLines(summary, changes));
+  return exitCodes.ok;
+}
+
+/** The rules of a policy that judged no recorded call. @throws CliError when the server cannot be asked. */
+export async function unmatchedRules(invocation: Invocation, content: PolicyContent): Promise<readonly string[]> {
+  const { rules } = await readBacktest(invocation, { content: content.source }, () => undefined);
+  const used = new Set(rules.filter(({ calls }) => calls > 0).map(({ ruleId }) => ruleId));
+  return content.rules.map(({ id }) => id).filter((id) => !used.has(id));
+}
+
+async function readBacktest(
+  { client, terminal }: Invocation,
+  body: Backtest,
+  onChange: (change: ChangedCall) => void,
+): Promise<BacktestSummary> {
+  const response = await client.open('/v1/policy/backtest', { method: 'POST', body, signal: terminal.interrupted });
   for await (const line of linesOf(response)) {
     const read = JSON.parse(line) as ChangedCall | { readonly summary: BacktestSummary };
-    invocation.printJson(read);
-    if ('summary' in read) return printSummary(invocation, read.summary, changes);
-    changes.push(read);
+    if ('summary' in read) return read.summary;
+    onChange(read);
   }
   const detail = 'The server ended the back-test before its summary.';
   throw localError('unreachable', 'connection-lost', detail, 'Look at its log, and try again.');
@@ -38,9 +55,4 @@ export async function backtest(invocation: Invocation, file: string, options: Ba
 
 async function* linesOf({ body }: Response): AsyncGenerator<string> {
   if (body !== null) yield* createInterface({ input: Readable.fromWeb(body) });
-}
-
-function printSummary(invocation: Invocation, summary: BacktestSummary, changes: readonly ChangedCall[]): ExitCode {
-  invocation.print(...changeLines(summary, changes));
-  return exitCodes.ok;
 }

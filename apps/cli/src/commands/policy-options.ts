@@ -36,17 +36,24 @@ function addCheck(policy: Command, runner: Runner): void {
     .command('check')
     .description('everything that is wrong with a policy file, at once, and rules that no call reaches')
     .argument('<file>', 'the policy file: YAML, JSON or TOML')
+    .option('--recorded', 'also the rules that judge no recorded call of the server (auditors)')
     .addHelpText(
       'after',
       `
-Asks no server. Ends with 5 when the file cannot be used.
+Asks no server, except with --recorded; where that one cannot be asked, the output
+says so. Ends with 5 when the file cannot be used.
 
 Examples:
   countersign policy check countersign.policy.yaml
+  countersign policy check countersign.policy.yaml --recorded
   countersign policy check countersign.policy.yaml --json`,
     )
-    .action(async (file: string, _options: unknown, command: Command) =>
-      runner.operating(command, async (output) => (await import('./policy.js')).checkPolicyFile(output, file)),
+    .action(async (file: string, { recorded }: { recorded?: boolean }, command: Command) =>
+      recorded === true
+        ? runner.asking(command, async (invocation) =>
+            (await import('./policy.js')).checkWithRecorded(invocation, file),
+          )
+        : runner.operating(command, async (output) => (await import('./policy.js')).checkPolicyFile(output, file)),
     );
 }
 
@@ -142,6 +149,30 @@ Examples:
     )
     .action(async (_options: unknown, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./policy-recorded.js')).shadow(invocation)),
+    );
+  policy
+    .command('suggest')
+    .description('rules that would allow what people always approved unchanged; applies none')
+    .option('--min <n>', 'after so many decisions (default: 20)', count)
+    .option('--since <time>', 'calls requested from then on (default: 90 days ago)', time)
+    .addHelpText(
+      'after',
+      `
+Prints rules for the policy file with what speaks for each. You decide, and copy
+them by hand.
+
+Examples:
+  countersign policy suggest
+  countersign policy suggest --min 50 --since 2026-11-01
+  countersign policy suggest --json | jq -r '.suggestions[].yaml'`,
+    )
+    .action(async ({ min, since }: { min?: number; since?: string }, command: Command) =>
+      runner.asking(command, async (invocation) =>
+        (await import('./policy-recorded.js')).suggest(invocation, {
+          ...(min === undefined ? {} : { decisionsMin: min }),
+          ...(since === undefined ? {} : { since }),
+        }),
+      ),
     );
   policy
     .command('versions')

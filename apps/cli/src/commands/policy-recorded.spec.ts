@@ -1,7 +1,10 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCliRun } from '../testing/cli-run.js';
 import type { CliRun } from '../testing/cli-run.js';
-import { knownToken, startContractServer } from '../testing/contract-server.js';
+import { knownToken, problem, startContractServer } from '../testing/contract-server.js';
 import type { ContractServer } from '../testing/contract-server.js';
 
 let server: ContractServer;
@@ -60,5 +63,74 @@ describe('policy versions', () => {
     expect(server.requests.at(-1)?.path).toBe('/v1/policy/versions?policyVersion=sha256%3Aab&limit=100');
     answer({ versions: [], more: false });
     expect((await run('policy', 'versions')).out).toContain('the built-in policy judges');
+  });
+});
+
+describe('policy suggest', () => {
+  const suggestion = {
+    ...{ toolName: 'refund', agentId: 'a', rule: { id: 's', then: 'allow' }, yaml: '- id: "s"\n  then: "allow"\n' },
+    evidence: {
+      ...{ decisions: 1041, people: 2, days: 1, medianToDecideMs: 120_000 },
+      ...{ since: '2026-11-01T00:00:00.000Z', until: '2026-11-02T00:00:00.000Z' },
+    },
+    backtest: { asked: 41, allowed: 37 },
+  };
+  const found = { decisionsMin: 30, since: '2026-10-01T00:00:00.000Z', calls: 5000, complete: true };
+
+  it('prints rules that can be copied, with what speaks for them', async () => {
+    answer({ ...found, suggestions: [suggestion] });
+    const { code, out } = await run('policy', 'suggest', '--min', '30', '--since', '2026-10-01');
+    expect(code).toBe(0);
+    expect(out).toContain('# approved unchanged 1,041 times by 2 people on 1 day since 2026-11-01T00:00:00.000Z, ');
+    expect(out).toContain(
+      'it would have let 37 of 41 through\n- id: "s"\n  then: "allow"\n\nNone of this is applied: 5,000',
+    );
+    const query = new URL(server.requests.at(-1)?.path ?? '', server.url).searchParams;
+    expect(Object.fromEntries(query)).toEqual({ decisionsMin: '30', since: '2026-10-01T00:00:00.000Z' });
+    answer({ ...found, suggestions: [], complete: false });
+    expect((await run('policy', 'suggest')).out).toMatch(
+      /^No rule is suggested: 5,000 calls .*\nThere were more calls/,
+    );
+  });
+});
+
+describe('policy check --recorded', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-check-'));
+  const file = join(folder, 'p.yaml');
+  writeFileSync(
+    file,
+    'version: 1\nrules: [{ id: used, match: { tools: [a] }, then: allow }, { id: idle, then: allow }]\n',
+  );
+  afterAll(() => {
+    rmSync(folder, { recursive: true });
+  });
+  const summary = {
+    ...{ calls: 3, changed: 0, policyVersion: 'sha256:ab' },
+    rules: [
+      { ruleId: 'used', calls: 3, changed: 0 },
+      { ruleId: 'idle', calls: 0, changed: 0 },
+    ],
+  };
+
+  it('names the rules that judge no recorded call', async () => {
+    answer({ summary });
+    const { code, out } = await run('policy', 'check', file, '--recorded');
+    expect(code).toBe(0);
+    expect(out).toContain('is fine: 2 rules');
+    expect(out).toContain('no recorded call was judged by "idle"\n');
+    expect(out).not.toContain('"used"');
+    expect(JSON.parse((await run('policy', 'check', file, '--recorded', '--json')).out)).toMatchObject({
+      unmatched: ['idle'],
+    });
+  });
+
+  it('checks the file all the same where the server cannot be asked, and says that it did not look', async () => {
+    server.intercept = () => problem(403, 'forbidden', 'this needs the role auditor');
+    const { code, out } = await run('policy', 'check', file, '--recorded');
+    expect([code, out]).toEqual([0, expect.stringContaining('not looked at: this needs the role auditor')]);
+    const away = createCliRun({ COUNTERSIGN_URL: 'http://127.0.0.1:9', COUNTERSIGN_TOKEN: knownToken });
+    const answered = await away('policy', 'check', file, '--recorded', '--json');
+    expect(JSON.parse(answered.out)).toMatchObject({ problems: [], unmatched: null });
+    expect((await run('policy', 'check', file)).out).not.toContain('recorded');
   });
 });

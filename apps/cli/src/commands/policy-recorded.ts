@@ -1,5 +1,11 @@
-import type { BacktestSummary, ChangedCall, PolicyVersions, ShadowReport } from '@countersign/contracts';
-import { agoWords, printable } from '@countersign/text';
+import type {
+  BacktestSummary,
+  ChangedCall,
+  PolicySuggestions,
+  PolicyVersions,
+  ShadowReport,
+} from '@countersign/contracts';
+import { agoWords, durationWords, printable } from '@countersign/text';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
@@ -90,4 +96,43 @@ function contentLines(content: PolicyVersions['versions'][number]['content']): r
   return JSON.stringify(content, null, 2)
     .split('\n')
     .map((text) => ({ text: printable(text) }));
+}
+
+/** `countersign policy suggest`: rules that would allow what people always approved unchanged, to be copied by hand. */
+export async function suggest(
+  invocation: Invocation,
+  options: { readonly decisionsMin?: number; readonly since?: string },
+): Promise<ExitCode> {
+  const { decisionsMin, since } = options;
+  const query = { since, decisionsMin: decisionsMin === undefined ? undefined : String(decisionsMin) };
+  const found = await invocation.client.get<PolicySuggestions>('/v1/policy/suggestions', { query });
+  invocation.printJson(found);
+  const { suggestions, calls, complete } = found;
+  const least = `at least ${String(found.decisionsMin)} decisions`;
+  invocation.print(
+    ...suggestions.flatMap(suggestionLines),
+    {
+      text: `${suggestions.length === 0 ? 'No rule is suggested' : 'None of this is applied'}: ${countWords(calls)} calls since ${printable(found.since)}, ${least}.`,
+      tone: 'dim',
+    },
+    ...(complete ? [] : [{ text: 'There were more calls: only the latest were looked at.', tone: 'yellow' } as const]),
+  );
+  return exitCodes.ok;
+}
+
+function suggestionLines({ yaml, evidence, backtest }: PolicySuggestions['suggestions'][number]): readonly Line[] {
+  const { decisions, people, days, since, medianToDecideMs } = evidence;
+  const by = `by ${String(people)} ${people === 1 ? 'person' : 'people'} on ${String(days)} ${days === 1 ? 'day' : 'days'}`;
+  const comments = [
+    `approved unchanged ${countWords(decisions)} times ${by} since ${since}, half of them within ${durationWords(medianToDecideMs)}`,
+    `in front of the policy in force it would have let ${countWords(backtest.allowed)} of ${countWords(backtest.asked)} through`,
+  ];
+  return [
+    ...comments.map((text): Line => ({ text: printable(`# ${text}`), tone: 'dim' })),
+    ...yaml
+      .trimEnd()
+      .split('\n')
+      .map((text): Line => ({ text: printable(text) })),
+    { text: '' },
+  ];
 }

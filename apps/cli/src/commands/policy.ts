@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { ExplanationView } from '@countersign/contracts';
 import type { CheckedPolicy, PolicyFileError, PolicyProblem } from '@countersign/policy';
 import { printable, requirementWords } from '@countersign/text';
-import { localError, usageError } from '../cli-error.js';
+import { CliError, localError, usageError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation, Output } from '../invocation.js';
@@ -11,19 +11,64 @@ import type { Line } from '../view/line.js';
 
 /** `countersign policy check <file>`: reports every problem of a policy file at once. */
 export async function checkPolicyFile(output: Output, file: string): Promise<ExitCode> {
-  const { content, unreachable } = await readPolicyFile(output, file);
+  return printCheck(output, file, await readPolicyFile(output, file), undefined);
+}
+
+/** The same, and the rules that judged no recorded call of the server. Where it cannot be asked, the answer says so. */
+export async function checkWithRecorded(invocation: Invocation, file: string): Promise<ExitCode> {
+  const checked = await readPolicyFile(invocation, file);
+  const { unmatchedRules } = await import('./policy-backtest.js');
+  try {
+    return printCheck(invocation, file, checked, { ruleIds: await unmatchedRules(invocation, checked.content) });
+  } catch (error) {
+    if (!(error instanceof CliError)) throw error;
+    return printCheck(invocation, file, checked, { why: error.problem.detail });
+  }
+}
+
+/** The rules that judged no recorded call, or why the recorded calls were not looked at. */
+type Recorded = { readonly ruleIds: readonly string[] } | { readonly why: string };
+
+function printCheck(
+  output: Output,
+  file: string,
+  { content, unreachable }: CheckedPolicy,
+  recorded: Recorded | undefined,
+): ExitCode {
   const warnings = unreachable.map(({ line, index, ruleId, coveredBy }) => ({
     ...{ file, line, path: `rules.${String(index)}` },
     message: `no call reaches "${ruleId}": "${coveredBy}" before it matches all of its calls`,
   }));
   const { version: policyVersion, tenant } = content;
-  output.printJson({ problems: [], warnings, policyVersion, tenant, rules: content.rules.length });
+  output.printJson({
+    problems: [],
+    warnings,
+    policyVersion,
+    tenant,
+    rules: content.rules.length,
+    ...recordedJson(recorded),
+  });
   const rules = content.rules.length === 1 ? '1 rule' : `${String(content.rules.length)} rules`;
   output.print(
     { text: `${printable(file)} is fine: ${rules}, version ${policyVersion}`, tone: 'green' },
     ...warnings.map((warning): Line => ({ text: problemText(warning), tone: 'yellow' })),
+    ...recordedLines(recorded),
   );
   return exitCodes.ok;
+}
+
+/** Null: the recorded calls were not looked at. */
+function recordedJson(recorded: Recorded | undefined): object {
+  if (recorded === undefined) return {};
+  return 'why' in recorded ? { unmatched: null, notLooked: recorded.why } : { unmatched: recorded.ruleIds };
+}
+
+function recordedLines(recorded: Recorded | undefined): readonly Line[] {
+  if (recorded === undefined) return [];
+  if ('why' in recorded)
+    return [{ text: printable(`The recorded calls were not looked at: ${recorded.why}`), tone: 'yellow' }];
+  if (recorded.ruleIds.length === 0) return [{ text: 'Every rule judged a recorded call.', tone: 'green' }];
+  return recorded.ruleIds.map((id) => ({ text: printable(`no recorded call was judged by "${id}"`), tone: 'yellow' }));
 }
 
 /** `countersign policy explain --call <json> [--file <file>]`: what each rule says of a call. */

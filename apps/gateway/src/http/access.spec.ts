@@ -47,6 +47,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
   'GET /v1/policy': ['approver', 'auditor', 'admin'],
   'GET /v1/policy/versions': ['approver', 'auditor', 'admin'],
   'GET /v1/policy/shadow': ['approver', 'auditor'],
+  'GET /v1/policy/suggestions': ['approver', 'auditor'],
   'POST /v1/policy/explain': ['approver', 'auditor', 'admin'],
   'POST /v1/policy/backtest': ['auditor'],
   'GET /v1/oversight': ['approver', 'auditor', 'admin'],

@@ -35,6 +35,13 @@ export class PolicyController {
     return this.#report(request, reply, this.#http.gateway.policies.shadow);
   }
 
+  @Endpoint(routes.suggestPolicy)
+  suggest(@Req() request: ApiRequest, @Res() reply: FastifyReply): Promise<void> {
+    const query = queryOf(routes.suggestPolicy, request);
+    const { policies } = this.#http.gateway;
+    return this.#report(request, reply, (actor, signal) => policies.suggest(actor, query, signal));
+  }
+
   /** A report reads the log, like an export. */
   async #report(
     request: ApiRequest,
