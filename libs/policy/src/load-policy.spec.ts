@@ -1,3 +1,4 @@
+import type { CelEngine } from '@countersign/cel';
 import { PolicyFileError } from './load-document.js';
 import { loadPolicy } from './load-policy.js';
 
@@ -31,6 +32,35 @@ describe('loadPolicy', () => {
     expect(problemsOf('p.yaml', text)).toEqual([
       'p.yaml: has more than 512 KiB as JSON, and the whole of it is recorded as one event',
     ]);
+  });
+
+  it('compiles no expression of a file that is too large', () => {
+    let compiled = 0;
+    const cel: CelEngine = {
+      version: 'test',
+      compile: () => {
+        compiled += 1;
+        return { problem: 'none' };
+      },
+    };
+    const rules = Array.from({ length: 2000 }, (_, n) => ({
+      id: `r${n}`,
+      when: `args.a${'x'.repeat(300)} == ${n}`,
+      then: 'allow',
+    }));
+    expect(() => loadPolicy('p.json', JSON.stringify({ version: 1, rules }), cel)).toThrow('512 KiB');
+    expect(compiled).toBe(0);
+  });
+
+  it('takes less than a second of processor time for a file of many rules with many globs', () => {
+    const tools = (n: number): string[] =>
+      ['*a*b*c*d*e*f*g*h', '*b*a*d*c*f*e*', '*h*g*f*e*d*'].map((glob) => `${glob}${n}`);
+    const rules = Array.from({ length: 2000 }, (_, n) => ({ id: `r${n}`, match: { tools: tools(n) }, then: 'allow' }));
+    const text = JSON.stringify({ version: 1, rules });
+    const before = process.cpuUsage();
+    loadPolicy('p.json', text);
+    const { user, system } = process.cpuUsage(before);
+    expect((user + system) / 1000).toBeLessThan(1000);
   });
 
   it('reads YAML, JSON and TOML of the same content as the same policy', () => {

@@ -37,7 +37,7 @@ export function loadPolicy(
   cel: CelEngine | null = null,
   groupsOf: GroupsOf | null = null,
 ): PolicyContent {
-  return checkPolicy(file, text, cel, groupsOf).content;
+  return load(file, text, cel, groupsOf).content;
 }
 
 /** The same, with what is allowed and looks like a mistake. @throws PolicyFileError as {@link loadPolicy}. */
@@ -47,13 +47,8 @@ export function checkPolicy(
   cel: CelEngine | null,
   groupsOf: GroupsOf | null = null,
 ): CheckedPolicy {
-  const parsed = readDocument(file, text);
-  const content = readContent(file, parsed, cel);
-  const nobody = withoutApprovers(content, groupsOf?.(content.tenant) ?? null);
-  if (nobody.length > 0) {
-    const toIssue = ({ index, message }: UnknownGroup) => ({ ...custom, path: ['rules', index, 'then'], message });
-    throw fileError(file, nobody.map(toIssue), parsed);
-  }
+  const { parsed, content } = load(file, text, cel, groupsOf);
+  // Each rule is compared with all before it, so this is for authors, not for processes.
   const unreachable = unreachableRules(content.rules).map((rule) => ({
     ...rule,
     line: parsed.lineOf(['rules', rule.index]),
@@ -61,18 +56,33 @@ export function checkPolicy(
   return { content, unreachable };
 }
 
+function load(
+  file: string,
+  text: string,
+  cel: CelEngine | null,
+  groupsOf: GroupsOf | null,
+): { readonly parsed: Parsed; readonly content: PolicyContent } {
+  const parsed = readDocument(file, text);
+  const content = readContent(file, parsed, cel);
+  const nobody = withoutApprovers(content, groupsOf?.(content.tenant) ?? null);
+  if (nobody.length === 0) return { parsed, content };
+  const toIssue = ({ index, message }: UnknownGroup) => ({ ...custom, path: ['rules', index, 'then'], message });
+  throw fileError(file, nobody.map(toIssue), parsed);
+}
+
 function readContent(file: string, parsed: Parsed, cel: CelEngine | null): PolicyContent {
   const refused = (message: string): PolicyFileError => new PolicyFileError([{ file, line: null, path: '', message }]);
   if (parsed.value === null || parsed.value === undefined) throw refused('is empty: it needs at least "version: 1"');
+  const source = parsed.value as JsonObject;
+  // Attack: a candidate of some megabytes. Nothing of it is compiled.
+  if (Buffer.byteLength(JSON.stringify(source)) > contentBytesMax) {
+    const most = `${String(contentBytesMax / 1024)} KiB`;
+    throw refused(`has more than ${most} as JSON, and the whole of it is recorded as one event`);
+  }
   const result = policyFileSchema.safeParse(parsed.value);
   const { compiled, issues } = compileExpressions(parsed.value, cel);
   if (!result.success || issues.length > 0) {
     throw fileError(file, [...(result.error?.issues ?? []), ...issues], parsed);
-  }
-  const source = parsed.value as JsonObject;
-  if (Buffer.byteLength(JSON.stringify(source)) > contentBytesMax) {
-    const most = `${String(contentBytesMax / 1024)} KiB`;
-    throw refused(`has more than ${most} as JSON, and the whole of it is recorded as one event`);
   }
   return toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
 }
