@@ -1,4 +1,5 @@
 import { externalIdSchema } from './primitives.js';
+import { requestToolCallsSchema } from './requests.js';
 
 describe('an id that somebody else chose', () => {
   const problems = (id: string): readonly string[] =>
@@ -14,5 +15,20 @@ describe('an id that somebody else chose', () => {
     ['a\u2028b', ['must not contain control characters']],
   ])('%j', (id, expected) => {
     expect(problems(id)).toEqual(expected);
+  });
+});
+
+describe('the id of a run that is about to be recorded', () => {
+  const calls = [{ toolCallId: 'c', toolName: 't', arguments: {} }];
+
+  // Attack: `POST /v1/runs/../cancel` is sent as `/v1/cancel` by every client, so no person could cancel the run.
+  it.each([
+    ['.', false],
+    ['..', false],
+    ['...', true],
+    ['a/..', true],
+    ['%2e%2e', true],
+  ])('%j: %s', (runId, isTaken) => {
+    expect(requestToolCallsSchema.safeParse({ runId, calls }).success).toBe(isTaken);
   });
 });

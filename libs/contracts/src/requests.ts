@@ -7,6 +7,7 @@ import {
   decisionTypeSchema,
   durationMsSchema,
   externalIdSchema,
+  newRunIdSchema,
   textSchema,
   digestSchema,
 } from './primitives.js';
@@ -91,7 +92,7 @@ export type Backtest = z.output<typeof backtestSchema>;
 /** `POST /v1/tool-calls`, and the data of `ToolCallRequested` on the requests topic: the calls of one model step. */
 export const requestToolCallsSchema = z
   .strictObject({
-    runId: externalIdSchema,
+    runId: newRunIdSchema,
     agentId: externalIdSchema.optional(),
     batchId: externalIdSchema.optional(),
     batchMode: z.enum(batchModes).optional(),
