@@ -4,14 +4,15 @@ export type KeyedQueue = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 /** A queue per key; a key without work costs nothing. */
 export function createKeyedQueue(): KeyedQueue {
   const last = new Map<string, Promise<unknown>>();
-  return async (key, work) => {
+  return (key, work) => {
     const before = last.get(key);
     const mine = before === undefined ? work() : before.then(work, work);
     last.set(key, mine);
-    try {
-      return await mine;
-    } finally {
+    const done = (): void => {
       if (last.get(key) === mine) last.delete(key);
-    }
+    };
+    // Not awaited here: each command would pay for one more promise.
+    mine.then(done, done);
+    return mine;
   };
 }

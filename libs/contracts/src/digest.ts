@@ -27,10 +27,11 @@ export function jcsDigest(value: JsonValue): string {
 export function actionDigest(input: DigestInput, args: JsonObject): string {
   // The members are listed one by one, so that no presentational field enters the digest, and in JCS order, so that
   // only the arguments need sorting.
+  const { agentId, runId, salt, tenant, toolCallId, toolName, toolSchemaHash } = input;
   return digestOf(
-    `{"agentId":${jcs(input.agentId)},"arguments":${jcs(args)},"runId":${jcs(input.runId)},"salt":${jcs(input.salt)},` +
-      `"tenant":${jcs(input.tenant)},"toolCallId":${jcs(input.toolCallId)},"toolName":${jcs(input.toolName)},` +
-      `"toolSchemaHash":${jcs(input.toolSchemaHash)}}`,
+    `{"agentId":${quoted(agentId)},"arguments":${jcs(args)},"runId":${quoted(runId)},"salt":${quoted(salt)},` +
+      `"tenant":${quoted(tenant)},"toolCallId":${quoted(toolCallId)},"toolName":${quoted(toolName)},` +
+      `"toolSchemaHash":${toolSchemaHash === null ? 'null' : quoted(toolSchemaHash)}}`,
   );
 }
 
@@ -45,6 +46,11 @@ export function argumentsDigest(toolName: string, args: JsonObject): string {
 /** An {@link argumentsDigest} as a grant stores it. Only the holder of the salt can test a guess. */
 export function saltedDigest(digest: string, salt: string): string {
   return digestOf(jcs([digest, salt]));
+}
+
+/** The JCS form of a text, without the work of a tree: seven of eight members of a digest are texts. */
+function quoted(text: string): string {
+  return text.isWellFormed() ? JSON.stringify(text) : jcs(text);
 }
 
 function jcs(value: JsonValue): string {

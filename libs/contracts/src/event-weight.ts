@@ -16,12 +16,15 @@ const chosen = [
   'error',
 ] as const;
 
+type JsonMembers = Readonly<Record<string, JsonValue>>;
+
 /** About how long a JSON value is when written: the strings in it, and a little for the rest. */
-function roughLength(value: JsonValue): number {
+function roughLength(value: JsonValue | undefined): number {
   if (typeof value === 'string') return value.length;
   if (typeof value !== 'object' || value === null) return 8;
   let length = 8;
-  for (const [key, child] of Object.entries(value)) length += key.length + roughLength(child);
+  // Without a pair for each member: each event is weighed, by the read model and by the folded streams.
+  for (const key of Object.keys(value)) length += key.length + roughLength((value as JsonMembers)[key]);
   return length;
 }
 

@@ -45,5 +45,7 @@ export function isPairValue(key: string): boolean {
 
 /** Normalised as in the sets: `header_name` and `Header-Name` are `headername`. No pair name is longer. */
 function shortLower(key: string): string {
-  return key.length > 20 ? '' : key.toLowerCase().replaceAll(/[_-]/g, '');
+  if (key.length > 20) return '';
+  const lower = key.toLowerCase();
+  return lower.includes('_') || lower.includes('-') ? lower.replaceAll(/[_-]/g, '') : lower;
 }

@@ -58,6 +58,7 @@ function placeOf<Place>(
  * hidden, and the strings in which a part is masked. Ascending, in the order of the value.
  */
 export function hiddenValues(value: JsonValue, pointers: readonly string[]): readonly HiddenValue[] {
+  if (pointers.length === 0 && !hidesText(value)) return [];
   const hidden: HiddenValue[] = [];
   const visit = (node: JsonValue, tree: PointerTree | undefined, pointer: string): void => {
     if (typeof node === 'string' && mayHideText(node) && maskText(node, null) !== node) {

@@ -62,7 +62,11 @@ function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): Appro
 }
 
 /** An approval as returned over HTTP, with the arguments and the digest that are currently to be approved. */
-export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: Visibility): ApprovalView {
+export function toApprovalView(
+  { call, approval }: ApprovalOfCall,
+  visibility: Visibility,
+  shown: JsonObject = argumentsOf(approval.action, visibility),
+): ApprovalView {
   const { request } = call;
   const { action, resolution } = approval;
   const isPending = resolution.status === 'pending';
@@ -82,7 +86,7 @@ export function toApprovalView({ call, approval }: ApprovalOfCall, visibility: V
     round: approval.round,
     state: resolution.status,
     toolName: request.toolName,
-    arguments: argumentsOf(action, visibility),
+    arguments: shown,
     actionDigest: action.actionDigest,
     description: approval.description,
     reason: approval.reason,
@@ -157,6 +161,9 @@ function isEdited({ action, request }: CallRow): boolean {
 export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallView {
   const { request, action, execution } = call;
   const approval = call.approvals.at(-1);
+  const shown = argumentsOf(action, visibility);
+  // The same action is masked once.
+  const shownBefore = approval?.action === action ? shown : undefined;
   return {
     callId: request.callId,
     runId: request.runId,
@@ -164,12 +171,12 @@ export function toToolCallView(call: CallRow, visibility: Visibility): ToolCallV
     batchId: request.batchId,
     toolCallId: request.toolCallId,
     toolName: request.toolName,
-    arguments: argumentsOf(action, visibility),
+    arguments: shown,
     ...(isEdited(call) ? { originalArguments: argumentsOf(request, visibility) } : {}),
     actionDigest: action.actionDigest,
     state: call.state,
     verdict: call.verdict ?? unjudged,
-    approval: approval === undefined ? null : toApprovalView({ call, approval }, visibility),
+    approval: approval === undefined ? null : toApprovalView({ call, approval }, visibility, shownBefore),
     output: resultOf(execution.status === 'succeeded' ? execution.output : null, visibility),
     error: errorOf(call, visibility),
     instruction: call.instruction,

@@ -71,7 +71,7 @@ export function queryOf<Q extends z.ZodObject>(route: Route<z.ZodType, Q>, reque
 const largeBodyBytes = 64 * 1024;
 
 /** Reads a body, runs the command once per idempotency key, and sends the response. */
-export async function write<B extends z.ZodType>(
+export function write<B extends z.ZodType>(
   http: HttpContext,
   route: Route<B>,
   request: ApiRequest,

@@ -16,16 +16,11 @@ export interface TextAnswer {
  */
 export function sendText(reply: FastifyReply, { status, contentType, text, headers = [] }: TextAnswer): void {
   const { raw } = reply;
+  const bytes = Buffer.byteLength(text);
   reply.hijack();
-  raw.writeHead(status, [
-    ...safeHeaderLines,
-    'content-type',
-    contentType,
-    'content-length',
-    String(Buffer.byteLength(text)),
-    ...headers,
-  ]);
-  raw.end(text);
+  raw.writeHead(status, [...safeHeaderLines, 'content-type', contentType, 'content-length', String(bytes), ...headers]);
+  // One byte for each character: ASCII, which needs no encoding.
+  raw.end(text, bytes === text.length ? 'latin1' : 'utf8');
 }
 
 const safeHeaderLines = Object.entries(safeHeaders).flat();

@@ -17,6 +17,15 @@ describe('duplicate keys', () => {
     expect(pathsOf(text)).toEqual(paths);
   });
 
+  it.each([1, 11, 12, 13, 14, 500])('is found after %s keys, whichever is repeated', (count) => {
+    const keys = Array.from({ length: count }, (_, index) => `k${index}`);
+    for (const again of [keys[0], keys.at(-1)]) {
+      const text = `{${[...keys, again].map((key) => `"${key}":1`).join(',')}}`;
+      expect(pathsOf(text)).toEqual([again]);
+    }
+    expect(faultsOf(`{${keys.map((key) => `"${key}":1`).join(',')}}`)).toEqual([]);
+  });
+
   it('are those of one object, not of its neighbours or members', () => {
     expect(faultsOf('{"a":{"a":{"a":[{"a":1},{"a":2}]}},"b":{"a":1}}')).toEqual([]);
   });

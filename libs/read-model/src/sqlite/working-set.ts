@@ -31,7 +31,7 @@ export interface Bounds {
 export const defaultBounds: Bounds = {
   recentRows: 1024,
   recentBytes: 8 * 1024 * 1024,
-  unflushedEvents: 1024,
+  unflushedEvents: 2048,
   unflushedBytes: 4 * 1024 * 1024,
 };
 
