@@ -69,8 +69,12 @@ ${routes.map((route) => `  - ${route}`).join('\n')}
 }
 
 /** Presses a button, as a signed payload of Slack. */
-export async function pressInSlack(port: number, { action_id: actionId, value }: Button): Promise<number> {
-  const payload = slackPress(actionId, value);
+export function pressInSlack(port: number, { action_id: actionId, value }: Button): Promise<number> {
+  return sendAsSlack(port, slackPress(actionId, value));
+}
+
+/** Sends any payload with the signature of Slack. */
+export async function sendAsSlack(port: number, payload: unknown): Promise<number> {
   const body = new URLSearchParams({ payload: JSON.stringify(payload) }).toString();
   const timestamp = String(Math.floor(Date.now() / 1000));
   const mac = createHmac('sha256', signingSecret).update(`v0:${timestamp}:${body}`).digest('hex');
@@ -87,11 +91,16 @@ export async function pressInSlack(port: number, { action_id: actionId, value }:
 }
 
 /** Presses a button, as an update of Telegram. */
-export async function pressInTelegram(port: number, data: string, updateId = 1): Promise<number> {
+export function pressInTelegram(port: number, data: string, updateId = 1): Promise<number> {
+  return sendAsTelegram(port, telegramPress(data, updateId));
+}
+
+/** Sends any update with the secret of Telegram. */
+export async function sendAsTelegram(port: number, update: unknown): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${String(port)}/channels/ops-telegram/telegram`, {
     method: 'POST',
     headers: { 'content-type': 'application/json', 'x-telegram-bot-api-secret-token': telegramSecret },
-    body: JSON.stringify(telegramPress(data, updateId)),
+    body: JSON.stringify(update),
   });
   return answer.status;
 }

@@ -1,52 +1,12 @@
-import { readFileSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from '@jest/globals';
 import { cleanUpAfterEach } from '../harness/cleanup.js';
-import { createHttp } from '../harness/http.js';
 import { createRandom, seedOfRun } from '../harness/random.js';
 import { install } from '../harness/standalone.js';
 import type { Installation } from '../harness/standalone.js';
 import { createHostile, fuzzMs } from './hostile.js';
+import { cpuMsMax, cpuMsOf, memoryMax, memoryOf, watch } from './watched-process.js';
 
 cleanUpAfterEach();
-
-const memoryMax = 1024 * 1024 * 1024;
-/** Processor time, not wall time: how busy the machine is otherwise makes no difference. */
-const cpuMsMax = 1000;
-
-/** The CPU time of a process. Its main thread cannot have been blocked for longer. */
-function cpuMsOf(pid: number): number {
-  const text = readFileSync(`/proc/${pid}/stat`, 'utf8');
-  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-  const ticks = Number(fields[11]) + Number(fields[12]);
-  return ticks * 10;
-}
-
-/** Requests `/healthz` until it is stopped; returns the number of responses. */
-function watch(port: number): () => Promise<number> {
-  const http = createHttp(port);
-  const watching = { isOver: false };
-  const answered = (async () => {
-    let count = 0;
-    while (!watching.isOver) {
-      const { status } = await http.send({ method: 'GET', path: '/healthz' });
-      expect(status).toBe(200);
-      count += 1;
-      await sleep(20);
-    }
-    http.close();
-    return count;
-  })();
-  return () => {
-    watching.isOver = true;
-    return answered;
-  };
-}
-
-function memoryOf(pid: number): number {
-  const [, kilobytes = '0'] = /VmHWM:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-  return Number(kilobytes) * 1024;
-}
 
 async function post({ port, tokens }: Installation, path: string, body: string, key: string): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${port}${path}`, {
@@ -72,9 +32,7 @@ test(
     const statuses = new Map<number, number>();
     const until = performance.now() + fuzzMs();
     for (let round = 0; performance.now() < until; round += 1) {
-      const path = random.chance(0.9)
-        ? '/v1/tool-calls'
-        : random.pick(['/channels/slack', '/channels/telegram', '/v1/runs/r/cancel']);
+      const path = random.chance(0.9) ? '/v1/tool-calls' : '/v1/runs/r/cancel';
       const text = hostile.body(`run-${round}`);
       const before = cpuMsOf(pid);
       const status = await post(installation, path, text, `key-${round}`);

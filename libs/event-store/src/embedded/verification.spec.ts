@@ -8,7 +8,7 @@ import { EventStoreDamagedError, EventStoreUnavailableError, noStream } from '..
 import { sampleEvent, sampleEvents } from '../sample-events.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
 import type { EmbeddedEventStore } from './embedded-event-store.js';
-import { createLeafHash } from './stored-event.js';
+import { chainOf, createLeafHash } from './stored-event.js';
 
 let folder: string;
 beforeEach(() => {
@@ -64,6 +64,20 @@ function forge(position: number): void {
   database.close();
 }
 
+/** Computes every chain and the head again, as a person who knows the format and owns the file can. */
+function chainAnew(): void {
+  const database = new DatabaseSync(join(folder, 'events.db'));
+  let chain: Uint8Array = new Uint8Array(32);
+  let last = 0;
+  for (const row of database.prepare('SELECT position, leaf FROM events ORDER BY position').all()) {
+    last = Number(row['position']);
+    chain = chainOf(chain, row['leaf'] as Uint8Array);
+    database.prepare('UPDATE events SET chain = ? WHERE position = ?').run(chain, last);
+  }
+  database.prepare('UPDATE head SET chain = ? WHERE id = 1 AND position = ?').run(chain, last);
+  database.close();
+}
+
 describe('opening a log', () => {
   it.each([
     ['altered', ["UPDATE events SET data = replace(data, 'tester', 'forger') WHERE position = 3"], 3],
@@ -109,6 +123,16 @@ describe('opening a log', () => {
     await fill(3);
     forge(3);
     await expect(open()).rejects.toThrow('the event at position 3 does not continue the chain of those before it');
+  });
+
+  it('takes a log whose owner forged an event and computed all hashes again: only a copy elsewhere shows that', async () => {
+    await fill(3);
+    forge(3);
+    chainAnew();
+    const store = await open();
+    expect(await store.verify()).toEqual({ status: 'ok', verified: 6 });
+    expect((await store.readAll(2, 1)).map(({ data }) => data)).toEqual([{ reason: 'forged' }]);
+    await store.close();
   });
 
   it.each([
