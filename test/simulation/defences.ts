@@ -1,5 +1,5 @@
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
-import { batchDecider } from '@countersign/domain';
+import { batchDecider, grantDecider } from '@countersign/domain';
 import type { RespondToApproval, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { Execution } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
@@ -24,6 +24,7 @@ export const defences = {
   'edit-requirement': 'an edit into another rule needs the people of both',
   'four-eyes': 'the requester cannot answer',
   ownership: 'only its requester or an admin may cancel a call or ask about it',
+  'grant-use': 'a use is taken only of a grant that is neither revoked nor expired nor used up',
   'publish-ack': 'the relay keeps its progress only once what it published is acknowledged',
   'projector-checkpoint': 'the read model keeps its checkpoint together with the rows',
 } as const;
@@ -99,6 +100,17 @@ export function batchRuleWithout(without: Defence | null): typeof batchDecider.d
     default:
       return decide;
   }
+}
+
+/** The rule of grants without a defence. */
+export function grantRuleWithout(without: Defence | null): typeof grantDecider.decide {
+  const { decide } = grantDecider;
+  if (without !== 'grant-use') return decide;
+  return (command, state) => {
+    if (command.type !== 'UseGrant' || state.status === 'unknown') return decide(command, state);
+    const terms = { ...state.terms, maxUses: null, expiresAt: '9999-12-31T23:59:59.999Z' };
+    return decide(command, { ...state, status: 'active', terms });
+  };
 }
 
 function attemptOf(execution: Execution): number | null {

@@ -2,6 +2,7 @@ import type { StoredAnswer } from '@countersign/gateway';
 import { startAgents } from './actors/agent.ts';
 import { startApprovers } from './actors/approver.ts';
 import { startAttacker } from './actors/attacker.ts';
+import { startGranters } from './actors/granter.ts';
 import { startIntruder } from './actors/intruder.ts';
 import { startMeddler } from './actors/meddler.ts';
 import { startOperator } from './actors/operator.ts';
@@ -17,6 +18,7 @@ import { eventsTopic } from './checkers/events-topic.ts';
 import { everyRequestEnds, openCalls } from './checkers/every-request-ends.ts';
 import { fencing } from './checkers/fencing.ts';
 import { fourEyes } from './checkers/four-eyes.ts';
+import { grants } from './checkers/grants.ts';
 import { logOnlyGrows } from './checkers/log-only-grows.ts';
 import { oneResolution } from './checkers/one-resolution.ts';
 import { ownership } from './checkers/ownership.ts';
@@ -56,6 +58,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   fencing,
   'four-eyes': fourEyes,
   'enough-people': enoughPeople,
+  grants,
   ownership,
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,
@@ -95,6 +98,7 @@ async function live(site: Site): Promise<Outcome> {
   const checks = startCheckers(site, doors, (fail) => viewsEqualReplay(site, fail, views));
   const agents = startAgents(site, doors, drawWorkload(random));
   startApprovers(world, doors);
+  startGranters(world, doors);
   startAttacker(site);
   startMeddler(site, doors);
   startIntruder(site, doors);

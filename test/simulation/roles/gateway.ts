@@ -34,9 +34,11 @@ export async function bootGateway(
   machine: Machine,
   answers: Map<string, StoredAnswer>,
 ): Promise<RunningGateway> {
-  const { store, commands } = createWriteSide(site, machine);
+  const opened: { views?: Views } = {};
+  const { store, commands } = createWriteSide(site, machine, { grantsOf: () => opened.views?.readModel.grants });
   const { clock, ids, log } = machine;
   const views = await openViews(site, machine, store);
+  opened.views = views;
   const idempotency: IdempotencyStore = {
     find: (scope) => answers.get(scope),
     save: (scope, answer) => void answers.set(scope, answer),

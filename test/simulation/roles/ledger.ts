@@ -10,9 +10,13 @@ import { createWriteSide } from './write-side.ts';
 
 /** Boots a ledger: consumes requests, decides and records; unsigned ones are in the name of the agent. */
 export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
-  const { store, commands } = createWriteSide(site, machine, { writeOnly: true });
+  const opened: { views?: Views } = {};
+  const { store, commands } = createWriteSide(site, machine, {
+    ...{ writeOnly: true, grantsOf: () => opened.views?.readModel.grants },
+  });
   const { clock, ids, log } = machine;
   const views = await openViews(site, machine, store);
+  opened.views = views;
   const openCalls = createOpenCalls({ store, readModel: views.readModel, clock });
   const unsigned = { mode: 'allow', tenant: 'default', principal: 'agent' } as const;
   const ledger = createLedger({ commands, store, openCalls, keys: null, unsigned, clock, ids, log });

@@ -1,8 +1,10 @@
 import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
-import type { CommandPorts, WriteSidePorts } from '@countersign/commands';
-import { batchDecider, toolCallDecider } from '@countersign/domain';
+import type { CommandPorts, GrantIndex, WriteSidePorts } from '@countersign/commands';
+import { celEngine } from '@countersign/cel';
+import { createConditions } from '@countersign/policy';
+import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
-import { ruleWithout, batchRuleWithout, withoutDedupe, withoutRevision } from '../defences.ts';
+import { ruleWithout, batchRuleWithout, grantRuleWithout, withoutDedupe, withoutRevision } from '../defences.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { createSimulatedPolicies } from '../world/policies.ts';
@@ -11,13 +13,17 @@ import { createStoreClient } from '../world/store-client.ts';
 
 /** Pure, and slow to create: one for all worlds. */
 const schemas = createArgumentSchemas();
+const conditions = createConditions(celEngine);
 const policies = [true, false].map((fourEyes) => createSimulatedPolicies({ fourEyes }));
 
 /** The event store as a process reaches it, and the write side over it, for each role that writes. */
 export function createWriteSide(
   site: Site,
   machine: Machine,
-  options: Pick<WriteSidePorts, 'writeOnly'> = {},
+  {
+    grantsOf,
+    ...options
+  }: Pick<WriteSidePorts, 'writeOnly'> & { readonly grantsOf?: () => GrantIndex | undefined } = {},
 ): { readonly store: EventStore; readonly commands: CommandPorts } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);
@@ -37,10 +43,19 @@ export function createWriteSide(
     ids,
     cacheSize: 1 + world.random.below(20),
   });
+  const grants = createCommandHandler({
+    ...{ store: weakened(site, store), fold: grantDecider, clock, ids, cacheSize: 1 + world.random.below(20) },
+  });
+  const index: GrantIndex = {
+    live: (...given) => grantsOf?.()?.live(...given) ?? [],
+    liveCount: (...given) => grantsOf?.()?.liveCount(...given) ?? 0,
+  };
   const policy = policies[world.without === 'four-eyes' ? 1 : 0];
   if (policy === undefined) throw new Error('there is a policy for either case');
   const commands: CommandPorts = {
     ...{ handler, batches, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
+    grants: { handler: grants, index, conditions: () => Promise.resolve(conditions) },
+    decideGrant: grantRuleWithout(world.without),
     alterRule: (rule) => ruleWithout(world.without, rule),
     decideBatch: batchRuleWithout(world.without),
   };
