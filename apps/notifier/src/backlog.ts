@@ -1,12 +1,21 @@
+import { keyText } from '@countersign/domain';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { NotifierStoppedError } from './channel-worker.js';
 import type { ChannelWorker } from './channel-worker.js';
 import type { Job } from './planned-message.js';
 
-/** The number of approvals in one email. */
-const togetherMax = 50;
 const retryMs = 1_000;
+
+export interface BacklogPorts {
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly signal: AbortSignal;
+  /** How long due jobs are gathered; 0: not at all. */
+  readonly gatherMs: number;
+  /** The number of jobs in one message. */
+  readonly togetherMax: number;
+}
 
 /**
  * The jobs of one channel that became due. They are combined where the channel wants a digest, and given to its worker
@@ -17,22 +26,27 @@ export class Backlog {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #signal: AbortSignal;
-  #jobs: Job[] = [];
+  readonly #gatherMs: number;
+  readonly #togetherMax: number;
+  /** By what they are about: a message may be planned twice, and is in a message once. */
+  #jobs = new Map<string, Job>();
   #pumping: Promise<void> | undefined;
 
-  constructor(lane: ChannelWorker, ports: { readonly clock: Clock; readonly log: Log; readonly signal: AbortSignal }) {
+  constructor(lane: ChannelWorker, ports: BacklogPorts) {
     this.#lane = lane;
     this.#clock = ports.clock;
     this.#log = ports.log;
     this.#signal = ports.signal;
+    this.#gatherMs = ports.gatherMs;
+    this.#togetherMax = ports.togetherMax;
   }
 
   get waiting(): number {
-    return this.#jobs.length;
+    return this.#jobs.size;
   }
 
   add(jobs: readonly Job[]): void {
-    for (const job of jobs) this.#jobs.push(job);
+    for (const job of jobs) this.#jobs.set(`${job.approvalId ?? job.callId}${keyText(job.key)}`, job);
     this.#pumping ??= this.#pump().finally(() => (this.#pumping = undefined));
   }
 
@@ -41,18 +55,17 @@ export class Backlog {
   }
 
   async #pump(): Promise<void> {
-    const { gatherMs } = this.#lane.channel;
-    while (this.#jobs.length > 0 && !this.#signal.aborted) {
-      if (gatherMs > 0) await sleep(this.#clock, gatherMs, this.#signal);
+    while (this.#jobs.size > 0 && !this.#signal.aborted) {
+      if (this.#gatherMs > 0) await sleep(this.#clock, this.#gatherMs, this.#signal);
       for (const jobs of this.#takeGroups()) await this.#give(jobs);
     }
   }
 
   /** All due jobs as messages: those for one person are combined, the others are sent one by one. */
   #takeGroups(): readonly (readonly Job[])[] {
-    const taken = this.#jobs;
-    this.#jobs = [];
-    if (this.#lane.channel.gatherMs === 0) return taken.map((job) => [job]);
+    const taken = [...this.#jobs.values()];
+    this.#jobs = new Map();
+    if (this.#togetherMax === 1) return taken.map((job) => [job]);
     const groups = new Map<string, Job[]>();
     const full: Job[][] = [];
     for (const job of taken) {
@@ -60,7 +73,7 @@ export class Backlog {
       const group = groups.get(recipient) ?? [];
       group.push(job);
       groups.set(recipient, group);
-      if (group.length < togetherMax) continue;
+      if (group.length < this.#togetherMax) continue;
       full.push(group);
       groups.delete(recipient);
     }

@@ -128,9 +128,17 @@ export class ChannelWorker {
     const actions: PlannedMessage[] = [];
     for (const job of jobs) {
       const action = await planMessage(job, this.channel, this.#ports);
-      if (action !== undefined && !this.#isEarly(action) && (await this.#claim(action))) actions.push(action);
+      if (action === undefined || this.#isEarly(action)) continue;
+      if (await this.#claim(action)) actions.push(action);
+      // Another notifier is sending this digest: two halves of it would be two messages.
+      else if (job.key.kind === 'digest' && actions.length === 0) return this.#leave(jobs);
     }
     return actions;
+  }
+
+  #leave(jobs: readonly Job[]): readonly [] {
+    for (const job of jobs) this.#ports.later(job, this.#ports.clock.now() + leaseMs);
+    return [];
   }
 
   /** A retry that was planned before a later failure moved it. */

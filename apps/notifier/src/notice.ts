@@ -86,14 +86,20 @@ export function noticeOf(
 ): Notice {
   const view = toToolCallView(call, 'masked');
   const approvalView = approval === null ? null : toApprovalView({ call, approval }, 'masked');
-  return { ...what, call: view, approval: approvalView, at: timeOfKind(call, approval, what.kind) };
+  return { ...what, call: view, approval: approvalView, at: timeOfKind(call, approval, what) };
 }
 
 /** When the reported event happened; the same for every try. */
-function timeOfKind(call: CallRow, approval: Approval | null, kind: NotificationKind): string {
+function timeOfKind(
+  call: CallRow,
+  approval: Approval | null,
+  { kind, nth }: { readonly kind: NotificationKind; readonly nth: number },
+): string {
   const { requestedAt } = approval ?? call.request;
   const resolvedAt = approval === null || approval.resolution.status === 'pending' ? undefined : approval.resolution.at;
   switch (kind) {
+    case 'digest':
+      return new Date(nth * 1000).toISOString();
     case 'requested':
     case 'reminder':
       return requestedAt;

@@ -68,6 +68,11 @@ export interface NotifierStatus {
 export const isTransientFailure: NonNullable<SubscribeOptions['isTransient']> = (error) =>
   isStoreOutage(error) || error instanceof NotifierStoppedError;
 
+/** The number of approvals in one email. */
+const mailTogetherMax = 50;
+/** After a start, the approvals of a digest that is overdue are found within this time. */
+const digestTogether = { gatherMs: 2_000, togetherMax: 200 };
+
 /** How long a message that is being sent at shutdown may take to be recorded. */
 const drainMs = 4_000;
 
@@ -80,6 +85,7 @@ class ChannelNotifier implements Notifier {
   readonly #deliveries: DeliveryLog;
   readonly #lanes = new Map<string, ChannelWorker>();
   readonly #backlogs = new Map<string, Backlog>();
+  readonly #digests = new Map<string, Backlog>();
   readonly #agenda: TimerQueue<Entry>;
   readonly #activations = new Map<string, Promise<number>>();
   readonly #stopping = new AbortController();
@@ -97,7 +103,10 @@ class ChannelNotifier implements Notifier {
       const ports = { store, deliveries: this.#deliveries, people, tenant: this.#tenant, clock, log, later };
       const lane = new ChannelWorker(channel, ports);
       this.#lanes.set(channel.id, lane);
-      this.#backlogs.set(channel.id, new Backlog(lane, { clock, log, signal: this.#stopping.signal }));
+      const { signal } = this.#stopping;
+      const alone = { gatherMs: channel.gatherMs, togetherMax: channel.gatherMs === 0 ? 1 : mailTogetherMax };
+      this.#backlogs.set(channel.id, new Backlog(lane, { clock, log, signal, ...alone }));
+      this.#digests.set(channel.id, new Backlog(lane, { clock, log, signal, ...digestTogether }));
     }
   }
 
@@ -147,17 +156,22 @@ class ChannelNotifier implements Notifier {
   readonly status = (): NotifierStatus => {
     const channels = [...this.#lanes].map(([id, lane]) => {
       const status = lane.status();
-      return [id, { ...status, waiting: status.waiting + (this.#backlogs.get(id)?.waiting ?? 0) }] as const;
+      return [id, { ...status, waiting: status.waiting + this.#dueOf(id) }] as const;
     });
     return { channels: Object.fromEntries(channels), planned: this.#agenda.size, untold: this.#untold };
   };
+
+  #dueOf(channelId: string): number {
+    return [this.#backlogs, this.#digests].reduce((sum, of) => sum + (of.get(channelId)?.waiting ?? 0), 0);
+  }
 
   readonly stop = async (): Promise<void> => {
     this.#stopListening();
     this.#agenda.clear();
     this.#stopping.abort(new NotifierStoppedError('the notifier stops'));
     const drained = new AbortController();
-    const ended = Promise.all([this.#background, ...[...this.#backlogs.values()].map((one) => one.stop())]);
+    const backlogs = [...this.#backlogs.values(), ...this.#digests.values()];
+    const ended = Promise.all([this.#background, ...backlogs.map((one) => one.stop())]);
     await Promise.race([ended, sleep(this.#options.clock, drainMs, drained.signal)]);
     drained.abort();
   };
@@ -193,8 +207,8 @@ class ChannelNotifier implements Notifier {
     const now = this.#options.clock.now();
     const { callId } = call.request;
     const { approvalId } = approval;
-    return questionMessages(call, approval, channel, this.#options).flatMap(({ key, dueAtMs }) => {
-      if (dueAtMs <= now && channel.gatherMs === 0) return [key];
+    return questionMessages(call, approval, channel, this.#options, now).flatMap(({ key, dueAtMs }) => {
+      if (dueAtMs <= now && channel.gatherMs === 0 && key.kind !== 'digest') return [key];
       this.#plan({ callId, approvalId, key, dueAtMs }, dueAtMs);
       return [];
     });
@@ -246,7 +260,11 @@ class ChannelNotifier implements Notifier {
   }
 
   #onDue(due: readonly Entry[]): void {
-    for (const { job } of due) this.#backlogs.get(job.key.channelId)?.add([job]);
+    // In the same order everywhere, so that of several notifiers the first one sends a whole digest.
+    for (const { job } of due.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
+      const backlogs = job.key.kind === 'digest' ? this.#digests : this.#backlogs;
+      backlogs.get(job.key.channelId)?.add([job]);
+    }
   }
 }
 

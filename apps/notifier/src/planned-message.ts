@@ -55,7 +55,11 @@ export async function planMessage(
   const sent = await ports.deliveries.load(subject);
   const messageId = uuidV5(messageIds, `${job.approvalId ?? job.callId}:${keyText(job.key)}`);
   const notice = noticeOf(call, approvalOf(call, job.approvalId), { messageId, kind, nth, recipient });
-  if (!isNeeded(channel, job, notice, sent)) return undefined;
+  const isWanted =
+    kind === 'digest'
+      ? notice.approval?.state === 'pending' && !isListed(job.key, sent)
+      : isNeeded(channel, job, notice, sent);
+  if (!isWanted) return undefined;
   const before = sent.get(keyText(job.key));
   const question = questionCopy(sent, job.key);
   const messageRef = refOf(before);
@@ -105,6 +109,19 @@ function isNeeded(channel: Channel, job: Job, notice: Notice, sent: Deliveries):
       if (!isQuestion) return true;
       return notice.approval?.state === 'pending' && (key.kind === 'requested' || isTimely(job, sent));
   }
+}
+
+/** The digest was sent or given up, or a later one was sent: after an outage a person gets one list. */
+function isListed(key: MessageKey, sent: Deliveries): boolean {
+  if (sent.get(keyText(key))?.status === 'given-up') return true;
+  return [...sent.values()].some(
+    ({ channelId, recipient, kind, nth, status }) =>
+      kind === 'digest' &&
+      status === 'delivered' &&
+      channelId === key.channelId &&
+      recipient === key.recipient &&
+      nth >= key.nth,
+  );
 }
 
 function isOutdated(channel: Channel, notice: Notice, { messageRef, shows }: Delivery): boolean {

@@ -71,7 +71,7 @@ function messagesOf({ call, approval }: ApprovalOfCall, options: SweepOptions): 
   const { callId } = call.request;
   const { approvalId } = approval;
   return options.channels.flatMap((channel) =>
-    questionMessages(call, approval, channel, options).map(({ key, dueAtMs }) => {
+    questionMessages(call, approval, channel, options, options.clock.now()).map(({ key, dueAtMs }) => {
       const isOwnTurn = key.kind === 'requested' && channel.gatherMs === 0 && dueAtMs <= options.clock.now();
       return { job: { callId, approvalId, key, dueAtMs }, dueAtMs: isOwnTurn ? dueAtMs + takeoverMs : dueAtMs };
     }),

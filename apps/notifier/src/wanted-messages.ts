@@ -4,6 +4,7 @@ import type { EventType, EventView, NotificationKind } from '@countersign/contra
 import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
 import type { CallRow } from '@countersign/read-model';
+import { digestTimes } from './digest-slots.js';
 import { recipientsOf, requestersOf, routedOf } from './notice.js';
 
 /** The events that may require a message. */
@@ -71,25 +72,41 @@ function respondedOutcomes(data: EventView['data']): readonly NotificationKind[]
   return isAnswered ? ['approved', 'succeeded'] : ['approved'];
 }
 
-/** Every message of a channel about an approval: the request and each reminder. */
+/**
+ * Every message of a channel about an approval: the request and each reminder; or the digests that list it, the last
+ * one and the next one.
+ */
 export function questionMessages(
   call: CallRow,
   approval: Approval,
   channel: Channel,
   config: Config,
+  nowMs: number,
 ): readonly WantedMessage[] {
   const routed = routedOf(call, approval);
   const [asking] = toldOf(channel, config, routed, 'requested');
   if (asking === undefined) return [];
-  const requestedAtMs = Date.parse(approval.requestedAt);
-  const times: readonly (readonly [NotificationKind, number, number])[] = [
-    ['requested', 0, asking.afterMs],
-    ...asking.remindersMs.map((ms, index) => ['reminder', index + 1, ms] as const),
-  ];
+  const times = timesOf(asking, approval, nowMs);
   const { id: channelId } = channel;
   return recipientIds(channel, config, routed.groups, asking.groups).flatMap((recipient) =>
-    times.map(([kind, nth, ms]) => ({ key: { channelId, kind, nth, recipient }, dueAtMs: requestedAtMs + ms })),
+    times.map(({ kind, nth, dueAtMs }) => ({ key: { channelId, kind, nth, recipient }, dueAtMs })),
   );
+}
+
+interface Timed extends Pick<MessageKey, 'kind' | 'nth'> {
+  readonly dueAtMs: number;
+}
+
+function timesOf({ digest, afterMs, remindersMs }: Told, approval: Approval, nowMs: number): readonly Timed[] {
+  const listedMs = digest === null ? null : digestTimes(digest, approval, nowMs);
+  if (listedMs !== null) {
+    return listedMs.map((dueAtMs) => ({ kind: 'digest', nth: Math.floor(dueAtMs / 1000), dueAtMs }));
+  }
+  const requestedAtMs = Date.parse(approval.requestedAt);
+  return [
+    { kind: 'requested', nth: 0, dueAtMs: requestedAtMs + afterMs },
+    ...remindersMs.map((ms, index): Timed => ({ kind: 'reminder', nth: index + 1, dueAtMs: requestedAtMs + ms })),
+  ];
 }
 
 /** The immediate message of a channel for an event: a policy's reminder, or an outcome. */

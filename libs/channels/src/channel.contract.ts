@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { maskByName } from '@countersign/contracts';
 import type { Answers } from './testing/answers.js';
+import type { Notice } from './channel.js';
 import { hostileTexts } from './testing/hostile-texts.js';
 import { sampleNotice } from './testing/notices.js';
 import type { OpenedChannel } from './testing/opened.js';
@@ -83,6 +84,34 @@ export function channelContract(
     expect(message).toMatch(
       opened.channel.type === 'email' ? /\/a\// : /https:\/\/countersign\.example\.com\/approvals\/apr_/,
     );
+  });
+
+  it('lists several approvals in one digest, the oldest first, with links and without arguments or a way to decide', async () => {
+    const digest = (toolCallId: string, toolName: string, requestedAt: string) =>
+      sampleNotice({
+        ...{ toolCallId, toolName, arguments: { path: 'canary-path' }, approval: { requestedAt } },
+        notice: { kind: 'digest', nth: 1_795_336_200 },
+      });
+    const later = digest('call-2', 'later_tool', '2026-11-22T10:00:00.000Z');
+    const sooner = digest('call-1', 'sooner_tool <!channel> @all', '2026-11-22T09:00:00.000Z');
+    expect(await opened.channel.send([later, sooner], { signal })).toMatchObject({ status: 'delivered' });
+    const messages = await opened.messages();
+    expect(messages).toHaveLength(1);
+    const [message = ''] = messages;
+    expect(message.indexOf('sooner_tool')).toBeGreaterThan(0);
+    expect(message.indexOf('sooner_tool')).toBeLessThan(message.indexOf('later_tool'));
+    for (const { approval } of [later, sooner]) expect(message).toContain(`/approvals/${approval?.approvalId ?? ''}`);
+    expect(message).not.toMatch(/canary|action_id|callback_data|\/a\//);
+  });
+
+  it('takes a digest of any length', async () => {
+    const many = Array.from({ length: 200 }, (_, n) =>
+      sampleNotice({ toolCallId: String(n), toolName: 't'.repeat(256), notice: { kind: 'digest', nth: 1 } }),
+    ) as [Notice, ...Notice[]];
+    expect(await opened.channel.send(many, { signal })).toMatchObject({ status: 'delivered' });
+    expect(await opened.messages()).toHaveLength(1);
+    if (opened.channel.type === 'webhook') expect((await opened.shown()).length).toBeLessThanOrEqual(20_000);
+    if (opened.channel.type !== 'email') expect(await opened.shown()).toMatch(/and \d+ more|"more":\d+/);
   });
 
   it('shows a masked value as masked, and no secret of its own', async () => {

@@ -6,6 +6,7 @@ export { channelRecordOf, endpointOf } from './channel-record.js';
 export type { ChannelRecord } from './channel-record.js';
 export { stateShown } from './channel.js';
 export type { Channel, Notice, SendOptions, SendResult } from './channel.js';
+export type { Digest } from './config/digest-schema.js';
 export type { Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
 export type { ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';

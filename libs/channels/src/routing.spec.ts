@@ -38,9 +38,17 @@ it('a channel that several routes lead to hears once: as soon as one of them say
       afterMs: 30_000,
       remindersMs: [1_000, 2_000, 3_000],
       groups: ['ops', 'hr'],
+      digest: null,
       audience: 'approvers',
     },
-    { channelId: 'mail', afterMs: 30_000, remindersMs: [1_000, 2_000], groups: ['ops', 'hr'], audience: 'approvers' },
+    {
+      channelId: 'mail',
+      afterMs: 30_000,
+      remindersMs: [1_000, 2_000],
+      groups: ['ops', 'hr'],
+      digest: null,
+      audience: 'approvers',
+    },
   ]);
   expect(channelsToTell([...routes, route({})], about, 'requested')[0]).toMatchObject({ afterMs: 0, groups: null });
 });
@@ -61,4 +69,13 @@ it('the person behind a request is an audience of its own: a route for them wide
     ['approvers', ['hr']],
     ['requester', null],
   ]);
+});
+
+it('a channel gets a digest only where no route wants its message at once, and the one that comes more often', () => {
+  const hourly = { every: 'period', everyMs: 3_600_000 } as const;
+  const daily = { every: 'day', at: '08:00', zone: 'UTC' } as const;
+  const digestOf = (...routes: Route[]) => channelsToTell(routes, about, 'requested')[0]?.digest;
+  expect(digestOf(route({ digest: daily }), route({ digest: hourly }))).toEqual(hourly);
+  expect(digestOf(route({ digest: hourly }), route({ digest: daily }))).toEqual(hourly);
+  expect(digestOf(route({ digest: daily }), route({}))).toBeNull();
 });

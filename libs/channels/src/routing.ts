@@ -1,6 +1,8 @@
 import { matchesGlob } from '@countersign/contracts';
 import type { NotificationKind, Risk } from '@countersign/contracts';
 import type { Route } from './config/channels-file.js';
+import { moreOften } from './config/digest-schema.js';
+import type { Digest } from './config/digest-schema.js';
 
 /** The input of the routes. */
 export interface Routed {
@@ -21,6 +23,8 @@ export interface Told {
   readonly remindersMs: readonly number[];
   /** Only the people of these groups among those who may respond; null: all of them. */
   readonly groups: readonly string[] | null;
+  /** A question: when it is told together with others; null: alone. */
+  readonly digest: Digest | null;
   /** Whom a personal channel tells. */
   readonly audience: Audience;
 }
@@ -41,16 +45,19 @@ export function channelsToTell(routes: readonly Route[], routed: Routed, kind: N
 }
 
 function merged(before: Told | undefined, route: Route, channelId: string): Told {
-  const { after: afterMs = 0, reminders = [], groups = null, tell = 'approvers' } = route;
-  if (before === undefined) {
-    return { channelId, afterMs, remindersMs: ascending(reminders), groups, audience: tell };
-  }
+  const { after: afterMs = 0, reminders = [], groups = null, tell = 'approvers', digest = null } = route;
+  const told: Told = { channelId, afterMs, remindersMs: ascending(reminders), groups, digest, audience: tell };
+  return before === undefined ? told : both(before, told);
+}
+
+function both(before: Told, told: Told): Told {
+  const { groups, digest } = told;
   return {
-    channelId,
-    afterMs: Math.min(before.afterMs, afterMs),
-    remindersMs: ascending([...before.remindersMs, ...reminders]),
+    ...told,
+    afterMs: Math.min(before.afterMs, told.afterMs),
+    remindersMs: ascending([...before.remindersMs, ...told.remindersMs]),
     groups: before.groups === null || groups === null ? null : [...new Set([...before.groups, ...groups])],
-    audience: before.audience,
+    digest: before.digest === null || digest === null ? null : moreOften(before.digest, digest),
   };
 }
 

@@ -4,6 +4,7 @@ import { timeSchema } from './primitives.js';
 export const notificationKinds = [
   'requested',
   'reminder',
+  'digest',
   'approved',
   'denied',
   'expired',
@@ -14,7 +15,7 @@ export const notificationKinds = [
   'unknown',
 ] as const;
 
-/** The kind of a message: a request, a reminder, or an outcome. */
+/** The kind of a message: a request, a reminder, one of a list of requests, or an outcome. */
 export type NotificationKind = (typeof notificationKinds)[number];
 
 /** The identity of a message: the same values are the same message, so a duplicate is recognised. */
@@ -23,7 +24,7 @@ const message = {
   approvalId: z.string().nullable(),
   channelId: z.string(),
   kind: z.enum(notificationKinds),
-  /** 1 for the first reminder; 0 for every other kind. */
+  /** 1 for the first reminder; for a digest, when it was due, in seconds since 1970; 0 for every other kind. */
   nth: z.int().min(0),
   /** The person that it is addressed to; null where a channel shows it to all. */
   recipient: z.string().nullable(),

@@ -155,6 +155,7 @@ export { erasedMark, isMask, maskOf } from './sensitive-mask.js';
 export { subjectOf, subjectStream } from './subject-events.js';
 export type { SubjectEvent } from './subject-events.js';
 export { isShownText } from './sensitive-text.js';
+export { isTimeZone } from './time-zone.js';
 export { UnreadableEventError, upcast } from './upcasters.js';
 export {
   approvalStates,

@@ -1,5 +1,6 @@
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
+export { businessSpans } from './business-hours.js';
 export { batchDecider, standingOf } from './batch.decider.js';
 export type { BatchCommand, BatchMember, BatchState, Standing } from './batch.decider.js';
 export { fold } from './decider.js';

@@ -1,4 +1,10 @@
-import { businessHoursSchema, durationMsSchema, globProblem, parseDurationMs } from '@countersign/contracts';
+import {
+  businessHoursSchema,
+  durationMsSchema,
+  globProblem,
+  isTimeZone,
+  parseDurationMs,
+} from '@countersign/contracts';
 import type { DurationMs } from '@countersign/contracts';
 import { z } from 'zod';
 
@@ -43,20 +49,10 @@ export const hoursSchema = businessHoursSchema.superRefine(({ zone, days, from, 
   const refuse = (key: string, message: string): void => {
     context.addIssue({ code: 'custom', path: [key], message });
   };
-  if (!isZone(zone)) refuse('zone', `"${zone}" is not a time zone: write a name such as Europe/Paris`);
+  if (!isTimeZone(zone)) refuse('zone', `"${zone}" is not a time zone: write a name such as Europe/Paris`);
   if (new Set(days).size < days.length) refuse('days', 'names a day twice');
   if (from === to) refuse('to', 'must not be equal to "from": write from "00:00" to "24:00" for the whole day');
 });
-
-/** A name, and no offset such as `+01:00`, which knows no daylight saving time. */
-function isZone(zone: string): boolean {
-  try {
-    new Intl.DateTimeFormat('en', { timeZone: zone }).format(0);
-    return /^[A-Za-z]/.test(zone);
-  } catch {
-    return false;
-  }
-}
 
 /** A key that later versions have. It must be refused, and not ignored: its author relies on it. */
 export const notYet = z

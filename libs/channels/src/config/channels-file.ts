@@ -7,6 +7,7 @@ import {
   riskSchema,
 } from '@countersign/contracts';
 import { z } from 'zod';
+import { digestSchema } from './digest-schema.js';
 
 const secretRefSchema = z.union(
   [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
@@ -138,7 +139,7 @@ export const routeSchema = z
     agents: z.array(globSchema).min(1).default(['*']),
     groups: z.array(externalIdSchema).min(1).optional(),
     events: z
-      .array(z.enum(notificationKinds).exclude(['reminder']))
+      .array(z.enum(notificationKinds).exclude(['reminder', 'digest']))
       .min(1)
       .default(['requested']),
     /** Only approvals whose rule names one of these risks. */
@@ -148,18 +149,39 @@ export const routeSchema = z
     to: z.array(z.string()).min(1),
     after: durationSchema.optional(),
     reminders: z.array(durationSchema).min(1).max(20).optional(),
+    digest: digestSchema.optional(),
   })
   .superRefine((route, context) => {
     if (route.tell === 'requester' && route.events.includes('requested')) {
       const message = 'needs events that are outcomes: a person does not answer their own request';
       context.addIssue({ code: 'custom', path: ['tell'], message });
     }
+    for (const [key, given] of Object.entries(route.digest === undefined ? {} : notWithDigest(route))) {
+      if (given) context.addIssue({ code: 'custom', path: [key], message: 'is not for a route with a digest' });
+    }
     if (route.events.includes('requested')) return;
-    for (const key of ['after', 'reminders'] as const) {
+    for (const key of ['after', 'reminders', 'digest'] as const) {
       if (route[key] === undefined) continue;
       context.addIssue({ code: 'custom', path: [key], message: 'is only for a route whose events have "requested"' });
     }
   });
+
+/** A digest lists what is pending again and again, and what has a high risk never waits for one. */
+function notWithDigest({ after, reminders, risk = [], events }: DigestRoute): Readonly<Record<string, boolean>> {
+  return {
+    after: after !== undefined,
+    reminders: reminders !== undefined,
+    risk: risk.includes('high'),
+    events: events.some((event) => event !== 'requested'),
+  };
+}
+
+interface DigestRoute {
+  readonly after?: number | undefined;
+  readonly reminders?: readonly number[] | undefined;
+  readonly risk?: readonly string[] | undefined;
+  readonly events: readonly string[];
+}
 
 /** Which messages go to which channels. */
 export type Route = z.output<typeof routeSchema>;

@@ -117,8 +117,46 @@ it('refuses a route that would ask people to answer their own request', () => {
   expect(
     problemsOf(`
 version: 1
-channels: [{ id: mail, type: email, smtp: { env: SMTP }, from: a@example.com }]
+channels: [{ id: mail, type: email, smtp: { env: SMTP_URL }, from: a@example.com }]
 routes: [{ tell: requester, to: [mail] }]
 `),
   ).toContain('routes[0].tell: needs events that are outcomes: a person does not answer their own request');
+});
+
+const withRoutes = (routes: string) => `
+version: 1
+channels: [{ id: mail, type: email, smtp: { env: SMTP_URL }, from: a@example.com }]
+routes: ${routes}
+`;
+
+it('reads a digest by its name, its period, or its time of day in a zone', () => {
+  const { routes } = load(
+    withRoutes(`
+  - { risk: [low], digest: hourly, to: [mail] }
+  - { digest: daily, to: [mail] }
+  - { digest: { every: 6h }, to: [mail] }
+  - { digest: { every: 1d, at: "07:30", zone: Europe/Paris }, to: [mail] }`),
+  );
+  expect(routes.map(({ digest }) => digest)).toEqual([
+    { every: 'period', everyMs: 3_600_000 },
+    { every: 'day', at: '08:00', zone: 'UTC' },
+    { every: 'period', everyMs: 21_600_000 },
+    { every: 'day', at: '07:30', zone: 'Europe/Paris' },
+  ]);
+});
+
+it.each([
+  ['{ digest: { every: 7h } }', 'routes[0].digest.every: must be 10m to 1d, and parts of a day: 10m, 1h, 6h or 1d'],
+  ['{ digest: { every: 1h, at: "08:00" } }', 'routes[0].digest.at: is only for every: 1d'],
+  [
+    '{ digest: { every: 1d, zone: Mars } }',
+    'routes[0].digest.zone: must be the name of a time zone such as Europe/Paris',
+  ],
+  ['{ digest: hourly, after: 5m }', 'routes[0].after: is not for a route with a digest'],
+  ['{ digest: hourly, reminders: [5m] }', 'routes[0].reminders: is not for a route with a digest'],
+  ['{ digest: hourly, risk: [low, high] }', 'routes[0].risk: is not for a route with a digest'],
+  ['{ digest: hourly, events: [requested, denied] }', 'routes[0].events: is not for a route with a digest'],
+  ['{ digest: weekly }', 'routes[0].digest: must be hourly, daily, or an object with `every`'],
+])('refuses %s', (route, problem) => {
+  expect(problemsOf(withRoutes(`[{ to: [mail], ${route.slice(1)}]`))).toContain(problem);
 });

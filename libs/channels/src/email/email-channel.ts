@@ -3,12 +3,15 @@ import type { AnswerTokens } from '../answer-token.js';
 import { cardOf } from '../card/card.js';
 import type { Channel, LinkPorts, Notice, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
+import { digestListOf, isDigest } from '../digest-list.js';
+import { digestHtml, digestText } from './digest-mail.js';
 import { createEmailTokens } from './email-tokens.js';
 import { htmlOf, textOf } from './mail-text.js';
 import type { MailPart } from './mail-text.js';
 
 const timeoutMs = 10_000;
 const charactersMax = 20_000;
+const digestLinesMax = 200;
 /** Emails are sent within 5 s of their event. */
 const gatherMs = 3_000;
 
@@ -34,17 +37,20 @@ export function createEmailChannel(config: ChannelConfigOf<'email'>, { publicUrl
     send: async (notices) => {
       const [{ recipient, messageId }] = notices;
       if (recipient?.email === undefined) return { status: 'refused', reason: 'the person has no e-mail address' };
-      const parts = notices.map((notice): MailPart => ({
-        card: cardOf(notice, charactersMax),
-        link: linkOf(notice, tokens, publicUrl),
-      }));
+      const mail = isDigest(notices)
+        ? digestMail(notices, publicUrl)
+        : cardsMail(
+            notices,
+            notices.map((notice): MailPart => ({
+              card: cardOf(notice, charactersMax),
+              link: linkOf(notice, tokens, publicUrl),
+            })),
+          );
       try {
         await transport.sendMail({
           from: config.from,
           to: { name: '', address: recipient.email },
-          subject: subjectOf(notices, parts),
-          text: textOf(parts),
-          html: htmlOf(parts),
+          ...mail,
           // The same for a repeat, so that a mail program shows it once.
           messageId: `<${messageId}@countersign>`,
           headers: { 'auto-submitted': 'auto-generated', 'x-auto-response-suppress': 'All' },
@@ -61,6 +67,21 @@ function linkOf({ approval, recipient }: Notice, tokens: AnswerTokens, publicUrl
   if (publicUrl === null || approval?.state !== 'pending') return null;
   const token = tokens.seal({ action: 'o', ...approval }, recipient?.id);
   return `${publicUrl.replace(/\/+$/, '')}/a/${token}`;
+}
+
+interface MailContent {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+function digestMail(notices: readonly Notice[], publicUrl: string | null): MailContent {
+  const list = digestListOf(notices, publicUrl, digestLinesMax);
+  return { subject: list.headline, text: digestText(list), html: digestHtml(list) };
+}
+
+function cardsMail(notices: readonly Notice[], parts: readonly MailPart[]): MailContent {
+  return { subject: subjectOf(notices, parts), text: textOf(parts), html: htmlOf(parts) };
 }
 
 /** One line; control characters are already marks. */

@@ -3,6 +3,7 @@ import type { AnswerTokens } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Card } from '../card/card.js';
 import type { Notice } from '../channel.js';
+import { digestListOf } from '../digest-list.js';
 
 /** Slack accepts 3,000 characters per section; escaping lengthens a text. */
 const sectionMax = 2_900;
@@ -62,7 +63,7 @@ export function messageOf(
 }
 
 /** Of our own text alone: nothing of an agent is in it. */
-function linkTo({ link }: Card): KnownBlock[] {
+function linkTo({ link }: Pick<Card, 'link'>): KnownBlock[] {
   if (link === null) return [];
   const text = `<${escapedMrkdwn(link)}|Look at the whole in the inbox>`;
   return [{ type: 'section', text: { type: 'mrkdwn', text, verbatim: true } }];
@@ -94,4 +95,21 @@ function buttons({ approval }: Notice, tokens: AnswerTokens): KnownBlock {
         ...(style === undefined ? {} : { style }),
       })),
   };
+}
+
+/** Slack accepts 50 blocks per message; a line has two. */
+const digestLinesMax = 20;
+
+/** A digest as Block Kit. Foreign texts are plain; only our own words are links. */
+export function slackDigestOf(
+  notices: readonly Notice[],
+  publicUrl: string | null,
+): { readonly text: string; readonly blocks: KnownBlock[] } {
+  const { headline, lines, more } = digestListOf(notices, publicUrl, digestLinesMax);
+  const blocks: KnownBlock[] = [
+    { type: 'header', text: { type: 'plain_text', text: headline, emoji: false } },
+    ...lines.flatMap(({ text, link }) => [plain(text), ...linkTo({ link })]),
+    ...(more === '' ? [] : [plain(more)]),
+  ];
+  return { text: headline, blocks };
 }

@@ -2,7 +2,8 @@ import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
-import { messageOf } from './blocks.js';
+import { isDigest } from '../digest-list.js';
+import { messageOf, slackDigestOf } from './blocks.js';
 import { createSlackClient, slackFailureOf } from './slack-client.js';
 
 /** Cards in a Slack channel: every copy is updated when a decision is made, and the outcome is posted in its thread. */
@@ -15,12 +16,12 @@ export function createSlackChannel(config: ChannelConfigOf<'slack'>, { publicUrl
     addressing: 'shared',
     gatherMs: 0,
     tellsOutcomeBelow: true,
-    send: ([notice], { inReplyTo }) =>
+    send: (notices, { inReplyTo }) =>
       attempt(async () => {
         const thread = inReplyTo === undefined ? undefined : parseSlackRef(inReplyTo).ts;
         const posted = await client.chat.postMessage({
           channel: config.channel,
-          ...messageOf(notice, tokens, publicUrl),
+          ...(isDigest(notices) ? slackDigestOf(notices, publicUrl) : messageOf(notices[0], tokens, publicUrl)),
           unfurl_links: false,
           unfurl_media: false,
           ...(thread === undefined ? {} : { thread_ts: thread }),

@@ -3,7 +3,8 @@ import { createAnswerTokens } from '../answer-token.js';
 import type { AnswerTokens } from '../answer-token.js';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
-import { telegramMessageOf } from './telegram-message.js';
+import { isDigest } from '../digest-list.js';
+import { telegramDigestOf, telegramMessageOf } from './telegram-message.js';
 
 const timeoutSeconds = 10;
 
@@ -17,9 +18,11 @@ export function createTelegramChannel(config: ChannelConfigOf<'telegram'>, { pub
     addressing: 'shared',
     gatherMs: 0,
     tellsOutcomeBelow: false,
-    send: ([notice], { inReplyTo }) =>
+    send: (notices, { inReplyTo }) =>
       attempt(async () => {
-        const { text, ...message } = telegramMessageOf(notice, tokens, publicUrl);
+        const { text, ...message } = isDigest(notices)
+          ? telegramDigestOf(notices, publicUrl)
+          : telegramMessageOf(notices[0], tokens, publicUrl);
         const replyTo = inReplyTo === undefined ? undefined : parseTelegramRef(inReplyTo).messageId;
         const reply =
           replyTo === undefined ? {} : { reply_parameters: { message_id: replyTo, allow_sending_without_reply: true } };

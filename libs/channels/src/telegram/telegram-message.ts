@@ -1,6 +1,7 @@
 import type { AnswerTokens } from '../answer-token.js';
 import { agentWordsLabel, cardOf } from '../card/card.js';
 import type { Notice } from '../channel.js';
+import { digestListOf } from '../digest-list.js';
 
 /** Telegram accepts 4,096 characters per message. */
 const textMax = 4_000;
@@ -40,6 +41,22 @@ export function telegramMessageOf(notice: Notice, tokens: AnswerTokens, publicUr
     link_preview_options: { is_disabled: true },
     reply_markup: { inline_keyboard: card.isOpen ? [buttonsOf(notice, tokens)] : [] },
   };
+}
+
+/** A line and its link take at most about 400 characters. */
+const digestLinesMax = 9;
+
+/** A digest as a message, without buttons. */
+export function telegramDigestOf(notices: readonly Notice[], publicUrl: string | null): TelegramMessage {
+  const { headline, lines, more } = digestListOf(notices, publicUrl, digestLinesMax);
+  const builder = createBuilder();
+  builder.add(`${headline}\n`, 'bold');
+  for (const { text, link } of lines) {
+    builder.add('\n').add(text, 'code').add('\n');
+    if (link !== null) builder.add(`${link}\n`);
+  }
+  if (more !== '') builder.add(`\n${more}`);
+  return { ...builder.built(), link_preview_options: { is_disabled: true }, reply_markup: { inline_keyboard: [] } };
 }
 
 interface Builder {

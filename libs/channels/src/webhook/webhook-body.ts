@@ -32,3 +32,22 @@ function withinLimit(textOf: (data: object) => string, data: Readonly<Record<str
   }
   return textOf({ omitted });
 }
+
+/** The body of a digest: what waits, the oldest first, without arguments. `more` counts what has no room. */
+export function webhookDigestOf(notices: readonly [Notice, ...Notice[]], publicUrl: string | null): string {
+  const all = notices
+    .flatMap(({ approval }) => (approval === null ? [] : [approval]))
+    .toSorted((one, other) => (one.requestedAt < other.requestedAt ? -1 : 1))
+    .map(({ approvalId, callId, runId, agentId, toolName, risk, requestedAt, expiresAt }) => {
+      const link = inboxLink(publicUrl, approvalId);
+      const what = { approvalId, callId, runId, agentId, toolName, risk, requestedAt, expiresAt };
+      return link === null ? what : { ...what, link };
+    });
+  const textOf = (count: number): string => {
+    const data = { approvals: all.slice(0, count), more: all.length - count };
+    return JSON.stringify({ type: 'approval.digest', timestamp: notices[0].at, data });
+  };
+  let count = all.length;
+  while (count > 0 && Buffer.byteLength(textOf(count)) > bodyBytesMax) count -= 1;
+  return textOf(count);
+}

@@ -4,7 +4,8 @@ import { Webhook } from 'standardwebhooks';
 import type { Channel, LinkPorts, SendResult } from '../channel.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { post } from './post.js';
-import { webhookBodyOf } from './webhook-body.js';
+import { isDigest } from '../digest-list.js';
+import { webhookBodyOf, webhookDigestOf } from './webhook-body.js';
 
 export interface WebhookPorts extends LinkPorts {
   readonly clock: Clock;
@@ -28,8 +29,11 @@ export function createWebhookChannel(config: ChannelConfigOf<'webhook'>, ports: 
     endpoint: webhookEndpoint(config),
     gatherMs: 0,
     tellsOutcomeBelow: false,
-    send: async ([notice], { signal }) => {
-      const body = webhookBodyOf(notice, ports.publicUrl);
+    send: async (notices, { signal }) => {
+      const [notice] = notices;
+      const body = isDigest(notices)
+        ? webhookDigestOf(notices, ports.publicUrl)
+        : webhookBodyOf(notice, ports.publicUrl);
       const sentAt = new Date(ports.clock.now());
       const headers = {
         'content-type': 'application/json',

@@ -1,0 +1,50 @@
+import { printable } from '@countersign/text';
+import { timeWords } from './card/card.js';
+import { inboxLink } from './card/inbox-link.js';
+import type { Notice } from './channel.js';
+
+/** Approvals that wait, in one message. A link leads to the inbox; nothing of it decides. */
+export interface DigestList {
+  readonly headline: string;
+  readonly lines: readonly { readonly text: string; readonly link: string | null }[];
+  /** How many more wait that the message has no room for; empty: none. */
+  readonly more: string;
+}
+
+const nameMax = 80;
+
+/** Returns whether notices are those of a digest. */
+export function isDigest([{ kind }]: readonly [Notice, ...Notice[]]): boolean {
+  return kind === 'digest';
+}
+
+/** The approvals of a digest, the oldest first; at most `linesMax`. */
+export function digestListOf(notices: readonly Notice[], publicUrl: string | null, linesMax: number): DigestList {
+  const sorted = notices.toSorted((one, other) => (requestedAt(one) < requestedAt(other) ? -1 : 1));
+  const left = sorted.length - linesMax;
+  return {
+    headline: notices.length === 1 ? '1 approval is waiting' : `${String(notices.length)} approvals are waiting`,
+    lines: sorted.slice(0, linesMax).map((notice) => ({ text: lineOf(notice), link: linkTo(notice, publicUrl) })),
+    more: left > 0 ? `and ${String(left)} more: look into the inbox` : '',
+  };
+}
+
+function requestedAt({ call, approval }: Notice): string {
+  return approval?.requestedAt ?? call.requestedAt;
+}
+
+/** `delete_file by billing-agent, risk low, until 2026-11-22 11:00:00 UTC`, and nothing of the arguments. */
+function lineOf({ call, approval }: Notice): string {
+  const risk = approval?.risk ?? null;
+  const until = approval?.expiresAt ?? null;
+  const facts = [
+    `${printable(call.toolName, nameMax)} by ${printable(call.agentId, nameMax)}`,
+    ...(risk === null ? [] : [`risk ${risk}`]),
+    until === null ? 'no deadline' : `until ${timeWords(until)}`,
+  ];
+  return facts.join(', ');
+}
+
+function linkTo({ approval }: Notice, publicUrl: string | null): string | null {
+  return approval === null ? null : inboxLink(publicUrl, approval.approvalId);
+}
