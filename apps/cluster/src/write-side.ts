@@ -8,7 +8,7 @@ import { isStoreAway, untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
 /** The options of a process that judges. `groupsOf`: default: not known. */
-type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants'> & { readonly groupsOf?: GroupsOf };
+type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & { readonly groupsOf?: GroupsOf };
 
 /** The commands of a process that judges requests: which policy it judges by is recorded first. */
 export async function openJudgingWriteSide(

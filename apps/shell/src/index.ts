@@ -15,7 +15,7 @@ export {
 export { createNestLogger } from './http/nest-logger.js';
 export { OperationsController, operationsPorts } from './http/operations.controller.js';
 export type { OperationsPorts } from './http/operations.controller.js';
-export { ProblemError, statusOf, toProblem } from './http/problem.js';
+export { ProblemError, retryAfter, statusOf, toProblem } from './http/problem.js';
 export type { Problem } from './http/problem.js';
 export { safeHeaders } from './http/safe-headers.js';
 export { sendText } from './http/send-text.js';
@@ -36,6 +36,7 @@ export { followPolicyFile, followShadowPolicy } from './process/follow-policy-fi
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
 export { judgingVariables, processVariables, servingVariables, tellingVariables } from './process/variables.js';
+export { createHistory } from './stores/history.js';
 export { createOpenCalls, ViewsBehindError } from './stores/open-calls.js';
 export type { CallViews } from './stores/open-calls.js';
 export { reachedWithin } from './stores/reached-within.js';

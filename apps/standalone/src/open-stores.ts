@@ -16,7 +16,13 @@ import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
 import { ConfigError } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
-import { followPolicyFile, followShadowPolicy, loadConditions, readOptionalPolicy } from '@countersign/shell';
+import {
+  createHistory,
+  followPolicyFile,
+  followShadowPolicy,
+  loadConditions,
+  readOptionalPolicy,
+} from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { checkKnownPositions } from './log-end.js';
@@ -82,6 +88,7 @@ export async function openStores(
       policies,
       shadow,
       grants: { index: readModel.grants, conditions: loadConditions },
+      history: createHistory(readModel),
       tools,
       clock,
       ids,

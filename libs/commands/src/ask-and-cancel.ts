@@ -1,19 +1,35 @@
-import { approvalIdOf } from '@countersign/contracts';
+import { approvalIdOf, isCallId } from '@countersign/contracts';
 import type { RequestApprovalBody } from '@countersign/contracts';
 import { isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
-import type { ToolCall } from '@countersign/domain';
+import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { reachOf } from './actor.js';
 import { fateOf, hasSpoken, inBatch, settleBatch } from './batch.js';
 import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
-import { withToolCall } from './with-tool-call.js';
+import { inTurnOfAgent, overQuota } from './quotas.js';
+import { findCall, withToolCall } from './with-tool-call.js';
+import type { Refused } from './with-tool-call.js';
 import { refused } from './result.js';
 import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** Requests approval of a recorded call, or requests it again after it expired. */
 export async function requestApproval(
+  ports: CommandPorts,
+  actor: Actor,
+  callId: string,
+  body: RequestApprovalBody,
+  commandId: string,
+): Promise<Result> {
+  const { tenant } = actor;
+  const hasQuotas = ports.policies.of(tenant).quotas !== null;
+  const call = hasQuotas && isCallId(callId) ? await findCall(ports, tenant, callId) : undefined;
+  const ask = (): Promise<Result> => askPeople(ports, actor, callId, body, commandId);
+  return call === undefined ? ask() : inTurnOfAgent(ports, { tenant, agentId: call.request.agentId }, ask);
+}
+
+async function askPeople(
   ports: CommandPorts,
   actor: Actor,
   callId: string,
@@ -41,7 +57,7 @@ export async function requestApproval(
         requestedBy: actor.principal,
         reach: reachOf(actor),
       } as const;
-      return inBatch(ports, call, command, commandId);
+      return overQuotaBy(ports, call, command) ?? inBatch(ports, call, command, commandId);
     },
   );
   if (outcome.status === 'refused') return outcome;
@@ -52,6 +68,13 @@ export async function requestApproval(
   }
   if (!isBatchMember(outcome.value)) return withoutValue(outcome);
   return unlessDecided(ports, outcome.value, outcome.position);
+}
+
+/** A question that the rule itself refuses, or that adds nothing, is no matter of quotas. */
+function overQuotaBy(ports: CommandPorts, call: ToolCall, command: RequestApproval): Refused | undefined {
+  const decision = toolCallRules.requestApproval(command, call);
+  const asks = decision.status === 'accepted' && decision.events.some(({ type }) => type === 'ApprovalRequested');
+  return asks ? overQuota(ports, [call.request]) : undefined;
 }
 
 /** The batch may have got its word while the question was recorded: then the question is closed again. */

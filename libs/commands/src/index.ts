@@ -9,6 +9,7 @@ export { createCommandHandler } from './handle-command.js';
 export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './handle-command.js';
 export type { GrantIndex, GrantPorts, GrantSources } from './grant-ports.js';
 export type { GrantedCall } from './grant-match.js';
+export type { History, PendingCall } from './history.js';
 export { noSuchCall, refused } from './result.js';
 export type { Result } from './result.js';
 export type { BatchHandler, CommandPorts, ServiceTool, ServiceTools, ToolCallHandler } from './ports.js';

@@ -14,6 +14,8 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ArgumentSchemas } from './argument-schema.js';
 import type { GrantPorts } from './grant-ports.js';
 import type { CommandHandler } from './handle-command.js';
+import type { History } from './history.js';
+import type { KeyedQueue } from './keyed-queue.js';
 
 /** A tool that the service itself executes. Its facts come from the operator's file, not from the agent. */
 export interface ServiceTool {
@@ -47,6 +49,8 @@ export interface CommandPorts {
   readonly shadow?: Pick<ShadowPolicy, 'of'> | undefined;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
+  /** What quotas and expressions over a run need; absent in a process that cannot know: it then asks nobody. */
+  readonly asking?: { readonly history: History; readonly inTurn: KeyedQueue };
   /**
    * For a process that does not return what it records: a request for one call is recorded without a read of its
    * stream. That costs one round trip instead of two, and the result does not say whether it was a duplicate. Default:

@@ -16,10 +16,11 @@ import { toDomainJudgement } from './judge-recorded.js';
 import { judgeInShadow, withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
+import { inTurnOfAgent, overQuota } from './quotas.js';
 import { mayNotSpeakFor, refused } from './result.js';
 import type { Result } from './result.js';
 import { onRecorded, planCall, repeatOf } from './plan-call.js';
-import type { Plan } from './plan-call.js';
+import type { Plan, Step } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
 
 /** The calls of one request, in its order. */
@@ -45,17 +46,29 @@ export async function requestToolCalls(
   const checked = checkCalls(ports, actor.tenant, body);
   const refusal = together(checked.flatMap(({ refusals }) => refusals));
   if (refusal !== undefined) return { status: 'refused', refusal };
+  const { tenant } = actor;
+  return inTurnOfAgent(ports, { tenant, agentId }, () =>
+    recordChecked(ports, actor, { body, agentId, checked }, commandId),
+  );
+}
 
+async function recordChecked(
+  ports: CommandPorts,
+  actor: Actor,
+  step: Omit<Step, 'callIds'>,
+  commandId: string,
+): Promise<Result<RequestedToolCalls>> {
+  const { body } = step;
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
   // Of several calls none is recorded when one conflicts with the log, so all are read first.
-  const writeOnly = ports.writeOnly === true && callIds.length === 1;
+  // A repeat is no new question to people, so under quotas a single one is read as well.
+  const hasQuotas = ports.policies.of(actor.tenant).quotas !== null;
+  const writeOnly = ports.writeOnly === true && callIds.length === 1 && !hasQuotas;
   const loaded = await Promise.all(
     writeOnly ? [] : callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
   );
   const states = loaded.map(({ state }) => state);
-  const plans = body.calls.map((call, index) =>
-    planCall(ports, actor, { body, agentId, callIds, checked }, index, call, states),
-  );
+  const plans = body.calls.map((call, index) => planCall(ports, actor, { ...step, callIds }, index, call, states));
   const repeats = plans.map((plan, index) => repeatOf(plan, states[index]));
   const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
   if (mismatch !== -1) return refused('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
@@ -102,6 +115,8 @@ async function record(
   const joined = joinedByRule(plans, judged);
   if ('refusal' in joined) return joined;
   const judgements = await coverByGrants(ports, joined, judged, meta.commandId, at);
+  const over = overQuota(ports, questionsOf(plans, judgements, additions));
+  if (over !== undefined) return over;
   const handled = await Promise.all(
     joined.flatMap((plan, index) => {
       const judgement = judgements[index];
@@ -132,6 +147,17 @@ async function record(
     value: { callIds: plans.map((plan) => plan.callId), isNew },
     position: Math.max(position, settledAt),
   };
+}
+
+/** The calls of a request about which people would be asked. */
+function questionsOf(
+  plans: readonly Plan[],
+  judgements: readonly Judgement[],
+  additions: readonly boolean[],
+): readonly ToolCallProposal[] {
+  return plans
+    .filter((_, index) => additions[index] === true && judgements[index]?.verdict.outcome === 'require')
+    .map(({ proposal }) => proposal);
 }
 
 interface Judged {

@@ -6,6 +6,8 @@ import type { Clock, Ids, Log } from '@countersign/runtime';
 import { createArgumentSchemas } from './argument-schema.js';
 import type { GrantSources } from './grant-ports.js';
 import { createCommandHandler } from './handle-command.js';
+import type { History } from './history.js';
+import { createKeyedQueue } from './keyed-queue.js';
 import type { CommandPorts, ServiceTools } from './ports.js';
 
 /** The dependencies of a process that writes to the ledger. */
@@ -18,6 +20,8 @@ export interface WriteSidePorts {
   /** See {@link CommandPorts}. Default: none. */
   readonly shadow?: CommandPorts['shadow'];
   readonly tools: ServiceTools;
+  /** Default: the process knows no history, and refuses questions under quotas. */
+  readonly history?: History;
   /** See {@link CommandPorts}. Default: false. */
   readonly writeOnly?: boolean;
   readonly clock: Clock;
@@ -34,7 +38,8 @@ const grantCacheSize = 256;
 
 /** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { store, policies = createPolicies([]), shadow, tools, grants, writeOnly = false, clock, ids, log } = ports;
+  const { store, policies = createPolicies([]), shadow, tools, grants, history, writeOnly = false } = ports;
+  const { clock, ids, log } = ports;
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
     batches: createCommandHandler({ store, fold: batchDecider, clock, ids, cacheSize: batchCacheSize }),
@@ -49,6 +54,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
     tools,
     schemas: createArgumentSchemas(),
     writeOnly,
+    ...(history === undefined ? {} : { asking: { history, inTurn: createKeyedQueue() } }),
     clock,
     ids,
     log,

@@ -1,3 +1,4 @@
+export { areEqualJson } from './json-equality.js';
 export { answerableAtMs, defaultPace, isFast, readingMs } from './attention.js';
 export type { Pace } from './attention.js';
 export { businessSpans } from './business-hours.js';

@@ -18,5 +18,6 @@ export { createSuggestions, ruleYaml } from './suggestions.js';
 export type { AskedCall, PeoplesDecision, Suggestion } from './suggestions.js';
 export { createShadowPolicy } from './shadow.js';
 export type { ShadowPolicy } from './shadow.js';
+export type { Quotas } from './quotas.js';
 export { builtInPolicyContent } from './policy-file.js';
 export type { PolicyContent } from './policy-file.js';

@@ -119,10 +119,14 @@ surprise: true
     ]);
   });
 
-  it.each(['quotas'])('refuses %s, which this version does not enforce, rather than pass it over', (key) => {
-    expect(problemsOf('p.yaml', `version: 1\n${key}: []`)).toEqual([
-      `p.yaml:2: ${key}: is not supported by this version of Countersign`,
-    ]);
+  it.each([
+    ['pendingPerAgent: 0', 'p.yaml:2: quotas.pendingPerAgent: '],
+    ['coolDown: 10m', 'p.yaml:2: quotas.coolDown: needs "deniedBeforeCoolDown"'],
+    ['deniedBeforeCoolDown: 3', 'p.yaml:2: quotas.deniedBeforeCoolDown: needs "coolDown"'],
+    ['deniedBeforeCoolDown: 21, coolDown: 10m', 'p.yaml:2: quotas.deniedBeforeCoolDown: '],
+    ['perDay: 3', 'p.yaml:2: quotas.perDay: is not a key of this file'],
+  ])('refuses the quotas { %s }', (written, problem) => {
+    expect(problemsOf('p.yaml', `version: 1\nquotas: { ${written} }`)[0]).toContain(problem);
   });
 
   it('refuses an allow-list beside default: allow', () => {

@@ -6,6 +6,8 @@ import { durationOrNeverSchema, globSchema, hoursSchema, notYet, uniqueIds } fro
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
 import { rulesSchema } from './rule-schema.js';
+import { quotasSchema, toQuotas } from './quotas.js';
+import type { Quotas } from './quotas.js';
 
 /** What people may decide. Who they are, and that they are approvers, is proven elsewhere. */
 const approversSchema = z
@@ -39,7 +41,7 @@ export const policyFileSchema = z
       .optional(),
     rules: rulesSchema.optional(),
     approvers: approversSchema.optional(),
-    quotas: notYet,
+    quotas: quotasSchema.optional(),
   })
   .superRefine((file, context) => {
     if (file.autoApprovedTools !== undefined && file.default === 'allow') {
@@ -59,6 +61,8 @@ export interface PolicyContent {
   readonly requireApprovalTools: readonly string[];
   readonly defaults: Defaults;
   readonly rules: readonly Rule[];
+  /** Null: no limit. */
+  readonly quotas: Quotas | null;
   /** The groups that the file gives to people, by their principal. */
   readonly approvers: ReadonlyMap<string, readonly string[]>;
   /** What evaluates the rules' expressions; null when none has one. */
@@ -97,6 +101,7 @@ export function toPolicyContent(
       toRule(rule, rule.when === undefined ? null : compiledOf(compiled, rule.when), defaults),
     ),
     approvers: new Map(approvers.map(({ id, groups }) => [id, groups])),
+    quotas: toQuotas(file.quotas),
     celVersion: compiled.size === 0 ? null : celVersion,
     source,
     version: jcsDigest(source),

@@ -7,6 +7,7 @@ import type { Budget, Finding, Inspected } from './inspect.js';
 import { builtInPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 import type { PolicyCall } from './policy-call.js';
+import type { Quotas } from './quotas.js';
 import { defaultRequirement } from './rule.js';
 import type { Asked, Rule, Then } from './rule.js';
 
@@ -35,6 +36,8 @@ export interface Policy {
   readonly tenant: string;
   readonly version: string;
   readonly content: JsonObject;
+  /** Null: no limit. */
+  readonly quotas: Quotas | null;
   /** Judges the calls of one model step together, before any of them is recorded. `nowMs`: epoch milliseconds. */
   readonly judge: (calls: readonly PolicyCall[], nowMs: number) => readonly Judgement[];
   readonly explain: (call: PolicyCall, nowMs: number) => Explanation;
@@ -60,6 +63,7 @@ export function createPolicy(content: PolicyContent): Policy {
     tenant: content.tenant,
     version: content.version,
     content: content.source,
+    quotas: content.quotas,
     groupsOf: (principal) => content.approvers.get(principal) ?? [],
     isListed: (principal) => content.approvers.has(principal),
     askedOf: (toolName) => askedOfTool(content, candidates(toolName)),

@@ -16,6 +16,7 @@ export type {
   Page,
   ReadModel,
   ReadModelStats,
+  RunFacts,
   RunsQuery,
 } from './read-model.js';
 export type { RowSeal } from './sqlite/database.js';

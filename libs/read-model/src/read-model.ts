@@ -111,6 +111,14 @@ export interface ReadModelStats {
   readonly oldestPendingAt: string | null;
 }
 
+/** What is known of a run before its next call. */
+export interface RunFacts {
+  readonly calls: number;
+  readonly denied: number;
+  /** The time of its first request; null while there is none. */
+  readonly startedAt: string | null;
+}
+
 /**
  * The log folded into queryable rows. A replay of the log gives the same rows.
  *
@@ -147,6 +155,14 @@ export interface ReadModel {
   readonly runBytes: (tenant: string, runId: string) => number;
   /** The ids of those calls of a run that are not settled, in the order of their requests. */
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
+  /** The number of pending approvals of an agent, counted up to `atMost`. */
+  readonly pendingOfAgent: (tenant: string, agentId: string, atMost: number) => number;
+  /**
+   * The times of an agent's latest denials, `atMost` of them, without an approval by a person in between. Their order
+   * is that of the requests, the latest first.
+   */
+  readonly denialsInARow: (tenant: string, agentId: string, atMost: number) => readonly string[];
+  readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
   /** A page ends early when its rows have more than 8 MiB together, so that no page stalls or fills the process. */
   readonly listApprovals: (tenant: string, query: ApprovalsQuery) => ApprovalsPage;
   /** Calls of any state, in pages that end early like those of `listApprovals`. */

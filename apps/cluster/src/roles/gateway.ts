@@ -8,7 +8,7 @@ import {
   openGatewayFiles,
 } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
-import { loadConditions, readOptionalPolicy } from '@countersign/shell';
+import { createHistory, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
@@ -30,7 +30,8 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const store = await openEventStore(roleProcess);
     const readModel = await openViews(roleProcess, store);
     const grants = { index: readModel.grants, conditions: loadConditions };
-    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, { grants, groupsOf });
+    const judging = { grants, groupsOf, history: createHistory(readModel) };
+    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, judging);
     const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     onStop(close);
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);

@@ -1,6 +1,6 @@
 import { createLedger, createLedgerApp, createLedgerMetrics, loadRequestKeys } from '@countersign/ledger';
 import { loadTools } from '@countersign/resolver';
-import { createOpenCalls, loadConditions, readOptionalPolicy } from '@countersign/shell';
+import { createHistory, createOpenCalls, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RequestsConfig, RoleConfig } from '../config.js';
@@ -27,7 +27,8 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const store = await openEventStore(process, { writeOnly: true });
     const readModel = await openViews(process, store);
     const grants = { index: readModel.grants, conditions: loadConditions };
-    const commands = await openJudgingWriteSide(process, store, policy, tools, { grants, writeOnly: true });
+    const judging = { grants, writeOnly: true, history: createHistory(readModel) };
+    const commands = await openJudgingWriteSide(process, store, policy, tools, judging);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const metrics = createLedgerMetrics(registry);
     const openCalls = createOpenCalls({ store, readModel, clock });

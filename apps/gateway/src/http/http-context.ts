@@ -2,7 +2,8 @@ import { Readable } from 'node:stream';
 import type { IncomingMessage } from 'node:http';
 import { setImmediate } from 'node:timers/promises';
 import type { Actor } from '@countersign/commands';
-import { ProblemError, sendText } from '@countersign/shell';
+import type { Refusal } from '@countersign/contracts';
+import { ProblemError, retryAfter, sendText } from '@countersign/shell';
 import type { HttpServer, TracedAnswer } from '@countersign/shell';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { z } from 'zod';
@@ -188,6 +189,7 @@ export function send(
   const { status, body, position } = answer;
   const headers: string[] = [];
   if (position !== undefined) headers.push('countersign-position', String(position));
+  if (status === 429) headers.push('retry-after', retryAfter({ extra: body as Refusal['extra'] }));
   if (isDraining()) headers.push('connection', 'close');
   sendText(reply, { status, contentType: status >= 400 ? problemJson : json, text: JSON.stringify(body), headers });
   if (status === 403) logForbidden(ports, request, answer);

@@ -3,7 +3,7 @@ import { Catch, HttpException } from '@nestjs/common';
 import type { ArgumentsHost, ExceptionFilter } from '@nestjs/common';
 import type { Log } from '@countersign/runtime';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { ProblemError, statusOf, toProblem } from './problem.js';
+import { ProblemError, retryAfter, statusOf, toProblem } from './problem.js';
 import { refuseBody } from './refuse-body.js';
 
 /** The hooks of a process for its error filter. */
@@ -46,7 +46,8 @@ const internal: Refusal = { code: 'internal-error', detail: 'the request could n
 /** Sends a "no", with the headers that belong to its code. */
 export function sendProblem(reply: FastifyReply, refused: Refusal): void {
   if (refused.code === 'unauthenticated') void reply.header('www-authenticate', 'Bearer realm="countersign"');
-  if (refused.code === 'unavailable' || refused.code === 'too-many-requests') void reply.header('retry-after', '1');
+  if (refused.code === 'unavailable' || refused.code === 'too-many-requests')
+    void reply.header('retry-after', retryAfter(refused));
   const text = JSON.stringify(toProblem(refused));
   void reply.code(statusOf(refused.code)).header('content-type', 'application/problem+json');
   if (refused.code === 'payload-too-large') refuseBody(reply, text);

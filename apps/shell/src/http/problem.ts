@@ -58,6 +58,12 @@ export function statusOf(code: ErrorCode): number {
   return table[code][0];
 }
 
+/** When a refused request may be repeated, in whole seconds, as the header `Retry-After` says it. */
+export function retryAfter({ extra = {} }: Pick<Refusal, 'extra'>): string {
+  const { retryAfterMs } = extra;
+  return String(typeof retryAfterMs === 'number' ? Math.max(1, Math.ceil(retryAfterMs / 1000)) : 1);
+}
+
 /** The problem document of a "no". */
 export function toProblem({ code, detail, extra, errors }: Refusal): Problem {
   const [status, title] = table[code];

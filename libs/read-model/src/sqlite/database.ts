@@ -50,6 +50,7 @@ const tables = `
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';
+  CREATE INDEX approvals_by_agent ON approvals (tenant, agent_id, state, seq);
   PRAGMA user_version = ${String(schemaVersion)};
 `;
 

@@ -4,6 +4,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
+import { denialsInARow, factsOfRun, pendingOfAgent } from './agent-history.js';
 import { listApprovals } from './approvals-list.js';
 import { listCalls, listRuns } from './calls-list.js';
 import { createStatements, isDiskFull } from './database.js';
@@ -25,6 +26,9 @@ export interface Engine extends Pick<
   | 'run'
   | 'runBytes'
   | 'openCallIds'
+  | 'pendingOfAgent'
+  | 'denialsInARow'
+  | 'factsOfRun'
   | 'listApprovals'
   | 'listCalls'
   | 'listRuns'
@@ -93,6 +97,9 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     approval: (tenant, approvalId) => findApproval(toolCall, tenant, approvalId),
     run: (tenant, runId) => fromFile(() => callsOfRun(prepare, tenant, runId)).filter(isShown),
     runBytes: (tenant, runId) => fromFile(() => bytesOfRun(prepare, tenant, runId)),
+    pendingOfAgent: (...of) => fromFile(() => pendingOfAgent(prepare, ...of)),
+    denialsInARow: (...of) => fromFile(() => denialsInARow(prepare, ...of)),
+    factsOfRun: (...of) => fromFile(() => factsOfRun(prepare, ...of)),
     openCallIds: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),
     listApprovals: (tenant, query) => fromFile(() => listApprovals(prepare, tenant, query, rows.checkpoint().position)),
     listCalls: (tenant, query) => fromFile(() => listCalls(prepare, tenant, query, rows.checkpoint().position)),

@@ -1,0 +1,24 @@
+import type { History } from '@countersign/commands';
+import type { ReadModel } from '@countersign/read-model';
+
+/** Attack: an agent with thousands of pending calls, all of them compared with each new one. */
+const comparedMax = 1000;
+
+/** What was recorded before, as this process's read model shows it. */
+export function createHistory(
+  readModel: Pick<ReadModel, 'pendingOfAgent' | 'denialsInARow' | 'factsOfRun' | 'listApprovals'>,
+): History {
+  return {
+    pendingOfAgent: (...of) => readModel.pendingOfAgent(...of),
+    denialsInARow: (...of) => readModel.denialsInARow(...of),
+    factsOfRun: (...of) => readModel.factsOfRun(...of),
+    pendingCalls: (tenant, of) => {
+      const page = readModel.listApprovals(tenant, { ...of, limit: comparedMax });
+      if (page.status !== 'page' || page.nextCursor !== null) return null;
+      return page.rows.map(({ call: { request }, approval: { approvalId } }) => {
+        const { callId, toolCallId, arguments: args } = request;
+        return { callId, toolCallId, approvalId, arguments: args };
+      });
+    },
+  };
+}

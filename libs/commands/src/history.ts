@@ -1,0 +1,35 @@
+import type { JsonObject } from '@countersign/contracts';
+
+/** A call about which people are being asked. */
+export interface PendingCall {
+  readonly callId: string;
+  readonly toolCallId: string;
+  readonly approvalId: string;
+  /** As the agent requested them. */
+  readonly arguments: JsonObject;
+}
+
+/** What is known of a run before its next call. */
+export interface RunFacts {
+  readonly calls: number;
+  readonly denied: number;
+  /** The time of its first request; null while there is none. */
+  readonly startedAt: string | null;
+}
+
+/**
+ * What was recorded before, for quotas and for expressions over the run. In a cluster it is a replica, which may lack the
+ * latest events.
+ */
+export interface History {
+  /** The number of pending approvals of an agent, counted up to `atMost`. */
+  readonly pendingOfAgent: (tenant: string, agentId: string, atMost: number) => number;
+  /** The times of an agent's latest denials without an approval by a person in between, `atMost` of them. */
+  readonly denialsInARow: (tenant: string, agentId: string, atMost: number) => readonly string[];
+  /** The calls of one tool, agent and run that wait for people; null when there are too many to compare. */
+  readonly pendingCalls: (
+    tenant: string,
+    of: { readonly agentId: string; readonly runId: string; readonly toolName: string },
+  ) => readonly PendingCall[] | null;
+  readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
+}

@@ -1,0 +1,223 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { approvalIdOf, deriveCallId } from '@countersign/contracts';
+import { currentApproval } from '@countersign/domain';
+import * as api from './commands.js';
+import type { History, PendingCall } from './history.js';
+import { agent, alice, codeOf, done, openPolicyWorld, step } from './testing/policy-world.js';
+import type { PolicyWorld } from './testing/policy-world.js';
+import type { CommandPorts } from './ports.js';
+
+const policyOf = (quotas: string): string => `
+quotas: { ${quotas} }
+rules:
+  - { id: mail, match: { tools: [mail] }, then: { require: {} } }
+`;
+
+let world: PolicyWorld;
+let commands: CommandPorts;
+let requested: string[];
+let last = 0;
+const id = (): string => `command-${String(++last)}`;
+const callId = (toolCallId: string): string => deriveCallId('default', 'run-1', toolCallId);
+
+/** The history out of the streams themselves, as a read model that is never behind. It is looked at before each use. */
+async function look(): Promise<History> {
+  const calls = await Promise.all([...new Set(requested)].map((one) => api.findCall(commands, 'default', one)));
+  const approvals = calls.flatMap((call) => (call === undefined ? [] : [{ call, approval: currentApproval(call) }]));
+  const pending = approvals.flatMap(({ call, approval }): PendingCall[] =>
+    approval?.resolution.status === 'pending' ? [{ ...call.request, approvalId: approval.approvalId }] : [],
+  );
+  const resolved = approvals
+    .toReversed()
+    .flatMap(({ approval }) => (approval === undefined ? [] : [approval.resolution]));
+  const approved = resolved.findIndex(({ status }) => status === 'approved');
+  const latest = (approved === -1 ? resolved : resolved.slice(0, approved)).flatMap((one) =>
+    one.status === 'denied' ? [one.at] : [],
+  );
+  return {
+    pendingOfAgent: (_tenant, _agent, atMost) => Math.min(pending.length, atMost),
+    denialsInARow: (_tenant, _agent, atMost) => latest.slice(0, atMost),
+    pendingCalls: () => pending,
+    factsOfRun: () => ({ calls: 0, denied: 0, startedAt: null }),
+  };
+}
+
+async function open(quotas: string): Promise<void> {
+  world = await openPolicyWorld(policyOf(quotas));
+  let shown: History | undefined;
+  const of = (): History => {
+    if (shown === undefined) throw new Error('nothing was looked at');
+    return shown;
+  };
+  const history: History = {
+    pendingOfAgent: (...given) => of().pendingOfAgent(...given),
+    denialsInARow: (...given) => of().denialsInARow(...given),
+    pendingCalls: (...given) => of().pendingCalls(...given),
+    factsOfRun: (...given) => of().factsOfRun(...given),
+  };
+  commands = world.another({ history });
+  const { asking } = commands;
+  if (asking === undefined) throw new Error('the history is given');
+  const inTurn: typeof asking.inTurn = (key, work) =>
+    asking.inTurn(key, async () => {
+      shown = await look();
+      return work();
+    });
+  commands = { ...commands, asking: { ...asking, inTurn } };
+}
+
+beforeEach(() => {
+  requested = [];
+});
+afterEach(() => world.close());
+
+async function request(...calls: readonly string[]) {
+  const body = step(...calls);
+  for (const call of body.calls) if (call.toolName === 'mail') call.arguments = { to: call.toolCallId };
+  requested.push(...body.calls.map(({ toolCallId }) => callId(toolCallId)));
+  return api.requestToolCalls(commands, agent, body, id());
+}
+const answer = async (toolCallId: string, type: 'approve' | 'deny') =>
+  done(await api.respond(commands, alice, approvalIdOf(callId(toolCallId), 1), { decision: { type } }, id()));
+const ask = (toolCallId: string) => api.requestApproval(commands, agent, callId(toolCallId), {}, id());
+
+describe('pendingPerAgent', () => {
+  beforeEach(() => open('pendingPerAgent: 2'));
+
+  it('refuses what goes beyond it, whole, and says when to come again', async () => {
+    done(await request('mail:a'));
+    const outcome = await request('mail:b', 'read:c', 'mail:d');
+    expect(outcome).toMatchObject({
+      refusal: {
+        code: 'too-many-requests',
+        extra: { retryAfterMs: 60_000 },
+        detail: expect.stringContaining('allows 2'),
+      },
+    });
+    expect(await world.stateOf(callId('c'))).toBeNull();
+  });
+
+  it('does not concern calls that ask nobody', async () => {
+    done(await request('mail:a', 'mail:b'));
+    expect(codeOf(await request('read:c'))).toBe('done');
+  });
+
+  it('lets the agent ask again once people have decided', async () => {
+    done(await request('mail:a', 'mail:b'));
+    await answer('a', 'deny');
+    expect(codeOf(await request('mail:c'))).toBe('done');
+  });
+
+  it('does not concern a repeat of what is pending', async () => {
+    done(await request('mail:a', 'mail:b'));
+    expect(codeOf(await request('mail:a', 'mail:b'))).toBe('done');
+  });
+
+  it('holds when many requests arrive at the same moment', async () => {
+    const codes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(async (one) => codeOf(await request(`mail:${one}`))));
+    expect(codes.filter((code) => code === 'done')).toHaveLength(2);
+  });
+
+  it('holds for a call that was allowed and about which the agent asks later', async () => {
+    done(await request('mail:a', 'mail:b', 'read:c'));
+    expect(codeOf(await ask('c'))).toBe('too-many-requests');
+    expect(codeOf(await ask('a'))).toBe('already-pending');
+    await answer('a', 'deny');
+    expect(codeOf(await ask('c'))).toBe('done');
+  });
+
+  it('fails closed in a process that cannot count', async () => {
+    expect(codeOf(await api.requestToolCalls(world.commands, agent, step('mail:a'), id()))).toBe('unavailable');
+    expect(codeOf(await api.requestToolCalls(world.commands, agent, step('read:b'), id()))).toBe('done');
+  });
+});
+
+describe('the cool-down', () => {
+  beforeEach(() => open('deniedBeforeCoolDown: 3, coolDown: 10m'));
+
+  const denied = async (...names: readonly string[]): Promise<void> => {
+    for (const name of names) {
+      done(await request(`mail:${name}`));
+      await answer(name, 'deny');
+    }
+  };
+
+  it('follows so many denials in a row, and ends', async () => {
+    await denied('a', 'b', 'c');
+    await world.clock.advanceAsync(60_000);
+    expect(await request('mail:d')).toMatchObject({
+      refusal: { code: 'too-many-requests', extra: { retryAfterMs: 540_000 } },
+    });
+    await world.clock.advanceAsync(540_000);
+    expect(codeOf(await request('mail:e'))).toBe('done');
+  });
+
+  it('does not concern calls that ask nobody', async () => {
+    await denied('a', 'b', 'c');
+    expect(codeOf(await request('read:d'))).toBe('done');
+  });
+
+  it('begins anew after an approval', async () => {
+    await denied('a', 'b');
+    done(await request('mail:c'));
+    await answer('c', 'approve');
+    await denied('d', 'e');
+    expect(codeOf(await request('mail:f'))).toBe('done');
+  });
+
+  it('does not count denials that lie further apart than it lasts', async () => {
+    await denied('a', 'b');
+    await world.clock.advanceAsync(601_000);
+    await denied('c');
+    expect(codeOf(await request('mail:d'))).toBe('done');
+  });
+
+  it('does not count an expiry', async () => {
+    await denied('a', 'b');
+    done(await request('mail:c'));
+    await world.clock.advanceAsync(3_600_000);
+    await api.fireDue(commands, 'default', callId('c'));
+    expect(codeOf(await request('mail:d'))).toBe('done');
+  });
+});
+
+describe('coalesceIdentical', () => {
+  beforeEach(() => open('coalesceIdentical: true'));
+
+  const same = (toolCallId: string, to: string, runId = 'run-1') => {
+    requested.push(deriveCallId('default', runId, toolCallId));
+    const call = { toolName: 'mail', toolCallId, arguments: { to } };
+    return api.requestToolCalls(commands, agent, { runId, calls: [call] }, id());
+  };
+
+  it('refuses a second identical call while people are asked, and names the first', async () => {
+    done(await same('a', 'ann'));
+    expect(await same('b', 'ann')).toMatchObject({
+      refusal: {
+        code: 'already-pending',
+        extra: { callId: callId('a'), toolCallId: 'a', approvalId: approvalIdOf(callId('a'), 1) },
+      },
+    });
+    expect(await world.stateOf(callId('b'))).toBeNull();
+  });
+
+  it('lets other arguments, and the same ones after the decision, be asked', async () => {
+    done(await same('a', 'ann'));
+    expect(codeOf(await same('b', 'bob'))).toBe('done');
+    await answer('a', 'approve');
+    expect(codeOf(await same('c', 'ann'))).toBe('done');
+  });
+
+  it('does not concern a repeat of the same call', async () => {
+    done(await same('a', 'ann'));
+    expect(codeOf(await same('a', 'ann'))).toBe('done');
+  });
+
+  it('refuses identical calls of one request, and records none', async () => {
+    const calls = ['a', 'b'].map((toolCallId) => ({ toolName: 'mail', toolCallId, arguments: { to: 'ann' } }));
+    expect(codeOf(await api.requestToolCalls(commands, agent, { runId: 'run-1', calls }, id()))).toBe(
+      'already-pending',
+    );
+    expect(await world.stateOf(callId('a'))).toBeNull();
+  });
+});

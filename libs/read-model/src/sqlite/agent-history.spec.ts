@@ -1,0 +1,60 @@
+import { describe, expect, it } from '@jest/globals';
+import { applyAll, opened, recordPending } from '../testing/opened.js';
+import { scratchFolder } from '../testing/scratch-folder.js';
+import { createTestLog, minute } from '../testing/test-log.js';
+import type { TestLog } from '../testing/test-log.js';
+
+const path = scratchFolder();
+const agent = 'billing-agent';
+
+async function modelOf(log: TestLog) {
+  const model = await opened(path('read-model.db'), createTestLog());
+  applyAll(model, log);
+  return model;
+}
+
+function decide(log: TestLog, toolCallId: string, type: 'approve' | 'deny', at: number, automatic = false): void {
+  const resolution = type === 'deny' ? 'denied' : 'approved';
+  const call = recordPending(log, toolCallId);
+  call.record('ApprovalResponded', { decision: { type }, resolution, respondedAt: minute(at), automatic });
+}
+
+describe('the history of an agent', () => {
+  it('counts what is pending of this agent and tenant, up to a limit', async () => {
+    const log = createTestLog();
+    for (const name of ['a', 'b', 'c']) recordPending(log, name);
+    recordPending(log, 'd', { tenant: 'other' });
+    decide(log, 'e', 'deny', 1);
+    const model = await modelOf(log);
+    expect([model.pendingOfAgent('default', agent, 10), model.pendingOfAgent('default', agent, 2)]).toEqual([3, 2]);
+    expect(model.pendingOfAgent('default', 'another', 10)).toBe(0);
+    model.close();
+  });
+
+  it('lists the denials since the last approval by a person, in the order of the requests', async () => {
+    const log = createTestLog();
+    decide(log, 'a', 'deny', 1);
+    decide(log, 'b', 'approve', 2);
+    decide(log, 'c', 'deny', 9);
+    decide(log, 'd', 'approve', 4, true);
+    decide(log, 'e', 'deny', 5);
+    recordPending(log, 'f').record('ApprovalExpired', { expiredAt: minute(60) });
+    const model = await modelOf(log);
+    expect(model.denialsInARow('default', agent, 5)).toEqual([minute(5), minute(9)]);
+    expect(model.denialsInARow('default', agent, 1)).toEqual([minute(5)]);
+    expect(model.denialsInARow('other', agent, 5)).toEqual([]);
+    model.close();
+  });
+
+  it('knows how many calls a run has, how many were denied, and when it began', async () => {
+    const log = createTestLog();
+    decide(log, 'a', 'deny', 1);
+    recordPending(log, 'b');
+    recordPending(log, 'c', { runId: 'run-2' });
+    const model = await modelOf(log);
+    expect(model.factsOfRun('default', 'run-1')).toEqual({ calls: 2, denied: 1, startedAt: minute(0) });
+    expect(model.factsOfRun('default', 'run-9')).toEqual({ calls: 0, denied: 0, startedAt: null });
+    expect(model.factsOfRun('other', 'run-1')).toEqual({ calls: 0, denied: 0, startedAt: null });
+    model.close();
+  });
+});

@@ -1,0 +1,66 @@
+import type { StatementSync } from 'node:sqlite';
+import type { Approval } from '@countersign/domain';
+import type { RunFacts } from '../read-model.js';
+import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
+import type { Columns } from './stored-row.js';
+
+type Prepare = (sql: string) => StatementSync;
+
+/** How many of the latest decisions are looked at: silence that approved is none by a person. */
+const lookedAtMax = 100;
+
+const ofAgent = 'FROM approvals AS a INDEXED BY approvals_by_agent';
+
+/** The number of pending approvals of an agent, counted up to `atMost`. */
+export function pendingOfAgent(prepare: Prepare, tenant: string, agentId: string, atMost: number): number {
+  const found = `SELECT 1 ${ofAgent} WHERE a.tenant = ? AND a.agent_id = ? AND a.state = 'pending' LIMIT ?`;
+  const counted = prepare(`SELECT count(*) AS pending FROM (${found})`).get(tenant, agentId, atMost);
+  return Number(counted?.['pending']);
+}
+
+/** The times of the agent's latest denials, by request the latest first, up to the last approval by a person. */
+export function denialsInARow(prepare: Prepare, tenant: string, agentId: string, atMost: number): readonly string[] {
+  const ended = prepare(
+    `SELECT a.seq AS approval_seq, ${rowColumns} ${ofAgent}
+     CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
+     WHERE a.tenant = ? AND a.agent_id = ? AND a.state = ? AND a.seq > ? ORDER BY a.seq DESC LIMIT ?`,
+  );
+  const latestOf = (state: string, after: number, limit: number): readonly Decided[] =>
+    ended.all(tenant, agentId, state, after, limit).flatMap(toDecided);
+  const approved = latestOf('approved', 0, lookedAtMax).find(({ approval }) => isByPerson(approval));
+  return latestOf('denied', approved?.seq ?? 0, atMost).map(({ at }) => at);
+}
+
+interface Decided {
+  readonly seq: number;
+  readonly approval: Approval;
+  readonly at: string;
+}
+
+function toDecided(columns: Columns): Decided[] {
+  const seq = Number(columns['approval_seq']);
+  const approval = approvalAt(toCallRow(columns), seq);
+  return approval === undefined || approval.resolution.status === 'pending'
+    ? []
+    : [{ seq, approval, at: approval.resolution.at }];
+}
+
+function isByPerson({ votes }: Approval): boolean {
+  return votes.some(({ automatic, status }) => status === 'counted' && !automatic);
+}
+
+const countedMax = 65_536;
+
+/** The facts of a run. Of a very long one only the first 65,536 calls are counted. */
+export function factsOfRun(prepare: Prepare, tenant: string, runId: string): RunFacts {
+  const calls = `SELECT state, requested_at FROM calls WHERE tenant = ? AND run_id = ? LIMIT ${String(countedMax)}`;
+  const found = prepare(
+    `SELECT count(*) AS calls, sum(state = 'denied') AS denied, min(requested_at) AS started FROM (${calls})`,
+  ).get(tenant, runId);
+  const started = found?.['started'] ?? null;
+  return {
+    calls: Number(found?.['calls'] ?? 0),
+    denied: Number(found?.['denied'] ?? 0),
+    startedAt: started === null ? null : new Date(Number(started)).toISOString(),
+  };
+}
