@@ -1,7 +1,7 @@
 import type { Actor, CommandPorts, Result } from '@countersign/commands';
 import { cancelToolCall } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
-import { currentSchemaVersion, isSettled, subjectStream, toolCallStream } from '@countersign/contracts';
+import { currentSchemaVersion, isSettled, subjectStream } from '@countersign/contracts';
 import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
 import type { Erasures, IdempotencyStore } from '@countersign/gateway';
 import type { FileReadModel } from '@countersign/read-model';
@@ -73,7 +73,7 @@ async function erase(
   }
   const { event, stream, position } = await record(ports, actor, request, keys, found);
   crashPoint('erase.recorded');
-  await destroy(ports, found, keys);
+  await destroy(ports, keys);
   ports.log.info({ stream, keys: keys.length, values: found.values }, 'the values of a subject are erased');
   const { erasedAt } = event.data;
   return { status: 'done', position, value: viewOf(subject, found, { status: 'erased', stream, erasedAt }) };
@@ -149,10 +149,9 @@ async function record(
   }
 }
 
-/** Writes the copies again without the values, then destroys the keys. */
-async function destroy(ports: ErasurePorts, { calls }: Survey, keyIds: readonly string[]): Promise<void> {
-  const { vault, readModel, commands, idempotency } = ports;
-  for (const callId of calls) commands.handler.forget(toolCallStream(callId));
+/** Writes the copies again without the values, then destroys the keys. The write side caches no settled call. */
+async function destroy(ports: ErasurePorts, keyIds: readonly string[]): Promise<void> {
+  const { vault, readModel, idempotency } = ports;
   await readModel.rebuild();
   crashPoint('erase.rebuilt');
   idempotency.clear();

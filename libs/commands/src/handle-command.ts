@@ -68,8 +68,6 @@ export interface CommandHandler<State, Event> {
   ) => Promise<CommandResult<State>>;
   /** A stream as the store has it now. It does not wait for commands in progress, so `decide` may call it. */
   readonly load: (stream: string) => Promise<FoldedStream<State>>;
-  /** Drops what is cached of a stream, whose values may have been erased. */
-  readonly forget: (stream: string) => void;
 }
 
 const conflictsMax = 12;
@@ -156,7 +154,6 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       const { folded, isFresh } = await streams.get(stream);
       return isFresh ? folded : streams.refresh(stream, folded);
     },
-    forget: streams.drop,
   };
 }
 
