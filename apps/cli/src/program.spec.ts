@@ -309,6 +309,19 @@ describe('answering many', () => {
     expect(out).toBe('{"approvalId":"apr_1","status":"done"}\n{"approvalId":"apr_2","status":"done"}\n');
   });
 
+  it('says how many of them still wait for more people', async () => {
+    given(one);
+    server.intercept = ({ path, body }) => {
+      if (path !== '/v1/approvals/responses' || body.includes('dryRun')) return undefined;
+      return { status: 200, body: { results: [{ approvalId: 'apr_1', status: 'done', approval: one }] } };
+    };
+    const { code, out } = await run(['approve', '--batch', 'step-1', '--yes']);
+    expect({ code, out }).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('1 of 1. More people must answer: 1.'),
+    });
+  });
+
   it('asks on a terminal, and sends nothing without a yes', async () => {
     for (const [reply, state] of [
       ['n', 'pending'],

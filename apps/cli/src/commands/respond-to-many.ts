@@ -19,6 +19,7 @@ interface Result {
   readonly approvalId: string;
   readonly status: string;
   readonly problem?: Problem;
+  readonly approval?: ApprovalView;
 }
 
 /** The limit of one bulk request, and more than a person looks at. */
@@ -143,6 +144,8 @@ function tell(
   for (const result of results) invocation.printJson(result);
   const isAll = results.every((result) => result?.status === 'done');
   const done = results.filter((result) => result?.status === 'done').length;
+  const open = results.filter((result) => result?.status === 'done' && result.approval?.state === 'pending').length;
+  const needed = open === 0 ? '' : ` More people must answer: ${String(open)}.`;
   const lost = approvals.flatMap((approval, index): Line[] => {
     const problem = results[index]?.problem;
     if (problem === undefined) return [];
@@ -150,7 +153,7 @@ function tell(
     return wrapped(words, invocation.columns, 'red', 2);
   });
   invocation.print({ text: '' }, ...lost, {
-    text: `${doneWords[type]}: ${String(done)} of ${String(approvals.length)}.`,
+    text: `${doneWords[type]}: ${String(done)} of ${String(approvals.length)}.${needed}`,
     tone: isAll ? 'green' : 'red',
   });
   return isAll ? exitCodes.ok : exitCodes.refused;
