@@ -202,7 +202,7 @@ export function createTestLog(step = 1): TestLog {
       stream,
       revision,
       position,
-      recordedAt: minute(0),
+      recordedAt: minute(position),
     };
     events.push(recorded);
     return recorded;
