@@ -24,12 +24,14 @@ describe('countersign start', () => {
     expect(lazily.toSorted()).toEqual([
       'commands/channels.ts',
       'commands/dead-letters.ts',
+      'commands/grants.ts',
       'commands/kafka.ts',
       'commands/policy.ts',
       'commands/projector.ts',
       'commands/respond-to-many.ts',
       'commands/store.ts',
       'commands/topics.ts',
+      'duration-option.ts',
       'start.ts',
     ]);
   });

@@ -227,6 +227,11 @@ const small: readonly EventType[] = [
   'BatchBroken',
   // At most 512 KiB: larger policies are refused when they are loaded.
   'PolicyActivated',
+  'ShadowPolicyActivated',
+  // The candidate's verdict, as long as the live one's.
+  'ToolCallShadowJudged',
+  // A reason of at most 8,192 characters, and the ids of the subject's keys.
+  'SubjectErased',
 ];
 
 describe('what an append weighs at most', () => {

@@ -252,8 +252,8 @@ describe('what is too large', () => {
 
 describe('what HTTP knows and this API does not', () => {
   it.each([
-    ['PUT', '/v1/tool-calls', 'POST'],
-    ['GET', '/v1/tool-calls', 'POST'],
+    ['PUT', '/v1/tool-calls', 'POST, GET'],
+    ['GET', '/v1/tool-calls/tc_x/cancel', 'POST'],
     ['PATCH', '/v1/approvals/apr_x', 'GET'],
     ['DELETE', '/v1/approvals/apr_x/responses', 'POST'],
     ['POST', '/v1/events', 'GET'],
