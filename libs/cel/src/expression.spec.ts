@@ -87,7 +87,7 @@ describe('an expression', () => {
 describe('an expression that is refused when it is read', () => {
   it.each([
     ['args.amount <=', 'expecting'],
-    ['arguments.amount == 1', 'there is no "arguments"; an expression has args, call, now'],
+    ['arguments.amount == 1', 'there is no "arguments"; an expression has args, call, run, now'],
     ['args.statement.toUpperCase() == ""', 'there is no function "toUpperCase"'],
     ['args.statement.replace("a", "b") == ""', 'there is no function "replace"'],
     ['args.statement.matches(args.pattern)', 'must be a text in quotes'],

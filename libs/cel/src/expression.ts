@@ -22,8 +22,18 @@ export interface CelInputs {
   readonly args: JsonObject;
   /** The other facts of the call: `call`. */
   readonly call: JsonObject;
+  /** What is known of the run: `run`. Null: unknown, so an expression over it has no answer. */
+  readonly run?: RunInputs | null;
   /** `now`, epoch milliseconds. */
   readonly nowMs: number;
+}
+
+/** The facts of a run before this call. */
+export interface RunInputs {
+  readonly calls: number;
+  readonly denied: number;
+  /** Epoch milliseconds. */
+  readonly startedAtMs: number;
 }
 
 /** The result of an evaluation. Only `true` and `false` are answers; a `problem` is neither. */
@@ -60,11 +70,20 @@ const { env, functionNames } = createEnvironment(meter, () => inputSize);
 function prepare(inputs: CelInputs): Prepared {
   const known = prepared.get(inputs);
   if (known !== undefined) return known;
-  const { args, call, nowMs } = inputs;
-  const variables = bindings({ args: toCelValue(args), call: toCelValue(call), now: timestampFromMs(nowMs) });
+  const { args, call, run = null, nowMs } = inputs;
+  const facts = { args: toCelValue(args), call: toCelValue(call), now: timestampFromMs(nowMs) };
+  const variables = bindings(run === null ? facts : { ...facts, run: runMap(run) });
   const made = { variables, size: countValues([args, call], limits.cost) };
   prepared.set(inputs, made);
   return made;
+}
+
+function runMap({ calls, denied, startedAtMs }: RunInputs): CelInput {
+  return new Map<string, CelInput>([
+    ['calls', calls],
+    ['denied', denied],
+    ['startedAt', timestampFromMs(startedAtMs)],
+  ]);
 }
 
 /** Without a prototype: an expression that names `constructor` must not find JavaScript's. */
@@ -73,11 +92,11 @@ export function bindings(named: Record<string, CelInput>): Record<string, CelInp
 }
 
 /**
- * Reads an expression over `args`, `call` and `now` whose result is true or false.
+ * Reads an expression over `args`, `call`, `run` and `now` whose result is true or false.
  * @returns the expression, or why it cannot be used
  */
 export function compileCel(source: string): { readonly expression: CelExpression } | { readonly problem: string } {
-  const compiled = compileOver(source, new Set(['args', 'call', 'now']));
+  const compiled = compileOver(source, new Set(['args', 'call', 'run', 'now']));
   if ('problem' in compiled) return compiled;
   return { expression: (inputs) => answerOf(compiled.evaluate(prepare(inputs))) };
 }

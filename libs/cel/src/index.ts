@@ -1,2 +1,2 @@
 export { celEngine } from './expression.js';
-export type { CelEngine, CelExpression, CelInputs } from './expression.js';
+export type { CelEngine, CelExpression, CelInputs, RunInputs } from './expression.js';

@@ -1,4 +1,5 @@
 import type { JsonObject } from '@countersign/contracts';
+import type { RunFacts } from '@countersign/policy';
 
 /** A call about which people are being asked. */
 export interface PendingCall {
@@ -7,14 +8,6 @@ export interface PendingCall {
   readonly approvalId: string;
   /** As the agent requested them. */
   readonly arguments: JsonObject;
-}
-
-/** What is known of a run before its next call. */
-export interface RunFacts {
-  readonly calls: number;
-  readonly denied: number;
-  /** The time of its first request; null while there is none. */
-  readonly startedAt: string | null;
 }
 
 /**

@@ -3,6 +3,7 @@ import type { Judgement as DomainJudgement, ToolCall } from '@countersign/domain
 import { recordedCall } from '@countersign/policy';
 import type { Judgement, PolicyCall } from '@countersign/policy';
 import type { CommandPorts } from './ports.js';
+import { withRunFacts } from './run-facts.js';
 
 /** The policy's verdict on a recorded call with some changes. */
 export function judgeRecorded(
@@ -11,7 +12,9 @@ export function judgeRecorded(
   change: Partial<PolicyCall>,
 ): Judgement {
   const call = { ...recordedCall({ ...request, arguments: action.arguments }), ...change };
-  const [judgement] = ports.policies.of(request.tenant).judge([call], ports.clock.now());
+  const [judgement] = ports.policies
+    .of(request.tenant)
+    .judge(withRunFacts(ports, request.tenant, [call]), ports.clock.now());
   if (judgement === undefined) throw new Error('a policy must judge every call that it is given');
   return judgement;
 }

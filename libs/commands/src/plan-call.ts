@@ -54,6 +54,7 @@ export function planCall(
     actionDigest: actionDigest({ ...identity, toolSchemaHash, salt }, call.arguments),
     sensitive: [...(step.checked[index]?.sensitive ?? [])],
     requestedBy: actor.principal,
+    ...hintsOf(call),
   };
   const policyCall: PolicyCall = {
     agentId,
@@ -65,9 +66,14 @@ export function planCall(
     needsApproval: facts.needsApproval,
     expiresInMs: call.expiresInMs ?? null,
     allowedDecisions: call.allowedDecisions ?? null,
+    ...hintsOf(call),
   };
   const serviceTool = tool === undefined ? null : { asksForApproval: call.needsApproval === true };
   return { callId: proposal.callId, state, proposal, serviceTool, policyCall };
+}
+
+function hintsOf({ hints }: RequestedCall): Pick<ToolCallProposal, 'hints'> {
+  return hints === undefined ? {} : { hints };
 }
 
 function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { celEngine } from '@countersign/cel';
 import { approvalIdOf, deriveCallId } from '@countersign/contracts';
 import { currentApproval } from '@countersign/domain';
 import * as api from './commands.js';
@@ -219,5 +220,25 @@ describe('coalesceIdentical', () => {
       'already-pending',
     );
     expect(await world.stateOf(callId('a'))).toBeNull();
+  });
+});
+
+describe('an expression that counts the calls of the run', () => {
+  it('counts those of the same step as well, and is told the facts only where it asks', async () => {
+    world = await openPolicyWorld('', celEngine);
+    world.activate('rules: [{ id: many, when: run.calls >= 2, then: { block: enough } }]');
+    let reads = 0;
+    const history = {
+      ...({ pendingOfAgent: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
+      factsOfRun: () => ({ calls: reads++, denied: 0, startedAt: null }),
+    };
+    const by = world.another({ history });
+    done(await api.requestToolCalls(by, agent, step('read:a', 'read:b', 'read:c'), id()));
+    expect(await Promise.all(['a', 'b', 'c'].map((one) => world.stateOf(callId(one))))).toEqual([
+      ...['allowed', 'allowed', 'blocked'],
+    ]);
+    world.activate('default: allow');
+    done(await api.requestToolCalls(by, agent, step('read:d'), id()));
+    expect(reads).toBe(1);
   });
 });

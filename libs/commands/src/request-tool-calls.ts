@@ -17,6 +17,7 @@ import { judgeInShadow, withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
 import { inTurnOfAgent, overQuota } from './quotas.js';
+import { withRunFacts } from './run-facts.js';
 import { mayNotSpeakFor, refused } from './result.js';
 import type { Result } from './result.js';
 import { onRecorded, planCall, repeatOf } from './plan-call.js';
@@ -109,7 +110,11 @@ async function record(
   seen: number,
 ): Promise<Result<RequestedToolCalls>> {
   const at = ports.clock.now();
-  const policyCalls = plans.map((plan) => plan.policyCall);
+  const policyCalls = withRunFacts(
+    ports,
+    actor.tenant,
+    plans.map((plan) => plan.policyCall),
+  );
   const judged = ports.policies.of(actor.tenant).judge(policyCalls, at);
   const shadow = judgeInShadow(ports, actor.tenant, policyCalls, judged, at);
   const joined = joinedByRule(plans, judged);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { toolHintsSchema } from './tool-hints.js';
 import {
   approvalDescribedSchema,
   approvalEscalatedSchema,
@@ -65,6 +66,8 @@ export const toolCallRequestedSchema = z.strictObject({
   clientExecuted: z.boolean(),
   idempotent: z.boolean(),
   labels: z.record(z.string(), z.string()),
+  /** The annotations of the MCP tool, in the agent's words; absent: it sent none. */
+  hints: z.exactOptional(toolHintsSchema),
   requestedBy: z.string(),
   /** The person responsible for the agent, according to the operator's file. */
   owner: z.string().exactOptional(),

@@ -141,6 +141,7 @@ export type {
 } from './policy-views.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';
+export type { ToolHints } from './tool-hints.js';
 export { businessHoursSchema } from './requirement.js';
 export type { BusinessHours, Requirement, Stage, Verdict } from './requirement.js';
 export { createSchemaRegistry } from './schema-registry.js';

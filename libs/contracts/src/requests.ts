@@ -11,6 +11,7 @@ import {
   textSchema,
   digestSchema,
 } from './primitives.js';
+import { toolHintsSchema } from './tool-hints.js';
 import { approvalStates, toolCallStates } from './views.js';
 import type { ToolCallState } from './views.js';
 
@@ -58,10 +59,18 @@ const requestedCallSchema = z.strictObject({
   expiresInMs: durationMsSchema.optional(),
   allowedDecisions: allowedDecisionsSchema.optional(),
   labels: labelsSchema.optional(),
+  hints: toolHintsSchema.optional(),
 });
 export type RequestedCall = z.infer<typeof requestedCallSchema>;
 
-const { toolName, needsApproval, description, expiresInMs, allowedDecisions, labels } = requestedCallSchema.shape;
+const { toolName, needsApproval, description, expiresInMs, allowedDecisions, labels, hints } =
+  requestedCallSchema.shape;
+
+const runFactsSchema = z.strictObject({
+  calls: z.int().min(0).default(0),
+  denied: z.int().min(0).default(0),
+  startedAt: z.iso.datetime({ offset: true }).optional(),
+});
 
 /** A call as a policy explains it: nothing is recorded, so it needs no ids. */
 export const explainedCallSchema = z
@@ -70,7 +79,8 @@ export const explainedCallSchema = z
     arguments: jsonObjectSchema.default({}),
     agentId: externalIdSchema.default('agent'),
     runId: externalIdSchema.default('run'),
-    ...{ needsApproval, description, expiresInMs, allowedDecisions, labels },
+    ...{ needsApproval, description, expiresInMs, allowedDecisions, labels, hints },
+    run: runFactsSchema.meta({ description: 'What expressions see as `run`; default: a run without calls' }).optional(),
     at: z.iso
       .datetime({ offset: true })
       .meta({ description: 'The time at which the call is judged; default: now' })

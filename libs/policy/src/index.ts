@@ -13,7 +13,7 @@ export { toExplanationView } from './explanation-view.js';
 export { createLivePolicies, createPolicies, createPolicy } from './policy.js';
 export type { Judgement, LivePolicies, Policies, Policy } from './policy.js';
 export { recordedCall } from './policy-call.js';
-export type { PolicyCall } from './policy-call.js';
+export type { PolicyCall, RunFacts } from './policy-call.js';
 export { createSuggestions, ruleYaml } from './suggestions.js';
 export type { AskedCall, PeoplesDecision, Suggestion } from './suggestions.js';
 export { createShadowPolicy } from './shadow.js';

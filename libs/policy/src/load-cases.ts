@@ -60,7 +60,13 @@ export function toPolicyCall(call: ExplainedCall): PolicyCall {
   const { toolName, arguments: args, agentId, runId, labels = {}, description = null } = call;
   const { needsApproval = false, expiresInMs = null, allowedDecisions = null } = call;
   const asked = { needsApproval, expiresInMs, allowedDecisions };
-  return { toolName, arguments: args, agentId, runId, labels, description, ...asked };
+  return { toolName, arguments: args, agentId, runId, labels, description, ...asked, ...advisedOf(call) };
+}
+
+/** The hints, and the run: one without calls unless the call says otherwise. */
+function advisedOf({ hints, run }: ExplainedCall): Pick<PolicyCall, 'hints' | 'run'> {
+  const { calls = 0, denied = 0, startedAt = null } = run ?? {};
+  return { ...(hints === undefined ? {} : { hints }), run: { calls, denied, startedAt } };
 }
 
 /** The time at which a call is judged, epoch milliseconds. */

@@ -116,7 +116,7 @@ describe('the rules of a policy file', () => {
     [
       'an expression over nothing',
       rule("when: 'amount > 1'\n    then: allow"),
-      'there is no "amount"; an expression has args, call, now',
+      'there is no "amount"; an expression has args, call, run, now',
     ],
   ])('are refused with line and path: %s', (_, yaml, problem) => {
     expect(problemsOf(yaml).join('\n')).toContain(problem);

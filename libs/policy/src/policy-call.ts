@@ -1,4 +1,4 @@
-import type { DecisionType, DurationMs, EventData, JsonObject } from '@countersign/contracts';
+import type { DecisionType, DurationMs, EventData, JsonObject, ToolHints } from '@countersign/contracts';
 
 /** The input of a policy: the validated call, and the worker's facts about it. */
 export interface PolicyCall {
@@ -12,17 +12,30 @@ export interface PolicyCall {
   readonly needsApproval: boolean;
   readonly expiresInMs: DurationMs | null;
   readonly allowedDecisions: readonly DecisionType[] | null;
+  /** The annotations of the MCP tool, in the agent's words. */
+  readonly hints?: ToolHints;
+  /** What is known of the run before this call; absent: unknown, so an expression over it has no answer. */
+  readonly run?: RunFacts;
+}
+
+/** The facts of a run. */
+export interface RunFacts {
+  readonly calls: number;
+  readonly denied: number;
+  /** The time of its first request; null while there is none: it begins now. */
+  readonly startedAt: string | null;
 }
 
 /** The facts of a recorded request that a policy judges. */
 export type RecordedRequest = Pick<
   EventData<'ToolCallRequested'>,
-  'agentId' | 'runId' | 'toolName' | 'arguments' | 'labels' | 'description' | 'needsApproval'
+  'agentId' | 'runId' | 'toolName' | 'arguments' | 'labels' | 'description' | 'needsApproval' | 'hints'
 >;
 
 /** A recorded request as a policy judges it. The wishes of the request are not recorded, so there are none. */
 export function recordedCall(request: RecordedRequest): PolicyCall {
   const { agentId, runId, toolName, arguments: args, labels, description, needsApproval } = request;
   const facts = { agentId, runId, toolName, arguments: args, labels, description, needsApproval };
-  return { ...facts, expiresInMs: null, allowedDecisions: null };
+  const { hints } = request;
+  return { ...facts, ...(hints === undefined ? {} : { hints }), expiresInMs: null, allowedDecisions: null };
 }

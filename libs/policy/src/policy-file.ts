@@ -61,6 +61,8 @@ export interface PolicyContent {
   readonly requireApprovalTools: readonly string[];
   readonly defaults: Defaults;
   readonly rules: readonly Rule[];
+  /** True if an expression may look at `run`. */
+  readonly usesRun: boolean;
   /** Null: no limit. */
   readonly quotas: Quotas | null;
   /** The groups that the file gives to people, by their principal. */
@@ -102,6 +104,7 @@ export function toPolicyContent(
     ),
     approvers: new Map(approvers.map(({ id, groups }) => [id, groups])),
     quotas: toQuotas(file.quotas),
+    usesRun: rules.some(({ when = '' }) => /\brun\b/.test(when)),
     celVersion: compiled.size === 0 ? null : celVersion,
     source,
     version: jcsDigest(source),

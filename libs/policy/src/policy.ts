@@ -1,4 +1,5 @@
 import { decisionTypes, matchesGlob } from '@countersign/contracts';
+import type { RunInputs } from '@countersign/cel';
 import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
 import { askedOfTool } from './asked-of-tool.js';
 import { createCandidates } from './candidates.js';
@@ -38,6 +39,8 @@ export interface Policy {
   readonly content: JsonObject;
   /** Null: no limit. */
   readonly quotas: Quotas | null;
+  /** True if an expression may look at `run`: only then it has to be known. */
+  readonly usesRun: boolean;
   /** Judges the calls of one model step together, before any of them is recorded. `nowMs`: epoch milliseconds. */
   readonly judge: (calls: readonly PolicyCall[], nowMs: number) => readonly Judgement[];
   readonly explain: (call: PolicyCall, nowMs: number) => Explanation;
@@ -64,6 +67,7 @@ export function createPolicy(content: PolicyContent): Policy {
     version: content.version,
     content: content.source,
     quotas: content.quotas,
+    usesRun: content.usesRun,
     groupsOf: (principal) => content.approvers.get(principal) ?? [],
     isListed: (principal) => content.approvers.has(principal),
     askedOf: (toolName) => askedOfTool(content, candidates(toolName)),
@@ -110,8 +114,14 @@ export function createLivePolicies(content: PolicyContent | null): LivePolicies 
 
 function toInspected(call: PolicyCall, nowMs: number, budget: Budget): Inspected {
   const { toolName, agentId, runId, labels, description } = call;
-  const facts = { toolName, agentId, runId, labels, description };
-  return { call, inputs: { args: call.arguments, call: facts, nowMs }, budget };
+  const facts = { toolName, agentId, runId, labels, description, hints: { ...call.hints } };
+  return { call, inputs: { args: call.arguments, call: facts, run: runOf(call, nowMs), nowMs }, budget };
+}
+
+function runOf({ run }: PolicyCall, nowMs: number): RunInputs | null {
+  if (run === undefined) return null;
+  const { calls, denied, startedAt } = run;
+  return { calls, denied, startedAtMs: startedAt === null ? nowMs : Date.parse(startedAt) };
 }
 
 function findingsOf({ rules }: PolicyContent, inspected: Inspected): readonly RuleFinding[] {
@@ -179,19 +189,23 @@ const notedMax = 10;
  * matched, an `allow` does not, and a `block` means that a person decides unless a later rule is stricter than an
  * `allow`.
  */
-function walk({ celVersion }: PolicyContent, rules: readonly Rule[], inspected: Inspected): Walk {
+function walk({ celVersion, usesRun }: PolicyContent, rules: readonly Rule[], inspected: Inspected): Walk {
   const failed: string[] = [];
   let failures = 0;
   let doubted: Rule | undefined;
   let isEvaluated = false;
+  // Also an expression that is false has looked at the run.
+  let hasLooked = false;
   // Another version may give another answer or cost.
   const end = (rule?: Rule, decisive: readonly string[] = []): Walk => {
     const more = failures > failed.length ? [`${String(failures - failed.length)} more rules have no answer`] : [];
-    const engine = isEvaluated ? [`expressions: ${celVersion ?? 'none'}`] : [];
+    const run = hasLooked ? seenOfRun(usesRun, inspected.call) : [];
+    const engine = [...run, ...(isEvaluated ? [`expressions: ${celVersion ?? 'none'}`] : [])];
     return { rule, doubted, why: [...failed, ...more, ...decisive, ...engine] };
   };
   for (const rule of rules) {
     const finding = inspect(rule, inspected);
+    hasLooked ||= finding.cost !== undefined;
     if (finding.status === 'not-matched') continue;
     isEvaluated ||= finding.cost !== undefined;
     if (decides(rule, finding)) return end(rule, [noteOf(rule, finding)]);
@@ -200,6 +214,14 @@ function walk({ celVersion }: PolicyContent, rules: readonly Rule[], inspected: 
     if (rule.then.outcome === 'block') doubted ??= rule;
   }
   return end();
+}
+
+/** What expressions saw of the run, so that the verdict can be repeated. */
+function seenOfRun(usesRun: boolean, { run }: PolicyCall): string[] {
+  if (!usesRun) return [];
+  if (run === undefined) return ['the run is not known'];
+  const { calls, denied, startedAt } = run;
+  return [`the run: calls ${String(calls)}, denied ${String(denied)}, started ${startedAt ?? 'now'}`];
 }
 
 function noteOf({ id }: Rule, { why }: Finding): string {

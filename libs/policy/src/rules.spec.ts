@@ -293,3 +293,48 @@ describe('business hours', () => {
     expect(judge(of, { needsApproval: true }).requirement.businessHours).toEqual(hours);
   });
 });
+
+describe('an expression over the run and the hints', () => {
+  const ofRun = policy(`
+rules:
+  - { id: long, when: 'run.calls >= 20 || run.denied > 2 || now - run.startedAt > duration("1h")', then: { block: enough } }
+  - { id: rest, then: allow }`);
+  const run = { calls: 3, denied: 0, startedAt: '2026-11-24T09:30:00.000Z' };
+  const ruleOf = (change: Partial<typeof run>) => judge(ofRun, { run: { ...run, ...change } }).verdict.ruleId;
+
+  it('sees the calls, the denials and the start of the run', () => {
+    expect([ruleOf({}), ruleOf({ calls: 20 }), ruleOf({ denied: 3 })]).toEqual(['rest', 'long', 'long']);
+    expect(ruleOf({ startedAt: '2026-11-24T08:30:00.000Z' })).toBe('long');
+  });
+
+  it('a run without calls begins now', () => {
+    expect(judge(ofRun, { run: { calls: 0, denied: 0, startedAt: null } }).verdict.ruleId).toBe('rest');
+  });
+
+  it('what was seen of the run is in the verdict', () => {
+    const seen = 'the run: calls 3, denied 0, started 2026-11-24T09:30:00.000Z';
+    expect(judge(ofRun, { run }).verdict.why).toContain(seen);
+    expect(judge(rules, { run }).verdict.why).not.toContain(seen);
+  });
+
+  it('has no answer where the run is not known, so a person decides', () => {
+    const { verdict } = judge(ofRun);
+    expect(verdict).toMatchObject({ outcome: 'require', ruleId: 'long' });
+    expect(verdict.why).toContain('the run is not known');
+  });
+
+  it('is known to look at the run only where it does', () => {
+    expect([ofRun.usesRun, rules.usesRun]).toEqual([true, false]);
+  });
+
+  it('sees the hints, and none where the agent sent none', () => {
+    const of = policy(`
+rules:
+  - { id: safe, when: 'has(call.hints.readOnlyHint) && call.hints.readOnlyHint', then: allow }
+  - { id: rest, then: { require: {} } }`);
+    const ruled = (hints?: PolicyCall['hints']) => judge(of, hints === undefined ? {} : { hints }).verdict.ruleId;
+    expect([ruled({ readOnlyHint: true }), ruled({ readOnlyHint: false }), ruled({}), ruled()]).toEqual([
+      ...['safe', 'rest', 'rest', 'rest'],
+    ]);
+  });
+});

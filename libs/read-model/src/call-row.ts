@@ -4,7 +4,7 @@ import type { CallState, ToolCall } from '@countersign/domain';
 /** The immutable part of a call, stored once. Data that no view or list shows stays in the log only. */
 export type CallRequest = Omit<
   EventData<'ToolCallRequested'>,
-  'toolSchema' | 'needsApproval' | 'reason' | 'description' | 'batchRuleId'
+  'toolSchema' | 'needsApproval' | 'reason' | 'description' | 'batchRuleId' | 'hints'
 >;
 
 /**

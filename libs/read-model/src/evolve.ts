@@ -49,6 +49,6 @@ export function foldCall(events: readonly RecordedEvent[]): CallRow | undefined 
 
 function first(call: ToolCall, { position }: RecordedEvent): Pick<CallRow, 'request' | 'seq' | 'approvalSeqs'> {
   const { toolSchema: _schema, needsApproval: _needs, reason: _why, description: _text, ...shown } = call.request;
-  const { batchRuleId: _rule, ...request } = shown;
+  const { batchRuleId: _rule, hints: _hints, ...request } = shown;
   return { request, seq: position, approvalSeqs: [] };
 }

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { CelEngine } from '@countersign/cel';
 import { toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { callState } from '@countersign/domain';
@@ -42,11 +43,11 @@ export interface PolicyWorld {
   readonly close: () => Promise<void>;
 }
 
-export async function openPolicyWorld(yaml: string): Promise<PolicyWorld> {
+export async function openPolicyWorld(yaml: string, cel: CelEngine | null = null): Promise<PolicyWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-policy-'));
   const clock = createVirtualClock();
   const store = await openEmbeddedEventStore({ folder, clock, log: createSilentLog() });
-  const policies = createLivePolicies(loadPolicy('p.yaml', `version: 1\n${yaml}`));
+  const policies = createLivePolicies(loadPolicy('p.yaml', `version: 1\n${yaml}`, cel));
   const tools = { find: () => undefined };
   const another: PolicyWorld['another'] = (options = {}) =>
     createWriteSide({ store, policies, tools, clock, ids: createSystemIds(), log: createSilentLog(), ...options });
@@ -54,7 +55,7 @@ export async function openPolicyWorld(yaml: string): Promise<PolicyWorld> {
   return {
     ...{ commands, store, policies, clock, another },
     activate: (next) => {
-      policies.activate(loadPolicy('p.yaml', `version: 1\n${next}`));
+      policies.activate(loadPolicy('p.yaml', `version: 1\n${next}`, cel));
     },
     stateOf: async (callId) => callState((await commands.handler.load(toolCallStream(callId))).state),
     close: async () => {
