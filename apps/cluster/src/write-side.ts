@@ -1,14 +1,16 @@
 import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
-import type { CommandPorts, ServiceTools, WriteSidePorts } from '@countersign/commands';
+import type { CommandPorts, People, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
-import type { GroupsOf, LivePolicies, PolicyContent } from '@countersign/policy';
+import type { KnownPeople, LivePolicies, PolicyContent } from '@countersign/policy';
 import { followPolicyFile, followShadowPolicy } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { RoleProcess } from './role-process.js';
 
-/** The options of a process that judges. `groupsOf`: default: not known. */
-type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & { readonly groupsOf?: GroupsOf };
+/** The options of a process that judges. `people`: default: not known. */
+type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & {
+  readonly people?: KnownPeople & People;
+};
 
 /** The commands of a process that judges requests: which policy it judges by is recorded first. */
 export async function openJudgingWriteSide(
@@ -16,26 +18,26 @@ export async function openJudgingWriteSide(
   store: EventStore,
   policy: PolicyContent | null,
   tools: ServiceTools,
-  { groupsOf, ...options }: JudgingOptions = {},
+  { people, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
   const { clock, ids, log } = process;
   const record = (content: PolicyContent | null): Promise<void> =>
     recordPolicy(store, content, new Date(clock.now()).toISOString());
   await untilDone(process, 'policy', isStoreAway, () => record(policy));
-  const policies = livePolicies(process, policy, record, groupsOf);
-  const shadow = openShadow(process, store, groupsOf);
-  return createWriteSide({ store, policies, shadow, tools, clock, ids, log, ...options });
+  const policies = livePolicies(process, policy, record, people);
+  const shadow = openShadow(process, store, people);
+  return createWriteSide({ store, policies, shadow, people, tools, clock, ids, log, ...options });
 }
 
 function openShadow(
   { config: { shadowPolicyFile: file }, clock, log, onStop }: RoleProcess,
   store: EventStore,
-  groupsOf?: GroupsOf,
+  people?: KnownPeople,
 ): CommandPorts['shadow'] {
   if (file === null) return undefined;
   const record = (content: PolicyContent): Promise<void> =>
     recordShadowPolicy(store, content, new Date(clock.now()).toISOString());
-  const shadow = followShadowPolicy({ file, groupsOf, record, clock, log });
+  const shadow = followShadowPolicy({ file, people, record, clock, log });
   onStop(shadow.close);
   return shadow;
 }
@@ -50,10 +52,15 @@ export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStor
 /**
  * The commands of a process that receives people's responses. Edits are judged by `policy`, which the gateways record.
  */
-export function openAnsweringWriteSide(process: RoleProcess, store: EventStore, policy: PolicyContent): CommandPorts {
+export function openAnsweringWriteSide(
+  process: RoleProcess,
+  store: EventStore,
+  policy: PolicyContent,
+  people: KnownPeople & People,
+): CommandPorts {
   const { clock, ids, log } = process;
-  const policies = livePolicies(process, policy, () => Promise.resolve());
-  return createWriteSide({ store, policies, tools: noTools, clock, ids, log });
+  const policies = livePolicies(process, policy, () => Promise.resolve(), people);
+  return createWriteSide({ store, policies, people, tools: noTools, clock, ids, log });
 }
 
 /** The policies of this process. Those of a file follow its changes. */
@@ -61,10 +68,10 @@ function livePolicies(
   { config: { policyFile: file }, clock, log, onStop }: RoleProcess,
   policy: PolicyContent | null,
   record: (content: PolicyContent) => Promise<void>,
-  groupsOf?: GroupsOf,
+  people?: KnownPeople,
 ): LivePolicies {
   const policies = createLivePolicies(policy);
   if (file === null || policy === null) return policies;
-  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, groupsOf, record, clock, log }).close);
+  onStop(followPolicyFile({ file, tenant: policy.tenant, policies, people, record, clock, log }).close);
   return policies;
 }

@@ -22,6 +22,6 @@ export type { GatewayPorts } from './ports.js';
 export { createIdempotencyStore } from './sqlite/idempotency-store.js';
 export { createTokens, TokensError } from './tokens.js';
 export type { TokenEntry, Tokens } from './tokens.js';
-export { createGroupsOf } from './approver-groups.js';
+export { createChannelPeople, createPeople } from './people.js';
 export { createFileTokens, createTokensFile } from './tokens-file.js';
 export type { FileTokens, NewTokenEntry } from './tokens-file.js';

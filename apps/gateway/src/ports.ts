@@ -1,4 +1,4 @@
-import type { ChannelsConfig } from '@countersign/channels';
+import type { ChannelsConfig, PeopleNow } from '@countersign/channels';
 import type { CommandPorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
@@ -34,6 +34,8 @@ export interface GatewayPorts {
   readonly oidc?: Oidc | undefined;
   /** The channels whose responses arrive here. Default: none. */
   readonly channels?: ChannelsConfig | undefined;
+  /** The people of the channels. Default: those of the channels file. */
+  readonly people?: PeopleNow | undefined;
   /** Per principal. Default: 5,000. */
   readonly requestsPerSecond?: number | undefined;
   /** Off by default. */

@@ -75,6 +75,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
     actorOf: (token, via) => tokens.actorOf(token, via),
     actorOfHash: (tokenSha256) => tokens.actorOfHash(tokenSha256),
     grants: (who, role) => tokens.grants(who, role),
+    groupsOf: (who) => tokens.groupsOf(who),
     approverGroups: (tenant) => tokens.approverGroups(tenant),
     reload,
     close,

@@ -21,8 +21,13 @@ const tokenEntrySchema = z
     groups: z.array(externalIdSchema).default([]),
     tenant: externalIdSchema.default('default'),
     agentIds: agentIdsSchema,
+    /** The person who is responsible for an agent. */
+    owner: principalSchema.optional(),
   })
   .superRefine((entry, context) => {
+    if (entry.owner !== undefined && !entry.roles.includes('agent')) {
+      context.addIssue({ code: 'custom', path: ['owner'], message: 'is only for an entry with the role agent' });
+    }
     if ((entry.token === undefined) === (entry.tokenSha256 === undefined)) {
       context.addIssue({ code: 'custom', path: ['token'], message: 'give either token or tokenSha256' });
     }
@@ -56,6 +61,8 @@ export interface Tokens {
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
   /** Returns whether a token gives this role to the principal. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
+  /** The groups that the entries with the role approver give to the principal. */
+  readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
   /** The groups of all approvers of a tenant. */
   readonly approverGroups: (tenant: string) => ReadonlySet<string>;
 }
@@ -87,6 +94,13 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
       parsed.error.issues.map(({ path, message }) => ({ path: path.map(String).join('.'), problem: message })),
     );
   }
+  const approversOf = (tenant: string, principal?: string) =>
+    parsed.data.filter(
+      (entry) =>
+        entry.tenant === tenant &&
+        (principal === undefined || entry.principal === principal) &&
+        entry.roles.includes('approver'),
+    );
   const holders = new Map(parsed.data.map((entry) => [digestOf(entry), toHolder(entry)]));
   return {
     actorOf: (token, via) => {
@@ -99,12 +113,8 @@ export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
       parsed.data.some(
         (entry) => entry.tenant === tenant && entry.principal === principal && entry.roles.includes(role),
       ),
-    approverGroups: (tenant) =>
-      new Set(
-        parsed.data.flatMap((entry) =>
-          entry.tenant === tenant && entry.roles.includes('approver') ? entry.groups : [],
-        ),
-      ),
+    groupsOf: ({ tenant, principal }) => approversOf(tenant, principal).flatMap(({ groups }) => groups),
+    approverGroups: (tenant) => new Set(approversOf(tenant).flatMap(({ groups }) => groups)),
   };
 }
 
@@ -120,6 +130,7 @@ function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
     roles: new Set(entry.roles),
     groups: entry.groups,
     agentIds: entry.agentIds,
+    ...(entry.owner !== undefined && { owner: entry.owner }),
     assurance: 'medium' as const,
   };
   const as = (via: 'api' | 'cli' | 'inbox'): Actor => ({ ...actor, via });

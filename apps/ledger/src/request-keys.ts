@@ -24,6 +24,8 @@ const keyEntrySchema = z.strictObject({
   tenant: externalIdSchema.default('default'),
   principal: principalSchema,
   agentIds: agentIdsSchema,
+  /** The person who is responsible for the agent. */
+  owner: principalSchema.optional(),
 });
 
 const keyEntriesSchema = z.array(keyEntrySchema).superRefine((entries, context) => {
@@ -47,6 +49,8 @@ export interface RequestKey {
   readonly principal: string;
   /** Globs of the agents that it may request for, in addition to its own principal. */
   readonly agentIds: readonly string[];
+  /** The person who is responsible for the agent. */
+  readonly owner: string | undefined;
 }
 
 /** The keys that requests may be signed with. */
@@ -90,11 +94,11 @@ export async function createRequestKeys(entries: unknown, source = 'the request 
 }
 
 async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, source: string): Promise<RequestKey> {
-  const { kid, publicKey, tenant, principal, agentIds } = entry;
+  const { kid, publicKey, tenant, principal, agentIds, owner } = entry;
   const alg = publicKey.kty === 'OKP' ? 'EdDSA' : 'ES256';
   try {
     const key = await importJWK({ ...publicKey, alg } as JWK, alg);
-    return { kid, key, alg, tenant, principal, agentIds };
+    return { kid, key, alg, tenant, principal, agentIds, owner };
   } catch {
     throw new RequestKeysError(source, [{ path: `${index}.publicKey`, problem: `is no ${publicKey.crv} key` }]);
   }

@@ -44,7 +44,10 @@ export async function findRequester(
     : { status: 'unverified', actor, why: verified.why };
 }
 
-function toActor(who: Pick<Actor, 'tenant' | 'principal' | 'agentIds'>): Actor {
-  const { tenant, principal, agentIds } = who;
-  return { tenant, principal, agentIds, roles: new Set(['agent']), groups: [], via: 'kafka', assurance: 'low' };
+function toActor(
+  who: Pick<Actor, 'tenant' | 'principal' | 'agentIds'> & { readonly owner?: string | undefined },
+): Actor {
+  const { tenant, principal, agentIds, owner } = who;
+  const proven = { tenant, principal, agentIds, ...(owner !== undefined && { owner }) };
+  return { ...proven, roles: new Set(['agent']), groups: [], via: 'kafka', assurance: 'low' };
 }

@@ -1,5 +1,5 @@
 import { retryPauseMs } from '@countersign/channels';
-import type { Channel, Notice, Person, SendResult } from '@countersign/channels';
+import type { Channel, Notice, PeopleNow, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { crashPoint, sleep } from '@countersign/runtime';
@@ -13,7 +13,7 @@ import { pauseAfter } from './retry-schedule.js';
 export interface ChannelWorkerPorts {
   readonly store: Pick<EventStore, 'readStream'>;
   readonly deliveries: DeliveryLog;
-  readonly people: readonly Person[];
+  readonly people: PeopleNow;
   /** Only for the approvals of its calls. */
   readonly tenant: string;
   readonly clock: Clock;

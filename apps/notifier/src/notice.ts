@@ -51,17 +51,17 @@ function groupsOf({ requirement, escalations }: Approval): readonly string[] | n
   return [...new Set(groups)];
 }
 
-/** The recipients of a personal channel: the people who may respond, and those whom the route names. */
+/** The recipients of a personal channel: the people who may respond, also as delegates, and whom the route names. */
 export function recipientsOf(
   people: readonly Person[],
   mayAnswer: readonly string[] | null | undefined,
   wanted: readonly string[] | null,
 ): readonly Person[] {
   return people.filter(
-    ({ email, groups }) =>
+    ({ email, groups, delegatedGroups = [] }) =>
       email !== undefined &&
-      (mayAnswer === null || mayAnswer === undefined || groups.some((group) => mayAnswer.includes(group))) &&
-      (wanted === null || groups.some((group) => wanted.includes(group))),
+      isAskedAs([...groups, ...delegatedGroups], mayAnswer ?? null) &&
+      isAskedAs([...groups, ...delegatedGroups], wanted),
   );
 }
 
@@ -71,6 +71,11 @@ export function requestersOf(people: readonly Person[], { request }: CallRow): r
     one === undefined ? [] : [normalised(one)],
   );
   return people.filter(({ id, email }) => email !== undefined && behind.includes(normalised(id)));
+}
+
+/** Null: every approver. */
+function isAskedAs(groups: readonly string[], asked: readonly string[] | null): boolean {
+  return asked === null || groups.some((group) => asked.includes(group));
 }
 
 /** The content of a message, always masked. */

@@ -60,13 +60,13 @@ describe('the notifier', () => {
     const routes = [route({ events: ['denied'], tell: 'requester' })];
     const carol = { id: 'Agent', email: 'carol@example.com', groups: [] };
     const bob = { id: 'bob', email: 'bob@example.com', groups: ['ops'] };
-    const first = await world.notify({ channels: [channel], routes, people: [bob, carol] });
+    const first = await world.notify({ channels: [channel], routes, people: () => [bob, carol] });
     await world.respond(await world.ask('call-1'), 'deny');
     await eventually(() => expect(channel.sent).toHaveLength(1));
     expect(channel.sent[0]?.map(({ recipient, kind }) => [recipient?.id, kind])).toEqual([['Agent', 'denied']]);
     expect(first.notifier.status().untold).toBe(0);
     await first.stop();
-    const { notifier } = await world.notify({ channels: [channel], routes, people: [bob] });
+    const { notifier } = await world.notify({ channels: [channel], routes, people: () => [bob] });
     await world.respond(await world.ask('call-2'), 'deny');
     await eventually(() => expect(notifier.status().untold).toBe(1));
     expect(channel.sent).toHaveLength(1);

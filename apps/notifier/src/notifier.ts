@@ -1,5 +1,5 @@
 import { stateShown } from '@countersign/channels';
-import type { Channel, ChannelsConfig } from '@countersign/channels';
+import type { Channel, ChannelsConfig, PeopleNow } from '@countersign/channels';
 import type { EventView } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
 import type { Approval, MessageKey } from '@countersign/domain';
@@ -28,7 +28,7 @@ export interface NotifierOptions {
   /** The pending approvals. With them later messages survive a restart, and several notifiers replace each other. */
   readonly readModel?: Pick<ReadModel, 'listApprovals' | 'onApplied'>;
   readonly channels: readonly Channel[];
-  readonly people: ChannelsConfig['people'];
+  readonly people: PeopleNow;
   readonly routes: ChannelsConfig['routes'];
   readonly clock: Clock;
   readonly ids: Ids;

@@ -1,5 +1,5 @@
 import { stateShown } from '@countersign/channels';
-import type { Channel, Notice, Person, SendResult } from '@countersign/channels';
+import type { Channel, Notice, PeopleNow, SendResult } from '@countersign/channels';
 import type { DeliveryEvent } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
 import type { Deliveries, Delivery, MessageKey } from '@countersign/domain';
@@ -41,14 +41,14 @@ export async function planMessage(
   ports: {
     readonly store: Pick<EventStore, 'readStream'>;
     readonly deliveries: DeliveryLog;
-    readonly people: readonly Person[];
+    readonly people: PeopleNow;
     readonly tenant: string;
   },
 ): Promise<PlannedMessage | undefined> {
   const call = await readCall(ports.store, ports.tenant, job.callId);
   if (call === undefined) return undefined;
   const { kind, nth, recipient: recipientId } = job.key;
-  const recipient = ports.people.find(({ id }) => id === recipientId) ?? null;
+  const recipient = ports.people().find(({ id }) => id === recipientId) ?? null;
   // A person who was removed from the channels file gets no more messages.
   if (recipientId !== null && recipient === null) return undefined;
   const subject = subjectOf(call, job.approvalId);

@@ -1,4 +1,4 @@
-import type { Channel, ChannelsConfig } from '@countersign/channels';
+import type { Channel, ChannelsConfig, PeopleNow } from '@countersign/channels';
 import { keyText } from '@countersign/domain';
 import type { ApprovalOfCall, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
@@ -10,7 +10,7 @@ import { questionMessages } from './wanted-messages.js';
 export interface SweepOptions {
   readonly readModel: Pick<ReadModel, 'listApprovals'>;
   readonly channels: readonly Channel[];
-  readonly people: ChannelsConfig['people'];
+  readonly people: PeopleNow;
   readonly routes: ChannelsConfig['routes'];
   readonly clock: Clock;
   readonly log: Log;

@@ -1,5 +1,5 @@
 import { channelsToTell } from '@countersign/channels';
-import type { Channel, ChannelsConfig, Routed, Told } from '@countersign/channels';
+import type { Channel, ChannelsConfig, PeopleNow, Routed, Told } from '@countersign/channels';
 import type { EventType, EventView, NotificationKind } from '@countersign/contracts';
 import type { MessageKey } from '@countersign/domain';
 import type { Approval } from '@countersign/domain';
@@ -32,7 +32,10 @@ export interface WantedMessage {
   readonly dueAtMs: number;
 }
 
-type Config = Pick<ChannelsConfig, 'people' | 'routes'>;
+interface Config {
+  readonly people: PeopleNow;
+  readonly routes: ChannelsConfig['routes'];
+}
 
 /** Reminders that the policy asks for are counted from here, so that they are none of the routes'. */
 const policyReminders = 100;
@@ -122,7 +125,7 @@ export function immediateMessages(
     toldOf(channel, config, routed, routedAs).flatMap(({ audience, groups }) => {
       const recipients =
         audience === 'requester'
-          ? requestersOf(config.people, call).map(({ id }) => id)
+          ? requestersOf(config.people(), call).map(({ id }) => id)
           : recipientIds(channel, config, routed.groups, groups);
       return recipients.map((recipient) => ({ channelId: channel.id, kind, nth, recipient }));
     });
@@ -140,7 +143,7 @@ export function untoldRequesters(
   channel: Channel,
   config: Config,
 ): number {
-  if (requestersOf(config.people, call).length > 0) return 0;
+  if (requestersOf(config.people(), call).length > 0) return 0;
   const routed = routedOf(call, approval);
   return outcomesOf(event).filter((kind) =>
     toldOf(channel, config, routed, kind).some(({ audience }) => audience === 'requester'),
@@ -158,5 +161,5 @@ function recipientIds(
   wanted: readonly string[] | null,
 ): readonly (string | null)[] {
   if (channel.addressing === 'shared') return [null];
-  return recipientsOf(people, mayAnswer, wanted).map(({ id }) => id);
+  return recipientsOf(people(), mayAnswer, wanted).map(({ id }) => id);
 }

@@ -1,5 +1,5 @@
 import { fetchAnswers, loadChannels, noChannels, openChannels } from '@countersign/channels';
-import type { ChannelsConfig } from '@countersign/channels';
+import type { ChannelsConfig, PeopleNow } from '@countersign/channels';
 import { createResponsePort, createIsApprover } from '@countersign/gateway';
 import type { Sessions, Tokens } from '@countersign/gateway';
 import { topicNames } from '@countersign/message-bus';
@@ -19,6 +19,7 @@ export function readChannels({ channelsFile }: Pick<StandaloneConfig, 'channelsF
 interface NotifierNeeds {
   readonly tokens: Tokens;
   readonly sessions: Sessions;
+  readonly people: PeopleNow;
   readonly publicUrl: URL;
   readonly registry: Parameters<typeof createNotifierMetrics>[0];
 }
@@ -28,9 +29,9 @@ interface NotifierNeeds {
  */
 export async function startNotifier(
   { store, readModel, bus, commands }: Stores,
-  { people, routes, channels: configured }: ChannelsConfig,
+  { routes, channels: configured }: ChannelsConfig,
   { clock, ids, log }: RuntimePorts,
-  { tokens, sessions, publicUrl, registry }: NotifierNeeds,
+  { tokens, sessions, people, publicUrl, registry }: NotifierNeeds,
 ): Promise<() => Promise<void>> {
   if (configured.length === 0) return () => Promise.resolve();
   const channels = await openChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });

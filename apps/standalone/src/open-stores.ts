@@ -1,13 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
-import type { CommandPorts } from '@countersign/commands';
+import type { CommandPorts, People } from '@countersign/commands';
 import { openEmbeddedEventStore } from '@countersign/event-store';
 import type { CommitMetrics, EmbeddedEventStore } from '@countersign/event-store';
 import { createEmbeddedMessageBus, topicNames } from '@countersign/message-bus';
 import type { MessageBus, OnParked } from '@countersign/message-bus';
 import { createLivePolicies } from '@countersign/policy';
-import type { GroupsOf, PolicyContent } from '@countersign/policy';
+import type { KnownPeople, PolicyContent } from '@countersign/policy';
 import { createProjector } from '@countersign/projector';
 import type { Projector } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
@@ -52,10 +52,10 @@ export async function openStores(
   config: StandaloneConfig,
   world: RuntimePorts,
   metrics?: CommitMetrics & { readonly onParked: OnParked },
-  groupsOf?: GroupsOf,
+  people?: KnownPeople & People,
 ): Promise<Stores> {
   const { clock, ids, log } = world;
-  const policy = await readOptionalPolicy(config.policyFile, groupsOf);
+  const policy = await readOptionalPolicy(config.policyFile, people);
   const tools = await loadTools(config.toolsFile, process.env);
   makeFolder(config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];
@@ -79,14 +79,15 @@ export async function openStores(
     if (config.policyFile !== null && policy !== null) {
       const record = (content: PolicyContent): Promise<void> => recordPolicy(store, content, timeOf(clock));
       const { tenant } = policy;
-      stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, groupsOf, record, clock, log }).close);
+      stops.push(followPolicyFile({ file: config.policyFile, tenant, policies, people, record, clock, log }).close);
     }
-    const shadow = openShadow(config, store, world, groupsOf);
+    const shadow = openShadow(config, store, world, people);
     if (shadow !== undefined) stops.push(shadow.close);
     const commands = createWriteSide({
       store,
       policies,
       shadow,
+      people,
       grants: { index: readModel.grants, conditions: loadConditions },
       history: createHistory(readModel),
       tools,
@@ -108,11 +109,11 @@ function openShadow(
   { shadowPolicyFile: file }: StandaloneConfig,
   store: EmbeddedEventStore,
   { clock, log }: RuntimePorts,
-  groupsOf?: GroupsOf,
+  people?: KnownPeople,
 ) {
   if (file === null) return undefined;
   const record = (content: PolicyContent): Promise<void> => recordShadowPolicy(store, content, timeOf(clock));
-  return followShadowPolicy({ file, groupsOf, record, clock, log });
+  return followShadowPolicy({ file, people, record, clock, log });
 }
 
 function timeOf(clock: Clock): string {

@@ -4,14 +4,16 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import {
   createFileTokens,
-  createGroupsOf,
+  createChannelPeople,
   createGatewayApp,
   createGatewayMetrics,
+  createPeople,
   createTokensFile,
   loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
-import type { FileTokens } from '@countersign/gateway';
+import type { FileTokens, Sessions } from '@countersign/gateway';
+import type { ChannelsConfig } from '@countersign/channels';
 import { topicNames } from '@countersign/message-bus';
 import { createBatchCloser, createDeadlines, createProjectorCheck } from '@countersign/projector';
 import { createExecutions, createResolver, createResolverApp } from '@countersign/resolver';
@@ -82,9 +84,9 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
     return opened;
   };
   let known = isFirstStart ? undefined : openTokens();
-  const groupsOf = createGroupsOf({ tokens: () => known, channels, hasOidc: config.oidc !== null });
+  const { people, signedInAt } = openPeople(config, channels, () => known);
   const counted = { onCommit: metrics.storeCommitted, onParked: countParked(metrics.registry) };
-  const stores = await openStores(config, world, counted, groupsOf);
+  const stores = await openStores(config, world, counted, people);
   stops.push(stores.close);
   const { bus, commands, readModel, store, projector, vault } = stores;
 
@@ -92,6 +94,8 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
   else if (config.tokensFile === null) keepPrivate(tokensFile);
   const tokens = (known ??= openTokens());
   const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
+  signedInAt(sessions);
+  const channelPeople = createChannelPeople(channels.people, commands.policies, people, clock);
   stops.push(close);
   const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
 
@@ -121,6 +125,7 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
       sessions,
       oidc,
       channels,
+      people: channelPeople,
       idempotency,
       answerSeal: vault.answersKey.answers,
       erasures: createErasures({ vault, readModel, commands, idempotency, clock, ids, log }),
@@ -137,9 +142,21 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
   stops.push(gateway.close);
   await gateway.listen();
   const publicUrl = config.publicUrl ?? new URL(gateway.url);
-  stops.push(await startNotifier(stores, channels, world, { tokens, sessions, publicUrl, registry: metrics.registry }));
+  const needs = { tokens, sessions, people: channelPeople, publicUrl, registry: metrics.registry };
+  stops.push(await startNotifier(stores, channels, world, needs));
   void store.verifyInBackground();
   return { url: gateway.url, isFirstStart, leave: gateway.close };
+}
+
+/** The people of the process. Their sessions are opened later, in the data folder. */
+function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens: () => FileTokens | undefined) {
+  let sessions: Sessions | undefined;
+  const issuer = oidc?.issuer ?? null;
+  const people = createPeople({ tokens, sessions: () => sessions, channels, issuer });
+  const signedInAt = (opened: Sessions): void => {
+    sessions = opened;
+  };
+  return { people, signedInAt };
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */

@@ -7,7 +7,7 @@ export type { ChannelRecord } from './channel-record.js';
 export { stateShown } from './channel.js';
 export type { Channel, Notice, SendOptions, SendResult } from './channel.js';
 export type { Digest } from './config/digest-schema.js';
-export type { Person, Route } from './config/channels-file.js';
+export type { PeopleNow, Person, Route } from './config/channels-file.js';
 export { ChannelsFileError, loadChannels, noChannels } from './config/load-channels.js';
 export type { ChannelConfig, ChannelConfigOf, ChannelsConfig } from './config/load-channels.js';
 export { channelsToTell } from './routing.js';

@@ -15,6 +15,8 @@ export interface Actor {
   readonly groups: readonly string[];
   /** Globs of the agentIds that it may request for, in addition to its own principal. */
   readonly agentIds: readonly string[];
+  /** The person who is responsible for an agent. */
+  readonly owner?: string;
   /** The channel of the response: `inbox`, `api`, `cli`, or a channel's id. */
   readonly via: string;
   readonly assurance: Assurance;

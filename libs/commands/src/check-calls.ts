@@ -49,7 +49,8 @@ function checkCall(ports: CommandPorts, tenant: string, call: RequestedCall, pat
   }
 }
 
-function invalidRequest(errors: readonly FieldError[]): Refusal {
+/** The refusal of a request with all its errors. */
+export function invalidRequest(errors: readonly FieldError[]): Refusal {
   return { code: 'invalid-request', detail: errors.map((one) => `${one.path}: ${one.message}`).join('; '), errors };
 }
 

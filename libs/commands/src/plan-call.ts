@@ -5,6 +5,7 @@ import type { Repeat, ToolCall, ToolCallProposal, ToolCallState } from '@counter
 import type { PolicyCall } from '@countersign/policy';
 import type { Actor } from './actor.js';
 import type { CheckedCall } from './check-calls.js';
+import type { Chains } from './nesting.js';
 import type { CommandPorts, ServiceTool } from './ports.js';
 
 /** One call of a request: what to record, and what the policy judges. */
@@ -24,6 +25,7 @@ export interface Step {
   readonly agentId: string;
   readonly callIds: readonly string[];
   readonly checked: readonly CheckedCall[];
+  readonly chains: Chains;
 }
 
 /** Plans one call of a request, given the current states of all its calls. */
@@ -55,6 +57,7 @@ export function planCall(
     sensitive: [...(step.checked[index]?.sensitive ?? [])],
     requestedBy: actor.principal,
     ...hintsOf(call),
+    ...lineageOf(actor, step, index),
   };
   const policyCall: PolicyCall = {
     agentId,
@@ -74,6 +77,20 @@ export function planCall(
 
 function hintsOf({ hints }: RequestedCall): Pick<ToolCallProposal, 'hints'> {
   return hints === undefined ? {} : { hints };
+}
+
+/** The people behind the request, and the calls around it. */
+function lineageOf(
+  { owner }: Actor,
+  { body: { onBehalfOf }, chains }: Step,
+  index: number,
+): Pick<ToolCallProposal, 'owner' | 'onBehalfOf' | 'chain'> {
+  const chain = chains[index] ?? [];
+  return {
+    ...(owner !== undefined && { owner }),
+    ...(onBehalfOf !== undefined && { onBehalfOf }),
+    ...(chain.length > 0 && { chain: [...chain] }),
+  };
 }
 
 function batchOf({ body, callIds }: Step): Pick<ToolCallProposal, 'batchId' | 'batchMode' | 'batchCallIds'> {

@@ -29,6 +29,12 @@ export interface ServiceTools {
   readonly find: (tenant: string, toolName: string) => ServiceTool | undefined;
 }
 
+/** What the tokens file, the sign-in provider and the channels file say of people. */
+export interface People {
+  /** An approver with their groups; undefined when the principal is none now. */
+  readonly approver: (tenant: string, principal: string) => { readonly groups: readonly string[] } | undefined;
+}
+
 export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;
 
 export type BatchHandler = CommandHandler<BatchState, BatchEvent>;
@@ -47,6 +53,8 @@ export interface CommandPorts {
   readonly grants?: GrantPorts;
   /** The candidate that judges beside them and decides nothing. Default: none. */
   readonly shadow?: Pick<ShadowPolicy, 'of'> | undefined;
+  /** Default: every person whom the policy lists is an approver, with the groups of the policy. */
+  readonly people?: People | undefined;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
   /** What quotas and expressions over a run need; absent in a process that cannot know: it then asks nobody. */

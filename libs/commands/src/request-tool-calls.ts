@@ -18,8 +18,10 @@ import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
 import { inTurnOfAgent, overQuota } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
+import type { Refused } from './with-tool-call.js';
 import { mayNotSpeakFor, refused } from './result.js';
 import type { Result } from './result.js';
+import { chainsOf, insideCancelled } from './nesting.js';
 import { onRecorded, planCall, repeatOf } from './plan-call.js';
 import type { Plan, Step } from './plan-call.js';
 import type { CommandPorts } from './ports.js';
@@ -56,23 +58,26 @@ export async function requestToolCalls(
 async function recordChecked(
   ports: CommandPorts,
   actor: Actor,
-  step: Omit<Step, 'callIds'>,
+  step: Omit<Step, 'callIds' | 'chains'>,
   commandId: string,
 ): Promise<Result<RequestedToolCalls>> {
   const { body } = step;
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
   // Of several calls none is recorded when one conflicts with the log, so all are read first.
-  // A repeat is no new question to people, so under quotas a single one is read as well.
-  const hasQuotas = ports.policies.of(actor.tenant).quotas !== null;
-  const writeOnly = ports.writeOnly === true && callIds.length === 1 && !hasQuotas;
+  const nested = await chainsOf(ports, actor.tenant, body, callIds);
+  if ('refusal' in nested) return nested;
+  const { chains, parents } = nested;
+  const writeOnly = isWriteOnly(ports, actor.tenant, parents);
   const loaded = await Promise.all(
     writeOnly ? [] : callIds.map((callId) => ports.handler.load(toolCallStream(callId))),
   );
   const states = loaded.map(({ state }) => state);
-  const plans = body.calls.map((call, index) => planCall(ports, actor, { ...step, callIds }, index, call, states));
+  const plans = body.calls.map((call, index) =>
+    planCall(ports, actor, { ...step, callIds, chains }, index, call, states),
+  );
   const repeats = plans.map((plan, index) => repeatOf(plan, states[index]));
-  const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
-  if (mismatch !== -1) return refused('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
+  const conflict = conflictOf(plans, repeats, parents);
+  if (conflict !== undefined) return conflict;
   // Also of existing calls: the read model that responds may lag.
   const seen = Math.max(0, ...loaded.map(({ position }) => position));
   const [plan] = plans;
@@ -83,12 +88,38 @@ async function recordChecked(
 }
 
 /**
+ * Only a single call that runs inside no other can be recorded without a read. A repeat is no new question to people, so
+ * under quotas a single one is read as well.
+ */
+function isWriteOnly(
+  { writeOnly, policies }: CommandPorts,
+  tenant: string,
+  parents: readonly (ToolCall | undefined)[],
+): boolean {
+  const isSingle = parents.length === 1 && parents[0] === undefined;
+  return writeOnly === true && isSingle && policies.of(tenant).quotas === null;
+}
+
+/** Why the log does not allow these calls: one is recorded otherwise, or would run inside a call that was cancelled. */
+function conflictOf(
+  plans: readonly Plan[],
+  repeats: readonly (Repeat | 'new')[],
+  parents: readonly (ToolCall | undefined)[],
+): Refused | undefined {
+  const mismatch = repeats.findIndex((repeat) => typeof repeat === 'object');
+  if (mismatch !== -1) return refused('tool-call-mismatch', mismatchDetail(plans[mismatch], repeats[mismatch]));
+  return repeats
+    .map((repeat, index) => (repeat === 'new' ? insideCancelled(parents[index]) : undefined))
+    .find((one) => one !== undefined);
+}
+
+/**
  * The id of a command that is recorded without a read. Other arguments under the same toolCallId give another command
  * id, so the event store, which compares only ids, distinguishes the two.
  */
 function contentId(commandId: string, proposal: ToolCallProposal): string {
-  const { needsApproval, idempotent, clientExecuted } = proposal;
-  const facts = [needsApproval, idempotent, clientExecuted].map(Number).join('');
+  const { needsApproval, idempotent, clientExecuted, onBehalfOf = '' } = proposal;
+  const facts = `${[needsApproval, idempotent, clientExecuted].map(Number).join('')}${onBehalfOf}`;
   return uuidV5(contentIds, commandId + actionDigest({ ...proposal, salt: '' }, proposal.arguments) + facts);
 }
 

@@ -91,20 +91,31 @@ export async function reveal(
       at,
       approvalId,
       pointers: hiddenValues(action.arguments, action.sensitive).map(({ pointer }) => pointer),
-      responder: responderOf(ports, actor),
+      responder: responderOf(ports, actor, at),
     }),
   );
   if (outcome.status === 'refused') return asUnknownApproval(outcome, approvalId);
   return { ...outcome, value: { arguments: outcome.value.action.arguments } };
 }
 
-/** The person of a response, with the groups of the sign-in and those that the policy file gives. */
+/**
+ * The person of a response, with the groups that all files and the sign-in give together, and the people who have
+ * delegated to them at the time `at`. A delegator who is no approver any more has no voice to give.
+ */
 export function responderOf(
-  { policies }: CommandPorts,
+  { policies, people }: CommandPorts,
   { tenant, principal, groups, via, assurance }: Actor,
+  at: number,
 ): Responder {
-  const all = new Set([...groups, ...policies.of(tenant).groupsOf(principal)]);
-  return { principal, groups: [...all], via, assurance };
+  const policy = policies.of(tenant);
+  const known = (id: string): readonly string[] | undefined =>
+    people === undefined ? [] : people.approver(tenant, id)?.groups;
+  const delegators = policy.delegatorsOf(principal, at).flatMap((one) => {
+    const more = known(one.id);
+    return more === undefined ? [] : [{ principal: one.id, groups: [...new Set([...one.groups, ...more])] }];
+  });
+  const all = new Set([...groups, ...(known(principal) ?? []), ...policy.groupsOf(principal)]);
+  return { principal, groups: [...all], via, assurance, delegators };
 }
 
 function unknownApproval(approvalId: string) {
@@ -132,7 +143,7 @@ export function toResponse(
     actionDigest: body.actionDigest ?? null,
     reason: body.reason ?? null,
     instruction: body.instruction ?? null,
-    responder: responderOf(ports, actor),
+    responder: responderOf(ports, actor, at),
   };
 }
 

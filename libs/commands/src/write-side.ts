@@ -8,7 +8,7 @@ import type { GrantSources } from './grant-ports.js';
 import { createCommandHandler } from './handle-command.js';
 import type { History } from './history.js';
 import { createKeyedQueue } from './keyed-queue.js';
-import type { CommandPorts, ServiceTools } from './ports.js';
+import type { CommandPorts, People, ServiceTools } from './ports.js';
 
 /** The dependencies of a process that writes to the ledger. */
 export interface WriteSidePorts {
@@ -19,6 +19,8 @@ export interface WriteSidePorts {
   readonly grants?: GrantSources;
   /** See {@link CommandPorts}. Default: none. */
   readonly shadow?: CommandPorts['shadow'];
+  /** See {@link CommandPorts}. */
+  readonly people?: People | undefined;
   readonly tools: ServiceTools;
   /** Default: the process knows no history, and refuses questions under quotas. */
   readonly history?: History;
@@ -38,7 +40,7 @@ const grantCacheSize = 256;
 
 /** The dependencies of commands over an event store. Every process that writes has them, standalone or as a role. */
 export function createWriteSide(ports: WriteSidePorts): CommandPorts {
-  const { store, policies = createPolicies([]), shadow, tools, grants, history, writeOnly = false } = ports;
+  const { store, policies = createPolicies([]), shadow, people, tools, grants, history, writeOnly = false } = ports;
   const { clock, ids, log } = ports;
   return {
     handler: createCommandHandler({ store, fold: toolCallDecider, clock, ids, cacheSize }),
@@ -51,6 +53,7 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
     }),
     policies,
     shadow,
+    people,
     tools,
     schemas: createArgumentSchemas(),
     writeOnly,

@@ -139,6 +139,8 @@ export type {
   PolicyView,
   ShadowReport,
 } from './policy-views.js';
+export { comparedIdentity, identityKinds, identitySchemas } from './identities.js';
+export type { Identities } from './identities.js';
 export { nestingMax } from './nesting.js';
 export type { ChainLink, ChainLinkView } from './nesting.js';
 export type { ToolHints } from './tool-hints.js';

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { grantStates, rememberSchema } from './grants.js';
+import { isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
 import { oversightGroupings } from './oversight-views.js';
 import {
@@ -39,6 +40,8 @@ const labelsSchema = z
   .record(z.string().min(1).max(128), z.string().max(512))
   .refine((labels) => Object.keys(labels).length <= 64, { error: 'at most 64 labels' });
 
+const callIdSchema = z.string().refine(isCallId, { error: 'must be the callId of a tool call (tc_…)' });
+
 const allowedDecisionsSchema = z.array(decisionTypeSchema).min(1).max(4);
 
 const requestedCallSchema = z.strictObject({
@@ -60,6 +63,9 @@ const requestedCallSchema = z.strictObject({
   allowedDecisions: allowedDecisionsSchema.optional(),
   labels: labelsSchema.optional(),
   hints: toolHintsSchema.optional(),
+  parentCallId: callIdSchema
+    .meta({ description: 'The recorded call of the parent agent inside which this call runs' })
+    .optional(),
 });
 export type RequestedCall = z.infer<typeof requestedCallSchema>;
 
@@ -104,6 +110,9 @@ export const requestToolCallsSchema = z
   .strictObject({
     runId: newRunIdSchema,
     agentId: externalIdSchema.optional(),
+    onBehalfOf: externalIdSchema
+      .meta({ description: 'The person for whom the agent acts: that person cannot approve the calls' })
+      .optional(),
     batchId: externalIdSchema.optional(),
     batchMode: z.enum(batchModes).optional(),
     calls: z.array(requestedCallSchema).min(1).max(limits.callsPerRequestMax),

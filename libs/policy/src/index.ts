@@ -1,3 +1,4 @@
+export type { Approver, ChannelPerson } from './approvers.js';
 export { createConditions } from './conditions.js';
 export type { Conditions } from './conditions.js';
 export { budgetOfRequest } from './inspect.js';
@@ -8,7 +9,7 @@ export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';
 export { PolicyFileError } from './load-document.js';
 export type { PolicyProblem } from './load-document.js';
 export { checkPolicy, loadPolicy } from './load-policy.js';
-export type { CheckedPolicy, GroupsOf } from './load-policy.js';
+export type { CheckedPolicy, KnownPeople } from './load-policy.js';
 export { toExplanationView } from './explanation-view.js';
 export { createLivePolicies, createPolicies, createPolicy } from './policy.js';
 export type { Judgement, LivePolicies, Policies, Policy } from './policy.js';

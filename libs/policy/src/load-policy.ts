@@ -1,20 +1,26 @@
 import type { CelEngine } from '@countersign/cel';
 import type { JsonObject } from '@countersign/contracts';
+import { disagreements } from './approvers.js';
+import type { ChannelPerson, Disagreement } from './approvers.js';
 import { compileExpressions } from './compile-expressions.js';
 import { fileError, PolicyFileError, readDocument } from './load-document.js';
 import type { Parsed } from './load-document.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 import { unknownGroups } from './unknown-groups.js';
-import type { UnknownGroup } from './unknown-groups.js';
 import { unreachableRules } from './unreachable.js';
 import type { UnreachableRule } from './unreachable.js';
 
 /** EventStoreDB accepts 1 MiB per append. */
 const contentBytesMax = 512 * 1024;
 
-/** The groups that the approvers of a tenant have; null: not known. */
-export type GroupsOf = (tenant: string) => ReadonlySet<string> | null;
+/** What the other files say about people. */
+export interface KnownPeople {
+  /** The groups that the approvers of a tenant have; null: not known. */
+  readonly groupsOf: (tenant: string) => ReadonlySet<string> | null;
+  /** The people of a tenant in the channels file. */
+  readonly channelPeople: (tenant: string) => readonly ChannelPerson[];
+}
 
 const custom = { code: 'custom', input: undefined } as const;
 
@@ -28,16 +34,16 @@ export interface CheckedPolicy {
 /**
  * Parses a policy file. The ending of `file` gives the format (`.toml`; otherwise YAML, which includes JSON).
  * @param cel reads and evaluates expressions; null is enough for a file whose rules have none
- * @param groupsOf null: the groups of the approvers are not known here
+ * @param people null: what the other files say about people is not known here
  * @throws PolicyFileError naming every problem with file, line and path.
  */
 export function loadPolicy(
   file: string,
   text: string,
   cel: CelEngine | null = null,
-  groupsOf: GroupsOf | null = null,
+  people: KnownPeople | null = null,
 ): PolicyContent {
-  return load(file, text, cel, groupsOf).content;
+  return load(file, text, cel, people).content;
 }
 
 /** The same, with what is allowed and looks like a mistake. @throws PolicyFileError as {@link loadPolicy}. */
@@ -45,9 +51,9 @@ export function checkPolicy(
   file: string,
   text: string,
   cel: CelEngine | null,
-  groupsOf: GroupsOf | null = null,
+  people: KnownPeople | null = null,
 ): CheckedPolicy {
-  const { parsed, content } = load(file, text, cel, groupsOf);
+  const { parsed, content } = load(file, text, cel, people);
   // Each rule is compared with all before it, so this is for authors, not for processes.
   const unreachable = unreachableRules(content.rules).map((rule) => ({
     ...rule,
@@ -60,14 +66,14 @@ function load(
   file: string,
   text: string,
   cel: CelEngine | null,
-  groupsOf: GroupsOf | null,
+  people: KnownPeople | null,
 ): { readonly parsed: Parsed; readonly content: PolicyContent } {
   const parsed = readDocument(file, text);
   const content = readContent(file, parsed, cel);
-  const nobody = withoutApprovers(content, groupsOf?.(content.tenant) ?? null);
-  if (nobody.length === 0) return { parsed, content };
-  const toIssue = ({ index, message }: UnknownGroup) => ({ ...custom, path: ['rules', index, 'then'], message });
-  throw fileError(file, nobody.map(toIssue), parsed);
+  const problems = people === null ? [] : peopleProblems(content, people);
+  if (problems.length === 0) return { parsed, content };
+  const toIssue = ({ path, message }: Disagreement) => ({ ...custom, path: [...path], message });
+  throw fileError(file, problems.map(toIssue), parsed);
 }
 
 function readContent(file: string, parsed: Parsed, cel: CelEngine | null): PolicyContent {
@@ -87,8 +93,13 @@ function readContent(file: string, parsed: Parsed, cel: CelEngine | null): Polic
   return toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
 }
 
-/** The rules that nobody can answer. Null: the groups are not known here. */
-function withoutApprovers(content: PolicyContent, groups: ReadonlySet<string> | null): readonly UnknownGroup[] {
-  if (groups === null) return [];
-  return unknownGroups(content.rules, new Set([...groups, ...[...content.approvers.values()].flat()]));
+/** The rules that nobody can answer, and the people about whom another file says something else. */
+function peopleProblems({ tenant, rules, approvers }: PolicyContent, people: KnownPeople): readonly Disagreement[] {
+  const groups = people.groupsOf(tenant);
+  const known = new Set([...(groups ?? []), ...approvers.flatMap((one) => one.groups)]);
+  const nobody = groups === null ? [] : unknownGroups(rules, known);
+  return [
+    ...nobody.map(({ index, message }) => ({ path: ['rules', index, 'then'], message })),
+    ...disagreements(approvers, people.channelPeople(tenant)),
+  ];
 }

@@ -1,25 +1,15 @@
-import { decisionTypes, externalIdSchema, jcsDigest, principalSchema } from '@countersign/contracts';
+import { decisionTypes, jcsDigest } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import type { CelExpression } from '@countersign/cel';
 import { z } from 'zod';
-import { durationOrNeverSchema, globSchema, hoursSchema, notYet, uniqueIds } from './field-schemas.js';
+import { approversSchema } from './approvers.js';
+import type { Approver } from './approvers.js';
+import { durationOrNeverSchema, globSchema, hoursSchema } from './field-schemas.js';
 import { toRule } from './rule.js';
 import type { Defaults, Rule } from './rule.js';
 import { rulesSchema } from './rule-schema.js';
 import { quotasSchema, toQuotas } from './quotas.js';
 import type { Quotas } from './quotas.js';
-
-/** What people may decide. Who they are, and that they are approvers, is proven elsewhere. */
-const approversSchema = z
-  .array(
-    z.strictObject({
-      id: principalSchema,
-      groups: z.array(externalIdSchema).min(1),
-      identities: notYet,
-      delegates: notYet,
-    }),
-  )
-  .superRefine(uniqueIds((id) => `"${id}" is listed twice`));
 
 /** The policy file, version 1: the keys that this version understands. */
 export const policyFileSchema = z
@@ -65,8 +55,7 @@ export interface PolicyContent {
   readonly usesRun: boolean;
   /** Null: no limit. */
   readonly quotas: Quotas | null;
-  /** The groups that the file gives to people, by their principal. */
-  readonly approvers: ReadonlyMap<string, readonly string[]>;
+  readonly approvers: readonly Approver[];
   /** What evaluates the rules' expressions; null when none has one. */
   readonly celVersion: string | null;
   /** The original text, for the record. */
@@ -102,7 +91,7 @@ export function toPolicyContent(
     rules: rules.map((rule) =>
       toRule(rule, rule.when === undefined ? null : compiledOf(compiled, rule.when), defaults),
     ),
-    approvers: new Map(approvers.map(({ id, groups }) => [id, groups])),
+    approvers,
     quotas: toQuotas(file.quotas),
     usesRun: rules.some(({ when = '' }) => /\brun\b/.test(when)),
     celVersion: compiled.size === 0 ? null : celVersion,

@@ -1,6 +1,8 @@
 import { decisionTypes, matchesGlob } from '@countersign/contracts';
 import type { RunInputs } from '@countersign/cel';
 import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
+import { delegatorsAt } from './approvers.js';
+import type { Approver } from './approvers.js';
 import { askedOfTool } from './asked-of-tool.js';
 import { createCandidates } from './candidates.js';
 import { budgetOfRequest, inspect } from './inspect.js';
@@ -50,6 +52,10 @@ export interface Policy {
   readonly isListed: (principal: string) => boolean;
   /** What calls of a tool may require. Empty when every call of it is blocked. */
   readonly askedOf: (toolName: string) => readonly Requirement[];
+  /** The people who have delegated their responses to a principal. `nowMs`: epoch milliseconds. */
+  readonly delegatorsOf: (principal: string, nowMs: number) => readonly Approver[];
+  /** The people of the file. */
+  readonly approvers: readonly Approver[];
 }
 
 /** The policy that each tenant is judged by. */
@@ -68,8 +74,10 @@ export function createPolicy(content: PolicyContent): Policy {
     content: content.source,
     quotas: content.quotas,
     usesRun: content.usesRun,
-    groupsOf: (principal) => content.approvers.get(principal) ?? [],
-    isListed: (principal) => content.approvers.has(principal),
+    approvers: content.approvers,
+    groupsOf: (principal) => content.approvers.find(({ id }) => id === principal)?.groups ?? [],
+    delegatorsOf: (principal, nowMs) => delegatorsAt(content.approvers, principal, nowMs),
+    isListed: (principal) => content.approvers.some(({ id }) => id === principal),
     askedOf: (toolName) => askedOfTool(content, candidates(toolName)),
     judge: (calls, nowMs) => {
       const budget = { left: budgetOfRequest };

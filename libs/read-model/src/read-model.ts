@@ -153,7 +153,10 @@ export interface ReadModel {
    * calls are counted.
    */
   readonly runBytes: (tenant: string, runId: string) => number;
-  /** The ids of those calls of a run that are not settled, in the order of their requests. */
+  /**
+   * The ids of those calls of a run that are not settled, and of those that the same principal requested inside the run,
+   * in the order of their requests.
+   */
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
   /** The number of pending approvals of an agent, counted up to `atMost`. */
   readonly pendingOfAgent: (tenant: string, agentId: string, atMost: number) => number;

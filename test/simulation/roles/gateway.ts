@@ -50,6 +50,7 @@ export async function bootGateway(
     actorOf: () => undefined,
     actorOfHash: () => undefined,
     grants: () => false,
+    groupsOf: () => [],
     approverGroups: () => new Set<string>(),
   };
   const { readModel } = views;

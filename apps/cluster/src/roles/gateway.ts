@@ -1,9 +1,10 @@
 import { loadChannels } from '@countersign/channels';
 import {
+  createChannelPeople,
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
-  createGroupsOf,
+  createPeople,
   loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
@@ -21,8 +22,12 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   const tools = await loadTools(config.toolsFile, process.env);
   const channels = config.channelsFile === null ? undefined : loadChannels(config.channelsFile, process.env);
   const tokens = createFileTokens(config.tokensFile ?? '', world.log);
-  const groupsOf = createGroupsOf({ tokens: () => tokens, channels, hasOidc: config.oidc !== null });
-  const policy = await readOptionalPolicy(config.policyFile, groupsOf);
+  let files: ReturnType<typeof openGatewayFiles> | undefined;
+  const known = createPeople({
+    ...{ tokens: () => tokens, sessions: () => files?.sessions, channels },
+    issuer: config.oidc?.issuer ?? null,
+  });
+  const policy = await readOptionalPolicy(config.policyFile, known);
   return async (roleProcess) => {
     const { clock, ids, log, tracing, onStop } = roleProcess;
     if (tracing !== undefined) onStop(tracing.close);
@@ -30,16 +35,18 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const store = await openEventStore(roleProcess);
     const readModel = await openViews(roleProcess, store);
     const grants = { index: readModel.grants, conditions: loadConditions };
-    const judging = { grants, groupsOf, history: createHistory(readModel) };
+    const judging = { grants, people: known, history: createHistory(readModel) };
     const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, judging);
-    const { idempotency, sessions, close } = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
+    files = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
+    const { idempotency, sessions, close } = files;
     onStop(close);
     const oidc = config.oidc === null ? undefined : await loadOidc(config.oidc);
     const metrics = createGatewayMetrics();
     const checks = roleProcess.checks().filter(({ name }) => name !== 'event-store' && name !== 'read-model');
     const views = { commands, readModel, store };
-    const people = { tokens, sessions, oidc, channels, idempotency };
-    const ports = { ...views, ...people, metrics, clock, ids, log, checks, tracing };
+    const people = createChannelPeople(channels?.people ?? [], commands.policies, known, clock);
+    const door = { tokens, sessions, oidc, channels, people, idempotency };
+    const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
     const { host, publicUrl } = config;
     const limited = { ...ports, requestsPerSecond: config.requestsPerSecond ?? undefined };
     await roleProcess.serve((port) =>

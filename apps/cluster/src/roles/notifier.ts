@@ -1,7 +1,13 @@
 import { hostname } from 'node:os';
 import { fetchAnswers, isFetched, loadChannels, openChannels } from '@countersign/channels';
 import type { ChannelConfig } from '@countersign/channels';
-import { createResponsePort, createFileTokens, createIsApprover } from '@countersign/gateway';
+import {
+  createChannelPeople,
+  createFileTokens,
+  createIsApprover,
+  createPeople,
+  createResponsePort,
+} from '@countersign/gateway';
 import type { FileTokens } from '@countersign/gateway';
 import { createNotifier, createNotifierApp, createNotifierMetrics } from '@countersign/notifier';
 import { ConfigError } from '@countersign/runtime';
@@ -22,9 +28,11 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     log.info({}, 'COUNTERSIGN_CHANNELS lists no channels: approvals are shown in the inbox only');
     return () => Promise.resolve();
   }
-  const { people, routes, ...configured } = loadChannels(config.channelsFile, process.env);
-  const policy = await readOptionalPolicy(config.policyFile);
+  const configured = loadChannels(config.channelsFile, process.env);
+  const { routes } = configured;
   const tokens = readTokens(config, configured.channels, log);
+  const known = createPeople({ tokens: () => tokens, channels: configured, issuer: config.oidc?.issuer ?? null });
+  const policy = await readOptionalPolicy(config.policyFile, { ...known, groupsOf: () => null });
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
     const { clock, ids, registry, onStop, check } = roleProcess;
@@ -33,6 +41,14 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const publicUrl = config.publicUrl?.href ?? null;
     const channels = await openChannels(configured, { clock, publicUrl });
+    // Attack: an edit that no policy judges. This process may not know the file that the gateways judge by.
+    const commands =
+      policy === null
+        ? openWriteSide(roleProcess, store)
+        : openAnsweringWriteSide(roleProcess, store, policy, { ...known, groupsOf: () => null });
+    // Without the tokens it receives no responses, so it only has to know whom to ask.
+    const asked = tokens === undefined ? { approver: () => ({ groups: [] }) } : known;
+    const people = createChannelPeople(configured.people, commands.policies, asked, clock);
     const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, notifierId });
     createNotifierMetrics(registry, notifier);
     const app = await createNotifierApp({ notifier, bus, topic: names.events, log });
@@ -42,12 +58,9 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     for (const id of notifier.channelIds) check(subscriptionCheck(`consumer-${id}`, () => app.status()[id]));
     if (tokens === undefined) return;
     onStop(tokens.close);
-    const isApprover = createIsApprover({ tokens }, { people, log });
-    // Attack: an edit that no policy judges. This process may not know the file that the gateways judge by.
-    const responses =
-      policy === null
-        ? createResponsePort({ commands: openWriteSide(roleProcess, store), store, isApprover, edits: 'refused' })
-        : createResponsePort({ commands: openAnsweringWriteSide(roleProcess, store, policy), store, isApprover });
+    const isApprover = createIsApprover({ tokens }, { people: people(), log });
+    const edits = policy === null ? 'refused' : 'judged';
+    const responses = createResponsePort({ commands, store, isApprover, edits });
     onStop(await fetchAnswers(configured.channels, { responses, people, clock, log, publicUrl }));
   };
 }

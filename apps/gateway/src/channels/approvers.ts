@@ -6,7 +6,7 @@ import type { Tokens } from '../tokens.js';
 /** All configuration belongs to one tenant. */
 export const channelsTenant = 'default';
 
-/** Returns whether a principal of the channels' tenant has the approver role now. */
+/** Returns whether a principal has the approver role now. */
 export type IsApprover = (principal: string) => boolean;
 
 /** How people are authenticated. */
@@ -22,9 +22,10 @@ export interface ApproverSources {
 export function createIsApprover(
   { tokens, sessions }: ApproverSources,
   told?: { readonly people: readonly Person[]; readonly log: Log },
+  tenant = channelsTenant,
 ): IsApprover {
   const isApprover: IsApprover = (principal) => {
-    const who = { tenant: channelsTenant, principal };
+    const who = { tenant, principal };
     return tokens.grants(who, 'approver') || sessions?.grants(who, 'approver') === true;
   };
   if (told !== undefined) warnOfRefused(told.people, isApprover, told.log);
@@ -36,6 +37,6 @@ function warnOfRefused(people: readonly Person[], isApprover: IsApprover, log: L
   if (refused.length === 0) return;
   log.warn(
     { people: refused },
-    'these people of the channels file cannot answer through channels: no entry of the tokens file makes them an approver',
+    'these people of the channels cannot answer through channels: no entry of the tokens file makes them an approver',
   );
 }

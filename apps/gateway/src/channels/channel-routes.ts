@@ -21,8 +21,8 @@ export async function addChannels(
   publicUrl: URL | undefined,
 ): Promise<void> {
   const { clock, log } = ports;
-  const { people } = config;
-  const isApprover = createIsApprover(ports, { people, log });
+  const { people = () => config.people } = ports;
+  const isApprover = createIsApprover(ports, { people: people(), log });
   const responses = createResponsePort({ ...ports, isApprover });
   const surfaces = await openSurfaces(config.channels, {
     ...{ responses, people, clock, log },
@@ -38,7 +38,7 @@ export async function addChannels(
     for (const surface of surfaces) addSurface(scope, ports, surface);
     done();
   });
-  addMailRoutes(fastify, ports, config, publicUrl);
+  addMailRoutes(fastify, { ...ports, people }, config, publicUrl);
   fastify.addHook('onClose', observeChannels(ports, config.channels));
 }
 

@@ -1,5 +1,12 @@
 import { cardOf, createEmailTokens, digestStartOf } from '@countersign/channels';
-import type { AnswerTokens, ChannelAnswer, ChannelsConfig, Person, TokenContent } from '@countersign/channels';
+import type {
+  AnswerTokens,
+  ChannelAnswer,
+  ChannelsConfig,
+  PeopleNow,
+  Person,
+  TokenContent,
+} from '@countersign/channels';
 import type { Actor } from '@countersign/commands';
 import { decisionTypes, jsonObjectSchema } from '@countersign/contracts';
 import { ProblemError } from '@countersign/shell';
@@ -38,8 +45,8 @@ interface Opened {
  */
 export function addMailRoutes(
   fastify: FastifyInstance,
-  ports: GatewayPorts,
-  config: ChannelsConfig,
+  ports: GatewayPorts & { readonly people: PeopleNow },
+  config: Pick<ChannelsConfig, 'channels'>,
   publicUrl: URL | undefined,
 ): void {
   // `openLink` asks the session of the person.
@@ -48,7 +55,7 @@ export function addMailRoutes(
     channel.type === 'email' ? [{ channelId: channel.id, tokens: createEmailTokens(channel) }] : [],
   );
   if (links.length === 0) return;
-  const open = (request: FastifyRequest): Opened => openLink({ ...ports, publicUrl }, config.people, links, request);
+  const open = (request: FastifyRequest): Opened => openLink({ ...ports, publicUrl }, ports.people(), links, request);
   fastify.get('/a/:token', (_request, reply) => page(reply, 'text/html', mailPage));
   fastify.get('/a/page.js', (_request, reply) => page(reply, 'text/javascript', mailScript));
   fastify.get('/a/page.css', (_request, reply) => page(reply, 'text/css', mailStyle));

@@ -73,7 +73,8 @@ it('takes nothing from somebody who is no approver any more, and says so at the 
   let tokens = withAlice(['approver']);
   const sources = { tokens: { grants: (...asked: Parameters<typeof tokens.grants>) => tokens.grants(...asked) } };
   const log = createCollectingLog();
-  const responses = createResponsePort({ ...world, isApprover: createIsApprover(sources, { people: [alice], log }) });
+  const isApprover = createIsApprover(sources, { people: [alice], log });
+  const responses = createResponsePort({ ...world, isApprover });
   expect(log.entries).toEqual([]);
   for (const left of [withAlice(['auditor']), createTokens(tokenEntries)]) {
     tokens = left;

@@ -144,6 +144,7 @@ describe('a stream of events', () => {
       actorOf: (token, via) => createTokens(held.entries).actorOf(token, via),
       actorOfHash: (tokenHash) => createTokens(held.entries).actorOfHash(tokenHash),
       grants: (who, role) => createTokens(held.entries).grants(who, role),
+      groupsOf: () => [],
       approverGroups: (tenant) => createTokens(held.entries).approverGroups(tenant),
     };
     const world = await openWorld({

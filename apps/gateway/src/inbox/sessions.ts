@@ -24,6 +24,8 @@ export interface Sessions {
   readonly actorOf: (id: string) => Actor | undefined;
   /** Returns whether the person is signed in through their provider, which gave them this role. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
+  /** The groups that the provider gave to a person who is signed in. */
+  readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
   readonly close: (id: string) => void;
 }
 
@@ -53,6 +55,11 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
     );
     return { id, actor, expiresAtMs };
   };
+  const signedIn = (who: Pick<Actor, 'tenant' | 'principal'>): Actor | undefined => {
+    const session = store.latestOfProvider(holderOf(who));
+    const isOver = session === undefined || session.expiresAtMs <= clock.now();
+    return isOver || session.person === null ? undefined : actorFor(session.person);
+  };
   return {
     openWithToken: (token) => {
       const tokenHash = hashOf(token);
@@ -67,11 +74,8 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
       if (session.tokenHash !== null) return tokens.actorOfHash(session.tokenHash);
       return session.person === null ? undefined : actorFor(session.person);
     },
-    grants: (who, role) => {
-      const session = store.latestOfProvider(holderOf(who));
-      const isOver = session === undefined || session.expiresAtMs <= clock.now();
-      return !isOver && session.person !== null && actorFor(session.person).roles.has(role);
-    },
+    grants: (who, role) => signedIn(who)?.roles.has(role) === true,
+    groupsOf: (who) => signedIn(who)?.groups ?? [],
     close: (id) => {
       store.remove(hashOf(id));
     },

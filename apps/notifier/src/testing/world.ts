@@ -105,7 +105,7 @@ export async function openWorld(given?: string): Promise<World> {
       if (outcome.status !== 'done') throw new Error(outcome.refusal.detail);
     },
     notify: async ({ group = 'notifier', ...options }) => {
-      const notifier = createNotifier({ store, readModel, people: [], clock, ids, log, ...options });
+      const notifier = createNotifier({ store, readModel, people: () => [], clock, ids, log, ...options });
       const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log, group });
       notifier.start();
       await app.listen();

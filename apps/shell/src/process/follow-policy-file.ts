@@ -1,6 +1,6 @@
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import { createShadowPolicy } from '@countersign/policy';
-import type { GroupsOf, PolicyContent, ShadowPolicy } from '@countersign/policy';
+import type { KnownPeople, PolicyContent, ShadowPolicy } from '@countersign/policy';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
 import { watchForChanges } from '../input/watch-for-changes.js';
@@ -19,7 +19,7 @@ export interface FollowedPolicy {
     readonly activate: (content: PolicyContent) => void;
   };
   /** Default: not known. */
-  readonly groupsOf?: GroupsOf | undefined;
+  readonly people?: KnownPeople | undefined;
   /** Records that this content is in force, before it judges. */
   readonly record: (content: PolicyContent) => Promise<void>;
   readonly clock: Clock;
@@ -96,7 +96,7 @@ async function activate(followed: FollowedPolicy, signal: AbortSignal): Promise<
 
 /** The content of the file once its text has stayed the same for a while. */
 async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Promise<PolicyContent> {
-  const { file, tenant, clock, groupsOf } = followed;
+  const { file, tenant, clock, people } = followed;
   const variable = tenant === null ? 'COUNTERSIGN_POLICY_SHADOW' : 'COUNTERSIGN_POLICY';
   for (let before = readPolicyText(file, variable); ;) {
     await sleep(clock, settledMs, signal);
@@ -106,7 +106,7 @@ async function settledContent(followed: FollowedPolicy, signal: AbortSignal): Pr
       before = text;
       continue;
     }
-    const content = await toPolicy(file, text, groupsOf);
+    const content = await toPolicy(file, text, people);
     if (tenant === null || content.tenant === tenant) return content;
     throw new Error(`it is for the tenant "${content.tenant}" now, and was for "${tenant}": restart the process`);
   }

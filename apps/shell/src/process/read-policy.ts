@@ -1,13 +1,14 @@
 import { loadPolicy } from '@countersign/policy';
-import type { GroupsOf, PolicyContent } from '@countersign/policy';
+import type { KnownPeople, PolicyContent } from '@countersign/policy';
 import { ConfigError, readSettings } from '@countersign/runtime';
 
 /**
- * The policy of the file that `COUNTERSIGN_POLICY` names. A rule that no approver of `groupsOf` can answer is a problem.
+ * The policy of the file that `COUNTERSIGN_POLICY` names. A rule that none of `people` can answer is a problem, and so is an
+ * identity that another file gives to another person.
  * @throws ConfigError when it cannot be read; PolicyFileError with every problem and its position.
  */
-export async function readPolicy(file: string, groupsOf: GroupsOf | null = null): Promise<PolicyContent> {
-  return toPolicy(file, readPolicyText(file), groupsOf);
+export async function readPolicy(file: string, people: KnownPeople | null = null): Promise<PolicyContent> {
+  return toPolicy(file, readPolicyText(file), people);
 }
 
 /** The text of the file. @throws ConfigError when it cannot be read. */
@@ -16,16 +17,16 @@ export function readPolicyText(file: string, variable = 'COUNTERSIGN_POLICY'): s
 }
 
 /** The policy of a text that was read from the file. @throws PolicyFileError as {@link readPolicy}. */
-export async function toPolicy(file: string, text: string, groupsOf: GroupsOf | null = null): Promise<PolicyContent> {
+export async function toPolicy(file: string, text: string, people: KnownPeople | null = null): Promise<PolicyContent> {
   // The engine takes 0.2 s and 27 MB to load, so it is loaded only for a file that may need it.
   const cel = /\bwhen\b/.test(text) ? (await import('@countersign/cel')).celEngine : null;
-  return loadPolicy(file, text, cel, groupsOf);
+  return loadPolicy(file, text, cel, people);
 }
 
 /** The policy of a file that can be left out: null is the built-in policy. @throws as {@link readPolicy}. */
 export async function readOptionalPolicy(
   file: string | null,
-  groupsOf: GroupsOf | null = null,
+  people: KnownPeople | null = null,
 ): Promise<PolicyContent | null> {
-  return file === null ? null : readPolicy(file, groupsOf);
+  return file === null ? null : readPolicy(file, people);
 }

@@ -1,6 +1,7 @@
 import {
   externalIdSchema,
   globProblem,
+  identitySchemas,
   notificationKinds,
   parseDurationMs,
   principalSchema,
@@ -109,24 +110,18 @@ export type ChannelEntry = z.output<typeof channelSchema>;
 
 export const personSchema = z.strictObject({
   id: principalSchema,
-  slack: z
-    .string()
-    .regex(/^[A-Z0-9]+:[A-Z0-9]+$/, 'must be workspace and user id, such as "T01:U01"')
-    .optional(),
-  telegram: z
-    .string()
-    .regex(/^\d{1,20}$/, 'must be the numeric id of a user, in quotes')
-    .optional(),
-  email: z
-    .string()
-    .regex(/^[^\s<>@,;:"]+@[^\s<>@,;:"]+$/, 'must be an e-mail address')
-    .max(254)
-    .optional(),
+  ...identitySchemas,
   groups: z.array(externalIdSchema).default([]),
 });
 
 /** A person, with their identities in the channels. */
-export type Person = z.output<typeof personSchema>;
+export interface Person extends z.output<typeof personSchema> {
+  /** The groups of the people in whose place they respond now: they are asked too. Default: none. */
+  readonly delegatedGroups?: readonly string[];
+}
+
+/** The people of the channels as they are now: files change while the process runs. */
+export type PeopleNow = () => readonly Person[];
 
 const globSchema = z.string().superRefine((glob, context) => {
   const problem = globProblem(glob);

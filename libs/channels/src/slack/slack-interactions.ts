@@ -7,7 +7,7 @@ import type { ResponsePort, AnswerResult, ChannelAnswer } from '../response-port
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
 import type { LinkPorts } from '../channel.js';
-import type { Person } from '../config/channels-file.js';
+import type { PeopleNow, Person } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
 import { answered } from '../surface.js';
@@ -21,7 +21,7 @@ import { createSlackClient } from './slack-client.js';
 
 export interface SlackPorts extends LinkPorts {
   readonly responses: ResponsePort;
-  readonly people: readonly Person[];
+  readonly people: PeopleNow;
   readonly clock: Clock;
   readonly log: Log;
 }
@@ -129,7 +129,7 @@ class Interactions {
 
   #personOf(payload: BlockActions | ViewSubmission): Person | undefined {
     const identity = slackIdentity(payload);
-    const person = this.#ports.people.find(({ slack }) => slack === identity);
+    const person = this.#ports.people().find(({ slack }) => slack === identity);
     if (person === undefined)
       this.#ports.log.warn({ channelId: this.#config.id, identity }, 'refused: unknown Slack user');
     return person;

@@ -50,7 +50,7 @@ const listen = (): (() => Promise<void>) => {
   };
   const stop = listenToSlack(
     { ...slackSocketConfig, apiUrl: server.url },
-    { responses, people: [alice], clock, log, publicUrl: null },
+    { responses, people: () => [alice], clock, log, publicUrl: null },
   );
   stops.push(stop);
   return stop;
@@ -225,7 +225,7 @@ describe('the connection', () => {
   it('is asked for with the app token, and the bot token opens none', async () => {
     const wrong = { ...slackSocketConfig, appToken: slackSocketConfig.botToken, apiUrl: server.url };
     const responses = { find: () => Promise.resolve(undefined), answer: () => answer() };
-    stops.push(listenToSlack(wrong, { responses, people: [], clock, log, publicUrl: null }));
+    stops.push(listenToSlack(wrong, { responses, people: () => [], clock, log, publicUrl: null }));
     await pauses(1_000);
     expect(log.entries.at(-1)?.fields['reason']).toBe('Slack answers not_allowed_token_type');
     expect(server.sockets.opened()).toBe(0);

@@ -36,7 +36,7 @@ beforeEach(async () => {
   const config = { ...slackConfig, apiUrl: server.url };
   surface = createSlackSurface(config, {
     responses,
-    people: [alice],
+    people: () => [alice],
     clock,
     log: createCollectingLog(),
     publicUrl: null,

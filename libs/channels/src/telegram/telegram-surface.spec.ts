@@ -31,7 +31,12 @@ beforeEach(async () => {
   server = await openTelegramServer(telegramConfig.botToken.reveal());
   [given, result] = [[], { status: 'recorded' }];
   const config = { ...telegramConfig, apiUrl: server.url };
-  surface = createTelegramSurface(config, { responses, people: [alice], log: createCollectingLog(), publicUrl: null });
+  surface = createTelegramSurface(config, {
+    responses,
+    people: () => [alice],
+    log: createCollectingLog(),
+    publicUrl: null,
+  });
 });
 afterEach(async () => {
   await server.close();
@@ -96,7 +101,7 @@ it.each(['', 'undefined', 'wrong'])('takes no post at all without a secret of it
   const config = { ...telegramConfig, webhookSecret: undefined, apiUrl: server.url };
   const open = createTelegramSurface(config, {
     responses,
-    people: [alice],
+    people: () => [alice],
     log: createCollectingLog(),
     publicUrl: null,
   });
@@ -151,7 +156,7 @@ it('fetches updates where none can be sent, each once, and asks no server withou
   const log = createCollectingLog();
   const stop = pollTelegram(
     { ...telegramConfig, apiUrl: server.url },
-    { responses, people: [alice], log, clock, publicUrl: null },
+    { responses, people: () => [alice], log, clock, publicUrl: null },
   );
   for (let asked = 2; asked <= 3; asked += 1) {
     while (clock.nextInMs() === undefined) await new Promise((resolve) => setImmediate(resolve));
@@ -172,7 +177,7 @@ it('stands by while another process fetches, and goes on when that one is gone',
   const log = createCollectingLog();
   const stop = pollTelegram(
     { ...telegramConfig, apiUrl: server.url },
-    { responses, people: [alice], log, clock, publicUrl: null },
+    { responses, people: () => [alice], log, clock, publicUrl: null },
   );
   const until = async (isSo: () => boolean): Promise<void> => {
     while (!isSo()) await new Promise((resolve) => setImmediate(resolve));

@@ -7,7 +7,7 @@ import type { ResponsePort } from '../response-port.js';
 import type { AnswerTokens } from '../answer-token.js';
 import { copyOf } from '../channel.js';
 import type { LinkPorts } from '../channel.js';
-import type { Person } from '../config/channels-file.js';
+import type { PeopleNow } from '../config/channels-file.js';
 import type { ChannelConfigOf } from '../config/load-channels.js';
 import { readInteraction } from '../interaction.js';
 import { answered, headerOf } from '../surface.js';
@@ -17,7 +17,7 @@ import { telegramMessageOf } from './telegram-message.js';
 
 export interface TelegramSurfacePorts extends LinkPorts {
   readonly responses: ResponsePort;
-  readonly people: readonly Person[];
+  readonly people: PeopleNow;
   readonly log: Log;
 }
 
@@ -122,7 +122,7 @@ async function decide(
   commandId: string,
 ): Promise<Words> {
   const { responses, people, log } = ports;
-  const known = people.find(({ telegram }) => telegram === String(press.from.id));
+  const known = people().find(({ telegram }) => telegram === String(press.from.id));
   const person = isOurChat(config, press) ? known : undefined;
   if (person === undefined) {
     log.warn(

@@ -113,7 +113,7 @@ export function slackSocketAnswers(config: ChannelConfigOf<'slack'>, server: Sla
 }
 
 function slackPorts(responses: ResponsePort) {
-  return { responses, people: [alice], clock: createSystemClock(), log: createSilentLog(), publicUrl: null };
+  return { responses, people: () => [alice], clock: createSystemClock(), log: createSilentLog(), publicUrl: null };
 }
 
 function pressOf(server: SlackServer, type: 'approve' | 'deny', forgery?: Forgery) {
@@ -148,7 +148,7 @@ export function telegramAnswers(config: ChannelConfigOf<'telegram'>, server: Tel
   const { responses, ...local } = createLocalDesk(notice);
   const surface = createTelegramSurface(config, {
     responses,
-    people: [alice],
+    people: () => [alice],
     log: createSilentLog(),
     publicUrl: null,
   });

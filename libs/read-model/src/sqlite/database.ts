@@ -5,14 +5,15 @@ import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 5;
+export const schemaVersion = 6;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
- * `approvals` has only the columns that lists filter by. Every `seq` is a position of the log, so new rows are next to
- * the last ones. The indexes of approvals contain every filtered column: a filter without matches reads no row, and a
- * page of 100,000 pending takes milliseconds. The index of calls is read once per state, and the states are merged.
- * `runs` has one row for each agent and principal of a run.
+ * `nested` has a row for each other run of the same principal inside which a call runs. `approvals` has only the columns
+ * that lists filter by. Every `seq` is a position of the log, so new rows are next to the last ones. The indexes of
+ * approvals contain every filtered column: a filter without matches reads no row, and a page of 100,000 pending takes
+ * milliseconds. The index of calls is read once per state, and the states are merged. `runs` has one row for each agent
+ * and principal of a run.
  */
 const tables = `
   CREATE TABLE meta (
@@ -40,6 +41,7 @@ const tables = `
     seq INTEGER PRIMARY KEY, grant_id TEXT NOT NULL, tenant TEXT NOT NULL, tool_name TEXT NOT NULL,
     status TEXT NOT NULL, expires_at TEXT NOT NULL, progress TEXT NOT NULL
   ) STRICT;
+  CREATE TABLE nested (seq INTEGER NOT NULL, tenant TEXT NOT NULL, outer_run TEXT NOT NULL) STRICT;
   CREATE UNIQUE INDEX calls_by_id ON calls (call_id);
   CREATE UNIQUE INDEX grants_by_id ON grants (grant_id);
   CREATE INDEX grants_by_tenant ON grants (tenant, seq);
@@ -47,6 +49,7 @@ const tables = `
   CREATE INDEX calls_by_state
     ON calls (tenant, state, seq, tool_name, run_id, agent_id, requested_by, requested_at);
   CREATE INDEX runs_open ON runs (tenant, seq, agent_id, requested_by, open_calls) WHERE open_calls > 0;
+  CREATE INDEX nested_by_run ON nested (tenant, outer_run, seq);
   CREATE INDEX calls_by_due ON calls (due_at) WHERE due_at IS NOT NULL;
   CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';

@@ -24,10 +24,12 @@ export function bytesOfRun(prepare: Prepare, tenant: string, runId: string): num
   return Number(found?.['bytes']);
 }
 
-/** The ids of the calls of a run that are open, in the order of their requests. */
+/** The ids of the open calls of a run, and of those that run inside it, in the order of their requests. */
 export function openCallsOfRun(prepare: Prepare, tenant: string, runId: string): readonly string[] {
-  const sql = `SELECT call_id FROM calls WHERE tenant = ? AND run_id = ? AND state IN (${openStates}) ORDER BY seq`;
+  const inside = 'SELECT seq FROM nested WHERE tenant = ? AND outer_run = ?';
+  const own = 'SELECT seq FROM calls WHERE tenant = ? AND run_id = ?';
+  const sql = `SELECT call_id FROM calls WHERE seq IN (${own} UNION ${inside}) AND state IN (${openStates}) ORDER BY seq`;
   return prepare(sql)
-    .all(tenant, runId)
+    .all(tenant, runId, tenant, runId)
     .map((columns) => String(columns['call_id']));
 }

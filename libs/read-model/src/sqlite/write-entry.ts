@@ -50,6 +50,17 @@ function writeCall(prepare: Prepare, seal: RowSeal | undefined, entry: Entry): v
     ...[toolName, agentId, requestedBy, Date.parse(requestedAt), progress],
   );
   prepare('INSERT INTO requests VALUES (?, ?)').run(row.seq, request);
+  for (const outer of outerRuns(row.request))
+    prepare('INSERT INTO nested VALUES (?, ?, ?)').run(row.seq, tenant, outer);
+}
+
+/**
+ * The other runs of the same principal inside which a call runs. Attack: an agent says that its call runs inside another
+ * principal's run, so that it is cancelled, or listed, along with that.
+ */
+function outerRuns({ runId, requestedBy, chain = [] }: CallRow['request']): ReadonlySet<string> {
+  const own = chain.filter((link) => link.requestedBy === requestedBy && link.runId !== runId);
+  return new Set(own.map((link) => link.runId));
 }
 
 /** Writes the approvals that differ from the stored ones; an unchanged approval is the same object. */

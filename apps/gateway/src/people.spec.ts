@@ -1,0 +1,105 @@
+import { describe, expect, it } from '@jest/globals';
+import { createLivePolicies, loadPolicy } from '@countersign/policy';
+import { createChannelPeople, createPeople } from './people.js';
+import { createTokens } from './tokens.js';
+
+const entries = [
+  { token: 'a'.repeat(32), principal: 'ann', roles: ['approver'], groups: ['ops'], tenant: 'default' },
+  { token: 'd'.repeat(32), principal: 'ann', roles: ['approver'], groups: ['night'], tenant: 'default' },
+  { token: 'b'.repeat(32), principal: 'aud', roles: ['auditor'], groups: ['audit'], tenant: 'default' },
+  { token: 'c'.repeat(32), principal: 'other', roles: ['approver'], groups: ['theirs'], tenant: 'other' },
+];
+const tokens = createTokens(entries);
+const channels = {
+  people: [
+    { id: 'bob', groups: ['security'] },
+    { id: 'ann', groups: ['finance'], slack: 'T1:U1' },
+  ],
+};
+const sources = { tokens: () => tokens, channels, issuer: null };
+
+describe('the groups that approvers have', () => {
+  it('are those of the tokens with the role approver, and of the people of the channels file', () => {
+    const { groupsOf } = createPeople(sources);
+    expect([...(groupsOf('default') ?? [])]).toEqual(['ops', 'night', 'security', 'finance']);
+    expect([...(groupsOf('other') ?? [])]).toEqual(['theirs']);
+  });
+
+  it('are none before the first start made the tokens', () => {
+    const people = createPeople({ tokens: () => undefined, channels: undefined, issuer: null });
+    expect(people.groupsOf('default')).toEqual(new Set());
+    expect(people.approver('default', 'ann')).toBeUndefined();
+  });
+
+  it('are not known where people sign in at an OIDC provider', () => {
+    expect(createPeople({ ...sources, issuer: new URL('https://id.example') }).groupsOf('default')).toBeNull();
+  });
+});
+
+describe('a person', () => {
+  it('has the groups of all tokens and of the channels file together', () => {
+    expect(createPeople(sources).approver('default', 'ann')).toEqual({ groups: ['ops', 'night', 'finance'] });
+  });
+
+  it('is an approver by the tokens file or the provider alone, whatever the channels file says', () => {
+    const people = createPeople(sources);
+    expect(people.approver('default', 'bob')).toBeUndefined();
+    expect(people.approver('default', 'aud')).toBeUndefined();
+    expect(people.approver('default', 'other')).toBeUndefined();
+  });
+
+  it('of an OIDC provider may be away, and others of its name may not', () => {
+    const people = createPeople({ ...sources, issuer: new URL('https://id.example') });
+    expect(people.approver('default', 'https://id.example#1')).toEqual({ groups: [] });
+    expect(people.approver('default', 'https://id.example.evil#1')).toBeUndefined();
+  });
+
+  it('who is signed in has the groups that the provider gave', () => {
+    const sessions = () => ({ grants: () => true, groupsOf: () => ['directors'] });
+    expect(createPeople({ ...sources, sessions }).approver('default', 'eve')).toEqual({ groups: ['directors'] });
+  });
+});
+
+describe('the people of the channels', () => {
+  const clock = { now: () => Date.parse('2026-12-02T00:00:00Z') };
+  const away = '{ to: bob, from: 2026-12-01T00:00:00Z, until: 2026-12-08T00:00:00Z }';
+  const policy = (text: string) => loadPolicy('p.yaml', `version: 1\napprovers:\n${text}`);
+  const first = policy(
+    `  - { id: ann, groups: [dev], identities: { telegram: "1" }, delegates: [${away}] }\n  - { id: bob, groups: [web], identities: { email: "bob@example.com" } }\n  - { id: cem, groups: [sales], identities: { slack: "T1:U3" } }`,
+  );
+
+  it('are those of the channels file and of the policy file, united by id', () => {
+    const people = createChannelPeople(channels.people, createLivePolicies(first), createPeople(sources), clock)();
+    expect(people).toMatchObject([
+      {
+        id: 'bob',
+        email: 'bob@example.com',
+        groups: ['security', 'web'],
+        delegatedGroups: ['dev', 'ops', 'night', 'finance'],
+      },
+      { id: 'ann', slack: 'T1:U1', telegram: '1', groups: ['finance', 'dev', 'ops', 'night'], delegatedGroups: [] },
+      { id: 'cem', slack: 'T1:U3', groups: ['sales'] },
+    ]);
+  });
+
+  it('lose identities, groups and delegations with the entry of the policy file', () => {
+    const policies = createLivePolicies(first);
+    const people = createChannelPeople(channels.people, policies, createPeople(sources), clock);
+    policies.activate(policy('  - { id: bob, groups: [web] }'));
+    expect(people()).toMatchObject([
+      { id: 'bob', groups: ['security', 'web'], delegatedGroups: [] },
+      { id: 'ann', slack: 'T1:U1', groups: ['finance', 'ops', 'night'] },
+    ]);
+    expect(people()).toHaveLength(2);
+    expect(people()[1]).not.toHaveProperty('telegram');
+    expect(people()[0]).not.toHaveProperty('email');
+  });
+
+  it('are not asked in the place of a person who is no approver any more', () => {
+    const removed = createTokens(entries.filter(({ principal }) => principal !== 'ann'));
+    const known = createPeople({ ...sources, tokens: () => removed });
+    expect(createChannelPeople(channels.people, createLivePolicies(first), known, clock)()[0]).toMatchObject({
+      ...{ id: 'bob', delegatedGroups: [] },
+    });
+  });
+});

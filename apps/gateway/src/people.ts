@@ -1,0 +1,87 @@
+import type { ChannelsConfig, PeopleNow, Person } from '@countersign/channels';
+import type { People } from '@countersign/commands';
+import { identityKinds } from '@countersign/contracts';
+import type { Approver, KnownPeople, Policies } from '@countersign/policy';
+import type { Clock } from '@countersign/runtime';
+import { channelsTenant, createIsApprover } from './channels/approvers.js';
+import type { Sessions } from './inbox/sessions.js';
+import type { Tokens } from './tokens.js';
+
+/** Where it is written who people are, besides the policy file. Each is asked at every use, because it may change. */
+export interface PeopleSources {
+  /** Undefined before the first start made them: their people have no groups. */
+  readonly tokens: () => Pick<Tokens, 'approverGroups' | 'grants' | 'groupsOf'> | undefined;
+  readonly sessions?: () => Pick<Sessions, 'grants' | 'groupsOf'> | undefined;
+  readonly channels: Pick<ChannelsConfig, 'people'> | undefined;
+  /** The issuer at which people sign in by OIDC; null: they do not. */
+  readonly issuer: URL | null;
+}
+
+/** The one definition of who a person is, for the policy file, for votes and for delegations. */
+export function createPeople({ tokens, sessions, channels, issuer }: PeopleSources): KnownPeople & People {
+  const inFile = (tenant: string): readonly Person[] => (tenant === channelsTenant ? (channels?.people ?? []) : []);
+  const isApprover = (tenant: string, principal: string): boolean => {
+    const known = tokens();
+    if (known === undefined) return false;
+    // A person who is away has no session, and their provider cannot be asked about them: the policy file must name them.
+    if (issuer !== null && isOfIssuer(issuer, principal)) return true;
+    return createIsApprover({ tokens: known, sessions: sessions?.() }, undefined, tenant)(principal);
+  };
+  return {
+    groupsOf: (tenant) => {
+      if (issuer !== null) return null;
+      return new Set([...(tokens()?.approverGroups(tenant) ?? []), ...inFile(tenant).flatMap(({ groups }) => groups)]);
+    },
+    channelPeople: inFile,
+    approver: (tenant, principal) => {
+      if (!isApprover(tenant, principal)) return undefined;
+      const who = { tenant, principal };
+      const written = inFile(tenant).find(({ id }) => id === principal)?.groups ?? [];
+      const given = [...(tokens()?.groupsOf(who) ?? []), ...(sessions?.()?.groupsOf(who) ?? [])];
+      return { groups: [...new Set([...given, ...written])] };
+    },
+  };
+}
+
+function isOfIssuer({ href }: URL, principal: string): boolean {
+  return principal.startsWith(`${href}#`) || principal.startsWith(`${href.replace(/\/$/, '')}#`);
+}
+
+/**
+ * The people of the channels as the channels file and the policy in force say together, and the groups of those in
+ * whose place they respond now.
+ */
+export function createChannelPeople(
+  file: readonly Person[],
+  policies: Policies,
+  people: Pick<People, 'approver'>,
+  clock: Pick<Clock, 'now'>,
+): PeopleNow {
+  return () => {
+    const policy = policies.of(channelsTenant);
+    const listed = new Map(policy.approvers.map((one) => [one.id, one]));
+    const others = policy.approvers.filter(({ id }) => !file.some((one) => one.id === id));
+    const all: readonly Person[] = [...file, ...others.map(({ id }) => ({ id, groups: [] }))];
+    const groupsOf = (id: string): readonly string[] => people.approver(channelsTenant, id)?.groups ?? [];
+    return all.map((person) => {
+      const approver = listed.get(person.id);
+      const delegators = policy.delegatorsOf(person.id, clock.now());
+      return {
+        ...united(person, approver),
+        groups: [...new Set([...person.groups, ...(approver?.groups ?? []), ...groupsOf(person.id)])],
+        delegatedGroups: delegators.flatMap(({ id, groups }) =>
+          people.approver(channelsTenant, id) === undefined ? [] : [...groups, ...groupsOf(id)],
+        ),
+      };
+    });
+  };
+}
+
+/** The identities of both files, which do not contradict each other. */
+function united(person: Person, approver: Approver | undefined): Person {
+  const missing = identityKinds.flatMap((kind) => {
+    const identity = person[kind] ?? approver?.identities[kind];
+    return identity === undefined ? [] : [[kind, identity] as const];
+  });
+  return { ...person, ...Object.fromEntries(missing) };
+}

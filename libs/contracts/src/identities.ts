@@ -1,0 +1,28 @@
+import { z } from 'zod';
+
+/** The names of a person in the channels, as the channels file and the policy file write them. */
+export const identitySchemas = {
+  slack: z
+    .string()
+    .regex(/^[A-Z0-9]+:[A-Z0-9]+$/, 'must be workspace and user id, such as "T01:U01"')
+    .optional(),
+  telegram: z
+    .string()
+    .regex(/^\d{1,20}$/, 'must be the numeric id of a user, in quotes')
+    .optional(),
+  email: z
+    .string()
+    .regex(/^[^\s<>@,;:"]+@[^\s<>@,;:"]+$/, 'must be an e-mail address')
+    .max(254)
+    .optional(),
+} as const;
+
+export const identityKinds = ['slack', 'telegram', 'email'] as const;
+
+/** The identities of one person. */
+export type Identities = { readonly [Kind in (typeof identityKinds)[number]]?: string | undefined };
+
+/** An identity in the form in which it is compared. */
+export function comparedIdentity(identity: string): string {
+  return identity.trim().toLowerCase();
+}
