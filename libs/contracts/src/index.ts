@@ -73,23 +73,12 @@ export { createMessageSchemas } from './message-schemas.js';
 export { requestMessageSchemas } from './request-messages.js';
 export type { RequestMessageType } from './request-messages.js';
 export {
-  auditEventsQuerySchema,
-  auditToolCallQuerySchema,
   cancelSchema,
   claimSchema,
   clientOutputSchema,
   eraseSubjectSchema,
-  eventsQuerySchema,
-  getToolCallQuerySchema,
-  policySuggestionsQuerySchema,
-  policyVersionsQuerySchema,
   limits,
-  listApprovalsQuerySchema,
-  listGrantsQuerySchema,
-  listRunsQuerySchema,
-  listToolCallsQuerySchema,
   outcomeSchema,
-  oversightQuerySchema,
   problemSchema,
   reconcileSchema,
   renewClaimSchema,
@@ -100,26 +89,41 @@ export {
   respondInBulkSchema,
   respondSchema,
 } from './requests.js';
+export {
+  auditEventsQuerySchema,
+  auditToolCallQuerySchema,
+  eventsQuerySchema,
+  getToolCallQuerySchema,
+  policySuggestionsQuerySchema,
+  policyVersionsQuerySchema,
+  listApprovalsQuerySchema,
+  listGrantsQuerySchema,
+  listRunsQuerySchema,
+  listToolCallsQuerySchema,
+  oversightQuerySchema,
+} from './queries.js';
 export type {
   ClientOutputBody,
   Decision,
   Backtest,
   EraseSubject,
   ExplainedCall,
-  ListApprovalsQuery,
-  ListGrantsQuery,
-  ListRunsQuery,
-  ListToolCallsQuery,
   OutcomeBody,
-  PolicySuggestionsQuery,
-  PolicyVersionsQuery,
-  OversightQuery,
   RequestApprovalBody,
   RequestToolCalls,
   RequestedCall,
   RespondBody,
   RespondInBulkBody,
 } from './requests.js';
+export type {
+  ListApprovalsQuery,
+  ListGrantsQuery,
+  ListRunsQuery,
+  ListToolCallsQuery,
+  PolicySuggestionsQuery,
+  PolicyVersionsQuery,
+  OversightQuery,
+} from './queries.js';
 export { oversightGroupings, oversightReportSchema } from './oversight-views.js';
 export type { OversightFigures, OversightGrouping, OversightReport, OversightRow } from './oversight-views.js';
 export type { PolicyEvent } from './policy-events.js';

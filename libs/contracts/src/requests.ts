@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import { grantStates, rememberSchema } from './grants.js';
+import { rememberSchema } from './grants.js';
 import { isCallId } from './ids.js';
 import { jsonObjectSchema, jsonValueSchema } from './json.js';
-import { oversightGroupings } from './oversight-views.js';
 import {
   batchModes,
   decisionTypeSchema,
@@ -13,8 +12,6 @@ import {
   digestSchema,
 } from './primitives.js';
 import { toolHintsSchema } from './tool-hints.js';
-import { approvalStates, toolCallStates } from './views.js';
-import type { ToolCallState } from './views.js';
 
 /** Limits of one request, in counts and bytes. */
 export const limits = {
@@ -222,128 +219,6 @@ export type ClientOutputBody = z.infer<typeof clientOutputSchema>;
 export const reconcileSchema = z
   .strictObject({ status: z.enum(['succeeded', 'failed', 'retry']), note: textSchema.min(1) })
   .meta({ id: 'ReconcileExecution' });
-
-const intString = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^[0-9]{1,16}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.int().min(min).max(max));
-
-/** `GET /v1/tool-calls/{callId}`. */
-export const getToolCallQuerySchema = z.strictObject({
-  waitMs: intString(0, Number.MAX_SAFE_INTEGER).optional(),
-  until: z.enum(['decided', 'settled']).optional(),
-});
-
-/** `GET /v1/approvals`. */
-export const listApprovalsQuerySchema = z.strictObject({
-  state: z.enum(approvalStates).optional(),
-  toolName: externalIdSchema.optional(),
-  runId: externalIdSchema.optional(),
-  agentId: externalIdSchema.optional(),
-  group: externalIdSchema.optional(),
-  order: z.enum(['oldest', 'newest']).optional(),
-  limit: intString(1, limits.pageSizeMax).optional(),
-  cursor: z.string().min(1).max(64).optional(),
-});
-export type ListApprovalsQuery = z.infer<typeof listApprovalsQuerySchema>;
-
-/** `GET /v1/grants`. */
-export const listGrantsQuerySchema = z.strictObject({
-  state: z.enum(grantStates).optional(),
-  toolName: externalIdSchema.optional(),
-  limit: intString(1, limits.pageSizeMax).optional(),
-  cursor: z.string().min(1).max(64).optional(),
-});
-export type ListGrantsQuery = z.infer<typeof listGrantsQuerySchema>;
-
-const isToolCallState = (text: string): text is ToolCallState => toolCallStates.some((state) => state === text);
-
-/** States separated by commas, each once. */
-const toolCallStatesSchema = z
-  .string()
-  .max(256)
-  .transform((text, context) => {
-    const words = [...new Set(text.split(','))];
-    const states = words.filter(isToolCallState);
-    if (states.length === words.length) return states;
-    const message = `must be one or more of ${toolCallStates.join(', ')}, separated by commas`;
-    context.addIssue({ code: 'custom', message });
-    return z.NEVER;
-  })
-  .pipe(z.array(z.enum(toolCallStates)));
-
-/** `GET /v1/tool-calls`. */
-export const listToolCallsQuerySchema = z.strictObject({
-  state: toolCallStatesSchema.optional(),
-  toolName: externalIdSchema.optional(),
-  runId: externalIdSchema.optional(),
-  agentId: externalIdSchema.optional(),
-  requestedBy: z.string().min(1).max(1024).optional(),
-  since: z.iso.datetime({ offset: true }).meta({ description: 'Requested at this time or later.' }).optional(),
-  order: z.enum(['oldest', 'newest']).optional(),
-  limit: intString(1, limits.pageSizeMax).optional(),
-  cursor: z.string().min(1).max(64).optional(),
-});
-export type ListToolCallsQuery = z.infer<typeof listToolCallsQuerySchema>;
-
-/** `GET /v1/runs`. */
-export const listRunsQuerySchema = z.strictObject({
-  state: z.literal('open').optional(),
-  agentId: externalIdSchema.optional(),
-  limit: intString(1, limits.pageSizeMax).optional(),
-  cursor: z.string().min(1).max(64).optional(),
-});
-export type ListRunsQuery = z.infer<typeof listRunsQuerySchema>;
-
-/** `GET /v1/policy/suggestions`. */
-export const policySuggestionsQuerySchema = z.strictObject({
-  decisionsMin: intString(2, 10_000).optional(),
-  since: z.iso
-    .datetime({ offset: true })
-    .meta({ description: 'Calls requested at this time or later; default: 90 days ago.' })
-    .optional(),
-});
-export type PolicySuggestionsQuery = z.infer<typeof policySuggestionsQuerySchema>;
-
-/** `GET /v1/policy/versions`. */
-export const policyVersionsQuerySchema = z.strictObject({
-  policyVersion: digestSchema.meta({ description: 'Only this version, with its content.' }).optional(),
-  limit: intString(1, limits.pageSizeMax).optional(),
-});
-export type PolicyVersionsQuery = z.infer<typeof policyVersionsQuerySchema>;
-
-/** `GET /v1/events`. */
-export const eventsQuerySchema = z.strictObject({
-  after: z
-    .union([z.literal('now'), intString(0, Number.MAX_SAFE_INTEGER)], {
-      error: 'must be a position of the log, or "now"',
-    })
-    .optional(),
-  runId: externalIdSchema.optional(),
-  callId: z.string().max(64).optional(),
-  types: z.string().max(2048).optional(),
-});
-
-/** `GET /v1/audit/tool-calls/{callId}/events`. */
-export const auditToolCallQuerySchema = z.strictObject({ asOf: z.iso.datetime({ offset: true }).optional() });
-
-/** `GET /v1/audit/events`. */
-export const auditEventsQuerySchema = z.strictObject({
-  after: intString(0, Number.MAX_SAFE_INTEGER).optional(),
-  limit: intString(1, 1_000_000).optional(),
-});
-
-/** `GET /v1/oversight`. */
-export const oversightQuerySchema = z.strictObject({
-  from: z.iso.datetime({ offset: true }).optional(),
-  to: z.iso.datetime({ offset: true }).optional(),
-  by: z.enum(oversightGroupings).optional(),
-  fastMs: intString(0, 3_600_000).optional(),
-  format: z.enum(['json', 'csv']).optional(),
-});
-export type OversightQuery = z.output<typeof oversightQuerySchema>;
 
 export const problemSchema = z
   .looseObject({
