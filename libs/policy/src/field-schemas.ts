@@ -53,13 +53,3 @@ export const hoursSchema = businessHoursSchema.superRefine(({ zone, days, from, 
   if (new Set(days).size < days.length) refuse('days', 'names a day twice');
   if (from === to) refuse('to', 'must not be equal to "from": write from "00:00" to "24:00" for the whole day');
 });
-
-/** A key that later versions have. It must be refused, and not ignored: its author relies on it. */
-export const notYet = z
-  .unknown()
-  .optional()
-  .superRefine((value, context) => {
-    if (value !== undefined) {
-      context.addIssue({ code: 'custom', message: 'is not supported by this version of Countersign' });
-    }
-  });
