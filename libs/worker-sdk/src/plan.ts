@@ -50,7 +50,9 @@ async function planCall(
     messages: step.messages ?? [],
     batch: step.toolCalls,
   };
-  return { request: await requestOf(call, tool, checked, context) };
+  const { parentCallId } = step;
+  const request = await requestOf(call, tool, checked, context);
+  return { request: parentCallId === undefined ? request : { ...request, parentCallId } };
 }
 
 async function requestOf(

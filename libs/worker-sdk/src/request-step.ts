@@ -23,12 +23,16 @@ export async function requestStep(
   plan: StepPlan,
   limits: WaitOptions,
 ): Promise<RequestedStep> {
-  const { runId, batchId, batchMode } = step;
-  const batch = { ...(batchId === undefined ? {} : { batchId }), ...(batchMode === undefined ? {} : { batchMode }) };
+  const { runId, batchId, batchMode, onBehalfOf } = step;
+  const shared = {
+    ...(batchId === undefined ? {} : { batchId }),
+    ...(batchMode === undefined ? {} : { batchMode }),
+    ...(onBehalfOf === undefined ? {} : { onBehalfOf }),
+  };
   let { requests, calls } = plan;
   for (let tries = 1; ; tries += 1) {
     try {
-      const body = { runId, agentId, ...batch, calls: [...requests] };
+      const body = { runId, agentId, ...shared, calls: [...requests] };
       const options = { signal: limits.signal, requestId: requestIdOf(step, tries) };
       const views = requests.length === 0 ? [] : await ledger.toolCalls(body, options);
       const state: RunState = { version: 1, runId, batchMode: batchMode ?? null, calls: withCallIds(calls, views) };

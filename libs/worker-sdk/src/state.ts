@@ -68,6 +68,10 @@ export interface Step {
   readonly requestId?: string | undefined;
   readonly batchId?: string | undefined;
   readonly batchMode?: BatchMode | undefined;
+  /** The recorded call of a parent agent inside which the calls of this step run: an approver sees it and those around it. */
+  readonly parentCallId?: string | undefined;
+  /** The person for whom the agent acts. That person cannot approve the calls. */
+  readonly onBehalfOf?: string | undefined;
   /** The conversation, for predicates. It stays here. */
   readonly messages?: readonly unknown[] | undefined;
   readonly toolCalls: readonly {
