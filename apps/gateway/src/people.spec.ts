@@ -48,6 +48,12 @@ describe('a person', () => {
     expect(people.approver('default', 'other')).toBeUndefined();
   });
 
+  it('has the identities of the channels file, in its tenant alone', () => {
+    const people = createPeople(sources);
+    expect(people.identitiesOf('default', 'ann')).toMatchObject({ slack: 'T1:U1' });
+    expect(people.identitiesOf('other', 'ann')).toEqual({});
+  });
+
   it('of an OIDC provider may be away, and others of its name may not', () => {
     const people = createPeople({ ...sources, issuer: new URL('https://id.example') });
     expect(people.approver('default', 'https://id.example#1')).toEqual({ groups: [] });

@@ -33,6 +33,7 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       return new Set([...(tokens()?.approverGroups(tenant) ?? []), ...inFile(tenant).flatMap(({ groups }) => groups)]);
     },
     channelPeople: inFile,
+    identitiesOf: (tenant, principal) => inFile(tenant).find(({ id }) => id === principal) ?? {},
     approver: (tenant, principal) => {
       if (!isApprover(tenant, principal)) return undefined;
       const who = { tenant, principal };

@@ -3,6 +3,7 @@ import type { GrantTerms, JsonObject } from '@countersign/contracts';
 import { couldApproveAlone, isWithinRisk } from '@countersign/domain';
 import type { AskedCall, Responder } from '@countersign/domain';
 import type { Budget, PolicyCall } from '@countersign/policy';
+import { aliasesOf } from './aliases.js';
 import type { CommandPorts } from './ports.js';
 
 /** A call in front of grants. */
@@ -26,12 +27,13 @@ export function isInReach(ports: CommandPorts, terms: GrantTerms, call: GrantedC
  * The creator as they are now: with the groups of their sign-in at that time and those of the policy file of today.
  * Undefined when the policy file listed them then and no longer does.
  */
-function creatorOf({ policies }: CommandPorts, terms: GrantTerms): Responder | undefined {
+function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | undefined {
   const { tenant, createdBy: principal, groups, isListed, via, assurance } = terms;
-  const policy = policies.of(tenant);
+  const policy = ports.policies.of(tenant);
   if (isListed && !policy.isListed(principal)) return undefined;
   return {
     principal,
+    aliases: aliasesOf(ports, tenant, principal),
     groups: [...new Set([...groups, ...policy.groupsOf(principal)])],
     via,
     assurance,

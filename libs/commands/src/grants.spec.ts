@@ -171,6 +171,26 @@ describe('a request that is repeated', () => {
     expect(await request(ports, 'a')).toBe(asked);
   });
 
+  it.each(['alice', 'Alice@example.com', 'T01:U01'])(
+    'covers no call in the name of its creator, here %s',
+    async (name) => {
+      const people = {
+        approver: () => ({ groups: [] }),
+        identitiesOf: (_: string, principal: string) => (principal === 'alice' ? { slack: 'T01:U01' } : {}),
+      };
+      const email = '{ id: alice, groups: [ops], identities: { email: "alice@example.com" } }';
+      const content = `version: 1\ndefault: require\napprovers: [${email}]\nrules:\n${rule('low')}`;
+      policies.activate(loadPolicy('countersign.policy.yaml', content, celEngine));
+      const ports = processOver(store, { people });
+      await granted(ports);
+      const calls = [{ toolCallId: 'own', toolName: 'pay', arguments: {} }];
+      await requestToolCalls(ports, agent, { runId: 'run', onBehalfOf: name, calls }, 'own');
+      const events = await store.readStream(`toolCall-${deriveCallId('default', 'run', 'own')}`);
+      expect(events.map(({ type }) => type).join()).toBe(asked);
+      expect(await request(ports, 'another')).toBe(allowed);
+    },
+  );
+
   it('takes no use for a call that waits for people already, also where it is recorded without a read', async () => {
     const ports = processOver(store, { writeOnly: true });
     expect(await request(ports, 'a')).toBe(asked);

@@ -78,8 +78,7 @@ export function mayConfirm(ports: CommandPorts, actor: Actor, terms: GrantTerms)
 
 /** The person without the people whom they stand in for: a delegation ends, and a grant would outlast it. */
 function ownRightOf(ports: CommandPorts, actor: Actor): Responder {
-  const { principal, groups, via, assurance } = responderOf(ports, actor, ports.clock.now());
-  return { principal, groups, via, assurance };
+  return { ...responderOf(ports, actor, ports.clock.now()), delegators: [] };
 }
 
 async function problemOf({ grants }: CommandPorts, when: string): Promise<string | undefined> {

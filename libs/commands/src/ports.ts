@@ -1,4 +1,4 @@
-import type { BatchEvent, GrantEvent, JsonObject, ToolCallEvent } from '@countersign/contracts';
+import type { BatchEvent, GrantEvent, Identities, JsonObject, ToolCallEvent } from '@countersign/contracts';
 import type {
   BatchState,
   Decider,
@@ -33,6 +33,8 @@ export interface ServiceTools {
 export interface People {
   /** An approver with their groups; undefined when the principal is none now. */
   readonly approver: (tenant: string, principal: string) => { readonly groups: readonly string[] } | undefined;
+  /** The identities of a person in the channels file. */
+  readonly identitiesOf: (tenant: string, principal: string) => Identities;
 }
 
 export type ToolCallHandler = CommandHandler<ToolCallState, ToolCallEvent>;

@@ -3,6 +3,7 @@ import type { Decision, JsonObject, RespondBody, RevealedView, FieldError } from
 import { toolCallRules } from '@countersign/domain';
 import type { EditDecision, Responder, RespondToApproval, ResponseDecision, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
+import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from './argument-schema.js';
 import { commitToBatch, inBatch, settleBatch } from './batch.js';
 import { judgeRecorded, toDomainJudgement } from './judge-recorded.js';
@@ -103,19 +104,21 @@ export async function reveal(
  * delegated to them at the time `at`. A delegator who is no approver any more has no voice to give.
  */
 export function responderOf(
-  { policies, people }: CommandPorts,
+  ports: CommandPorts,
   { tenant, principal, groups, via, assurance }: Actor,
   at: number,
 ): Responder {
+  const { policies, people } = ports;
   const policy = policies.of(tenant);
   const known = (id: string): readonly string[] | undefined =>
     people === undefined ? [] : people.approver(tenant, id)?.groups;
+  const toPerson = (id: string) => ({ principal: id, aliases: aliasesOf(ports, tenant, id) });
   const delegators = policy.delegatorsOf(principal, at).flatMap((one) => {
     const more = known(one.id);
-    return more === undefined ? [] : [{ principal: one.id, groups: [...new Set([...one.groups, ...more])] }];
+    return more === undefined ? [] : [{ ...toPerson(one.id), groups: [...new Set([...one.groups, ...more])] }];
   });
   const all = new Set([...groups, ...(known(principal) ?? []), ...policy.groupsOf(principal)]);
-  return { principal, groups: [...all], via, assurance, delegators };
+  return { ...toPerson(principal), groups: [...all], via, assurance, delegators };
 }
 
 function unknownApproval(approvalId: string) {

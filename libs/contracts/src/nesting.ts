@@ -22,5 +22,7 @@ export const chainLinkViewSchema = z.strictObject({
   toolName: z.string(),
   runId: z.string(),
   requestedBy: z.string().meta({ description: 'The principal that requested it' }),
+  owner: z.string().nullable().meta({ description: 'The person who is responsible for its agent' }),
+  onBehalfOf: z.string().nullable().meta({ description: 'The person for whom its agent says that it acts' }),
 });
 export type ChainLinkView = z.infer<typeof chainLinkViewSchema>;

@@ -46,6 +46,12 @@ describe('a delegate', () => {
       .then([responded('bob', { onBehalfOf: 'carol' })]);
   });
 
+  it('is told which assurance the voice of the delegator needs', () => {
+    given(history(request({ ...ops, minAssurance: 'high' })))
+      .when(respond(bob))
+      .thenRefused('not-an-approver', { minAssurance: 'high' });
+  });
+
   it('is refused where neither person is asked', () => {
     given(history(request({ stages: [stage({ groups: ['security'] })] })))
       .when(respond(bob))
@@ -136,6 +142,23 @@ describe('four eyes', () => {
     given(events)
       .when(respond(delegateOf('bob', name)))
       .thenRefused('own-request');
+  });
+
+  it.each(['carol', 'dave'])('exclude a person who is named by another of their names, here %s', (person) => {
+    const events = history(request(ops, { owner: 'Carol@example.com', onBehalfOf: 't01:U7' }));
+    const aliases = person === 'carol' ? ['carol@example.com'] : ['T01:U07', 'T01:U7'];
+    const delegators = [{ principal: person, groups: ['ops'], aliases }];
+    for (const who of [
+      responder(person, { aliases }),
+      responder(person, { groups: ['none'], aliases, delegators: [{ principal: 'alice', groups: ['ops'] }] }),
+      responder('bob', { groups: ['none'], delegators }),
+    ]) {
+      given(events).when(respond(who)).thenRefused('own-request');
+      expect(toolCallDecider.decide(revealTo(who), stateAfter(events))).toMatchObject({ status: 'refused' });
+    }
+    given(events)
+      .when(respond(responder('bob', { delegators })))
+      .then([responded('bob')]);
   });
 
   it('exclude no other person', () => {

@@ -29,6 +29,11 @@ export function normalised(principal: string): string {
   return principal.trim().toLowerCase();
 }
 
+/** All names of a person, in the form in which they are compared. */
+export function namesOf({ principal, aliases = [] }: Pick<Responder, 'principal' | 'aliases'>): readonly string[] {
+  return [principal, ...aliases].map(normalised);
+}
+
 /** Returns whether a principal is one of the people of a vote. */
 export function isBehind(voter: Voter, principal: string): boolean {
   const wanted = normalised(principal);

@@ -1,6 +1,6 @@
 import type { EventData, Refusal, RefusalCode } from '@countersign/contracts';
 import { assert } from './assert.js';
-import { isBehind, normalised } from './identity.js';
+import { isBehind, namesOf, normalised } from './identity.js';
 import { reaches } from './requirement.js';
 import { hasCome } from './time.js';
 import type { RespondToApproval } from './tool-call.commands.js';
@@ -84,12 +84,14 @@ function requestersOf({ request }: ToolCall, approval: Approval): readonly strin
   return [approval.requestedBy, ...people].filter((one) => one !== undefined);
 }
 
-/** Four eyes: the requesters cannot respond, neither through a delegate nor as one. */
-const isNotOwnRequest: Check = ({ approval, edited, call, response }) => {
-  const asker = requestersOf(call, approval).find((one) => isBehind(response, one));
+/** Four eyes: the requesters cannot respond, neither through a delegate nor as one, under none of their names. */
+const isNotOwnRequest: Check = ({ approval, edited, call, response, command: { responder } }) => {
+  const own = namesOf(responder);
+  const delegator = responder.delegators?.find(({ principal }) => principal === response.onBehalfOf);
+  const names = new Set([...own, ...(delegator === undefined ? [] : namesOf(delegator))]);
+  const asker = requestersOf(call, approval).find((one) => names.has(normalised(one)));
   if (asker === undefined || !edited.requirement.fourEyes) return undefined;
-  const isOneself = normalised(asker) === normalised(response.respondedBy);
-  return isOneself
+  return own.includes(normalised(asker))
     ? no('own-request', 'This tool call was requested by you, by your agent, or in your name.')
     : no('own-request', `This tool call was requested by, or in the name of, ${asker}, in whose place you respond.`);
 };
@@ -159,30 +161,32 @@ export const responseChecks: readonly Check[] = [
 /** Those of them that concern the approval and the person. */
 export const revealChecks: readonly Check[] = [isOpen, isApprover, isAssured, isNotOwnRequest];
 
-/** Returns the reason to refuse a response, or undefined. */
-function firstRefusal(checks: readonly Check[], answer: Answer): Refusal | undefined {
-  for (const check of checks) {
+/** Returns the reason to refuse a response and how many checks it passed before, or undefined. */
+function firstRefusal(
+  checks: readonly Check[],
+  answer: Answer,
+): { readonly refusal: Refusal; readonly passed: number } | undefined {
+  for (const [passed, check] of checks.entries()) {
     const refusal = check(answer);
-    if (refusal !== undefined) return refusal;
+    if (refusal !== undefined) return { refusal, passed };
   }
   return undefined;
 }
 
 /**
  * Chooses the voice of a response: the first that may respond. Without one, the refusal names the nearest reason: that
- * of a voice that is asked at all, if there is one.
+ * of the voice that passes the most checks.
  */
 export function chosenAnswer(
   checks: readonly Check[],
   answers: readonly Answer[],
 ): { readonly answer: Answer } | { readonly refusal: Refusal } {
-  const refusals: Refusal[] = [];
+  let nearest: ReturnType<typeof firstRefusal>;
   for (const answer of answers) {
-    const refusal = firstRefusal(checks, answer);
-    if (refusal === undefined) return { answer };
-    refusals.push(refusal);
+    const refused = firstRefusal(checks, answer);
+    if (refused === undefined) return { answer };
+    if (nearest === undefined || refused.passed > nearest.passed) nearest = refused;
   }
-  const refusal = refusals.find(({ code }) => code !== 'not-an-approver') ?? refusals[0];
-  assert(refusal !== undefined, 'a person has their own voice');
-  return { refusal };
+  assert(nearest !== undefined, 'a person has their own voice');
+  return { refusal: nearest.refusal };
 }

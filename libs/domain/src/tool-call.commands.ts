@@ -73,6 +73,8 @@ export interface Responder {
   /** `inbox`, `api`, `cli`, or the id of a channel. */
   readonly via: string;
   readonly assurance: Assurance;
+  /** Other names of the same person, such as an e-mail address. A request in such a name is their own. Default: none. */
+  readonly aliases?: readonly string[];
   /** The people in whose place this person may respond now, with their groups. Default: none. */
   readonly delegators?: readonly Delegator[];
 }
@@ -81,6 +83,8 @@ export interface Responder {
 export interface Delegator {
   readonly principal: string;
   readonly groups: readonly string[];
+  /** As those of a responder. Default: none. */
+  readonly aliases?: readonly string[];
 }
 
 /** Replaced arguments, with all that was computed about them outside. */

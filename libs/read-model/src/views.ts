@@ -52,9 +52,7 @@ function responseViews(votes: readonly Vote[], visibility: Visibility): Response
 }
 
 function chainOf({ chain = [] }: CallRequest): ApprovalView['chain'] {
-  return chain.map(({ callId, agentId, toolName, runId, requestedBy }) => ({
-    ...{ callId, agentId, toolName, runId, requestedBy },
-  }));
+  return chain.map(({ owner = null, onBehalfOf = null, ...link }) => ({ ...link, owner, onBehalfOf }));
 }
 
 function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): ApprovalView['batch'] {

@@ -13,11 +13,25 @@ describe('the people of a card', () => {
     expect(requesterWords({ ...request, owner: null, onBehalfOf: null })).toBe('billing');
   });
 
-  it('shows the calls around a nested call, and who else asked for one', () => {
-    const outer = { agentId: 'planner', toolName: 'delegate', runId: 'r1', requestedBy: 'team' };
-    const inner = { agentId: 'researcher', toolName: 'search', runId: 'r2', requestedBy: 'other' };
+  it('shows the calls around a nested call, who else asked for one, and for whom', () => {
+    const outer = {
+      agentId: 'planner',
+      toolName: 'delegate',
+      runId: 'r1',
+      requestedBy: 'team',
+      owner: null,
+      onBehalfOf: 'dave',
+    };
+    const inner = {
+      agentId: 'researcher',
+      toolName: 'search',
+      runId: 'r2',
+      requestedBy: 'other',
+      owner: 'carol',
+      onBehalfOf: null,
+    };
     expect(chainWords([outer, inner], 'team')).toBe(
-      'delegate of planner in run r1 › search of researcher in run r2 (asked by other)',
+      'delegate of planner in run r1 (says it acts for dave) › search of researcher in run r2 (asked by other, owner carol)',
     );
   });
 

@@ -21,13 +21,19 @@ export function requesterWords(
   request: { readonly requestedBy: string; readonly owner: string | null; readonly onBehalfOf: string | null },
   nameMax?: number,
 ): string {
-  const { requestedBy, owner, onBehalfOf } = request;
-  const more = [
+  const more = behindWords(request, nameMax);
+  const name = printable(request.requestedBy, nameMax);
+  return more.length === 0 ? name : `${name} (${more.join(', ')})`;
+}
+
+function behindWords(
+  { owner, onBehalfOf }: { readonly owner: string | null; readonly onBehalfOf: string | null },
+  nameMax?: number,
+): readonly string[] {
+  return [
     ...(owner === null ? [] : [`owner ${printable(owner, nameMax)}`]),
     ...(onBehalfOf === null ? [] : [`says it acts for ${printable(onBehalfOf, nameMax)}`]),
   ];
-  const name = printable(requestedBy, nameMax);
-  return more.length === 0 ? name : `${name} (${more.join(', ')})`;
 }
 
 /** One call around a nested call. */
@@ -36,17 +42,22 @@ export interface OuterCall {
   readonly toolName: string;
   readonly runId: string;
   readonly requestedBy: string;
+  readonly owner: string | null;
+  readonly onBehalfOf: string | null;
 }
 
 /**
  * The calls around a nested call, the outermost first: `delegate of planner in run run-1 › search of researcher in run
  * run-2`. A link whose principal is not the requester names it, because only the requester says that it runs inside.
+ * Each link also names its agent's owner and the person for whom it says that it acts: four eyes exclude them.
  */
 export function chainWords(chain: readonly OuterCall[], requestedBy: string, nameMax?: number): string {
   const name = (text: string): string => printable(text, nameMax);
   return chain
     .map((link) => {
-      const whose = link.requestedBy === requestedBy ? '' : ` (asked by ${name(link.requestedBy)})`;
+      const asker = link.requestedBy === requestedBy ? [] : [`asked by ${name(link.requestedBy)}`];
+      const people = [...asker, ...behindWords(link, nameMax)];
+      const whose = people.length === 0 ? '' : ` (${people.join(', ')})`;
       return `${name(link.toolName)} of ${name(link.agentId)} in run ${name(link.runId)}${whose}`;
     })
     .join(' › ');

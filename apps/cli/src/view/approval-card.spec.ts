@@ -58,7 +58,15 @@ describe('the card of an approval', () => {
   });
 
   it('names the owner of the agent, the calls around a nested one, and a delegate', () => {
-    const link = { callId: 'tc_b', agentId: 'planner', toolName: 'delegate', runId: 'run-41', requestedBy: 'planner' };
+    const link = {
+      callId: 'tc_b',
+      agentId: 'planner',
+      toolName: 'delegate',
+      runId: 'run-41',
+      requestedBy: 'team',
+      owner: 'erin',
+      onBehalfOf: null,
+    };
     const response = {
       ...{ respondedBy: 'bob', onBehalfOf: 'alice', decision: { type: 'approve' as const }, reason: null, via: 'cli' },
       respondedAt: '2026-11-22T09:59:57.000Z',
@@ -66,7 +74,7 @@ describe('the card of an approval', () => {
     } as const;
     const text = cardOf({ owner: 'carol', onBehalfOf: 'dave', chain: [link], responses: [response] }).join('\n');
     expect(text).toContain('asked by billing-agent (owner carol, says it acts for dave)');
-    expect(text).toContain('inside   delegate of planner in run run-41 (asked by planner)');
+    expect(text).toContain('inside   delegate of planner in run run-41 (asked by team, owner erin)');
     expect(text).toContain('response bob for alice approved');
   });
 

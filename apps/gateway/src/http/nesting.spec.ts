@@ -1,16 +1,34 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { ApprovalView, ToolCallView } from '@countersign/contracts';
+import { createPolicies, loadPolicy } from '@countersign/policy';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import { createTokens } from '../tokens.js';
 import type { World } from '../testing/world.js';
 
+const people = loadPolicy(
+  'countersign.policy.yaml',
+  `version: 1
+approvers:
+  - { id: bob, groups: [ops], identities: { email: "Bob@example.com", telegram: "4712" } }
+`,
+);
+
 let world: World;
 let api: Api;
 beforeAll(async () => {
-  const owned = { token: 'owned-token', principal: 'owned', roles: ['agent' as const], owner: 'ann' };
-  world = await openWorld({ change: (ports) => ({ ...ports, tokens: createTokens([...tokenEntries, owned]) }) });
+  const owned = {
+    token: 'owned-token',
+    principal: 'owned',
+    roles: ['agent' as const],
+    agentIds: ['researcher'],
+    owner: 'ann',
+  };
+  world = await openWorld({
+    policies: createPolicies([people]),
+    change: (ports) => ({ ...ports, tokens: createTokens([...tokenEntries, owned]) }),
+  });
   api = createApi(world);
 });
 afterAll(() => world.close());
@@ -48,12 +66,32 @@ const stateOf = async ({ callId }: ToolCallView) =>
 
 describe('a call inside another call', () => {
   it('shows the calls around it, the outermost first', async () => {
-    const outer = await requested('outer-run', {}, { agentId: 'planner' });
-    const middle = await requested('middle-run', { parentCallId: outer.callId }, { agentId: 'researcher' });
+    const outer = await requested('outer-run', {}, { agentId: 'planner', onBehalfOf: 'dave' });
+    const middle = await requested(
+      'middle-run',
+      { parentCallId: outer.callId },
+      { as: 'owned', agentId: 'researcher' },
+    );
     const inner = await requested('inner-run', { parentCallId: middle.callId, toolName: 'delete_file' });
     expect(approvalOf(inner).chain).toEqual([
-      { callId: outer.callId, agentId: 'planner', toolName: 'delegate', runId: 'outer-run', requestedBy: 'agent' },
-      { callId: middle.callId, agentId: 'researcher', toolName: 'delegate', runId: 'middle-run', requestedBy: 'agent' },
+      {
+        callId: outer.callId,
+        agentId: 'planner',
+        toolName: 'delegate',
+        runId: 'outer-run',
+        requestedBy: 'agent',
+        owner: null,
+        onBehalfOf: 'dave',
+      },
+      {
+        callId: middle.callId,
+        agentId: 'researcher',
+        toolName: 'delegate',
+        runId: 'middle-run',
+        requestedBy: 'owned',
+        owner: 'ann',
+        onBehalfOf: null,
+      },
     ]);
     expect(approvalOf(outer).chain).toEqual([]);
   });
@@ -100,6 +138,8 @@ describe('the people behind a request', () => {
   it.each([
     ['the owner of the agent', 'ann', { as: 'owned' }],
     ['the person for whom it acts', 'bob', { onBehalfOf: ' BOB' }],
+    ['a person named by an e-mail address', 'bob', { onBehalfOf: 'bob@EXAMPLE.com' }],
+    ['a person named by an account of a channel', 'bob', { onBehalfOf: '4712' }],
   ])('cannot approve it: %s', async (_, person, by) => {
     const call = await requested('whose', {}, by);
     expect((await respond(approvalOf(call).approvalId, { type: 'approve' }, person)).body.code).toBe('own-request');

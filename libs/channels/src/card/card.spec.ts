@@ -4,7 +4,15 @@ import { cardOf } from './card.js';
 
 describe('the card', () => {
   it('names the owner of the agent, the calls around a nested one, and a delegate', () => {
-    const link = { callId: 'tc_b', agentId: 'planner', toolName: 'delegate', runId: 'run-41', requestedBy: 'planner' };
+    const link = {
+      callId: 'tc_b',
+      agentId: 'planner',
+      toolName: 'delegate',
+      runId: 'run-41',
+      requestedBy: 'planner',
+      owner: null,
+      onBehalfOf: 'erin',
+    };
     const response = {
       ...{ respondedBy: 'bob', onBehalfOf: 'alice', decision: { type: 'approve' as const }, reason: null, via: 'cli' },
       respondedAt: '2026-11-22T09:59:57.000Z',
@@ -13,7 +21,10 @@ describe('the card', () => {
     const approval = { owner: 'carol', onBehalfOf: 'dave', chain: [link], responses: [response] };
     const { facts, status } = cardOf(sampleNotice({ approval }), 3_000);
     expect(facts).toContainEqual(['Asked by', 'agent (owner carol, says it acts for dave)']);
-    expect(facts).toContainEqual(['Inside', 'delegate of planner in run run-41 (asked by planner)']);
+    expect(facts).toContainEqual([
+      'Inside',
+      'delegate of planner in run run-41 (asked by planner, says it acts for erin)',
+    ]);
     expect(status[0]).toBe('bob for alice approved via cli');
   });
 
