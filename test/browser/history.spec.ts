@@ -24,7 +24,7 @@ async function openDecided() {
 
 const toolsIn = (page: Page) => page.getByRole('row').getByRole('rowheader').allTextContents();
 
-/** The rows follow the filters a moment later, and the same number may be that of other rows. */
+/** Waits for these rows. The number alone is not enough: rows before the filter may be as many. */
 async function showsTools(page: Page, wanted: readonly string[]): Promise<void> {
   await page.getByText(`${wanted.length} decided`).waitFor();
   await eventually('the rows', 15_000, async () => String(await toolsIn(page)) === String(wanted) || undefined).catch(

@@ -119,7 +119,7 @@ export function createIdempotency({
 
   return {
     answer: async ({ actor, target, key, bytes }, run) => {
-      // The same one to the end: an erasure replaces it.
+      // One key for the whole request: an erasure may replace the current one meanwhile.
       const seal = currentSeal();
       const scope = hash('sha256', JSON.stringify([actor.tenant, actor.principal, target, key]));
       const bodyHash = seal.hash(bytes);

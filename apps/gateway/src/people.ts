@@ -7,7 +7,7 @@ import { channelsTenant, createIsApprover } from './channels/approvers.js';
 import type { Sessions } from './inbox/sessions.js';
 import type { Tokens } from './tokens.js';
 
-/** Where it is written who people are, besides the policy file. Each is asked at every use, because it may change. */
+/** The sources of what is known about people, besides the policy file. They are read at every use, because they may change. */
 export interface PeopleSources {
   /** Undefined before the first start made them: their people have no groups. */
   readonly tokens: () => Pick<Tokens, 'approverGroups' | 'grants' | 'groupsOf'> | undefined;

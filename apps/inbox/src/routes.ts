@@ -38,7 +38,7 @@ export function routeOf(path: string): Route {
       return { page: 'call', callId: id };
     case 'history':
       return { page: 'history' };
-    // Its earlier address.
+    // The earlier address of this page.
     case 'insights':
     case 'oversight':
       return { page: 'insights' };

@@ -28,7 +28,7 @@ export class Backlog {
   readonly #signal: AbortSignal;
   readonly #gatherMs: number;
   readonly #togetherMax: number;
-  /** By what they are about: a message may be planned twice, and is in a message once. */
+  /** Keyed by subject, so that a message that was planned twice is listed once. */
   #jobs = new Map<string, Job>();
   #pumping: Promise<void> | undefined;
 

@@ -130,7 +130,7 @@ export class ChannelWorker {
       const action = await planMessage(job, this.channel, this.#ports);
       if (action === undefined || this.#isEarly(action)) continue;
       if (await this.#claim(action)) actions.push(action);
-      // Another notifier is sending this digest: two halves of it would be two messages.
+      // Another notifier is sending this digest. If both sent a part, people would get two messages.
       else if (job.key.kind === 'digest' && actions.length === 0) return this.#leave(jobs);
     }
     return actions;

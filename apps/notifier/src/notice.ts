@@ -65,7 +65,7 @@ export function recipientsOf(
   );
 }
 
-/** The people behind a request, as far as the channels file knows an address of theirs. */
+/** The people behind a request who have an address in the channels file. */
 export function requestersOf(people: readonly Person[], { request }: CallRow): readonly Person[] {
   const behind = [request.owner, request.onBehalfOf, request.requestedBy].flatMap((one) =>
     one === undefined ? [] : [normalised(one)],

@@ -260,7 +260,7 @@ class ChannelNotifier implements Notifier {
   }
 
   #onDue(due: readonly Entry[]): void {
-    // In the same order everywhere, so that of several notifiers the first one sends a whole digest.
+    // All notifiers use the same order, so the first one to claim sends the whole digest.
     for (const { job } of due.toSorted((one, other) => (one.id < other.id ? -1 : 1))) {
       const backlogs = job.key.kind === 'digest' ? this.#digests : this.#backlogs;
       backlogs.get(job.key.channelId)?.add([job]);

@@ -57,7 +57,7 @@ async function erase(
   const { vault, commands } = ports;
   const { tenant } = actor;
   const { subject, force = false } = request;
-  // From here on a new value of the subject has another key, so what is counted now is all there will be.
+  // From here on new values of the subject get another key, so this count is final.
   const keys = vault.keys.retire(tenant, subject);
   await vault.store.settled();
   let found = await survey(ports, tenant, subject, keys);
@@ -143,7 +143,7 @@ async function record(
     if (result.status === 'committed') return { event, stream, position: result.position };
     throw new EventStoreUnavailableError('another process erased this subject: nothing was recorded');
   } catch (error) {
-    // An unknown outcome is left to the next start, which looks into the log.
+    // If it is unknown whether the append arrived, the next start reads the log and decides.
     if (error instanceof EventStoreUnavailableError) keys.keep(keyIds);
     throw error;
   }

@@ -79,7 +79,7 @@ function lostKeys(folder: string): LostKeysError {
 
 /**
  * Destroys the keys whose erasure is recorded, and keeps those whose erasure is not. The read model and the stored
- * responses may still have the values: the one is built again, the others are lost.
+ * responses may still have the values: the read model is rebuilt, and the responses are deleted.
  */
 async function finishErasures(folder: string, store: EmbeddedEventStore, keys: SubjectKeys, log: Log): Promise<void> {
   const erasing = keys.erasing();

@@ -7,13 +7,13 @@ import type { Notice } from './channel.js';
 export interface DigestList {
   readonly headline: string;
   readonly lines: readonly { readonly text: string; readonly link: string | null }[];
-  /** How many more wait that the message has no room for; empty: none. */
+  /** A line with the number of approvals that do not fit into the message; empty: all fit. */
   readonly more: string;
 }
 
 const nameMax = 80;
 
-/** Returns whether notices are those of a digest. */
+/** Returns whether the notices belong to a digest. */
 export function isDigest([{ kind }]: readonly [Notice, ...Notice[]]): boolean {
   return kind === 'digest';
 }

@@ -10,7 +10,7 @@ export interface Routed {
   readonly agentId: string;
   /** The groups that may respond; null: every approver; undefined: no approval is needed. */
   readonly groups: readonly string[] | null | undefined;
-  /** As the rule names it; null: it names none. */
+  /** The risk that the rule names; null: none. */
   readonly risk: Risk | null;
 }
 
@@ -23,9 +23,9 @@ export interface Told {
   readonly remindersMs: readonly number[];
   /** Only the people of these groups among those who may respond; null: all of them. */
   readonly groups: readonly string[] | null;
-  /** A question: when it is told together with others; null: alone. */
+  /** For requests: the times of the digest that lists them; null: each request is a message of its own. */
   readonly digest: Digest | null;
-  /** Whom a personal channel tells. */
+  /** Who receives the message in a personal channel. */
   readonly audience: Audience;
 }
 

@@ -70,7 +70,7 @@ async function askPeople(
   return unlessDecided(ports, outcome.value, outcome.position);
 }
 
-/** A question that the rule itself refuses, or that adds nothing, is no matter of quotas. */
+/** Quotas do not concern a question that the rule refuses or that adds no event. */
 function overQuotaBy(ports: CommandPorts, call: ToolCall, command: RequestApproval): Refused | undefined {
   const decision = toolCallRules.requestApproval(command, call);
   const asks = decision.status === 'accepted' && decision.events.some(({ type }) => type === 'ApprovalRequested');

@@ -125,7 +125,7 @@ function isForOne(
   return couldApproveAlone({ proposal, requirement }, responder, clock.now());
 }
 
-/** A call as a grant may cover it, of an agent that nobody is. */
+/** A call that the grant may cover. A grant for every agent has an empty id here, which excludes no person. */
 function proposalOf(
   { tenant }: Actor,
   {

@@ -67,7 +67,7 @@ export interface CommandPorts {
    * false.
    */
   readonly writeOnly?: boolean;
-  /** Only the simulation sets these three: it removes a defence from a rule, and its checkers must notice. */
+  /** Only the simulation sets these three: it weakens a rule to prove that its checkers notice. */
   readonly alterRule?: <Command extends ToolCallCommand>(rule: Rule<Command>) => Rule<Command>;
   readonly decideBatch?: Decider<BatchState, BatchCommand, BatchEvent>['decide'];
   readonly decideGrant?: Decider<GrantState, GrantCommand, GrantEvent>['decide'];

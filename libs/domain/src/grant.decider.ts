@@ -11,7 +11,7 @@ interface Timed {
   readonly at: number;
 }
 
-/** A person permits calls in advance. Who may, and for what, is settled before. */
+/** A person permits calls in advance. The caller has checked who may do so, and for which calls. */
 export interface CreateGrant extends Timed {
   readonly type: 'CreateGrant';
   readonly terms: GrantTerms;

@@ -93,7 +93,7 @@ function readContent(file: string, parsed: Parsed, cel: CelEngine | null): Polic
   return toPolicyContent(result.data, source, { celVersion: cel?.version ?? null, compiled });
 }
 
-/** The rules that nobody can answer, and the people about whom another file says something else. */
+/** The problems of rules that no approver can answer, and of people whom another file contradicts. */
 function peopleProblems({ tenant, rules, approvers }: PolicyContent, people: KnownPeople): readonly Disagreement[] {
   const groups = people.groupsOf(tenant);
   const known = new Set([...(groups ?? []), ...approvers.flatMap((one) => one.groups)]);

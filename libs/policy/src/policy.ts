@@ -202,7 +202,7 @@ function walk({ celVersion, usesRun }: PolicyContent, rules: readonly Rule[], in
   let failures = 0;
   let doubted: Rule | undefined;
   let isEvaluated = false;
-  // Also an expression that is false has looked at the run.
+  // An expression that is false has read the run as well.
   let hasLooked = false;
   // Another version may give another answer or cost.
   const end = (rule?: Rule, decisive: readonly string[] = []): Walk => {

@@ -19,7 +19,8 @@ export interface RefusalWording {
 const detailMax = 2000;
 
 const common: Readonly<Record<string, string>> = {
-  'own-request': 'This was requested by you: it needs another pair of eyes.',
+  'own-request':
+    'This request is yours: it was made by you, by your agent or in your name. Another person must answer.',
   'digest-mismatch': 'The arguments have changed since: look again before you answer. Nothing was recorded.',
 };
 

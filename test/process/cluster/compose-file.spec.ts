@@ -46,6 +46,13 @@ describe('the compose file', () => {
     expect(isValid.errors).not.toBeNull();
   });
 
+  test('gives the limit of requests to the gateways, which enforce it, and to nothing else', () => {
+    const limited = readCompose().services.filter(
+      ({ environment }) => environment['COUNTERSIGN_REQUESTS_PER_SECOND'] !== undefined,
+    );
+    expect(limited.map(({ name }) => name)).toEqual(['gateway-1', 'gateway-2']);
+  });
+
   test('starts every role, those that share their work twice', () => {
     const started = readCompose()
       .services.filter(({ command }) => command[0] === 'start')

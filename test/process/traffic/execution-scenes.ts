@@ -84,7 +84,7 @@ const clientExecuted: Scene = async (stage) => {
 const byModule: Scene = async (stage) => {
   const call = await requestOne(stage, { toolName: moduleTool });
   await respond(stage, call, { type: 'approve' });
-  // Not until it is settled: after a kill that takes as long as the resolver's lease.
+  // Does not wait until it is settled: after a kill, the resolver's lease must run out first.
   await stage.ledger.call(call.callId, '?waitMs=300&until=settled');
 };
 

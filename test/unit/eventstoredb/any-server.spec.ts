@@ -14,7 +14,7 @@ cleanUpAfterEach();
 
 const urlOfServer = async (): Promise<string> => process.env['EVENTSTOREDB_URL'] ?? (await startServer()).url;
 
-/** A server with users, and its admin; for a given server only the given ones. */
+/** Returns the URLs of the service's user and of the admin. The admin's is undefined when the environment names a server without one. */
 async function secured(): Promise<{ readonly url: string; readonly adminUrl: string | undefined }> {
   const given = process.env['EVENTSTOREDB_URL'];
   if (given !== undefined) return { url: given, adminUrl: process.env['EVENTSTOREDB_ADMIN_URL'] };

@@ -43,7 +43,7 @@ describe('calls', () => {
 
   it('says when there are none, and when there are more', async () => {
     server.intercept = () => ({ status: 200, body: { calls: [], nextCursor: null, position: 9 } });
-    expect((await run('calls')).out).toBe('No such call.\n');
+    expect((await run('calls')).out).toBe('No call matches.\n');
     server.intercept = () => ({ status: 200, body: { calls: [call], nextCursor: 'next', position: 9 } });
     expect((await run('calls', '--limit', '1')).err).toContain('There are more: raise --limit.');
   });

@@ -29,7 +29,7 @@ export function calls(invocation: Invocation, filters: CallFilters): Promise<Exi
     ...{ path: '/v1/tool-calls', query, limit },
     itemsOf: (page) => (page as unknown as { readonly calls: readonly ToolCallView[] }).calls,
     linesOf: (call) => callLines(call, invocation),
-    nothing: 'No such call.',
+    nothing: 'No call matches.',
   });
 }
 

@@ -51,7 +51,7 @@ export async function listGrants(invocation: Invocation, { state, tool, limit }:
       shown += 1;
     }
   }
-  if (shown === 0) invocation.print({ text: 'There is no such grant.' });
+  if (shown === 0) invocation.print({ text: 'No grant matches.' });
   return exitCodes.ok;
 }
 

@@ -9,7 +9,7 @@ export interface ManyOptions {
   readonly instruction?: string;
   readonly digest?: string;
   readonly yes?: boolean;
-  /** Not for many. */
+  /** Refused together with a filter: a grant needs one approval. */
   readonly remember?: string;
 }
 

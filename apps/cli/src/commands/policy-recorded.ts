@@ -108,11 +108,12 @@ export async function suggest(
   const found = await invocation.client.get<PolicySuggestions>('/v1/policy/suggestions', { query });
   invocation.printJson(found);
   const { suggestions, calls, complete } = found;
-  const least = `at least ${String(found.decisionsMin)} decisions`;
+  const basis = `${countWords(calls)} ${calls === 1 ? 'call' : 'calls'} since ${printable(found.since)}`;
+  const least = `a rule needs at least ${String(found.decisionsMin)} decisions`;
   invocation.print(
     ...suggestions.flatMap(suggestionLines),
     {
-      text: `${suggestions.length === 0 ? 'No rule is suggested' : 'None of this is applied'}: ${countWords(calls)} calls since ${printable(found.since)}, ${least}.`,
+      text: `${suggestions.length === 0 ? 'No rule is suggested' : 'None of this is applied'}: ${basis}; ${least}.`,
       tone: 'dim',
     },
     ...(complete ? [] : [{ text: 'There were more calls: only the latest were looked at.', tone: 'yellow' } as const]),

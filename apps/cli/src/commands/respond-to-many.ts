@@ -86,7 +86,7 @@ async function approvalsOf({ client }: Invocation, options: ManyOptions): Promis
   return found;
 }
 
-/** Attack: an agent names its step as another one is named, so that an answer to that one is an answer to it as well. */
+/** Attack: an agent reuses the batch id of another run, so that an answer to that batch also answers its own calls. */
 function refuseForeignSteps(approvals: readonly ApprovalView[]): void {
   const steps = new Set(approvals.map(({ runId, requestedBy }) => JSON.stringify([runId, requestedBy])));
   if (steps.size < 2) return;

@@ -106,7 +106,7 @@ at('sign-in').addEventListener('submit', async (event) => {
   await load();
 });
 
-// A script that clicks and submits by itself presses nothing: its clicks are not trusted, what follows from them is.
+// Attack: a script clicks and submits. Its clicks are not trusted, but the submits that follow are: so the click is checked.
 let pressed;
 at('answer').addEventListener('click', (event) => {
   pressed = event.isTrusted ? event.target.closest('button')?.value : undefined;

@@ -13,7 +13,7 @@ export type BulkType = 'approve' | 'deny';
 /** Why each approval cannot be decided, by decision and by its id; a decision is missing until the server has checked it. */
 export type BulkPreview = Readonly<Partial<Record<BulkType, ReadonlyMap<string, Problem>>>>;
 
-/** A reason may still be typed: what the rules say of the rest is asked with one. */
+/** Sent with the preview. The person may type the reason later, so its absence must not be the refusal. */
 const someReason = { reason: 'preview', instruction: '' };
 
 /** Asks the server which of the approvals this person may decide. Nothing is recorded. */

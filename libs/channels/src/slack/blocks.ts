@@ -62,7 +62,7 @@ export function messageOf(
   return { text: escapedMrkdwn(card.headline), blocks };
 }
 
-/** Of our own text alone: nothing of an agent is in it. */
+/** Only for texts of ours. A text of an agent could contain markup. */
 function linkTo({ link }: Pick<Card, 'link'>): KnownBlock[] {
   if (link === null) return [];
   const text = `<${escapedMrkdwn(link)}|Look at the whole in the inbox>`;

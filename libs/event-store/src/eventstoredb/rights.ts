@@ -95,7 +95,7 @@ function serviceUser(adminUrl: string, url: string): { readonly user: string; re
     throw new RangeError(`COUNTERSIGN_EVENTSTORE_URL names ${user}, which stands for a group: choose a name without $`);
   if (admin.user === user)
     throw new RangeError('COUNTERSIGN_EVENTSTORE_URL names the admin: give the service its own user');
-  // Before anything is granted: a certificate that cannot be read.
+  // Throws, before anything is granted, when a certificate cannot be read.
   credentialsOf(service);
   return { user, password };
 }

@@ -42,7 +42,7 @@ export interface SubjectKeys {
   readonly destroy: (ids: readonly string[]) => void;
   /** The keys whose erasure was begun and not finished. */
   readonly erasing: () => readonly ErasingKey[];
-  /** Nobody has confirmed the keys: a log with sealed values belongs to other ones, which are lost. */
+  /** The keys were made now and are not confirmed yet. If the log already has sealed values, their keys are lost. */
   readonly isNew: boolean;
   /** The keys belong to the log from now on. */
   readonly confirm: () => void;

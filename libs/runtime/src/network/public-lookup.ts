@@ -11,7 +11,7 @@ export type ResolveName = (
   callback: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-/** An address leads into the private network, and may not be gone to. */
+/** An address is in the private network, so no connection to it is allowed. */
 export class AddressNotAllowedError extends Error {
   override readonly name = 'AddressNotAllowedError';
 }
