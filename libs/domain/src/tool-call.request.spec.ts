@@ -180,6 +180,19 @@ describe('RequestApproval', () => {
       .thenRefused('already-resolved', { state });
   });
 
+  it.each([
+    ['expired', history(request(), expire())],
+    ['allowed', history(requestAllowed())],
+  ] as const)('is refused for a call that is %s when its values are erased: it can no longer run', (state, events) => {
+    const erased = events.map((event) =>
+      event.type === 'ToolCallRequested' ? { ...event, data: { ...event.data, salt: null } } : event,
+    );
+    expect(callState(stateAfter(erased))).toBe(state);
+    given(erased)
+      .when(ask({ round: nextRound(stateAfter(erased)) }))
+      .thenRefused('already-resolved', { state });
+  });
+
   it('breaks an invariant when its round is not the next one', () => {
     expect(() => {
       given(history(requestAllowed())).when(ask({ round: 2 }));

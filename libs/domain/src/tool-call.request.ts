@@ -10,7 +10,7 @@ import type { BatchFate } from './tool-call.command-base.js';
 import type { CancelToolCall, DescribeApproval, RequestApproval, RequestToolCall } from './tool-call.commands.js';
 import { compareRepeat } from './tool-call.repeat.js';
 import { callState, currentApproval, nextRound } from './tool-call.state.js';
-import type { ToolCall, ToolCallState } from './tool-call.state.js';
+import type { CallState, ToolCall, ToolCallState } from './tool-call.state.js';
 
 interface Question {
   readonly approvalId: string;
@@ -116,9 +116,18 @@ function notAskable(call: ToolCall): RuleResult<never> | undefined {
     return refused('already-pending', 'An approval of this tool call is pending.', { approvalId });
   }
   const isAskable = permission.status === 'allowed' || permission.status === 'expired';
-  if (isAskable && execution.status === 'none') return undefined;
   const name = callState(call);
+  if (isAskable && execution.status === 'none') return erasedAction(call, name);
   return refused('already-resolved', `The tool call is ${String(name)}; nothing is left to approve.`, { state: name });
+}
+
+/** An erasure takes the salt, so the digest cannot be computed any more: a person would approve what cannot run. */
+function erasedAction({ action }: ToolCall, state: CallState | null): RuleResult<never> | undefined {
+  return action.salt === null
+    ? refused('already-resolved', 'Values of this tool call are erased, so it can no longer run: request a new call.', {
+        state,
+      })
+    : undefined;
 }
 
 interface Words {
