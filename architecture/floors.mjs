@@ -67,12 +67,12 @@ export const floors = [
   {
     unit: 'libs/cel',
     floor: 1,
-    ours: ['types:contracts'],
+    ours: ['contracts'],
     npm: ['@bufbuild/cel', '@bufbuild/cel-spec', '@bufbuild/protobuf', 're2js'],
     node: [],
     pure: true,
     // Called by the library, which turns what they throw into an error value.
-    edge: '{environment,meter,patterns}.ts',
+    edge: '{environment,json-values,meter,patterns}.ts',
   },
   // What strangers send as JSON Schema: judged in steps that are counted.
   {

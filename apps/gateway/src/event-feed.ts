@@ -1,4 +1,4 @@
-import { toEventView, toMaskedEventView } from '@countersign/contracts';
+import { grantEventTypes, toEventView, toMaskedEventView } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { Actor } from '@countersign/commands';
 import { createEventReader } from './event-reader.js';
@@ -109,11 +109,12 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
   };
 }
 
-/** Agents may not read the policy or its candidate: they would learn which arguments no person looks at. */
+/** Agents may read neither the policy, its candidate nor grants: they would learn which arguments no person looks at. */
 const policyTypes: ReadonlySet<string> = new Set<RecordedEvent['type']>([
   'PolicyActivated',
   'ShadowPolicyActivated',
   'ToolCallShadowJudged',
+  ...grantEventTypes,
 ]);
 
 function mayReadPolicy({ roles }: Actor): boolean {

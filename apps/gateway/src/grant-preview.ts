@@ -19,6 +19,7 @@ export async function previewGrant(ports: GatewayPorts, actor: Actor, body: Crea
   const planned = await planGrant(ports.commands, actor, body);
   if (planned.status === 'refused') return refused(planned.refusal);
   const terms: GrantTerms = { ...planned.terms, grantId: '' };
+  const grant = { terms, confirmed: null };
   const asked = newestAsked(ports, actor.tenant, body.toolName);
   const budget = { left: budgetOfRequest * 10 };
   const calls: GrantPreview['calls'] = [];
@@ -26,7 +27,7 @@ export async function previewGrant(ports: GatewayPorts, actor: Actor, body: Crea
   let [covered, notCompared] = [0, 0];
   for (const one of asked) {
     const call = toGrantedCall(one);
-    if (!isInReach(ports.commands, terms, call, Date.parse(one.approval.requestedAt))) continue;
+    if (!isInReach(ports.commands, grant, call, Date.parse(one.approval.requestedAt))) continue;
     // Attack: guesses of hidden arguments, by their digest.
     if ('digest' in terms.match && hidesValues(one)) {
       notCompared += 1;

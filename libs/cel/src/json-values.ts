@@ -1,5 +1,6 @@
 import { celList } from '@bufbuild/cel';
 import type { CelMap, CelValue } from '@bufbuild/cel';
+import { concealed } from '@countersign/contracts';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 
 /** The library recognises its maps by this symbol. */
@@ -40,8 +41,12 @@ function isList(json: JsonValue): json is readonly JsonValue[] {
   return Array.isArray(json);
 }
 
-/** A JSON value as CEL sees it. Every number is a `double`, as in JSON. */
+/**
+ * A JSON value as CEL sees it. Every number is a `double`, as in JSON.
+ * @throws Error for a concealed value, also as a member of a list: what depends on it has no answer.
+ */
 export function toCelValue(json: JsonValue): CelValue {
+  if (json === concealed) throw new Error('it reads a hidden value');
   if (json === null || typeof json !== 'object') return json;
   if (isList(json)) return celList(json.map(toCelValue));
   return jsonMap(json);

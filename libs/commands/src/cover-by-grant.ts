@@ -66,7 +66,7 @@ async function coverOne(
 ): Promise<Judgement> {
   const { ports, at, budget } = covering;
   const call: GrantedCall = { proposal, policyCall, requirement: judgement.requirement };
-  const usable = candidates.filter((grant) => mayStillCover(grant, callId) && isInReach(ports, grant.terms, call, at));
+  const usable = candidates.filter((grant) => mayStillCover(grant, callId) && isInReach(ports, grant, call, at));
   if (usable.length === 0 || (await isRecorded(ports, callId))) return judgement;
   let tries = 0;
   for (const grant of usable) {

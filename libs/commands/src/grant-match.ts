@@ -1,7 +1,7 @@
-import { argumentsDigest, maskAt, saltedDigest } from '@countersign/contracts';
-import type { GrantTerms, JsonObject } from '@countersign/contracts';
+import { argumentsDigest, concealAt, saltedDigest } from '@countersign/contracts';
+import type { GrantTerms } from '@countersign/contracts';
 import { couldApproveAlone, isWithinRisk } from '@countersign/domain';
-import type { AskedCall, Responder } from '@countersign/domain';
+import type { AskedCall, Grant, Responder } from '@countersign/domain';
 import type { Budget, PolicyCall } from '@countersign/policy';
 import { aliasesOf } from './aliases.js';
 import type { CommandPorts } from './ports.js';
@@ -11,8 +11,16 @@ export interface GrantedCall extends AskedCall {
   readonly policyCall: PolicyCall;
 }
 
-/** Returns whether a grant is about this call at all: its tool, run, agent and risk, and a creator who could approve it alone. */
-export function isInReach(ports: CommandPorts, terms: GrantTerms, call: GrantedCall, at: number): boolean {
+/**
+ * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
+ * and no second person who is a requester.
+ */
+export function isInReach(
+  ports: CommandPorts,
+  { terms, confirmed }: Pick<Grant, 'terms' | 'confirmed'>,
+  call: GrantedCall,
+  at: number,
+): boolean {
   const { proposal, requirement } = call;
   const { runId, agentId, risk } = terms;
   if (terms.toolName !== proposal.toolName) return false;
@@ -20,7 +28,9 @@ export function isInReach(ports: CommandPorts, terms: GrantTerms, call: GrantedC
   if (agentId !== null && agentId !== proposal.agentId) return false;
   if (!isWithinRisk(requirement.risk, risk)) return false;
   const creator = creatorOf(ports, terms);
-  return creator !== undefined && couldApproveAlone(call, creator, at);
+  if (creator === undefined || !couldApproveAlone(call, creator, at)) return false;
+  // Attack: the agent's owner confirms. Their groups were checked then; here it counts only who they are.
+  return confirmed === null || couldApproveAlone(call, { ...creator, principal: confirmed.by }, at);
 }
 
 /**
@@ -41,8 +51,8 @@ function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | undefine
 }
 
 /**
- * Resolves to whether the arguments of a call are those that a grant permits. An expression sees masks in place of
- * hidden values, as the person did who wrote it.
+ * Resolves to whether the arguments of a call are those that a grant permits. An expression that reads a hidden value has
+ * no answer: the person who wrote it did not see the value, and learns nothing about it.
  */
 export async function matchesArguments(
   { grants, clock }: CommandPorts,
@@ -56,6 +66,7 @@ export async function matchesArguments(
     return match.digest === (match.salt === null ? digest : saltedDigest(digest, match.salt));
   }
   const conditions = await grants?.conditions();
-  const shown: JsonObject = maskAt(proposal.arguments, proposal.sensitive, proposal.salt);
+  // Attack: an agent hides a value by its own schema or by a name, and `args.path != "/etc"` is true of the mask.
+  const shown = concealAt(proposal.arguments, proposal.sensitive);
   return conditions?.holds(match.when, { ...policyCall, arguments: shown }, clock.now(), budget) ?? false;
 }

@@ -31,7 +31,7 @@ const grantMatchSchema = z.union(
       description: 'Exactly these arguments: SHA-256 over the RFC 8785 (JCS) form of `{ arguments, toolName }`',
     }),
     z.strictObject({ when: z.string().min(1).max(grantLimits.expressionMax) }).meta({
-      description: 'A CEL expression over `args`, `call` and `now`. Hidden values are masked in it',
+      description: 'A CEL expression over `args`, `call` and `now`. It covers no call of which it reads a hidden value',
     }),
     z.strictObject({ any: z.literal(true) }),
   ],

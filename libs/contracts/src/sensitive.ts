@@ -61,9 +61,7 @@ export function hiddenValues(value: JsonValue, pointers: readonly string[]): rea
   if (pointers.length === 0 && !hidesText(value)) return [];
   const hidden: HiddenValue[] = [];
   const visit = (node: JsonValue, tree: PointerTree | undefined, pointer: string): void => {
-    if (typeof node === 'string' && mayHideText(node) && maskText(node, null) !== node) {
-      hidden.push({ pointer, why: 'name' });
-    }
+    if (hasMaskedText(node)) hidden.push({ pointer, why: 'name' });
     if (!isContainer(node)) return;
     const isSecret = secretMembersOf(node);
     for (const [key, child] of membersOf(node)) {
@@ -109,6 +107,24 @@ export function maskAt<T extends JsonValue>(value: T, pointers: readonly string[
     (node, tree) => (tree?.isEnd === true ? maskOf(node, salt) : maskedText(node, salt)),
     (tree) => (key) => tree?.members.get(key),
   ) as T;
+}
+
+/** Stands for a hidden value where nothing may depend on it. Compared by identity. */
+export const concealed: JsonObject = Object.freeze({});
+
+/** A copy of a JSON object with each value that {@link maskAt} hides or changes replaced by {@link concealed}. */
+export function concealAt(value: JsonObject, pointers: readonly string[]): JsonObject {
+  if (pointers.length === 0 && !hidesText(value)) return value;
+  return rewrite<PointerTree | undefined>(
+    value,
+    pointerTree(pointers),
+    (node, tree) => (tree?.isEnd === true || hasMaskedText(node) ? concealed : undefined),
+    (tree) => (key) => tree?.members.get(key),
+  ) as JsonObject;
+}
+
+function hasMaskedText(node: JsonValue): boolean {
+  return typeof node === 'string' && mayHideText(node) && maskText(node, null) !== node;
 }
 
 function hidesText(value: JsonValue): boolean {

@@ -5,6 +5,7 @@ import type { ApprovalView, GrantPreview, GrantView, ToolCallView } from '@count
 import { createPolicies, loadPolicy } from '@countersign/policy';
 import { createApi } from '../testing/api.js';
 import type { Api, Reply } from '../testing/api.js';
+import { openStream } from '../testing/event-stream.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
@@ -141,9 +142,48 @@ describe('a standing grant', () => {
     await revoke(grant.grantId);
   });
 
-  it('evaluates its expression over masks in place of hidden values', async () => {
-    const grant = await created({ match: { when: 'args.password == "hunter2"' } });
-    expect((await call('refund', { amount: 5, password: 'hunter2' })).state).toBe('awaiting_approval');
+  it.each([
+    ['args.password == "hunter2"', { password: 'hunter2' }, 'awaiting_approval'],
+    ['args.password != "root"', { password: 'root' }, 'awaiting_approval'],
+    ['args.all(name, args[name] != "root")', { password: 'root' }, 'awaiting_approval'],
+    ['args.list.all(one, one != "root")', { list: ['https://a.example/?token=root', 'b'] }, 'awaiting_approval'],
+    ['!args.url.contains("root")', { url: 'https://a.example/?token=root' }, 'awaiting_approval'],
+    ['args.to == "kim" || args.password == "root"', { to: 'kim', password: 'root' }, 'allowed'],
+    ['has(args.password)', { password: 'root' }, 'allowed'],
+  ])('covers no call of which its expression reads a hidden value: %s', async (when, args, state) => {
+    const grant = await created({ match: { when } });
+    expect((await call('refund', { amount: 5, ...args })).state).toBe(state);
+    await revoke(grant.grantId);
+  });
+
+  it('covers no call in which the agent itself hides what its expression reads', async () => {
+    const grant = await created({ match: { when: 'args.to != "mallory"' } });
+    const toolSchema = { type: 'object', properties: { to: { type: 'string', writeOnly: true } } };
+    const hiding = { toolName: 'refund', arguments: { amount: 5, to: 'mallory' }, toolSchema };
+    expect((await api.request(hiding)).state).toBe('awaiting_approval');
+    await revoke(grant.grantId);
+  });
+
+  it('is not told to agents, over the event stream either', async () => {
+    const grant = await created();
+    await refund(5);
+    await revoke(grant.grantId);
+    const seen = async (as: string, types: string, count: number): Promise<Set<string | undefined>> => {
+      const stream = await openStream(`${world.url}/v1/events?types=${types}`, as);
+      const messages = await stream.until(count);
+      stream.close();
+      return new Set(messages.map(({ event }) => event));
+    };
+    expect(await seen('ann', 'GrantRevoked', 1)).toEqual(new Set(['GrantRevoked']));
+    const types = 'GrantCreated,GrantUsed,GrantRevoked,ToolCallRequested';
+    expect(await seen('agent', types, 1)).toEqual(new Set(['ToolCallRequested']));
+  });
+
+  it('covers no call in the name of the second person who confirmed it', async () => {
+    const grant = await created({ toolName: 'deploy' });
+    await api.send('POST', `/v1/grants/${grant.grantId}/confirm`, { as: 'bob' });
+    expect((await call('deploy', {}, { onBehalfOf: 'bob' })).state).toBe('awaiting_approval');
+    expect((await call('deploy', {}, { onBehalfOf: 'kim' })).state).toBe('allowed');
     await revoke(grant.grantId);
   });
 
