@@ -68,6 +68,8 @@ async function coverOne(
   const call: GrantedCall = { proposal, policyCall, requirement: judgement.requirement };
   const usable = candidates.filter((grant) => mayStillCover(grant, callId) && isInReach(ports, grant, call, at));
   if (usable.length === 0 || (await isRecorded(ports, callId))) return judgement;
+  // Attack: arguments on which the expression of a blocking rule has no answer, so that a grant covers the call.
+  if (judgement.mightBeBlockedBy !== undefined) return uncovered(judgement, judgement.mightBeBlockedBy);
   let tries = 0;
   for (const grant of usable) {
     if (tries === triesMax) break;
@@ -102,6 +104,11 @@ async function takeUse({ ports, grants, commandId }: Covering, grant: Grant, cal
   crashPoint('grant.used');
   // A repeat of the command is accepted without a decision.
   return taken.status === 'accepted' && (taken.events.length > 0 || holdsUse(taken.state, callId, clock.now()));
+}
+
+function uncovered(judgement: Judgement, ruleId: string): Judgement {
+  const why = [...judgement.verdict.why, `no grant covers it, because "${ruleId}" might block the call`];
+  return { ...judgement, verdict: { ...judgement.verdict, why } };
 }
 
 function granted({ verdict, requirement }: Judgement, { terms: { grantId, createdBy } }: Grant): Judgement {

@@ -18,6 +18,8 @@ import type { Asked, Rule, Then } from './rule.js';
 export interface Judgement {
   readonly verdict: Verdict;
   readonly requirement: Requirement;
+  /** A rule whose expression has no answer and that would block the call: a person decides, never a standing grant. */
+  readonly mightBeBlockedBy?: string;
 }
 
 /** What one rule says of a call. */
@@ -143,6 +145,7 @@ interface Ruled {
   readonly then: Then;
   readonly ruleId: string;
   readonly why: readonly string[];
+  readonly mightBeBlockedBy?: string;
 }
 
 function judgeBy(content: PolicyContent, rules: readonly Rule[], inspected: Inspected): Judgement {
@@ -155,6 +158,7 @@ function judgeBy(content: PolicyContent, rules: readonly Rule[], inspected: Insp
   return {
     verdict: { outcome: then.outcome, ruleId, policyVersion, automatic: !isRequired, why },
     requirement: narrowed(isRequired ? then : defaultRequirement(defaults), call),
+    ...(ruled.mightBeBlockedBy !== undefined && { mightBeBlockedBy: ruled.mightBeBlockedBy }),
   };
 }
 
@@ -175,9 +179,11 @@ function firstMatch(content: PolicyContent, rules: readonly Rule[], inspected: I
     rule === undefined
       ? { then: thenOf(content, listed.outcome), ruleId: listed.ruleId, why: [...why, ...listed.why] }
       : { then: rule.then, ruleId: rule.id, why };
-  if (doubted === undefined || ruled.then.outcome !== 'allow') return ruled;
+  if (doubted === undefined || ruled.then.outcome === 'block') return ruled;
+  const mightBeBlockedBy = doubted.id;
+  if (ruled.then.outcome === 'require') return { ...ruled, mightBeBlockedBy };
   const doubt = `a person decides, because "${doubted.id}" might block the call`;
-  return onePerson(content, doubted.id, [...ruled.why, doubt]);
+  return { ...onePerson(content, doubted.id, [...ruled.why, doubt]), mightBeBlockedBy };
 }
 
 /** What the rules say of a call. */

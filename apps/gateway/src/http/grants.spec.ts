@@ -34,6 +34,13 @@ rules:
   - id: deploy
     match: { tools: [deploy] }
     then: { require: { risk: high } }
+  - id: no-prod
+    match: { tools: [ship] }
+    when: args.env.startsWith("prod")
+    then: { block: "never to prod" }
+  - id: ship
+    match: { tools: [ship] }
+    then: { require: { anyOf: [ops], risk: low } }
   - id: two
     match: { tools: [two_people] }
     then: { require: { quorum: { approve: 2 } } }
@@ -98,6 +105,16 @@ describe('a standing grant', () => {
     expect((await refund(500)).state).toBe('awaiting_approval');
     expect((await call('deploy')).state).toBe('awaiting_approval');
     expect((await read(grantId)).uses).toBe(0);
+    await revoke(grantId);
+  });
+
+  it('never covers a call that a rule might block, where the expression of that rule has no answer', async () => {
+    const { grantId } = await created({ toolName: 'ship' });
+    const evasive = await call('ship', { env: ['prod'] });
+    expect(evasive.state).toBe('awaiting_approval');
+    expect(evasive.verdict.why.join()).toContain('no grant covers it, because "no-prod" might block the call');
+    expect((await read(grantId)).uses).toBe(0);
+    expect((await call('ship', { env: 'test' })).state).toBe('allowed');
     await revoke(grantId);
   });
 
