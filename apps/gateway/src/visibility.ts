@@ -41,5 +41,5 @@ export function whenShown(
 
 async function waitUntilShown(readModel: ReadModel, clock: Clock, position: number, msMax: number): Promise<void> {
   if (await reachedWithin(readModel, clock, position, msMax)) return;
-  throw new ProblemError('unavailable', `the views have not reached position ${String(position)} yet; try again`);
+  throw new ProblemError('unavailable', `the read model has not reached position ${String(position)} yet; try again`);
 }

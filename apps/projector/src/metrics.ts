@@ -19,7 +19,7 @@ export interface ProjectorMetrics {
 export function createProjectorMetrics(registry: Registry, { readModel, clock }: ProjectorSources): ProjectorMetrics {
   const gauge = createGauges(registry);
   gauge('countersign_pending_approvals', 'Approvals that wait for people.', () => readModel.stats().pendingApprovals);
-  gauge('countersign_projection_position', 'The position of the log that the views show.', () =>
+  gauge('countersign_projection_position', 'The position of the log that the read model has reached.', () =>
     readModel.checkpoint(),
   );
   gauge('countersign_deadline_overdue_seconds', 'How long the earliest deadline is overdue.', () => {

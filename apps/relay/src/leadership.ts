@@ -62,7 +62,7 @@ export class Leadership {
     return { position: this.#published.position, waiting: size, oldestAt: oldest?.recordedAt, why };
   }
 
-  /** Resolves when the turn is over; what was published is then kept, where it still may be. */
+  /** Resolves when the leadership is over. Keeps the progress first, unless another relay already leads. */
   async run(): Promise<void> {
     const close = (): void => this.#outbox.close();
     this.#over.addEventListener('abort', close, { once: true });

@@ -44,7 +44,7 @@ describe('countersign projector, in a cluster', () => {
     const call = { toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' }, needsApproval: true };
     expect(await requestToolCalls(commands, agent, { runId, calls: [call] }, runId)).toMatchObject({ status: 'done' });
   };
-  /** The read model as the process leaves it that serves it. */
+  /** The read model as the process that serves it leaves it. */
   const caughtUp = async (): Promise<ReadModel> => {
     const readModel = await openReadModel({ file: join(folder, 'read-model.db'), source: store, log: world.log });
     readModel.apply(await store.readAll(readModel.checkpoint(), 100));

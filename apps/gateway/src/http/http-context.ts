@@ -148,7 +148,7 @@ export async function read(
   send(http, request, reply, await run(actor));
 }
 
-/** Waits until the views show a position. It counts as a waiting read. */
+/** Waits until the read model has reached a position. It counts as a waiting read. */
 async function whenSeen({ ports, gateway }: HttpContext, actor: Actor, position: number): Promise<void> {
   const shown = whenShown(ports, position, shownMsMax, () => gateway.caps.waits.take(actor));
   if (shown !== undefined) await shown;

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { cloudEvent } from './requests-topic.js';
 
-/** A message that no repeat makes better, and what it is to be called. */
+/** A message that fails at every try, and the code under which it must be parked. */
 export interface Poison {
   readonly what: string;
   readonly code: string;
