@@ -1,4 +1,13 @@
-import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -121,6 +130,21 @@ it.each([
   if (text !== undefined) writeFileSync(file, text);
   expect(() => open(file)).toThrow(RootKeyError);
   expect(() => open(file)).toThrow(message);
+});
+
+it.each([
+  [0o644, 1],
+  [0o640, 0],
+  [0o600, 0],
+])('warns of a root key of the operator with the mode %i when every user can read it', (mode, warnings) => {
+  const file = join(folder, 'own.key');
+  writeFileSync(file, Buffer.alloc(32, 7).toString('base64'));
+  chmodSync(file, mode);
+  const before = log.entries.length;
+  open(file);
+  const said = log.entries.slice(before).filter(({ message }) => message.includes('can read the root key'));
+  expect(said).toHaveLength(warnings);
+  expect(statSync(file).mode & 0o777).toBe(mode);
 });
 
 it('refuses a box with a shortened tag, another key or another place', async () => {

@@ -5,7 +5,7 @@ import { setImmediate } from 'node:timers';
 import { createLruMap, crashPoint, keepPrivate, openDatabaseFile } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { closeBox, openBox } from './box.js';
-import { hasRootKey, makeRootKey, readRootKey, RootKeyError } from './root-key.js';
+import { hasRootKey, isOpenToOthers, makeRootKey, readRootKey, RootKeyError } from './root-key.js';
 import type { RootKey } from './root-key.js';
 import type { SubjectKey, SubjectKeys } from './subject-keys.js';
 
@@ -67,6 +67,7 @@ function openRoot(database: DatabaseSync, file: string, isOwn: boolean, log: Log
     );
   }
   if (!isOwn) keepPrivate(file);
+  else if (isOpenToOthers(file)) log.warn({ file }, 'every user of this machine can read the root key: chmod 600');
   const root = readRootKey(file);
   if (known !== undefined && known !== root.fingerprint) throw anotherRoot(file);
   return { root, isNew: known === undefined };

@@ -1,6 +1,6 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
 
 /** The root key cannot be used. The message names the file, the cause and the remedy. */
 export class RootKeyError extends Error {
@@ -45,6 +45,11 @@ export function makeRootKey(file: string): void {
 /** Returns whether there is a file; a root key is never made over one. */
 export function hasRootKey(file: string): boolean {
   return existsSync(file);
+}
+
+/** Returns whether other users of the machine can read the file. Windows has no such modes. */
+export function isOpenToOthers(file: string): boolean {
+  return process.platform !== 'win32' && (statSync(file).mode & 0o004) !== 0;
 }
 
 function toRootKey(bytes: Buffer): RootKey {
