@@ -84,7 +84,6 @@ const imports: readonly (readonly [file: string, breaks: string, imported: strin
   ['libs/cel/src/imports-npm.spec.ts', 'cel-specs-import-npm', 'commander'],
   ['libs/cel/src/imports-npm.ts', 'cel-imports-npm', 'zod'],
   ['libs/cel/src/imports-ours.ts', 'cel-imports-ours', '@countersign/runtime'],
-  ['libs/cel/src/imports-values.ts', 'cel-imports-types-only', '@countersign/contracts'],
   ['libs/channels/src/imports-node.ts', 'channels-imports-node', 'node:child_process'],
   ['libs/channels/src/imports-npm.spec.ts', 'channels-specs-import-npm', 'commander'],
   ['libs/channels/src/imports-npm.ts', 'channels-imports-npm', 'commander'],
