@@ -60,8 +60,14 @@ describe('a person', () => {
     expect(people.approver('default', 'https://id.example.evil#1')).toBeUndefined();
   });
 
+  it.each([true, false])('of an OIDC provider who is signed in has the role of that sign-in: %s', (isApprover) => {
+    const sessions = () => ({ grants: () => isApprover, groupsOf: () => [], isSignedIn: () => true });
+    const people = createPeople({ ...sources, sessions, issuer: new URL('https://id.example') });
+    expect(people.approver('default', 'https://id.example#1')).toEqual(isApprover ? { groups: [] } : undefined);
+  });
+
   it('who is signed in has the groups that the provider gave', () => {
-    const sessions = () => ({ grants: () => true, groupsOf: () => ['directors'] });
+    const sessions = () => ({ grants: () => true, groupsOf: () => ['directors'], isSignedIn: () => true });
     expect(createPeople({ ...sources, sessions }).approver('default', 'eve')).toEqual({ groups: ['directors'] });
   });
 });

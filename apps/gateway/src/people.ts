@@ -11,7 +11,7 @@ import type { Tokens } from './tokens.js';
 export interface PeopleSources {
   /** Undefined before the first start made them: their people have no groups. */
   readonly tokens: () => Pick<Tokens, 'approverGroups' | 'grants' | 'groupsOf'> | undefined;
-  readonly sessions?: () => Pick<Sessions, 'grants' | 'groupsOf'> | undefined;
+  readonly sessions?: () => Pick<Sessions, 'grants' | 'groupsOf' | 'isSignedIn'> | undefined;
   readonly channels: Pick<ChannelsConfig, 'people'> | undefined;
   /** The issuer at which people sign in by OIDC; null: they do not. */
   readonly issuer: URL | null;
@@ -24,7 +24,8 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
     const known = tokens();
     if (known === undefined) return false;
     // A person who is away has no session, and their provider cannot be asked about them: the policy file must name them.
-    if (issuer !== null && isOfIssuer(issuer, principal)) return true;
+    const isAway = sessions?.()?.isSignedIn({ tenant, principal }) !== true;
+    if (issuer !== null && isAway && isOfIssuer(issuer, principal)) return true;
     return createIsApprover({ tokens: known, sessions: sessions?.() }, undefined, tenant)(principal);
   };
   return {

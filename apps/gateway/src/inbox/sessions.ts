@@ -24,6 +24,8 @@ export interface Sessions {
   readonly actorOf: (id: string) => Actor | undefined;
   /** Returns whether the person is signed in through their provider, which gave them this role. */
   readonly grants: (who: Pick<Actor, 'tenant' | 'principal'>, role: Role) => boolean;
+  /** Returns whether the person is signed in through their provider, in any role. */
+  readonly isSignedIn: (who: Pick<Actor, 'tenant' | 'principal'>) => boolean;
   /** The groups that the provider gave to a person who is signed in. */
   readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
   readonly close: (id: string) => void;
@@ -75,6 +77,7 @@ export function createSessions({ store, tokens, clock, ids }: SessionPorts): Ses
       return session.person === null ? undefined : actorFor(session.person);
     },
     grants: (who, role) => signedIn(who)?.roles.has(role) === true,
+    isSignedIn: (who) => signedIn(who) !== undefined,
     groupsOf: (who) => signedIn(who)?.groups ?? [],
     close: (id) => {
       store.remove(hashOf(id));
