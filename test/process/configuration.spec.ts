@@ -8,7 +8,7 @@ import { cleanUpAfterEach, onCleanup, temporaryFolder } from './harness/cleanup.
 import { freePort } from '../ports.js';
 import { startReadyServer, startServer } from './harness/server.js';
 import { readTokens } from './harness/tokens.js';
-import { within } from './harness/wait.js';
+import { eventually, within } from './harness/wait.js';
 
 cleanUpAfterEach();
 
@@ -155,7 +155,9 @@ describe('a start', () => {
     };
     const first = await start();
     expect(await judged(first, 'broken')).toEqual(['ToolCallRequested', 'ToolCallAllowed']);
-    expect(first.output()).toContain('COUNTERSIGN_POLICY_SHADOW');
+    // The file is read once it has been the same for half a second.
+    const isTold = (): true | undefined => first.output().includes('COUNTERSIGN_POLICY_SHADOW') || undefined;
+    await eventually('the broken candidate to be named', 30_000, isTold);
     writeFileSync(file, 'version: 1\ndefault: require\n');
     await untilJudged(first, 'fixed');
     first.kill('SIGKILL');
