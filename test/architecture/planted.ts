@@ -92,6 +92,7 @@ const imports: readonly (readonly [file: string, breaks: string, imported: strin
   ['libs/commands/src/imports-node.ts', 'commands-imports-node', 'node:http'],
   ['libs/commands/src/imports-npm.spec.ts', 'commands-specs-import-npm', 'commander'],
   ['libs/commands/src/imports-npm.ts', 'commands-imports-npm', 'commander'],
+  ['libs/commands/src/imports-cel.ts', 'commands-imports-types-only', '@countersign/cel'],
   ['libs/commands/src/imports-ours.ts', 'commands-imports-ours', '@countersign/message-bus'],
   ['libs/contracts/src/imports-node.ts', 'contracts-imports-node', 'node:http'],
   ['libs/contracts/src/imports-npm.spec.ts', 'contracts-specs-import-npm', 'commander'],

@@ -156,7 +156,7 @@ describe('a start', () => {
     const first = await start();
     expect(await judged(first, 'broken')).toEqual(['ToolCallRequested', 'ToolCallAllowed']);
     // The file is read once it has been the same for half a second.
-    const isTold = (): true | undefined => first.output().includes('COUNTERSIGN_POLICY_SHADOW') || undefined;
+    const isTold = (): true | undefined => first.output().includes(`${file}:1: rules:`) || undefined;
     await eventually('the broken candidate to be named', 30_000, isTold);
     writeFileSync(file, 'version: 1\ndefault: require\n');
     await untilJudged(first, 'fixed');

@@ -26,6 +26,7 @@ describe('countersign start', () => {
       'commands/dead-letters.ts',
       'commands/grants.ts',
       'commands/kafka.ts',
+      'commands/policy-input.ts',
       'commands/policy.ts',
       'commands/projector.ts',
       'commands/respond-to-many.ts',

@@ -1,15 +1,8 @@
-import type { Actor, Result } from '@countersign/commands';
-import type { EraseSubject, ErasureView } from '@countersign/contracts';
+import type { EraseSubject } from '@countersign/contracts';
 import { refused, written } from './answer.js';
 import type { Answer } from './answer.js';
 import type { WriteContext } from './conclude.js';
 import type { GatewayPorts } from './ports.js';
-
-/** Erases the sensitive values of a subject by destroying its key. */
-export interface Erasures {
-  readonly preview: (actor: Actor, subject: string) => Promise<ErasureView>;
-  readonly erase: (actor: Actor, request: EraseSubject, commandId: string) => Promise<Result<ErasureView>>;
-}
 
 /** `POST /v1/subjects/erase`. */
 export async function eraseSubject(

@@ -6,7 +6,7 @@ export type { Gateway } from './gateway.js';
 export { openGatewayFiles } from './gateway-files.js';
 export type { GatewayFiles } from './gateway-files.js';
 export { createGatewayApp } from './http/gateway-app.js';
-export type { Erasures } from './erasures.js';
+export type { Erasures } from './erasure-port.js';
 export type { GatewayAddress, GatewayApp } from './http/gateway-app.js';
 export type { IdempotencyStore, StoredAnswer } from './idempotency.js';
 export { createGatewayMetrics } from './metrics.js';

@@ -4,7 +4,7 @@ import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import type { ReadinessCheck, Tracing } from '@countersign/shell';
-import type { Erasures } from './erasures.js';
+import type { Erasures } from './erasure-port.js';
 import type { AnswerSeal, IdempotencyStore } from './idempotency.js';
 import type { Oidc } from './inbox/oidc.js';
 import type { Sessions } from './inbox/sessions.js';

@@ -7,7 +7,7 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
 import { changeLines } from './policy-recorded.js';
-import { readPolicyFile } from './policy.js';
+import { readPolicyFile } from './policy-input.js';
 
 /** The recorded calls to compare with. */
 export interface BacktestOptions {
