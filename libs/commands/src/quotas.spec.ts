@@ -241,4 +241,28 @@ describe('an expression that counts the calls of the run', () => {
     done(await api.requestToolCalls(by, agent, step('read:d'), id()));
     expect(reads).toBe(1);
   });
+
+  it('counts those of requests that come at the same moment, in every order', async () => {
+    world = await openPolicyWorld('', celEngine);
+    world.activate('rules: [{ id: many, when: run.calls >= 2, then: { block: enough } }]');
+    const names = ['a', 'b', 'c', 'd'];
+    const statesNow = () => Promise.all(names.map((one) => world.stateOf(callId(one))));
+    let calls = 0;
+    const history = {
+      ...({ pendingOfAgent: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
+      factsOfRun: () => ({ calls, denied: 0, startedAt: null }),
+    };
+    const { asking, ...others } = world.another({ history });
+    if (asking === undefined) throw new Error('the history is given');
+    const inTurn: typeof asking.inTurn = (key, work) =>
+      asking.inTurn(key, async () => {
+        calls = (await statesNow()).filter((state) => state !== null).length;
+        return work();
+      });
+    const by = { ...others, asking: { ...asking, inTurn } };
+    const answers = names.map((one) => api.requestToolCalls(by, agent, step(`read:${one}`), id()));
+    for (const answer of await Promise.all(answers)) done(answer);
+    const states = await statesNow();
+    expect(states.filter((state) => state === 'allowed')).toHaveLength(2);
+  });
 });

@@ -36,6 +36,20 @@ export function inTurnOfAgent<T>(ports: CommandPorts, agent: AskingAgent, work: 
 }
 
 /**
+ * Runs `work`, which records calls of a run, after the earlier requests of that run, where the policy looks at runs:
+ * otherwise requests at the same moment would each count none of the others. Enter it before the agent's turn.
+ */
+export function inTurnOfRun<T>(
+  { asking, policies }: CommandPorts,
+  tenant: string,
+  runId: string,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (asking === undefined || !policies.of(tenant).usesRun) return work();
+  return asking.inTurn(JSON.stringify(['run', tenant, runId]), work);
+}
+
+/**
  * Refuses questions of one agent that the policy's quotas do not allow: all of them together or none.
  * @returns undefined when people may be asked
  */

@@ -16,7 +16,7 @@ import { toDomainJudgement } from './judge-recorded.js';
 import { judgeInShadow, withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
-import { inTurnOfAgent, overQuota } from './quotas.js';
+import { inTurnOfAgent, inTurnOfRun, overQuota } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import type { Refused } from './with-tool-call.js';
 import { mayNotSpeakFor, refused } from './result.js';
@@ -50,9 +50,8 @@ export async function requestToolCalls(
   const refusal = together(checked.flatMap(({ refusals }) => refusals));
   if (refusal !== undefined) return { status: 'refused', refusal };
   const { tenant } = actor;
-  return inTurnOfAgent(ports, { tenant, agentId }, () =>
-    recordChecked(ports, actor, { body, agentId, checked }, commandId),
-  );
+  const recording = () => recordChecked(ports, actor, { body, agentId, checked }, commandId);
+  return inTurnOfRun(ports, tenant, body.runId, () => inTurnOfAgent(ports, { tenant, agentId }, recording));
 }
 
 async function recordChecked(
