@@ -1,4 +1,4 @@
-import type { NewEvent, RecordedEvent } from '@countersign/contracts';
+import type { NewEvent, RecordedEvent, Requirement } from '@countersign/contracts';
 import { batchDecider, grantDecider } from '@countersign/domain';
 import type { RespondToApproval, Rule, ToolCall, ToolCallCommand, ToolCallState } from '@countersign/domain';
 import type { Execution } from '@countersign/domain';
@@ -21,6 +21,9 @@ export const defences = {
   'lease-check': 'a resolver looks at its lease before it runs the tool',
   'unknown-is-final': 'only a tool that declared itself idempotent is claimable again by itself',
   quorum: 'as many people must agree as the rule asks for',
+  'kept-requirement': 'a new policy changes nothing for a call that was asked before',
+  'policy-record': 'a policy is recorded before it judges',
+  'deny-ends-run': 'a denial whose rule says so cancels the open calls of the run',
   'edit-requirement': 'an edit into another rule needs the people of both',
   'four-eyes': 'the requester cannot answer',
   ownership: 'only its requester or an admin may cancel a call or ask about it',
@@ -39,6 +42,7 @@ export function isDefence(name: string): name is Defence {
 export function ruleWithout<Command extends ToolCallCommand>(
   without: Defence | null,
   rule: Rule<Command>,
+  stagesNow: (call: ToolCall) => Requirement['stages'],
 ): Rule<Command> {
   const change = (command: ToolCallCommand, state: ToolCall): [ToolCallCommand, ToolCallState] => {
     const { permission, execution, action, request } = state;
@@ -65,6 +69,8 @@ export function ruleWithout<Command extends ToolCallCommand>(
         return [command, command.type === 'RespondToApproval' ? reopened(state) : state];
       case 'quorum':
         return [command, command.type === 'RespondToApproval' ? forOnePerson(state) : state];
+      case 'kept-requirement':
+        return [command, command.type === 'RespondToApproval' ? withStages(state, () => stagesNow(state)) : state];
       case 'edit-requirement':
         return [command.type === 'RespondToApproval' ? withoutVerdict(command) : command, state];
       case 'ownership':
@@ -118,8 +124,12 @@ function attemptOf(execution: Execution): number | null {
 }
 
 function forOnePerson(state: ToolCall): ToolCall {
+  return withStages(state, (stages) => stages.slice(0, 1).map((stage) => ({ ...stage, approve: 1 })));
+}
+
+function withStages(state: ToolCall, change: (stages: Requirement['stages']) => Requirement['stages']): ToolCall {
   const approvals = state.approvals.map((approval) => {
-    const stages = approval.requirement.stages.slice(0, 1).map((stage) => ({ ...stage, approve: 1 }));
+    const stages = change(approval.requirement.stages);
     return { ...approval, requirement: { ...approval.requirement, stages } };
   });
   return { ...state, approvals };

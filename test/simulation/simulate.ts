@@ -13,6 +13,7 @@ import { approvedDigest } from './checkers/approved-digest.ts';
 import { atMostOnce } from './checkers/at-most-once.ts';
 import { batchFate } from './checkers/batch-fate.ts';
 import type { Checker, CreateChecker, Fail } from './checkers/checker.ts';
+import { denyEndsRun } from './checkers/deny-ends-run.ts';
 import { enoughPeople } from './checkers/enough-people.ts';
 import { eventsTopic } from './checkers/events-topic.ts';
 import { everyRequestEnds, openCalls } from './checkers/every-request-ends.ts';
@@ -21,6 +22,7 @@ import { fourEyes } from './checkers/four-eyes.ts';
 import { grants } from './checkers/grants.ts';
 import { logOnlyGrows } from './checkers/log-only-grows.ts';
 import { oneResolution } from './checkers/one-resolution.ts';
+import { policyReload } from './checkers/policy-reload.ts';
 import { ownership } from './checkers/ownership.ts';
 import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
 import type { Defence } from './defences.ts';
@@ -59,6 +61,8 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'four-eyes': fourEyes,
   'enough-people': enoughPeople,
   grants,
+  'policy-reload': policyReload,
+  'deny-ends-run': denyEndsRun,
   ownership,
   'all-or-nothing': allOrNothing,
   'batch-fate': batchFate,

@@ -1,6 +1,6 @@
-import type { EventData, JsonObject, RecordedEvent, Requirement } from '@countersign/contracts';
+import type { EventData, JsonObject, RecordedEvent, Requirement, Verdict } from '@countersign/contracts';
 import { recordedCall } from '@countersign/policy';
-import { createSimulatedPolicies } from '../world/policies.ts';
+import { policyOfVersion } from '../world/policies.ts';
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
@@ -10,8 +10,6 @@ interface Asked {
   proposal: string;
   readonly agreed: Map<string, string>;
 }
-
-const policies = createSimulatedPolicies({ fourEyes: true });
 
 /** A person approves only if as many different people agreed to the same proposal as its requirement asks for. */
 export const enoughPeople: CreateChecker = (site, fail) => {
@@ -39,7 +37,10 @@ export const enoughPeople: CreateChecker = (site, fail) => {
 
 function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | undefined): void {
   const who = String(at(event, 'respondedBy'));
-  const decision = at(event, 'decision') as JsonObject & { readonly requirement?: Requirement | null };
+  const decision = at(event, 'decision') as JsonObject & {
+    readonly requirement?: Requirement | null;
+    readonly verdict: Verdict;
+  };
   switch (decision['type']) {
     case 'deny':
       asked.agreed.delete(who);
@@ -50,7 +51,7 @@ function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | und
     case 'edit': {
       const changed = decision.requirement ?? null;
       const recorded = changed === null ? asked.needed : peopleOf(changed);
-      asked.needed = Math.max(recorded, demanded(decision['arguments'] as JsonObject, requested));
+      asked.needed = Math.max(recorded, demanded(decision['arguments'] as JsonObject, decision.verdict, requested));
       asked.proposal = String(at(event, 'actionDigest'));
       break;
     }
@@ -64,11 +65,11 @@ function peopleOf({ stages }: Requirement): number {
   return stages.reduce((sum, { approve }) => sum + approve, 0);
 }
 
-/** How many people the policy asks for by itself when the arguments are these. */
-function demanded(args: JsonObject, requested: RecordedEvent | undefined): number {
+/** How many people the policy that judged the edit asks for by itself when the arguments are these. */
+function demanded(args: JsonObject, { policyVersion }: Verdict, requested: RecordedEvent | undefined): number {
   if (requested?.type !== 'ToolCallRequested') return 0;
   const request = requested.data as EventData<'ToolCallRequested'>;
   const call = recordedCall({ ...request, arguments: args, needsApproval: false });
-  const [judgement] = policies.of('default').judge([call], 0);
+  const [judgement] = policyOfVersion(policyVersion)?.judge([call], 0) ?? [];
   return judgement?.verdict.outcome === 'require' ? peopleOf(judgement.requirement) : 0;
 }

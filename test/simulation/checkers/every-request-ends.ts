@@ -1,5 +1,6 @@
 import { callState, isSettled, toolCallDecider } from '@countersign/domain';
-import type { ToolCallEvent } from '@countersign/contracts';
+import type { ToolCallState } from '@countersign/domain';
+import type { RecordedEvent, ToolCallEvent } from '@countersign/contracts';
 import type { Site } from '../world/cluster.ts';
 import type { CreateChecker } from './checker.ts';
 
@@ -14,11 +15,16 @@ export const everyRequestEnds: CreateChecker = (site, fail) => ({
 export function openCalls({ world }: Pick<Site, 'world'>): readonly string[] {
   return [...world.log.streams].flatMap(([stream, events]) => {
     if (!stream.startsWith('toolCall-')) return [];
-    const state = events.reduce(
-      (folded, { type, data }) => toolCallDecider.evolve(folded, { type, data } as ToolCallEvent),
-      toolCallDecider.initialState(),
-    );
+    const state = stateOf(events);
     const name = String(callState(state));
     return isSettled(state) && name !== 'unknown' ? [] : [`${stream} ${name}`];
   });
+}
+
+/** The state of a call after these events of its stream. */
+export function stateOf(events: readonly RecordedEvent[]): ToolCallState {
+  return events.reduce(
+    (folded, { type, data }) => toolCallDecider.evolve(folded, { type, data } as ToolCallEvent),
+    toolCallDecider.initialState(),
+  );
 }

@@ -1,11 +1,9 @@
 import type { EventData, GrantTerms, RecordedEvent, Verdict } from '@countersign/contracts';
 import { grantStream } from '@countersign/contracts';
 import { recordedCall } from '@countersign/policy';
-import { createSimulatedPolicies } from '../world/policies.ts';
+import { policyOfVersion } from '../world/policies.ts';
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
-
-const policies = createSimulatedPolicies({ fourEyes: true });
 
 /**
  * A grant is used in time, at most as often as it says, once a call, and never after it was revoked; and each call that
@@ -25,7 +23,7 @@ export const grants: CreateChecker = (site, fail) => {
     if (uses.some((one) => at(one, 'callId') === at(event, 'callId'))) fail(`a call took two uses of ${event.stream}`);
     if (String(at(event, 'usedAt')) >= expiresAt) fail(`${event.stream} was used after its end`);
   };
-  const checkCovered = (event: RecordedEvent, grantId: string): void => {
+  const checkCovered = (event: RecordedEvent, grantId: string, policyVersion: string): void => {
     const callId = event.metadata.callId ?? '';
     const stream = site.world.log.streams.get(grantStream(grantId)) ?? [];
     const holds = stream.some((one) => one.type === 'GrantUsed' && at(one, 'callId') === callId);
@@ -34,7 +32,7 @@ export const grants: CreateChecker = (site, fail) => {
     const terms = stream[0]?.data as GrantTerms | undefined;
     if (request === undefined || terms === undefined) return;
     if (request.requestedBy === terms.createdBy) fail(`${grantId} covered a call of its own creator`);
-    const [judgement] = policies.of('default').judge([recordedCall(request)], 0);
+    const [judgement] = policyOfVersion(policyVersion)?.judge([recordedCall(request)], 0) ?? [];
     const people = judgement?.requirement.stages.reduce((sum, { approve }) => sum + approve, 0);
     if (judgement?.verdict.outcome !== 'require' || people !== 1) {
       fail(`${grantId} covered ${callId}, which is ${String(judgement?.verdict.outcome)} for ${String(people)}`);
@@ -44,8 +42,8 @@ export const grants: CreateChecker = (site, fail) => {
     onRecorded: (event) => {
       if (event.type === 'GrantUsed') checkUse(event);
       if (event.type !== 'ToolCallAllowed') return;
-      const { grantId } = at(event, 'verdict') as Verdict;
-      if (grantId !== undefined) checkCovered(event, grantId);
+      const { grantId, policyVersion } = at(event, 'verdict') as Verdict;
+      if (grantId !== undefined) checkCovered(event, grantId, policyVersion);
     },
   };
 };

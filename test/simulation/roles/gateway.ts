@@ -4,6 +4,7 @@ import type { CommandPorts } from '@countersign/commands';
 import { Registry } from 'prom-client';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
+import { followPolicy } from '../world/policy-file.ts';
 import { openViews } from './views.ts';
 import type { Views } from './views.ts';
 import { createWriteSide } from './write-side.ts';
@@ -35,7 +36,10 @@ export async function bootGateway(
   answers: Map<string, StoredAnswer>,
 ): Promise<RunningGateway> {
   const opened: { views?: Views } = {};
-  const { store, commands } = createWriteSide(site, machine, { grantsOf: () => opened.views?.readModel.grants });
+  const { store, commands, policies } = createWriteSide(site, machine, {
+    grantsOf: () => opened.views?.readModel.grants,
+  });
+  await followPolicy(site, machine, store, policies);
   const { clock, ids, log } = machine;
   const views = await openViews(site, machine, store);
   opened.views = views;

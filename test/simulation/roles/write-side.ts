@@ -1,20 +1,19 @@
 import { createArgumentSchemas, createCommandHandler } from '@countersign/commands';
 import type { CommandPorts, GrantIndex, WriteSidePorts } from '@countersign/commands';
 import { celEngine } from '@countersign/cel';
-import { createConditions } from '@countersign/policy';
+import { createConditions, createLivePolicies, recordedCall } from '@countersign/policy';
+import type { LivePolicies } from '@countersign/policy';
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import { ruleWithout, batchRuleWithout, grantRuleWithout, withoutDedupe, withoutRevision } from '../defences.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
-import { createSimulatedPolicies } from '../world/policies.ts';
 import { serviceToolFacts } from '../world/service-tools.ts';
 import { createStoreClient } from '../world/store-client.ts';
 
 /** Pure, and slow to create: one for all worlds. */
 const schemas = createArgumentSchemas();
 const conditions = createConditions(celEngine);
-const policies = [true, false].map((fourEyes) => createSimulatedPolicies({ fourEyes }));
 
 /** The event store as a process reaches it, and the write side over it, for each role that writes. */
 export function createWriteSide(
@@ -24,7 +23,7 @@ export function createWriteSide(
     grantsOf,
     ...options
   }: Pick<WriteSidePorts, 'writeOnly'> & { readonly grantsOf?: () => GrantIndex | undefined } = {},
-): { readonly store: EventStore; readonly commands: CommandPorts } {
+): { readonly store: EventStore; readonly commands: CommandPorts; readonly policies: LivePolicies } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);
   const { clock, ids, log } = machine;
@@ -50,16 +49,19 @@ export function createWriteSide(
     live: (...given) => grantsOf?.()?.live(...given) ?? [],
     liveCount: (...given) => grantsOf?.()?.liveCount(...given) ?? 0,
   };
-  const policy = policies[world.without === 'four-eyes' ? 1 : 0];
-  if (policy === undefined) throw new Error('there is a policy for either case');
+  const policies = createLivePolicies(site.policyFile());
   const commands: CommandPorts = {
-    ...{ handler, batches, policies: policy, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
+    ...{ handler, batches, policies, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
     grants: { handler: grants, index, conditions: () => Promise.resolve(conditions) },
     decideGrant: grantRuleWithout(world.without),
-    alterRule: (rule) => ruleWithout(world.without, rule),
+    alterRule: (rule) =>
+      ruleWithout(world.without, rule, ({ request }) => {
+        const [judgement] = policies.of('default').judge([recordedCall({ ...request, needsApproval: true })], 0);
+        return judgement?.requirement.stages ?? [];
+      }),
     decideBatch: batchRuleWithout(world.without),
   };
-  return { store, commands };
+  return { store, commands, policies };
 }
 
 function weakened({ world }: Site, store: EventStore): EventStore {

@@ -3,6 +3,7 @@ import { createMemoryExclusiveProgress } from '@countersign/message-bus/testing'
 import type { MemoryExclusiveProgress } from '@countersign/message-bus/testing';
 import { createBroker } from './broker.ts';
 import type { Broker } from './broker.ts';
+import type { PolicyContent } from '@countersign/policy';
 import { openDisk } from './disk.ts';
 import type { Disk } from './disk.ts';
 import { startMachine } from './machine.ts';
@@ -11,6 +12,7 @@ import { createOutside } from './outside.ts';
 import type { Outside } from './outside.ts';
 import { createStoreServers } from './store-client.ts';
 import type { StoreServers } from './store-client.ts';
+import { drawPolicyFile } from './policy-file.ts';
 import type { World } from './world.ts';
 
 /** The shared parts of all processes of one installation. */
@@ -21,6 +23,7 @@ export interface Site {
   readonly turns: MemoryExclusiveProgress;
   readonly outside: Outside;
   readonly disk: Disk;
+  readonly policyFile: () => PolicyContent;
 }
 
 /** The surroundings of an installation in which nothing runs yet. */
@@ -33,6 +36,7 @@ export function createSite(world: World): Site {
     turns: createMemoryExclusiveProgress(),
     outside: createOutside(world),
     disk: openDisk(),
+    policyFile: drawPolicyFile(world),
   };
 }
 
