@@ -26,13 +26,73 @@ export function coverByGrants(
 ): readonly Judgement[] | Promise<readonly Judgement[]> {
   const { grants } = ports;
   if (grants === undefined) return judgements;
-  const candidates = plans.map(({ state, proposal: { tenant, toolName } }, index) =>
+  const candidates = candidatesOf(grants, plans, judgements, at);
+  if (candidates.every(({ length }) => length === 0)) return judgements;
+  return coverAll({ ports, grants, commandId, at, budget: { left: budgetOfRequest } }, plans, judgements, candidates);
+}
+
+/**
+ * The judgements as {@link coverByGrants} would return them now, without taking a use: a request that quotas refuse must
+ * take none. Without quotas it returns the judgements as they are.
+ */
+export async function foreseeCover(
+  ports: CommandPorts,
+  plans: readonly Plan[],
+  judgements: readonly Judgement[],
+  at: number,
+): Promise<readonly Judgement[]> {
+  const { grants, policies } = ports;
+  const [first] = plans;
+  if (grants === undefined || first === undefined || policies.of(first.proposal.tenant).quotas === null)
+    return judgements;
+  const candidates = candidatesOf(grants, plans, judgements, at);
+  const budget: Budget = { left: budgetOfRequest };
+  const uses = new Map<string, number>();
+  const foreseen: Judgement[] = [];
+  for (const [index, judgement] of judgements.entries()) {
+    const plan = plans[index];
+    const usable =
+      plan === undefined || judgement.mightBeBlockedBy !== undefined
+        ? []
+        : usableFor(ports, plan, judgement, candidates[index] ?? [], at);
+    const grant =
+      plan === undefined ? undefined : await firstMatch(ports, plan, usable.filter(hasUse(plan, uses)), budget);
+    if (grant !== undefined) uses.set(grant.terms.grantId, usesOf(grant, uses) + 1);
+    foreseen.push(grant === undefined ? judgement : granted(judgement, grant));
+  }
+  return foreseen;
+}
+
+/** `uses`: those that the calls before it in the request would take. */
+function hasUse({ callId }: Plan, uses: ReadonlyMap<string, number>): (grant: Grant) => boolean {
+  return (grant) => grant.callIds.includes(callId) || !isExhausted({ ...grant, uses: usesOf(grant, uses) });
+}
+
+function usesOf(grant: Grant, uses: ReadonlyMap<string, number>): number {
+  return uses.get(grant.terms.grantId) ?? grant.uses;
+}
+
+async function firstMatch(
+  ports: CommandPorts,
+  plan: Plan,
+  grants: readonly Grant[],
+  budget: Budget,
+): Promise<Grant | undefined> {
+  for (const grant of grants) if (await matchesArguments(ports, grant.terms, plan, budget)) return grant;
+  return undefined;
+}
+
+function candidatesOf(
+  grants: GrantPorts,
+  plans: readonly Plan[],
+  judgements: readonly Judgement[],
+  at: number,
+): readonly (readonly Grant[])[] {
+  return plans.map(({ state, proposal: { tenant, toolName } }, index) =>
     state.status === 'unrequested' && judgements[index]?.verdict.outcome === 'require'
       ? grants.index.live(tenant, toolName, at)
       : [],
   );
-  if (candidates.every(({ length }) => length === 0)) return judgements;
-  return coverAll({ ports, grants, commandId, at, budget: { left: budgetOfRequest } }, plans, judgements, candidates);
 }
 
 interface Covering {
@@ -60,13 +120,14 @@ async function coverAll(
 
 async function coverOne(
   covering: Covering,
-  { callId, proposal, policyCall }: Plan,
+  plan: Plan,
   judgement: Judgement,
   candidates: readonly Grant[],
 ): Promise<Judgement> {
   const { ports, at, budget } = covering;
+  const { callId, proposal, policyCall } = plan;
   const call: GrantedCall = { proposal, policyCall, requirement: judgement.requirement };
-  const usable = candidates.filter((grant) => mayStillCover(grant, callId) && isInReach(ports, grant, call, at));
+  const usable = usableFor(ports, plan, judgement, candidates, at);
   if (usable.length === 0 || (await isRecorded(ports, callId))) return judgement;
   // Attack: arguments on which the expression of a blocking rule has no answer, so that a grant covers the call.
   if (judgement.mightBeBlockedBy !== undefined) return uncovered(judgement, judgement.mightBeBlockedBy);
@@ -78,6 +139,17 @@ async function coverOne(
     if (await takeUse(covering, grant, call)) return granted(judgement, grant);
   }
   return judgement;
+}
+
+function usableFor(
+  ports: CommandPorts,
+  { callId, proposal, policyCall }: Plan,
+  { requirement }: Judgement,
+  candidates: readonly Grant[],
+  at: number,
+): readonly Grant[] {
+  const call: GrantedCall = { proposal, policyCall, requirement };
+  return candidates.filter((grant) => mayStillCover(grant, callId) && isInReach(ports, grant, call, at));
 }
 
 function mayStillCover(grant: Grant, callId: string): boolean {

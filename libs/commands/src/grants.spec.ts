@@ -201,6 +201,43 @@ describe('a request that is repeated', () => {
   });
 });
 
+describe('a request that a quota refuses', () => {
+  const history = { pendingOfAgent: () => 1, denialsInARow: () => [], pendingCalls: () => [] };
+  const factsOfRun = () => ({ calls: 0, denied: 0, startedAt: null });
+  const ports = () => processOver(store, { history: { ...history, factsOfRun } });
+  const requestAll = async (...calls: readonly string[]): Promise<string> => {
+    const asked = calls.map((call) => {
+      const [toolName = '', toolCallId = ''] = call.split(':');
+      return { toolName, toolCallId, arguments: {} };
+    });
+    const outcome = await requestToolCalls(ports(), agent, { runId: 'run', calls: asked }, calls.join());
+    return outcome.status === 'refused' ? outcome.refusal.code : outcome.status;
+  };
+  beforeEach(() => {
+    policies.activate(policyOf(`${rule('low')}\nquotas: { pendingPerAgent: 1 }`));
+  });
+
+  it('takes no use of a grant for the calls that it would cover', async () => {
+    const grant = await granted(ports());
+    expect(await requestAll('pay:a', 'ship:b')).toBe('too-many-requests');
+    expect(await grantEvents(grant)).toEqual(['GrantCreated']);
+    expect(await requestAll('pay:a', 'pay:c')).toBe('done');
+  });
+
+  it('takes none either where its calls need more uses than are left', async () => {
+    const grant = await granted(ports(), { maxUses: 1 });
+    expect(await requestAll('pay:a', 'pay:b')).toBe('too-many-requests');
+    expect(await grantEvents(grant)).toEqual(['GrantCreated']);
+    expect(await requestAll('pay:a')).toBe('done');
+  });
+
+  it('is refused although it looked covered, where the grant ended at that moment', async () => {
+    const grant = await granted(ports());
+    await revokeGrant(ports(), bob, grant.terms.grantId, 'revoke');
+    expect(await requestAll('pay:a')).toBe('too-many-requests');
+  });
+});
+
 describe('a grant and the policy in force', () => {
   it('covers no call of a rule that came later with a higher risk', async () => {
     const ports = processOver(store);

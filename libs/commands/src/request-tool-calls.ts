@@ -9,7 +9,7 @@ import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
 import { joinedByRule } from './batch-by-rule.js';
-import { coverByGrants } from './cover-by-grant.js';
+import { coverByGrants, foreseeCover } from './cover-by-grant.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
 import { toDomainJudgement } from './judge-recorded.js';
@@ -149,9 +149,8 @@ async function record(
   const shadow = judgeInShadow(ports, actor.tenant, policyCalls, judged, at);
   const joined = joinedByRule(plans, judged);
   if ('refusal' in joined) return joined;
-  const judgements = await coverByGrants(ports, joined, judged, meta.commandId, at);
-  const over = overQuota(ports, questionsOf(plans, judgements, additions));
-  if (over !== undefined) return over;
+  const judgements = await coverWithinQuotas(ports, joined, judged, { additions, meta, at });
+  if ('refusal' in judgements) return judgements;
   const handled = await Promise.all(
     joined.flatMap((plan, index) => {
       const judgement = judgements[index];
@@ -182,6 +181,21 @@ async function record(
     value: { callIds: plans.map((plan) => plan.callId), isNew },
     position: Math.max(position, settledAt),
   };
+}
+
+/** Quotas count before a grant gives a use away, and once more after: it may have ended meanwhile. */
+async function coverWithinQuotas(
+  ports: CommandPorts,
+  plans: readonly Plan[],
+  judged: readonly Judgement[],
+  { additions, meta, at }: { readonly additions: readonly boolean[]; readonly meta: RecordMeta; readonly at: number },
+): Promise<readonly Judgement[] | Refused> {
+  const foreseen = await foreseeCover(ports, plans, judged, at);
+  const over = overQuota(ports, questionsOf(plans, foreseen, additions));
+  if (over !== undefined) return over;
+  const judgements = await coverByGrants(ports, plans, judged, meta.commandId, at);
+  const isAsForeseen = judgements.every(({ verdict }, index) => verdict.outcome === foreseen[index]?.verdict.outcome);
+  return (isAsForeseen ? undefined : overQuota(ports, questionsOf(plans, judgements, additions))) ?? judgements;
 }
 
 /** The calls of a request about which people would be asked. */
