@@ -51,19 +51,27 @@ export async function foreseeCover(
   const foreseen: Judgement[] = [];
   for (const [index, judgement] of judgements.entries()) {
     const plan = plans[index];
-    const usable =
-      plan === undefined || judgement.mightBeBlockedBy !== undefined
-        ? []
-        : usableFor(ports, plan, judgement, candidates[index] ?? [], at);
-    const grant =
-      plan === undefined ? undefined : await firstMatch(ports, plan, usable.filter(hasUse(plan, uses)), budget);
-    if (grant !== undefined) uses.set(grant.terms.grantId, usesOf(grant, uses) + 1);
+    const usable = plan === undefined ? [] : usableFor(ports, plan, judgement, candidates[index] ?? [], at);
+    const grant = plan === undefined ? undefined : await foreseeOne(ports, plan, judgement, usable, { uses, budget });
     foreseen.push(grant === undefined ? judgement : granted(judgement, grant));
   }
   return foreseen;
 }
 
-/** `uses`: those that the calls before it in the request would take. */
+/** The grant that would cover the call, whose use is then counted. `uses`: those that the calls before it would take. */
+async function foreseeOne(
+  ports: CommandPorts,
+  plan: Plan,
+  { mightBeBlockedBy }: Judgement,
+  usable: readonly Grant[],
+  { uses, budget }: { readonly uses: Map<string, number>; readonly budget: Budget },
+): Promise<Grant | undefined> {
+  if (mightBeBlockedBy !== undefined) return undefined;
+  const grant = await firstMatch(ports, plan, usable.filter(hasUse(plan, uses)), budget);
+  if (grant !== undefined) uses.set(grant.terms.grantId, usesOf(grant, uses) + 1);
+  return grant;
+}
+
 function hasUse({ callId }: Plan, uses: ReadonlyMap<string, number>): (grant: Grant) => boolean {
   return (grant) => grant.callIds.includes(callId) || !isExhausted({ ...grant, uses: usesOf(grant, uses) });
 }
