@@ -269,7 +269,7 @@ const planted = (file: string, breaks: string, text: string): Planted => ({
   text: `${text}\n`,
 });
 
-/** Every file of that house. */
+/** Every file of this generated repository. */
 export const everyPlanted: readonly Planted[] = [
   ...ground.map(([file, text]) => planted(file, '', text)),
   ...imports.map(([file, breaks, imported]) =>

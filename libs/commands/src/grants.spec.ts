@@ -295,6 +295,14 @@ describe('a grant and the policy in force', () => {
     const ports = processOver(store);
     const grant = await granted(ports);
     index = Array.from({ length: grantLimits.liveMax }, () => grant);
-    await expect(granted(ports)).rejects.toThrow('revoke one that is no longer needed');
+    await expect(granted(ports)).rejects.toThrow('this tenant has 1000 grants that have not ended; revoke one');
+  });
+
+  it('is refused beyond the limit of a tool', async () => {
+    const ports = processOver(store);
+    const grant = await granted(ports);
+    index = Array.from({ length: grantLimits.liveOfToolMax - 1 }, () => grant);
+    await granted(ports);
+    await expect(granted(ports)).rejects.toThrow('the tool has 200 grants that have not ended; revoke one');
   });
 });

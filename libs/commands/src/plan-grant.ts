@@ -3,6 +3,7 @@ import type { CreateGrantBody, GrantMatch, GrantTerms, Remember, Requirement, Ri
 import { couldApproveAlone, highestRisk, isWithinRisk } from '@countersign/domain';
 import type { Approval, Responder, ToolCall, ToolCallProposal } from '@countersign/domain';
 import type { Actor } from './actor.js';
+import type { GrantIndex } from './grant-ports.js';
 import type { CommandPorts } from './ports.js';
 import { refused } from './result.js';
 import type { Result } from './result.js';
@@ -96,13 +97,24 @@ function toTerms(
   scope: Scope,
 ): Planned {
   const at = clock.now();
-  if ((grants?.index.liveCount(tenant, at) ?? 0) >= grantLimits.liveMax) {
-    const detail = `this tenant has ${String(grantLimits.liveMax)} grants that have not ended; revoke one that is no longer needed`;
-    return refused('too-many-requests', detail);
+  const full = fullness(grants?.index, tenant, scope.toolName, at);
+  if (full !== undefined) {
+    return refused('too-many-requests', `${full} grants that have not ended; revoke one that is no longer needed`);
   }
   const by = { createdBy: principal, groups: [...groups], isListed: policies.of(tenant).isListed(principal) };
   const times = { createdAt: toTime(at), expiresAt: toTime(at + expiresInMs) };
   return { status: 'planned', terms: { ...scope, tenant, maxUses: maxUses ?? null, ...by, via, assurance, ...times } };
+}
+
+/**
+ * Who has no room for another grant, or undefined.
+ * Attack: so many grants for one tool that each call of it keeps the process busy for seconds.
+ */
+function fullness(index: GrantIndex | undefined, tenant: string, toolName: string, at: number): string | undefined {
+  if (index === undefined) return undefined;
+  if (index.liveCount(tenant, at) >= grantLimits.liveMax) return `this tenant has ${String(grantLimits.liveMax)}`;
+  const ofTool = index.live(tenant, toolName, at).length;
+  return ofTool >= grantLimits.liveOfToolMax ? `the tool has ${String(grantLimits.liveOfToolMax)}` : undefined;
 }
 
 function toTime(epochMs: number): string {

@@ -2,7 +2,7 @@ import { deadLetterHeadersSchema, eventHeadersSchema, requestHeadersSchema } fro
 import { eventSchemas } from './events.js';
 import { requestMessageSchemas } from './request-messages.js';
 import { createSchemaRegistry, type JsonSchema, type SchemaRegistry } from './schema-registry.js';
-import { eventViewSchema } from './views.js';
+import { eventViewSchema } from './log-views.js';
 
 /** The AsyncAPI document of the topics. */
 interface AsyncApiDocument {

@@ -2,7 +2,7 @@ import type { RecordedEvent } from './events.js';
 import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
 import { maskAt, maskByName } from './sensitive.js';
-import type { EventView } from './views.js';
+import type { EventView } from './log-views.js';
 
 /** A recorded event as auditors and the requesting agent read it: whole. */
 export function toEventView(event: RecordedEvent): EventView {

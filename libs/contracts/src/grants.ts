@@ -9,6 +9,8 @@ export const grantLimits = {
   usesMax: 10_000,
   /** The grants of a tenant that are active or pending. */
   liveMax: 1000,
+  /** Those of one tool: each may have to be compared with a call of it. */
+  liveOfToolMax: 200,
   /** The characters of an expression. */
   expressionMax: 4096,
 } as const;

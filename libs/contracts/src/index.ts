@@ -164,12 +164,11 @@ export type { SubjectEvent } from './subject-events.js';
 export { isShownText } from './sensitive-text.js';
 export { isTimeZone } from './time-zone.js';
 export { UnreadableEventError, upcast } from './upcasters.js';
+export { erasureViewSchema, eventViewSchema } from './log-views.js';
 export {
   approvalStates,
   approvalViewSchema,
   claimViewSchema,
-  erasureViewSchema,
-  eventViewSchema,
   isDecided,
   isSettled,
   openRunViewSchema,
@@ -178,12 +177,11 @@ export {
   toolCallStates,
   toolCallViewSchema,
 } from './views.js';
+export type { ErasureView, EventView } from './log-views.js';
 export type {
   ApprovalState,
   ApprovalView,
   ClaimView,
-  ErasureView,
-  EventView,
   OpenRunView,
   ResponseView,
   StageProgress,

@@ -126,7 +126,7 @@ describe('two commands on one grant at the same time', () => {
   type Name = keyof typeof commands;
   const names = Object.keys(commands) as Name[];
 
-  /** What each command hears after the one of the row. The columns are in the order of `commands`. */
+  /** The result of each command after the command of the row. The columns are in the order of `commands`. */
   const tables: Readonly<Record<'active' | 'pending', Readonly<Record<Name, readonly string[]>>>> = {
     active: {
       confirm: ['already-resolved', 'yes', 'yes', 'yes'],

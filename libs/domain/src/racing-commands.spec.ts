@@ -55,7 +55,7 @@ const ended = ['already-resolved', 'already-resolved', 'already-resolved', 'alre
 const unclaimed = ['not-approved', 'not-approved'];
 const open = ['yes', 'yes', 'yes', 'yes', 'yes', 'yes', 'yes', ...unclaimed];
 
-/** What each command hears after the one of the row. The columns are in the order of `commands`. */
+/** The result of each command after the command of the row. The columns are in the order of `commands`. */
 const afterEach = {
   approve: [...ended, 'yes', 'yes', 'not-due', 'yes', 'digest-mismatch'],
   deny: [...ended, 'already-settled', 'already-settled', 'not-due', ...unclaimed],
@@ -134,7 +134,7 @@ const unvoted = ['yes', 'yes', none, 'yes', 'yes', none, 'yes'];
 const byDelegator = [voted, voted, 'yes', voted, voted, none, voted];
 const byDelegate = [voted, voted, 'yes', voted, voted, 'yes', voted];
 
-/** What each command hears after the one of the row. The columns are in the order of `voices`. */
+/** The result of each command after the command of the row. The columns are in the order of `voices`. */
 const afterVoice: Readonly<Record<VoiceName, readonly string[]>> = {
   'the delegator approves': byDelegator,
   'the delegator denies': byDelegator,

@@ -35,7 +35,7 @@ export function createRun(work: Work, tracks: boolean, errors: SchemaError[] | n
   return { work, tracks, errors, path: [], remembered: new Map(), texts: new Map(), depth: 0 };
 }
 
-/** Notes an error where errors are wanted. */
+/** Records an error if the caller wants errors. */
 export function fail(run: Run, message: () => string): false {
   if (run.errors !== null && run.errors.length < schemaLimits.errorsMax) {
     run.errors.push({ path: run.path.map((part) => shortened(String(part))).join('.'), message: message() });

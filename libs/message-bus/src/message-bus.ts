@@ -96,7 +96,7 @@ export interface DeadLetter extends Message {
   readonly parkedAt: string;
 }
 
-/** Hears of each message that was parked, such as to count them. */
+/** Called for each message that was parked, for example to count it. */
 export type OnParked = (parked: { readonly group: string; readonly code: string }) => void;
 
 /** The parked messages, oldest first. */

@@ -1,5 +1,6 @@
 import { loadPolicy } from './load-policy.js';
-import { createPolicies, createPolicy } from './policy.js';
+import { createPolicies } from './policies.js';
+import { createPolicy } from './policy.js';
 import type { PolicyCall } from './policy-call.js';
 import type { Policy } from './policy.js';
 

@@ -1,18 +1,18 @@
-import { decisionTypes, matchesGlob } from '@countersign/contracts';
+import { matchesGlob } from '@countersign/contracts';
 import type { RunInputs } from '@countersign/cel';
-import type { DecisionType, DurationMs, JsonObject, Requirement, Verdict } from '@countersign/contracts';
+import type { JsonObject, Requirement, Verdict } from '@countersign/contracts';
 import { delegatorsAt } from './approvers.js';
 import type { Approver } from './approvers.js';
 import { askedOfTool } from './asked-of-tool.js';
 import { createCandidates } from './candidates.js';
 import { budgetOfRequest, inspect } from './inspect.js';
 import type { Budget, Finding, Inspected } from './inspect.js';
-import { builtInPolicyContent } from './policy-file.js';
+import { narrowed } from './narrowed.js';
 import type { PolicyContent } from './policy-file.js';
 import type { PolicyCall } from './policy-call.js';
 import type { Quotas } from './quotas.js';
 import { defaultRequirement } from './rule.js';
-import type { Asked, Rule, Then } from './rule.js';
+import type { Rule, Then } from './rule.js';
 
 /** A verdict, and what it requires; `requirement` is what would be asked, also for a verdict of `allow`. */
 export interface Judgement {
@@ -60,11 +60,6 @@ export interface Policy {
   readonly approvers: readonly Approver[];
 }
 
-/** The policy that each tenant is judged by. */
-export interface Policies {
-  readonly of: (tenant: string) => Policy;
-}
-
 /** A policy out of a file's content. */
 export function createPolicy(content: PolicyContent): Policy {
   const candidates = createCandidates(content.rules);
@@ -89,36 +84,6 @@ export function createPolicy(content: PolicyContent): Policy {
       judgement: judgeOne(call, nowMs, { left: budgetOfRequest }),
       rules: findingsOf(content, toInspected(call, nowMs, { left: budgetOfRequest })),
     }),
-  };
-}
-
-/** The policies of all tenants: the file's for the tenant that it names, the built-in one for every other. */
-export function createPolicies(contents: readonly PolicyContent[]): Policies {
-  const byTenant = new Map(contents.map((content) => [content.tenant, createPolicy(content)]));
-  const of = (tenant: string): Policy => {
-    const known = byTenant.get(tenant);
-    if (known !== undefined) return known;
-    const builtIn = createPolicy(builtInPolicyContent(tenant));
-    byTenant.set(tenant, builtIn);
-    return builtIn;
-  };
-  return { of };
-}
-
-/** Policies of which the file's can be replaced while the process runs. */
-export interface LivePolicies extends Policies {
-  /** Judges by this content from now on. Calls that were judged before keep their verdicts. */
-  readonly activate: (content: PolicyContent) => void;
-}
-
-/** The policies by the content of a file that may change. Null: the built-in policy for every tenant. */
-export function createLivePolicies(content: PolicyContent | null): LivePolicies {
-  let current = createPolicies(content === null ? [] : [content]);
-  return {
-    of: (tenant) => current.of(tenant),
-    activate: (next) => {
-      current = createPolicies([next]);
-    },
   };
 }
 
@@ -266,29 +231,4 @@ function byLists(content: PolicyContent, toolName: string): Listed {
     return { outcome: 'allow', ruleId: 'autoApprovedTools', why: [`the tool matches "${allowed}"`] };
   }
   return { outcome: content.default, ruleId: 'default', why: ['nothing else matches'] };
-}
-
-/** The request's wishes narrow the rule's requirement and never widen it. */
-function narrowed(asked: Asked, call: PolicyCall): Requirement {
-  const { requirement } = asked;
-  return { ...requirement, allowedDecisions: decisionsOf(requirement, call), expiresInMs: expiryOf(asked, call) };
-}
-
-/** Attack: an agent that removes `deny`, so that its call can only be approved. A person can always deny. */
-function decisionsOf({ allowedDecisions }: Requirement, call: PolicyCall): DecisionType[] {
-  const wanted = call.allowedDecisions ?? decisionTypes;
-  const both = allowedDecisions.filter((decision) => wanted.includes(decision));
-  const allowed = both.length > 0 ? both : allowedDecisions;
-  return decisionTypes.filter((decision) => decision === 'deny' || allowed.includes(decision));
-}
-
-/**
- * Attack: an agent keeps its request open until a person approves. A request can only shorten the policy's timeout.
- * Attack: an agent shortens it, so that the silence that approves comes before anybody can look. Then it cannot.
- */
-function expiryOf({ requirement, isExpirySet }: Asked, { expiresInMs: wanted }: PolicyCall): DurationMs {
-  const { expiresInMs, onTimeout } = requirement;
-  if (wanted === null || onTimeout === 'allow') return expiresInMs;
-  if (!isExpirySet || expiresInMs === 'never') return wanted;
-  return wanted === 'never' ? expiresInMs : Math.min(wanted, expiresInMs);
 }

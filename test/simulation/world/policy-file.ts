@@ -3,7 +3,6 @@ import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
 import type { LivePolicies, PolicyContent } from '@countersign/policy';
 import { sleep } from '@countersign/runtime';
-import type { Site } from './cluster.ts';
 import type { Machine } from './machine.ts';
 import { policyFiles } from './policies.ts';
 import type { World } from './world.ts';
@@ -20,7 +19,7 @@ export function drawPolicyFile({ random, clock, without }: World): () => PolicyC
  * judges. Resolves when the first one is recorded.
  */
 export async function followPolicy(
-  { world, policyFile }: Site,
+  { world, policyFile }: { readonly world: World; readonly policyFile: () => PolicyContent },
   { clock }: Machine,
   store: EventStore,
   policies: LivePolicies,

@@ -1,7 +1,8 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Requirement, Stage, Verdict } from '@countersign/contracts';
+import type { Verdict } from '@countersign/contracts';
 import type { Action, Approval, Proposal, Vote } from '@countersign/domain';
 import type { CallRow } from '../call-row.js';
+import { packRequirement, unpackRequirement } from './packed-requirement.js';
 
 /*
  * Records as arrays of their values: names are half of a row's JSON, and a row is written several times in its life. The
@@ -42,76 +43,6 @@ function toProposal(ref: ProposalRef, decisions: readonly Vote['decision'][]): P
   if (typeof ref === 'string') return { kind: 'run', actionDigest: ref };
   const decision = decisions[ref];
   return { kind: 'answer', output: decision?.type === 'answer' ? decision.output : null };
-}
-
-function packStage(stage: Stage) {
-  return [stage.mode, stage.approve, stage.deny, stage.groups] as const;
-}
-
-function unpackStage([mode, approve, deny, groups]: ReturnType<typeof packStage>): Stage {
-  return { mode, approve, deny, groups };
-}
-
-function packRequirement(requirement: Requirement) {
-  return [
-    requirement.stages.map(packStage),
-    requirement.fourEyes,
-    requirement.allowedDecisions,
-    requirement.requireReason,
-    requirement.minAssurance,
-    requirement.risk,
-    requirement.expiresInMs,
-    requirement.executeByMs,
-    requirement.onTimeout,
-    requirement.escalation,
-    requirement.remindersMs,
-    packOptional(requirement),
-  ] as const;
-}
-
-/** The keys that most requirements do not have; null: none of them. */
-function packOptional({ businessHours, batch, denyEndsRun }: Requirement) {
-  if (businessHours === undefined && batch === undefined && denyEndsRun === undefined) return null;
-  return [businessHours ?? null, batch ?? null, denyEndsRun ?? null] as const;
-}
-
-function unpackOptional(packed: ReturnType<typeof packOptional>): Partial<Requirement> {
-  const [businessHours = null, batch = null, denyEndsRun = null] = packed ?? [];
-  return {
-    ...(businessHours === null ? {} : { businessHours }),
-    ...(batch === null ? {} : { batch }),
-    ...(denyEndsRun === null ? {} : { denyEndsRun }),
-  };
-}
-
-function unpackRequirement([
-  stages,
-  fourEyes,
-  allowedDecisions,
-  requireReason,
-  minAssurance,
-  risk,
-  expiresInMs,
-  executeByMs,
-  onTimeout,
-  escalation,
-  remindersMs,
-  optional,
-]: ReturnType<typeof packRequirement>): Requirement {
-  return {
-    stages: stages.map(unpackStage),
-    fourEyes,
-    allowedDecisions,
-    requireReason,
-    minAssurance,
-    risk,
-    expiresInMs,
-    executeByMs,
-    onTimeout,
-    escalation,
-    remindersMs,
-    ...unpackOptional(optional),
-  };
 }
 
 function packVote(vote: Vote, votes: readonly Vote[]) {

@@ -75,7 +75,7 @@ test('an event store that dies and comes back', async () => {
   expect(await judged(outage)).toEqual([]);
 }, 600_000);
 
-/** For a while, and then it is well again. */
+/** Breaks the store for `ms`, then repairs it. */
 const broken = (faults: Faults, ms: number) => async (): Promise<void> => {
   const { store } = installation;
   await store.setFaults(faults);

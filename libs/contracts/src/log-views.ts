@@ -1,0 +1,45 @@
+import { z } from 'zod';
+import { jsonObjectSchema } from './json.js';
+import { timeSchema } from './primitives.js';
+
+/** One recorded event as it is sent: over SSE, in audit reads and on the events topic. */
+export const eventViewSchema = z
+  .strictObject({
+    eventId: z.string(),
+    type: z.string(),
+    position: z.int(),
+    callId: z.string().nullable(),
+    runId: z.string().nullable(),
+    tenant: z.string(),
+    revision: z.int(),
+    recordedAt: timeSchema,
+    data: jsonObjectSchema,
+    erased: z.array(z.string()).exactOptional().meta({
+      description:
+        'JSON pointers of values in `data` that were erased: `[erased]` stands in their places. Absent: none.',
+    }),
+  })
+  .meta({ id: 'Event', description: 'One recorded event.' });
+
+export type EventView = z.infer<typeof eventViewSchema>;
+
+export const erasureViewSchema = z
+  .strictObject({
+    subject: z.string(),
+    status: z
+      .enum(['possible', 'erased', 'nothing-to-erase'])
+      .meta({ description: 'possible: a dry run; nothing-to-erase: no value of the subject is encrypted.' }),
+    calls: z.int().meta({ description: 'Calls with encrypted values.' }),
+    values: z.int(),
+    openCalls: z.array(z.string()).meta({
+      description: 'Those of the calls that are not settled, at most 100. They are in the way, unless forced.',
+    }),
+    clearValues: z
+      .int()
+      .meta({ description: 'Values that an older version recorded in clear. They cannot be erased.' }),
+    stream: z.string().nullable().meta({ description: 'The stream with the proof, `SubjectErased`.' }),
+    erasedAt: timeSchema.nullable(),
+  })
+  .meta({ id: 'Erasure', description: 'What an erasure makes unreadable.' });
+
+export type ErasureView = z.infer<typeof erasureViewSchema>;

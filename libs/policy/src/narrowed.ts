@@ -1,0 +1,29 @@
+import { decisionTypes } from '@countersign/contracts';
+import type { DecisionType, DurationMs, Requirement } from '@countersign/contracts';
+import type { PolicyCall } from './policy-call.js';
+import type { Asked } from './rule.js';
+
+/** The request's wishes narrow the rule's requirement and never widen it. */
+export function narrowed(asked: Asked, call: PolicyCall): Requirement {
+  const { requirement } = asked;
+  return { ...requirement, allowedDecisions: decisionsOf(requirement, call), expiresInMs: expiryOf(asked, call) };
+}
+
+/** Attack: an agent that removes `deny`, so that its call can only be approved. A person can always deny. */
+function decisionsOf({ allowedDecisions }: Requirement, call: PolicyCall): DecisionType[] {
+  const wanted = call.allowedDecisions ?? decisionTypes;
+  const both = allowedDecisions.filter((decision) => wanted.includes(decision));
+  const allowed = both.length > 0 ? both : allowedDecisions;
+  return decisionTypes.filter((decision) => decision === 'deny' || allowed.includes(decision));
+}
+
+/**
+ * Attack: an agent keeps its request open until a person approves. A request can only shorten the policy's timeout.
+ * Attack: an agent shortens it, so that the silence that approves comes before anybody can look. Then it cannot.
+ */
+function expiryOf({ requirement, isExpirySet }: Asked, { expiresInMs: wanted }: PolicyCall): DurationMs {
+  const { expiresInMs, onTimeout } = requirement;
+  if (wanted === null || onTimeout === 'allow') return expiresInMs;
+  if (!isExpirySet || expiresInMs === 'never') return wanted;
+  return wanted === 'never' ? expiresInMs : Math.min(wanted, expiresInMs);
+}
