@@ -102,7 +102,7 @@ async function live(site: Site): Promise<Outcome> {
   const checks = startCheckers(site, doors, (fail) => viewsEqualReplay(site, fail, views));
   const agents = startAgents(site, doors, drawWorkload(random));
   startApprovers(world, doors);
-  startGranters(world, doors);
+  const granters = startGranters(world, doors);
   startAttacker(site);
   startMeddler(site, doors);
   startIntruder(site, doors);
@@ -113,6 +113,7 @@ async function live(site: Site): Promise<Outcome> {
   healAll(site, slots);
   const isAtRest = (): boolean =>
     agents.waiting().length === 0 &&
+    granters.waiting() === 0 &&
     site.broker.behind() === 0 &&
     slots.every((slot) => slot.machine()?.isAlive()) &&
     views().length === gateways.length + projectors.length + ledgers.length &&

@@ -5,16 +5,27 @@ import { agent, approvers } from './people.ts';
 
 const tools = ['pay', 'pay_two', 'pay_nudge', 'edit_file', 'drop_table', 'lookup', 'post', 'sync'] as const;
 
+/** The people who give grants. */
+export interface Granters {
+  /** How many of them have not finished: a revocation may follow its grant by ten seconds. */
+  readonly waiting: () => number;
+}
+
 /** People who permit calls in advance, for a short time and few uses, and revoke some of it; the agent tries as well. */
-export function startGranters(world: World, doors: Doors): void {
+export function startGranters(world: World, doors: Doors): Granters {
   const { random } = world;
+  let waiting = 0;
   const give = async (): Promise<void> => {
     while (!world.isHealed()) {
       await world.wait(300 + random.below(2_500));
-      void grant(world, doors);
+      waiting += 1;
+      void grant(world, doors).finally(() => {
+        waiting -= 1;
+      });
     }
   };
   void give();
+  return { waiting: () => waiting };
 }
 
 async function grant(world: World, doors: Doors): Promise<void> {
