@@ -40,7 +40,7 @@ describe('the people of a decision', () => {
     const [refund] = await world.ask([{ toolName: 'refund_order', arguments: { amount: 500 } }]);
     const { page, complaints } = await openInbox(browser(), world.url, 'ann');
     const stages = page.getByRole('list', { name: 'Stages' }).getByRole('listitem');
-    await stages.filter({ hasText: 'Now 2 approvers of ops or security: nobody yet' }).waitFor();
+    await stages.filter({ hasText: 'Now 2 approvers of ops or security: none yet' }).waitFor();
     await stages.filter({ hasText: 'Then 1 approver of security' }).waitFor();
     expect(await page.getByRole('list', { name: 'If nobody answers' }).getByRole('listitem').allTextContents()).toEqual(
       [

@@ -46,11 +46,11 @@ describe('countersign oversight', () => {
   it('prints a table that fits a terminal, and what "fast" means', async () => {
     const { code, out } = await run('oversight');
     expect(code).toBe(0);
-    const [period, head, alice, nobody, all, fast] = out.split('\n');
+    const [period, head, alice, noPerson, all, fast] = out.split('\n');
     expect(period).toBe('2026-11-01T00:00Z to 2026-12-01T00:00Z');
     expect(head).toMatch(/^approver +decided +denied +median +p90 +fast +asked +expired +escal\.$/);
     expect(alice).toMatch(/^alice⟦U\+001B⟧\[31m +8 +25% +1\.5 s +5 min +3 +- +- +-$/);
-    expect(nobody).toMatch(/^\(nobody\) +0 +- +- +- +- +9 +1 +-$/);
+    expect(noPerson).toMatch(/^\(no person\) +0 +- +- +- +- +9 +1 +-$/);
     expect(all).toMatch(/^\(all\) +8/);
     expect(fast).toBe(
       'fast: approved in less than 2.0 s and the time to read the arguments. A hint to look closer, not a proof.',

@@ -14,7 +14,7 @@ import type { GatewayPorts } from './ports.js';
 const scannedOfEachMax = 200;
 const listedMax = 100;
 
-/** What a grant would have covered of the recorded approvals of its tool. Creates nothing. */
+/** Returns the recorded approvals that a grant would have covered. Creates nothing. */
 export async function previewGrant(ports: GatewayPorts, actor: Actor, body: CreateGrantBody): Promise<Answer> {
   const planned = await planGrant(ports.commands, actor, body);
   if (planned.status === 'refused') return refused(planned.refusal);

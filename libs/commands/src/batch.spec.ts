@@ -9,24 +9,12 @@ import { EventStoreUnavailableError, openEmbeddedEventStore } from '@countersign
 import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
-import type { Actor, Role } from './actor.js';
 import * as api from './commands.js';
 import type { CommandPorts } from './ports.js';
 import type { Result } from './result.js';
+import { actor, agent, alice } from './testing/policy-world.js';
 import { createWriteSide } from './write-side.js';
 
-const actor = (principal: string, ...roles: readonly Role[]): Actor => ({
-  tenant: 'default',
-  principal,
-  roles: new Set(roles),
-  groups: [],
-  agentIds: ['*'],
-  via: 'api',
-  assurance: 'medium',
-});
-
-const agent = actor('agent', 'agent');
-const alice = actor('alice', 'approver');
 const worker = actor('worker', 'resolver');
 const hourMs = 60 * 60 * 1000;
 

@@ -130,7 +130,7 @@ export const grantPreviewSchema = z
       )
       .meta({ description: 'The newest ones, at most 100' }),
   })
-  .meta({ id: 'GrantPreview', description: 'What a grant would have covered of the recorded calls.' });
+  .meta({ id: 'GrantPreview', description: 'The recorded calls that a grant would have covered.' });
 
-/** What a grant would have covered of the recorded calls. */
+/** The recorded calls that a grant would have covered. */
 export type GrantPreview = z.infer<typeof grantPreviewSchema>;

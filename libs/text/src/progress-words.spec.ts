@@ -34,9 +34,9 @@ describe('the progress of an approval in words', () => {
     const [untouched, escalated] = [['ops'], ['ops', 'managers']].map((missingOf) =>
       linesOf([quorum(1, 'ops'), progress({ missing: 1, missingOf })]),
     );
-    expect(untouched).toEqual([{ status: 'current', words: '1 approver of ops: nobody yet' }]);
+    expect(untouched).toEqual([{ status: 'current', words: '1 approver of ops: none yet' }]);
     expect(escalated).toEqual([
-      { status: 'current', words: '1 approver of ops: nobody yet, 1 missing of ops or managers' },
+      { status: 'current', words: '1 approver of ops: none yet, 1 missing of ops or managers' },
     ]);
   });
 

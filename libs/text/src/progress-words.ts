@@ -31,7 +31,7 @@ export function progressLines(
     const said = saidWords(far, nameMax);
     if (far.missing === 0) return { status: 'done', words: `${required}: ${said}` };
     if (index !== current) return { status: 'later', words: said === '' ? required : `${required}: ${said}` };
-    const words = said === '' ? 'nobody yet' : said;
+    const words = said === '' ? 'none yet' : said;
     return { status: 'current', words: `${required}: ${words}${missingWords(stage, far, nameMax)}` };
   });
 }

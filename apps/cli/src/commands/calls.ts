@@ -52,7 +52,7 @@ interface List<Item> {
   readonly limit: number;
   readonly itemsOf: (page: Page) => readonly Item[];
   readonly linesOf: (item: Item) => readonly Line[];
-  /** What to print when there is no item. */
+  /** The line that is printed for an empty list. */
   readonly nothing: string;
 }
 

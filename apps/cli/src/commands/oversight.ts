@@ -48,7 +48,9 @@ const columns: readonly (readonly [head: string, cell: (figures: OversightFigure
 ];
 
 function reportLines({ by, from, to, scope, fast, complete, rows, others, total }: OversightReport): Line[] {
-  const named = rows.map(({ key, ...figures }) => [key === null ? '(nobody)' : printable(key, 200), figures] as const);
+  const named = rows.map(
+    ({ key, ...figures }) => [key === null ? '(no person)' : printable(key, 200), figures] as const,
+  );
   const left = others === null ? [] : [['(others)', others] as const];
   const all = [...named, ...left, ['(all)', total] as const];
   const keyColumns = Math.min(keyColumnsMax, Math.max(by.length, ...all.map(([key]) => widthOf(key))));

@@ -137,7 +137,7 @@ Examples:
 function addRecorded(policy: Command, runner: Runner): void {
   policy
     .command('shadow')
-    .description('what the candidate policy that judges beside the one in force said of the calls')
+    .description('how the candidate policy judged the recorded calls')
     .addHelpText(
       'after',
       `

@@ -10,7 +10,7 @@ export interface RememberOptions {
   readonly maxUses?: number;
 }
 
-/** What is to be remembered; undefined when nothing is. @throws CliError usage for options that do not fit together. */
+/** Returns the grant that the approval creates, or undefined without `--remember`. @throws CliError for options that conflict. */
 export async function rememberOf(options: RememberOptions): Promise<Remember | undefined> {
   const { remember, for: time, scope = 'run', maxUses } = options;
   if (remember === undefined) {

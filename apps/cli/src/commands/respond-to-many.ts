@@ -58,7 +58,7 @@ export async function respondToMany(
   return tell(invocation, type, approvals, approvals.map(resultOf));
 }
 
-/** Whether to ask before it is sent. @throws CliError without a terminal, where nobody can be asked, and without a filter. */
+/** Returns whether to ask for confirmation. @throws CliError without a filter, and without a terminal to ask at. */
 function mustAsk({ json, terminal }: Invocation, options: ManyOptions): boolean {
   if (!isForMany(options)) throw usageError('Name an approval, or a filter such as --run.');
   if (options.digest !== undefined) throw usageError('--digest is for one approval; many are bound to what is shown.');

@@ -1,6 +1,6 @@
 import type { LedgerClient, RequestOptions } from './ledger-client.js';
 
-/** What every page of a list has. */
+/** The members of every page of a list. */
 export interface Page {
   readonly nextCursor: string | null;
 }

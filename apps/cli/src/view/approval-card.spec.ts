@@ -15,7 +15,7 @@ describe('the card of an approval', () => {
       'agent    billing-agent in run run-42',
       'asked by billing-agent',
       'asked    3 min ago, deadline in 57 min (2026-11-22 10:57:00.000Z)',
-      'needs    1 approver of ops: nobody yet; not the requester',
+      'needs    1 approver of ops: none yet; not the requester',
       'allowed  approve · edit · deny · answer',
       '',
       'Arguments',
@@ -78,7 +78,7 @@ describe('the card of an approval', () => {
     expect(text).toContain('response bob for alice approved');
   });
 
-  it('says who is missing, and what happens when nobody answers', () => {
+  it('names the missing people and the result without an answer', () => {
     const text = cardOf({
       requirement: { ...approvalOf().requirement, stages: [{ mode: 'quorum', approve: 2, deny: 1, groups: ['ops'] }] },
       progress: [{ approvedBy: ['alice'], deniedBy: [], missing: 1, missingOf: ['ops'] }],

@@ -77,7 +77,7 @@ function chainFact({ chain, requestedBy }: ApprovalView): [string, string] {
   return ['inside', chainWords(chain, requestedBy)];
 }
 
-/** The stages and who is missing, and what happens when nobody answers. */
+/** The stages with the missing people, and the result without an answer. */
 function peopleFacts(approval: ApprovalView, nowMs: number): [string, string][] {
   const lines = progressLines(approval).filter(({ status }) => status !== 'done');
   const fourEyes = approval.requirement.fourEyes ? '; not the requester' : '';

@@ -35,7 +35,7 @@ function peopleWords({ createdBy, confirmedBy, revokedBy }: GrantView): string {
   return `${printable(createdBy)}${confirmed}${revoked}`;
 }
 
-/** What a grant would have covered, before it is created. */
+/** The lines of a preview: the recorded calls that the grant would have covered. */
 export function previewLines(preview: GrantPreview, columns: number): Line[] {
   const { covered, scanned, byOutcome, calls, notCompared, state } = preview;
   const outcomes = Object.entries(byOutcome).map(([outcome, count]) => `${String(count)} ${printable(outcome)}`);

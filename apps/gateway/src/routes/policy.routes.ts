@@ -39,7 +39,7 @@ export const policyRoutes = {
     method: 'GET',
     path: '/v1/policy/shadow',
     tag: 'Policy',
-    summary: 'Read what the candidate policy that judges beside the one in force said of the calls',
+    summary: 'Read how the candidate policy judged the recorded calls',
     roles: ['approver', 'auditor'],
     answers: { 200: shadowReportSchema },
     codes: [],

@@ -12,7 +12,7 @@ const statusWords = { done: 'Done', current: 'Now', later: 'Then' } as const sat
   string
 >;
 
-/** The people who must agree: each stage and who is missing, the responses, and what happens when nobody answers. */
+/** The people who must agree: each stage and who is missing, the responses, and the result without an answer. */
 export function People({ approval }: { approval: ApprovalView }): ReactNode {
   const { requirement, responses, upcoming } = approval;
   return (

@@ -16,7 +16,7 @@ describe('a rule in words', () => {
     [{ block: 'never' }, 'block: never'],
     [{ require: {} }, '1 approver'],
     [{ require: { quorum: { approve: 2 } } }, '2 approvers'],
-    [{ require: { allOf: ['ops', 'legal'], onTimeout: 'hold' } }, 'one of each: ops, legal; when nobody answers: hold'],
+    [{ require: { allOf: ['ops', 'legal'], onTimeout: 'hold' } }, 'one of each: ops, legal; without an answer: hold'],
     [
       {
         require: {

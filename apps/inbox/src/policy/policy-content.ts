@@ -67,7 +67,7 @@ export function thenWords({ then }: WrittenRule): string {
 
 function requireWords(required: WrittenRequire): string {
   const { stages = [required], expiresIn, onTimeout, escalation = [], reminders = [], risk } = required;
-  const timeout = onTimeout === undefined || onTimeout === 'escalate' ? [] : [`when nobody answers: ${onTimeout}`];
+  const timeout = onTimeout === undefined || onTimeout === 'escalate' ? [] : [`without an answer: ${onTimeout}`];
   return [
     stages.map(stageWords).join(', then '),
     ...(expiresIn === undefined ? [] : [`within ${expiresIn}`]),
