@@ -30,8 +30,8 @@ export async function dispatchRequest(
       const { runId, toolCallId, ...body } = request.body;
       const callId = deriveCallId(actor.tenant, runId, toolCallId);
       const refusal = refusalOf(await requestApproval(commands, actor, callId, body, commandId));
-      // People are asked already: the message only adds what they did not know.
-      if (refusal?.code !== 'already-pending') return refusal;
+      // People are asked about this call already: the message only adds what they did not know.
+      if (refusal?.code !== 'already-pending' || isAboutAnother(refusal, callId)) return refusal;
       return refusalOf(await describeApproval(commands, actor, callId, body, commandId));
     }
     case 'ToolCallCancelled': {
@@ -46,6 +46,12 @@ export async function dispatchRequest(
       return refusalOf(await submitClientOutput(commands, actor, callId, body, commandId));
     }
   }
+}
+
+/** Returns whether people are asked about an identical call instead, which a quota does not allow twice. */
+function isAboutAnother({ extra }: Refusal, callId: string): boolean {
+  const pending = extra?.['callId'];
+  return pending !== undefined && pending !== callId;
 }
 
 function refusalOf(outcome: Result<unknown>): Refusal | undefined {

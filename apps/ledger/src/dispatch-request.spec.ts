@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import type { Actor, CommandPorts } from '@countersign/commands';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { dispatchRequest } from './dispatch-request.js';
+import { callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
+import type { LedgerWorld } from './testing/ledger-world.js';
+
+const actor: Actor = {
+  tenant: 'default',
+  principal: 'kafka',
+  roles: new Set(['agent']),
+  groups: [],
+  agentIds: ['*'],
+  via: 'api',
+  assurance: 'medium',
+};
+
+let world: LedgerWorld;
+beforeEach(async () => {
+  world = await openLedgerWorld();
+});
+afterEach(() => world.close());
+
+/** The commands under a policy that asks people once about identical calls, while one of them is pending. */
+function whileAnIdenticalCallIsPending(): CommandPorts {
+  const { commands } = world;
+  const quotas = { pendingPerAgent: null, coolDown: null, coalesceIdentical: true };
+  const pending = { callId: 'tc_first', toolCallId: 'first', approvalId: 'apr_first', arguments: { path: '/second' } };
+  return {
+    ...commands,
+    policies: { of: (tenant) => ({ ...commands.policies.of(tenant), quotas }) },
+    asking: {
+      history: {
+        pendingOfAgent: () => 1,
+        denialsInARow: () => [],
+        pendingCalls: () => [pending],
+        factsOfRun: () => ({ calls: 1, denied: 0, startedAt: null }),
+      },
+      inTurn: async (_key, work) => work(),
+    },
+  };
+}
+
+it('names the identical call that is pending when it refuses to ask people again', async () => {
+  await world.deliver(
+    requestMessage('ToolCallRequested', { runId: 'run-1', calls: [callOf('second', { needsApproval: false })] }),
+  );
+  const { store } = world;
+  const ports = { commands: whileAnIdenticalCallIsPending(), store, openCalls: { of: async () => [] } };
+  const refusal = await dispatchRequest(
+    { ...ports, clock: createSystemClock(), ids: createSystemIds() },
+    actor,
+    { type: 'ApprovalRequested', body: { runId: 'run-1', toolCallId: 'second', reason: 'again' } },
+    'ask',
+  );
+  expect(refusal).toMatchObject({ code: 'already-pending', extra: { toolCallId: 'first' } });
+});
