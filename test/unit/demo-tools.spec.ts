@@ -7,7 +7,7 @@ import { createFileTools } from '../../examples/demo/file-tools.ts';
 import { createSqlTools } from '../../examples/demo/sql-tools.ts';
 import { createWebTools } from '../../examples/demo/web-tools.ts';
 
-const context = { runId: 'r', agentId: 'a', toolCallId: 'c', messages: [], batch: [] };
+const context = { runId: 'r', agentId: 'a', toolCallId: 'c', messages: [], batch: [], context: undefined };
 const execution = {
   callId: 'tc',
   runId: 'r',
@@ -17,6 +17,8 @@ const execution = {
   attempt: 1,
   signal: new AbortController().signal,
   approval: null,
+  messages: [],
+  context: undefined,
 };
 
 let folder = '';

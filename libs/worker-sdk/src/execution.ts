@@ -11,6 +11,7 @@ import { linkedController, sleep, type LinkedController, type Clock } from '@cou
 import type { Client } from './client.js';
 import { isRefusal, messageOf } from './errors.js';
 import type { ExecutionContext, GateTool } from './gate-tool.js';
+import type { Given } from './outcome.js';
 import type { WorkerLog } from './log.js';
 import { asJson } from './schema.js';
 import { problemOfClaim } from './verify-claim.js';
@@ -34,6 +35,7 @@ export interface ExecutionRequest {
   readonly call: ToolCallView;
   readonly tool: GateTool;
   readonly argumentsHash: string | null;
+  readonly given?: Given | undefined;
 }
 
 /**
@@ -100,7 +102,7 @@ async function outcomeOf(ports: ExecutionPorts, request: ExecutionRequest, claim
   const { execute } = checked;
   if (execute === undefined) return failed({ code: 'unknown-tool', message: `${tool.name} cannot be run here` });
   try {
-    const output = await withLease(ports, call.callId, attempt, (signal) => execute(contextOf(call, claim, signal)));
+    const output = await withLease(ports, call.callId, attempt, (signal) => execute(contextOf(request, claim, signal)));
     return { attempt, status: 'succeeded', output: recordableOutput(output) };
   } catch (error) {
     const name = error instanceof Error ? error.name : 'Error';
@@ -108,7 +110,7 @@ async function outcomeOf(ports: ExecutionPorts, request: ExecutionRequest, claim
   }
 }
 
-function contextOf(call: ToolCallView, claim: ClaimView, signal: AbortSignal): ExecutionContext {
+function contextOf({ call, given }: ExecutionRequest, claim: ClaimView, signal: AbortSignal): ExecutionContext {
   const { callId, runId, agentId, toolCallId, approval } = call;
   const { attempt, idempotencyKey } = claim;
   const isApproved = approval?.state === 'approved';
@@ -121,6 +123,8 @@ function contextOf(call: ToolCallView, claim: ClaimView, signal: AbortSignal): E
     idempotencyKey,
     signal,
     approval: isApproved ? approval : null,
+    messages: given?.messages ?? [],
+    context: given?.context,
   };
 }
 

@@ -2,7 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { gateTool, type ApprovalContext, type CheckedCall, type GateTool } from './gate-tool.js';
 
-const context: ApprovalContext = { runId: 'r', agentId: 'a', toolCallId: 'c', messages: [], batch: [] };
+const context: ApprovalContext = {
+  runId: 'r',
+  agentId: 'a',
+  toolCallId: 'c',
+  messages: [],
+  batch: [],
+  context: undefined,
+};
 const inputSchema = z.strictObject({ path: z.string(), force: z.boolean().default(false) });
 const execute = (): string => 'done';
 
@@ -88,7 +95,15 @@ describe('a tool', () => {
       execute: ({ path, force }): string => `${path.trim()} ${String(force)}`,
     });
     const call = await checked(tool, { path: ' /x ' });
-    const run = { callId: 'tc', attempt: 1, idempotencyKey: 'k', signal: new AbortController().signal, approval: null };
+    const run = {
+      callId: 'tc',
+      attempt: 1,
+      idempotencyKey: 'k',
+      signal: new AbortController().signal,
+      approval: null,
+      messages: [],
+      context: undefined,
+    };
     expect(await call.execute?.({ ...run, runId: 'r', agentId: 'a', toolCallId: 'c' })).toBe('/x false');
     // @ts-expect-error: the schema has no such member
     gateTool({ name: 't', inputSchema, execute: ({ nonsense }): unknown => nonsense as unknown });

@@ -11,8 +11,8 @@ export interface ProposedCall {
   readonly arguments: JsonValue;
 }
 
-/** The context of a predicate besides the validated input. */
-export interface ApprovalContext {
+/** The context of a predicate besides the validated input. `C` is the type of the context that the worker's user passes. */
+export interface ApprovalContext<C = unknown> {
   readonly runId: string;
   readonly agentId: string;
   readonly toolCallId: string;
@@ -20,10 +20,12 @@ export interface ApprovalContext {
   readonly messages: readonly unknown[];
   /** All calls of the same model step, as proposed. */
   readonly batch: readonly ProposedCall[];
+  /** What was passed as `context` to `step`, `call` or `run`. It stays in this process. */
+  readonly context: C | undefined;
 }
 
 /** The context of a tool besides its input. */
-export interface ExecutionContext {
+export interface ExecutionContext<C = unknown> {
   readonly callId: string;
   readonly runId: string;
   readonly agentId: string;
@@ -35,24 +37,29 @@ export interface ExecutionContext {
   readonly signal: AbortSignal;
   /** The approval that permits this call; null when none was needed. */
   readonly approval: ApprovalView | null;
+  /** The conversation, as it was given to `step`; empty after a restart. */
+  readonly messages: readonly unknown[];
+  /** What was passed as `context` to the call of the worker that runs the tool. It stays in this process. */
+  readonly context: C | undefined;
 }
 
 /**
  * `true`, or a predicate over the VALIDATED input. A predicate that throws or returns anything but a boolean means
  * `true`.
  */
-export type NeedsApproval<I> = boolean | ((input: I, context: ApprovalContext) => boolean | Promise<boolean>);
+export type NeedsApproval<I, C = unknown> =
+  boolean | ((input: I, context: ApprovalContext<C>) => boolean | Promise<boolean>);
 
-interface ToolBase<S, I> {
+interface ToolBase<S, I, C> {
   readonly name: string;
   /** A description of the tool. Approvers see it unless `approvalPrompt` replaces it. */
   readonly description?: string;
   /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
   readonly inputSchema: S;
   /** Default `false`. The policy of the server can be stricter, never laxer. */
-  readonly needsApproval?: NeedsApproval<I>;
+  readonly needsApproval?: NeedsApproval<I, C>;
   /** The question put to people. It is not masked: leave secrets out of it. */
-  readonly approvalPrompt?: (input: I, context: ApprovalContext) => string;
+  readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;
   /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
   readonly idempotent?: boolean;
   /** How long people may take. Default: the policy's, 1 h. */
@@ -62,12 +69,13 @@ interface ToolBase<S, I> {
 }
 
 /** The executor of the tool: this worker, or the user's client. Exactly one of them. */
-type RunsWhere<I> =
-  | { readonly execute: (input: I, context: ExecutionContext) => unknown; readonly clientExecuted?: false }
+type RunsWhere<I, C> =
+  | { readonly execute: (input: I, context: ExecutionContext<C>) => unknown; readonly clientExecuted?: false }
   | { readonly clientExecuted: true; readonly execute?: undefined };
 
 /** The definition of a tool. */
-export type ToolDefinition<S extends z.ZodType | JsonSchema> = ToolBase<S, InputOf<S>> & RunsWhere<InputOf<S>>;
+export type ToolDefinition<S extends z.ZodType | JsonSchema, C = unknown> = ToolBase<S, InputOf<S>, C> &
+  RunsWhere<InputOf<S>, C>;
 
 /** The worker's own facts about a call. */
 export interface ApprovalNeed {
@@ -76,18 +84,18 @@ export interface ApprovalNeed {
 }
 
 /** A call of a tool whose arguments are valid. */
-export interface CheckedCall {
+export interface CheckedCall<C = unknown> {
   readonly valid: true;
   /** The arguments to approve and to run. */
   readonly arguments: JsonObject;
-  readonly judge: (context: ApprovalContext) => Promise<ApprovalNeed>;
-  readonly describe: (context: ApprovalContext) => string | undefined;
+  readonly judge: (context: ApprovalContext<C>) => Promise<ApprovalNeed>;
+  readonly describe: (context: ApprovalContext<C>) => string | undefined;
   /** Runs the tool. A client-executed tool has none. */
-  readonly execute: ((context: ExecutionContext) => Promise<unknown>) | undefined;
+  readonly execute: ((context: ExecutionContext<C>) => Promise<unknown>) | undefined;
 }
 
 /** A tool as the worker uses it. */
-export interface GateTool {
+export interface GateTool<C = unknown> {
   readonly name: string;
   readonly description: string | undefined;
   readonly toolSchema: JsonObject;
@@ -100,7 +108,7 @@ export interface GateTool {
   /** Validates arguments, those of the model and those that an approver put in their place alike. */
   readonly check: (
     args: JsonValue,
-  ) => Promise<CheckedCall | { readonly valid: false; readonly issues: readonly InputIssue[] }>;
+  ) => Promise<CheckedCall<C> | { readonly valid: false; readonly issues: readonly InputIssue[] }>;
 }
 
 /**
@@ -121,7 +129,9 @@ export interface GateTool {
  *   },
  * });
  */
-export function gateTool<const S extends z.ZodType | JsonSchema>(definition: ToolDefinition<S>): GateTool {
+export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
+  definition: ToolDefinition<S, C>,
+): GateTool<C> {
   assertRunnable(definition);
   const schema = inputSchemaOf(definition.inputSchema);
   const { name, description, needsApproval = false, approvalPrompt, execute } = definition;
@@ -170,11 +180,11 @@ function assertRunnable(definition: {
   }
 }
 
-async function judge<I>(
+async function judge<I, C>(
   name: string,
-  needs: NeedsApproval<I>,
+  needs: NeedsApproval<I, C>,
   input: I,
-  context: ApprovalContext,
+  context: ApprovalContext<C>,
 ): Promise<ApprovalNeed> {
   if (typeof needs === 'boolean') return { needsApproval: needs };
   try {
@@ -190,10 +200,10 @@ function failClosed(why: string): ApprovalNeed {
   return { needsApproval: true, reason: cut(`${why}, so a person must agree.`) };
 }
 
-function prompt<I>(
-  approvalPrompt: ((input: I, context: ApprovalContext) => string) | undefined,
+function prompt<I, C>(
+  approvalPrompt: ((input: I, context: ApprovalContext<C>) => string) | undefined,
   input: I,
-  context: ApprovalContext,
+  context: ApprovalContext<C>,
 ): string | undefined {
   try {
     const text: unknown = approvalPrompt?.(input, context);

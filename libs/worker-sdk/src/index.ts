@@ -22,9 +22,12 @@ export type {
   ProposedCall,
   ToolDefinition,
 } from './gate-tool.js';
+export type { CallEnd, FrameworkCall } from './framework-call.js';
 export type { WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';
+export { approvalFor } from './outcome.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
+export { modelText } from './model-text.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
 export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';

@@ -1,7 +1,9 @@
 import { linkedController, type Clock } from '@countersign/http-client';
 
-/** The longest wait. */
-export interface WaitOptions {
+/** The longest wait, and what the tools get. */
+export interface WaitOptions<C = unknown> {
+  /** Reaches the predicates and the tools that run because of this call. It is not stored and not sent. */
+  readonly context?: C | undefined;
   /** Stops the waiting, with its reason as the error. Tools that run go on. */
   readonly signal?: AbortSignal | undefined;
   /** Returns the current state when the time is over. Default: no limit. */
@@ -32,10 +34,11 @@ export function createWithin(clock: Clock, stopping: AbortSignal): Within {
 }
 
 /** The same limits, the later the shorter. */
-export function createCountdown(clock: Clock, { signal, timeoutMs }: WaitOptions): () => WaitOptions {
+export function createCountdown<C>(clock: Clock, { signal, timeoutMs, context }: WaitOptions<C>): () => WaitOptions<C> {
   const startedAt = clock.monotonic();
   return () => ({
     signal,
+    context,
     timeoutMs: timeoutMs === undefined ? undefined : Math.max(0, timeoutMs - (clock.monotonic() - startedAt)),
   });
 }

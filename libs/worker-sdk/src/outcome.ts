@@ -33,10 +33,23 @@ export interface StepOutcome {
   readonly state: RunState;
 }
 
+/** The pending approval of one call of a step; undefined when none is pending. */
+export function approvalFor(outcome: StepOutcome, toolCallId: string): ApprovalView | undefined {
+  return outcome.pendingApprovals.find((approval) => approval.toolCallId === toolCallId);
+}
+
 /** A step in memory: its state, and its calls as last seen. */
 export interface Session {
   readonly state: RunState;
   readonly views: Map<string, ToolCallView>;
+  /** What the tools of this session get besides their input. */
+  readonly given?: Given | undefined;
+}
+
+/** What the caller passes to the tools: neither is stored. */
+export interface Given {
+  readonly context: unknown;
+  readonly messages: readonly unknown[];
 }
 
 /** The outcome according to the session's views. */

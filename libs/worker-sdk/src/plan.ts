@@ -14,8 +14,13 @@ export interface StepPlan {
 type Planned = { readonly request: RequestedCall } | { readonly failure: ToolResult };
 
 /** Validates first, then runs the predicates. In an all-or-nothing batch one invalid call fails all. */
-export async function planStep(step: Step, tools: ReadonlyMap<string, GateTool>, agentId: string): Promise<StepPlan> {
-  const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, agentId)));
+export async function planStep(
+  step: Step,
+  tools: ReadonlyMap<string, GateTool>,
+  agentId: string,
+  given?: unknown,
+): Promise<StepPlan> {
+  const planned = await Promise.all(step.toolCalls.map((call) => planCall(call, step, tools, agentId, given)));
   const spoilt = step.batchMode === 'all-or-nothing' && planned.some((one) => 'failure' in one);
   const outcomes = planned.map((one, index): Planned => {
     const call = step.toolCalls[index];
@@ -34,6 +39,7 @@ async function planCall(
   step: Step,
   tools: ReadonlyMap<string, GateTool>,
   agentId: string,
+  given: unknown,
 ): Promise<Planned> {
   const tool = tools.get(call.toolName);
   if (tool === undefined) return { failure: localFailure(call, 'unknown-tool', `There is no tool ${call.toolName}`) };
@@ -49,6 +55,7 @@ async function planCall(
     toolCallId: call.toolCallId,
     messages: step.messages ?? [],
     batch: step.toolCalls,
+    context: given,
   };
   const { parentCallId } = step;
   const request = await requestOf(call, tool, checked, context);

@@ -37,7 +37,7 @@ export function createSessions(
       const mayRun = tool !== undefined && isOpen(view) && !tool.clientExecuted && isBatchReady(session);
       const run = executions.joinOrBegin(
         view,
-        mayRun ? { call: view, tool, argumentsHash: call.argumentsHash } : undefined,
+        mayRun ? { call: view, tool, argumentsHash: call.argumentsHash, given: session.given } : undefined,
       );
       if (run !== undefined) runs.add(view.callId, run);
     }

@@ -8,8 +8,9 @@ import type { GateTool } from './gate-tool.js';
 import { openKafkaRequests } from './kafka/open-requests.js';
 import type { KafkaOptions } from './kafka/options.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
+import { endOfCall, type CallEnd, type FrameworkCall } from './framework-call.js';
 import { silentLog, type WorkerLog } from './log.js';
-import { outcomeOf, type Session, type StepOutcome } from './outcome.js';
+import { outcomeOf, type Given, type Session, type StepOutcome } from './outcome.js';
 import { planStep } from './plan.js';
 import { requestStep } from './request-step.js';
 import { requestsOverHttp } from './requests.js';
@@ -18,14 +19,14 @@ import { parseRunState, stateOfRun, type RunState, type Step } from './state.js'
 import { createTransport, type TransportOptions } from './transport.js';
 
 /** The options of a worker. */
-export interface WorkerOptions extends TransportOptions {
+export interface WorkerOptions<C = unknown> extends TransportOptions {
   /** A token with role agent; with role resolver too, unless `resolverToken` has it. */
   readonly token: string;
   /** A token with role resolver, for claims and outcomes. Default: `token`. */
   readonly resolverToken?: string | undefined;
   /** For whom the calls are requested. */
   readonly agentId: string;
-  readonly tools: readonly GateTool[];
+  readonly tools: readonly GateTool<C>[];
   /**
    * Requests over Kafka instead of HTTP: requests are published, and events end the waits. Claims, outcomes and reads
    * still use HTTP. It needs kafkajs 2 as an additional package.
@@ -38,26 +39,34 @@ export interface WorkerOptions extends TransportOptions {
 }
 
 /** `run`: what to do at each pause. */
-export interface RunOptions extends WaitOptions {
+export interface RunOptions<C = unknown> extends WaitOptions<C> {
   /** Called before each wait: the moment to store `outcome.state`, and to hand out `outcome.clientCalls`. */
   readonly onPause?: ((outcome: StepOutcome) => void | Promise<void>) | undefined;
 }
 
-/** Requests approvals for an agent, and runs its tools. */
-export interface Worker {
+/** Requests approvals for an agent, and runs its tools. `C` is the type of the context that is passed to them. */
+export interface Worker<C = unknown> {
   /**
    * Requests all calls of one model step, runs those that need no approval in parallel, and returns the pause as a
    * value. The same step is the same calls again, so a repeat after an error is safe. Throws `CountersignError` when
    * the request is refused or the server stays unreachable.
    */
-  readonly step: (step: Step, options?: WaitOptions) => Promise<StepOutcome>;
+  readonly step: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /** Like `step`, but runs nothing: for a framework that runs the tools itself, each through `call`. */
+  readonly ask: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /**
+   * One call that a framework is about to run. Requests it unless that has been done, runs it if it may run, and returns
+   * its one result: the recorded one when it has run before, here or elsewhere. A pending approval is returned at once,
+   * or is waited for up to `timeoutMs`. A call that another process runs is waited for.
+   */
+  readonly call: (call: FrameworkCall, options?: WaitOptions<C>) => Promise<CallEnd>;
   /** Reads once, runs what has been approved, and returns the state. */
-  readonly resume: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
+  readonly resume: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**
    * Waits on one connection until a call has a result (or is ready for the client) that `state` did not have, and runs
    * approved calls meanwhile. It waits for an unreachable server.
    */
-  readonly wait: (state: RunState, options?: WaitOptions) => Promise<StepOutcome>;
+  readonly wait: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**
    * `step`, then `wait` until every call has its result, or only client-executed calls are left, or the time is over.
    *
@@ -66,9 +75,9 @@ export interface Worker {
    *   console.log(result.toolName, result.status, result.message ?? result.output);
    * }
    */
-  readonly run: (step: Step, options?: RunOptions) => Promise<StepOutcome>;
+  readonly run: (step: Step, options?: RunOptions<C>) => Promise<StepOutcome>;
   /** Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. */
-  readonly restore: (runId: string, options?: WaitOptions & { readonly batchId?: string }) => Promise<StepOutcome>;
+  readonly restore: (runId: string, options?: WaitOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
   /** Submits the output of a client-executed call. A value that is not JSON is refused with a TypeError. */
   readonly submitOutput: (callId: string, output: unknown) => Promise<void>;
   /** Reports that a client-executed call failed. */
@@ -103,10 +112,11 @@ const attemptsDefault = 9;
  *   tools: [deleteFile],
  * });
  */
-export function createWorker(options: WorkerOptions): Worker {
+export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> {
   const transport = createTransport({ ...options, attempts: options.attempts ?? attemptsDefault });
   const client = clientOver(transport, options.token);
-  const tools = toolsByName(options.tools);
+  // Only `step`, `wait` and the like, which take a `C`, pass a context to these tools.
+  const tools = toolsByName(options.tools as readonly GateTool[]);
   const stopping = new AbortController();
   const stopped = new AbortController();
   const ports: ExecutionPorts = {
@@ -130,7 +140,7 @@ export function createWorker(options: WorkerOptions): Worker {
   const answer = (session: Session): StepOutcome => outcomeOf(session, tools);
 
   const open = async (state: RunState, limits: WaitOptions): Promise<Session> => {
-    const session = { state, views: new Map() };
+    const session: Session = { state, views: new Map(), given: givenBy(limits) };
     if (isRequested(state)) takeViews(session, (await client.getRun(state.runId, { signal: limits.signal })).calls);
     return session;
   };
@@ -139,17 +149,21 @@ export function createWorker(options: WorkerOptions): Worker {
     await within(limits, (signal) => sessions.settle(session, signal));
     return answer(session);
   };
-  const step = async (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> => {
-    const plan = await planStep(asked, tools, agentId);
+  const request = async (asked: Step, limits: WaitOptions): Promise<Session> => {
+    const plan = await planStep(asked, tools, agentId, limits.context);
     const { state, views } = await requestStep(requests, agentId, asked, plan, limits);
-    const session: Session = { state, views: new Map() };
+    const session: Session = { state, views: new Map(), given: givenBy(limits, asked.messages) };
     takeViews(session, views);
+    return session;
+  };
+  const step = async (asked: Step, limits: WaitOptions = {}): Promise<StepOutcome> => {
+    const session = await request(asked, limits);
     await within(limits, (signal) => sessions.settle(session, signal));
     return answer(session);
   };
   /** Undefined when the time was over before the server had responded. */
   const follow = async (state: RunState, limits: WaitOptions): Promise<StepOutcome | undefined> => {
-    const session: Session = { state, views: new Map() };
+    const session: Session = { state, views: new Map(), given: givenBy(limits) };
     if (!isRequested(state)) return answer(session);
     await within(limits, (signal) => sessions.follow(session, signal));
     return session.views.size === 0 ? undefined : answer(session);
@@ -170,6 +184,8 @@ export function createWorker(options: WorkerOptions): Worker {
   };
   return {
     step,
+    ask: async (asked, limits = {}) => answer(await request(asked, limits)),
+    call: (call, limits = {}) => endOfCall({ step, follow }, call, limits, createCountdown(ports.clock, limits)),
     resume,
     wait,
     run,
@@ -193,6 +209,10 @@ export function createWorker(options: WorkerOptions): Worker {
       await requests.close();
     },
   };
+}
+
+function givenBy(limits: WaitOptions, messages: readonly unknown[] = []): Given {
+  return { context: limits.context, messages };
 }
 
 function isRequested(state: RunState): boolean {

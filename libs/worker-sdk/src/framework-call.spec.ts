@@ -1,0 +1,142 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { gateTool, type ExecutionContext } from './gate-tool.js';
+import { approvalFor } from './outcome.js';
+import { modelText } from './model-text.js';
+import { createFakeCountersign, type FakeCountersign } from './testing.js';
+import { createWorker, type Worker } from './worker.js';
+
+interface Tenant {
+  readonly tenant: string;
+}
+
+const ran: (ExecutionContext<Tenant> & { readonly amount: number })[] = [];
+
+const refund = gateTool({
+  name: 'refund',
+  inputSchema: z.strictObject({ amount: z.int() }),
+  needsApproval: ({ amount }, { context }: { readonly context: Tenant | undefined }) =>
+    amount > 10 || context?.tenant === 'strict',
+  execute: ({ amount }, context: ExecutionContext<Tenant>) => {
+    ran.push({ ...context, amount });
+    return { refunded: amount };
+  },
+});
+
+const workers: Worker<Tenant>[] = [];
+
+function workerOf(countersign: FakeCountersign): Worker<Tenant> {
+  const { fetch } = countersign;
+  const worker = createWorker({ url: 'http://fake.test', token: 't', agentId: 'a', tools: [refund], fetch });
+  workers.push(worker);
+  return worker;
+}
+
+const call = (amount: number) => ({
+  runId: 'run',
+  toolCallId: 'c1',
+  toolName: 'refund',
+  arguments: { amount },
+});
+
+afterEach(async () => {
+  ran.length = 0;
+  await Promise.all(workers.splice(0).map((worker) => worker.close()));
+});
+
+describe('a call that a framework is about to run', () => {
+  it('runs at once when no approval is needed', async () => {
+    const { result, approval } = await workerOf(createFakeCountersign()).call(call(5));
+    expect(result).toMatchObject({ status: 'succeeded', output: { refunded: 5 } });
+    expect(approval).toBeNull();
+  });
+
+  it('returns the pending approval and does not run', async () => {
+    const { result, approval } = await workerOf(createFakeCountersign()).call(call(50));
+    expect(result).toBeNull();
+    expect(approval).toMatchObject({ toolCallId: 'c1', state: 'pending' });
+    expect(ran).toHaveLength(0);
+  });
+
+  it('runs after the approval, and returns the recorded result to everybody who calls again', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    await worker.call(call(50));
+    countersign.approve('c1');
+    const [first, second] = await Promise.all([worker.call(call(50)), workerOf(countersign).call(call(50))]);
+    expect(first.result).toEqual(second.result);
+    expect(await worker.call(call(50))).toEqual(first);
+    expect(ran).toHaveLength(1);
+  });
+
+  it('waits for people up to the time limit', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    const { state } = await worker.ask({ runId: 'run', toolCalls: [call(50)] });
+    expect(state.calls).toHaveLength(1);
+    const ended = worker.call(call(50), { timeoutMs: 60_000 });
+    countersign.deny('c1', { reason: 'not today' });
+    expect((await ended).result).toMatchObject({ status: 'denied', reason: 'not today' });
+  });
+
+  it('is over when the time limit is over', async () => {
+    const { result, approval } = await workerOf(createFakeCountersign()).call(call(50), { timeoutMs: 20 });
+    expect(result).toBeNull();
+    expect(approval).not.toBeNull();
+  });
+});
+
+describe('ask', () => {
+  it('requests and runs nothing, though no approval is needed', async () => {
+    const countersign = createFakeCountersign();
+    const outcome = await workerOf(countersign).ask({ runId: 'run', toolCalls: [call(5)] });
+    expect(outcome.stopReason).toBe('awaiting_execution');
+    expect(countersign.callOf('c1').state).toBe('allowed');
+    expect(ran).toHaveLength(0);
+  });
+
+  it('finds the approval of a call by its toolCallId', async () => {
+    const outcome = await workerOf(createFakeCountersign()).ask({ runId: 'run', toolCalls: [call(50)] });
+    expect(approvalFor(outcome, 'c1')).toBe(outcome.pendingApprovals[0]);
+    expect(approvalFor(outcome, 'c2')).toBeUndefined();
+  });
+});
+
+describe('the context', () => {
+  it('reaches the predicate and the tool', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    const strict = { context: { tenant: 'strict' } };
+    expect((await worker.call(call(5), strict)).approval).not.toBeNull();
+    countersign.approve('c1');
+    await worker.call({ ...call(5), messages: ['hello'] }, strict);
+    expect(ran).toMatchObject([{ amount: 5, context: { tenant: 'strict' }, messages: ['hello'] }]);
+  });
+});
+
+describe('modelText', () => {
+  it('is the output as JSON, with the arguments that ran after an edit and the instruction', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    await worker.call(call(50));
+    countersign.edit('c1', { amount: 7 }, { instruction: 'apologise' });
+    const { result } = await worker.call(call(50));
+    expect(result === null ? '' : modelText(result)).toBe(
+      [
+        '{"refunded":7}',
+        'An approver changed the arguments before it ran; these are the ones it ran with.',
+        'Arguments: {"amount":7}',
+        'Instruction of the approver: apologise',
+      ].join('\n'),
+    );
+  });
+
+  it('says why a denied call did not run', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    await worker.call(call(50));
+    countersign.deny('c1', { reason: 'not today' });
+    const { result } = await worker.call(call(50));
+    expect(result === null ? '' : modelText(result)).toMatch(/was denied.*not today/);
+  });
+});

@@ -1,0 +1,52 @@
+import type { ApprovalView } from '@countersign/contracts';
+import type { ProposedCall } from './gate-tool.js';
+import type { WaitOptions } from './limits.js';
+import type { StepOutcome } from './outcome.js';
+import type { ToolResult } from './results.js';
+import type { RunState, Step } from './state.js';
+
+/** One call of a model step, which an agent framework is about to run. */
+export interface FrameworkCall extends Omit<Step, 'toolCalls' | 'batchMode'>, ProposedCall {}
+
+/**
+ * Where a call stands: it has its one result, or an approval is pending. Both are null for a call that the user's client
+ * runs.
+ */
+export interface CallEnd {
+  readonly result: ToolResult | null;
+  readonly approval: ApprovalView | null;
+}
+
+interface Steps {
+  readonly step: (step: Step, limits: WaitOptions) => Promise<StepOutcome>;
+  /** Waits for news of it; undefined when the time was over before that. */
+  readonly follow: (state: RunState, limits: WaitOptions) => Promise<StepOutcome | undefined>;
+}
+
+/**
+ * Requests the call as a step of its own, runs it if it may run, and waits: for another process that runs it as long as
+ * it takes, for people until the time limit (by default not at all).
+ */
+export async function endOfCall(
+  steps: Steps,
+  call: FrameworkCall,
+  { signal, context }: WaitOptions,
+  remaining: () => WaitOptions,
+): Promise<CallEnd> {
+  const { toolCallId, toolName, arguments: args, ...step } = call;
+  let outcome = await steps.step(
+    { ...step, toolCalls: [{ toolCallId, toolName, arguments: args }] },
+    { signal, context },
+  );
+  for (;;) {
+    const limits = outcome.stopReason === 'awaiting_execution' ? { signal, context } : remaining();
+    if (!waitsOn(outcome, limits)) break;
+    outcome = (await steps.follow(outcome.state, limits)) ?? outcome;
+  }
+  return { result: outcome.results[0] ?? null, approval: outcome.pendingApprovals[0] ?? null };
+}
+
+/** People are not waited for without a time limit: the agent pauses instead. */
+function waitsOn({ stopReason }: StepOutcome, { timeoutMs = 0 }: WaitOptions): boolean {
+  return stopReason === 'awaiting_execution' || (stopReason === 'awaiting_approval' && timeoutMs > 0);
+}
