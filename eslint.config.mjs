@@ -76,7 +76,12 @@ export default tseslint.config(
     },
   },
   {
-    files: ['apps/cli/**/*.ts', 'bench/**/*.ts', 'examples/**/*.ts', 'libs/*/examples/**/*.ts'],
+    files: [
+      'apps/cli/**/*.ts',
+      'bench/**/*.ts',
+      'examples/**/*.ts',
+      'libs/{,adapters/}*/{examples,conformance}/**/*.ts',
+    ],
     rules: { 'no-console': 'off' },
   },
   ...floorsLint,

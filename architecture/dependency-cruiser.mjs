@@ -5,6 +5,12 @@ export default {
   options: {
     ...cruiseOptions,
     tsConfig: { fileName: 'tsconfig.check.json' },
-    exclude: { path: ['^(libs|apps)/[^/]+/(bundle|dist|node_modules)/', '^test/architecture/house/'] },
+    exclude: {
+      path: [
+        '^(libs|apps)/(adapters/)?[^/]+/(bundle|dist|node_modules)/',
+        '^libs/adapters/node_modules/',
+        '^test/architecture/house/',
+      ],
+    },
   },
 };

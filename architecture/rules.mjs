@@ -1,7 +1,7 @@
 // Turns the table of floors into dependency-cruiser's rules. Paths are relative to the folder that is cruised.
 import { floors, forSpecs, testFiles } from './floors.mjs';
 
-const nameOf = (unit) => unit.split('/')[1];
+const nameOf = (unit) => unit.split('/').slice(1).join('-');
 const escape = (text) => text.replace(/[.*+?^${}()|[\]\\/]/g, '\\$&');
 const either = (names) => `(${names.map(escape).join('|')})`;
 /** A package as it resolves, and as it is written where it is not installed. */
@@ -114,7 +114,7 @@ const apart = floors.flatMap(({ unit, adapters = {}, entrances: folders = [] }) 
 );
 /** What is built into one file needs nothing installed when it runs. */
 const bundled = floors.filter((floor) => floor.bundled).map(({ unit }) => `^${unit}/`);
-const insideOfAPackage = '^(libs|apps)/[^/]+/(src|dist|bin)/';
+const insideOfAPackage = '^(libs|apps)/(?:adapters/)?[^/]+/(src|dist|bin)/';
 
 const generalRules = [
   {

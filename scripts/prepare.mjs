@@ -7,20 +7,29 @@ import { fileURLToPath } from 'node:url';
 import { isRecent, neededNode, pinnedNode } from '../apps/cli/bin/pinned-node.js';
 
 export const root = dirname(dirname(fileURLToPath(import.meta.url)));
-const installStamp = join(root, 'node_modules', '.countersign-install');
+const adapters = join(root, 'libs', 'adapters');
 const buildStamp = join(root, '.cache', 'build-stamp');
 
 /** Installs from the lock file, unless what is installed is already what the lock file says. */
-export async function ensureInstalled() {
-  const lock = join(root, 'package-lock.json');
+export async function ensureInstalled(folder = root, words = 'Installing dependencies (once)') {
+  const lock = join(folder, 'package-lock.json');
+  const stamp = join(folder, 'node_modules', '.countersign-install');
   const wanted = createHash('sha256').update(readFileSync(lock)).digest('hex');
-  if (read(installStamp) === wanted) return;
-  if (!installedByHand(lock)) {
-    await withProgress('Installing dependencies (once)', () =>
-      npm(['ci', '--include=dev', '--include=optional', '--loglevel=error']),
-    );
+  if (read(stamp) === wanted) return;
+  if (!installedByHand(folder, lock)) {
+    const options = ['--include=dev', '--include=optional', '--loglevel=error'];
+    await withProgress(words, () => npm(['ci', ...options], folder));
   }
-  writeFileSync(installStamp, wanted);
+  writeFileSync(stamp, wanted);
+}
+
+/** Installs the agent frameworks, and compiles the adapters against them. Only tests and checks need that. */
+export async function ensureAdapters() {
+  await ensureInstalled();
+  await ensureInstalled(adapters, 'Installing the agent frameworks for the adapters (once)');
+  await ensureBuilt();
+  const tsc = join(root, 'node_modules', 'typescript', 'bin', 'tsc');
+  await withProgress('Building the adapters', () => run(recentNode(), [tsc, '-b', adapters, '--pretty', 'false']));
 }
 
 /** Compiles, unless no source changed since the last time. `always` asks the compiler in any case. */
@@ -81,23 +90,23 @@ export function recentNode() {
   return process.exit(1);
 }
 
-function installedByHand(lock) {
-  const hidden = join(root, 'node_modules', '.package-lock.json');
+function installedByHand(folder, lock) {
+  const hidden = join(folder, 'node_modules', '.package-lock.json');
   const compiler = join(root, 'node_modules', 'typescript', 'package.json');
   return existsSync(hidden) && existsSync(compiler) && statSync(hidden).mtimeMs >= statSync(lock).mtimeMs;
 }
 
-function npm(args) {
+function npm(args, cwd) {
   const cli = process.env.npm_execpath;
-  if (cli && /npm-cli\.c?js$/.test(cli)) return run(process.execPath, [cli, ...args]);
-  return run('npm', args, { shell: process.platform === 'win32' });
+  if (cli && /npm-cli\.c?js$/.test(cli)) return run(process.execPath, [cli, ...args], { cwd });
+  return run('npm', args, { cwd, shell: process.platform === 'win32' });
 }
 
 function workspaces() {
   return ['libs', 'apps'].flatMap((parent) =>
     readdirSync(join(root, parent))
       .map((name) => join(root, parent, name))
-      .filter((folder) => existsSync(join(folder, 'tsconfig.json'))),
+      .filter((folder) => folder !== adapters && existsSync(join(folder, 'tsconfig.json'))),
   );
 }
 

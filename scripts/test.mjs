@@ -3,14 +3,14 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
 import { cpus } from 'node:os';
 import { delimiter, dirname, join } from 'node:path';
-import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
+import { ensureAdapters, ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
 /** The suites that run together: each group is one run of jest, and the groups run one after the other. */
 const groups = [
   { suites: ['unit', 'architecture'], about: 'libraries and apps from source, and the rules of the house' },
   {
-    suites: ['sim', 'kafka', 'process', 'browser'],
-    about: 'seeded simulation, real broker, real processes, real browser',
+    suites: ['sim', 'kafka', 'process', 'browser', 'adapters'],
+    about: 'seeded simulation, real broker, real processes, real browser, real agent frameworks',
   },
   { suites: ['timing'], about: 'specs that assert durations, one at a time' },
 ];
@@ -36,6 +36,7 @@ const totalsFile = join(root, '.cache', `test-totals-${process.pid}.jsonl`);
 
 await ensureInstalled();
 if (wanted.some((suite) => !['unit', 'architecture', 'kafka'].includes(suite))) await ensureBuilt();
+if (wanted.includes('adapters')) await ensureAdapters();
 mkdirSync(dirname(totalsFile), { recursive: true });
 
 const withoutKafka = wanted.includes('kafka') || wanted.includes('process') ? whyNoKafka() : undefined;
