@@ -95,6 +95,29 @@ describe('ask', () => {
     expect(ran).toHaveLength(0);
   });
 
+  it('waits up to the time limit until no call waits for people, and runs nothing', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    const two = [call(50), { ...call(60), toolCallId: 'c2' }];
+    const asked = worker.ask({ runId: 'run', toolCalls: two }, { timeoutMs: 60_000 });
+    await worker.ask({ runId: 'run', toolCalls: two });
+    countersign.approve('c1');
+    countersign.deny('c2');
+    const outcome = await asked;
+    expect(outcome.pendingApprovals).toEqual([]);
+    expect(outcome.results).toMatchObject([{ toolCallId: 'c2', status: 'denied' }]);
+    expect(ran).toHaveLength(0);
+    expect(countersign.callOf('c1').state).toBe('approved');
+  });
+
+  it('returns what is pending when the time limit is over', async () => {
+    const { pendingApprovals } = await workerOf(createFakeCountersign()).ask(
+      { runId: 'run', toolCalls: [call(50)] },
+      { timeoutMs: 20 },
+    );
+    expect(pendingApprovals).toHaveLength(1);
+  });
+
   it('finds the approval of a call by its toolCallId', async () => {
     const outcome = await workerOf(createFakeCountersign()).ask({ runId: 'run', toolCalls: [call(50)] });
     expect(approvalFor(outcome, 'c1')).toBe(outcome.pendingApprovals[0]);

@@ -1,4 +1,5 @@
 import type { ApprovalView } from '@countersign/contracts';
+import type { Client } from './client.js';
 import type { ProposedCall } from './gate-tool.js';
 import type { WaitOptions } from './limits.js';
 import type { StepOutcome } from './outcome.js';
@@ -44,6 +45,29 @@ export async function endOfCall(
     outcome = (await steps.follow(outcome.state, limits)) ?? outcome;
   }
   return { result: outcome.results[0] ?? null, approval: outcome.pendingApprovals[0] ?? null };
+}
+
+interface Asking {
+  readonly ask: (limits: WaitOptions) => Promise<StepOutcome>;
+  readonly client: Pick<Client, 'getToolCall'>;
+}
+
+/** The server ends a longer wait by itself. */
+const waitMsMax = 50_000;
+
+/** Requests the step, and waits up to the time limit (by default not at all) until no call of it waits for people. */
+export async function endOfAsking(
+  { ask, client }: Asking,
+  { signal, context }: WaitOptions,
+  remaining: () => WaitOptions,
+): Promise<StepOutcome> {
+  for (;;) {
+    const outcome = await ask({ signal, context });
+    const [pending] = outcome.pendingApprovals;
+    const waitMs = Math.min(remaining().timeoutMs ?? 0, waitMsMax);
+    if (pending === undefined || waitMs <= 0) return outcome;
+    await client.getToolCall(pending.callId, { waitMs: Math.ceil(waitMs), until: 'decided', signal });
+  }
 }
 
 /** People are not waited for without a time limit: the agent pauses instead. */

@@ -8,7 +8,7 @@ import type { GateTool } from './gate-tool.js';
 import { openKafkaRequests } from './kafka/open-requests.js';
 import type { KafkaOptions } from './kafka/options.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
-import { endOfCall, type CallEnd, type FrameworkCall } from './framework-call.js';
+import { endOfAsking, endOfCall, type CallEnd, type FrameworkCall } from './framework-call.js';
 import { silentLog, type WorkerLog } from './log.js';
 import { outcomeOf, type Given, type Session, type StepOutcome } from './outcome.js';
 import { planStep } from './plan.js';
@@ -52,7 +52,10 @@ export interface Worker<C = unknown> {
    * the request is refused or the server stays unreachable.
    */
   readonly step: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
-  /** Like `step`, but runs nothing: for a framework that runs the tools itself, each through `call`. */
+  /**
+   * Like `step`, but runs nothing: for a framework that runs the tools itself, each through `call`. With `timeoutMs` it
+   * waits so long until no call waits for people.
+   */
   readonly ask: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**
    * One call that a framework is about to run. Requests it unless that has been done, runs it if it may run, and returns
@@ -184,7 +187,10 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
   };
   return {
     step,
-    ask: async (asked, limits = {}) => answer(await request(asked, limits)),
+    ask: (asked, limits = {}) => {
+      const ask = async (now: WaitOptions): Promise<StepOutcome> => answer(await request(asked, now));
+      return endOfAsking({ ask, client }, limits, createCountdown(ports.clock, limits));
+    },
     call: (call, limits = {}) => endOfCall({ step, follow }, call, limits, createCountdown(ports.clock, limits)),
     resume,
     wait,

@@ -41,6 +41,7 @@ export interface FakeCountersign {
 export function createFakeCountersign(): FakeCountersign {
   const calls = new Map<string, FakeCall>();
   const streams = new Set<ReadableStreamDefaultController<Uint8Array>>();
+  const polls = new Set<() => void>();
   const status = { isAway: false, position: 0 };
 
   const publish = (call: FakeCall): void => {
@@ -49,7 +50,19 @@ export function createFakeCountersign(): FakeCountersign {
     const id = String(status.position);
     const data = JSON.stringify({ type: 'Changed', position: status.position, callId, runId, data: {} });
     for (const stream of streams) stream.enqueue(new TextEncoder().encode(`id: ${id}\ndata: ${data}\n\n`));
+    for (const wake of [...polls]) wake();
   };
+  /** Resolves at the next change, or after `waitMs`. */
+  const nextChange = (waitMs: number): Promise<void> =>
+    new Promise((resolve) => {
+      const wake = (): void => {
+        clearTimeout(timer);
+        polls.delete(wake);
+        resolve();
+      };
+      const timer = setTimeout(wake, waitMs);
+      polls.add(wake);
+    });
   const byToolCallId = (toolCallId: string): FakeCall => {
     const found = [...calls.values()].findLast((call) => call.view.toolCallId === toolCallId);
     if (found === undefined) throw new Error(`no call ${toolCallId} was requested`);
@@ -83,6 +96,8 @@ export function createFakeCountersign(): FakeCountersign {
       init?.signal?.throwIfAborted();
       const url = new URL(input instanceof Request ? input.url : input.toString());
       if (url.pathname === '/v1/events') return openStream(init?.signal ?? undefined);
+      const waitMs = Number(url.searchParams.get('waitMs') ?? 0);
+      if (waitMs > 0 && isPending(calls, url.pathname)) await nextChange(waitMs);
       const text = typeof init?.body === 'string' ? init.body : 'null';
       return route(calls, publish, `${init?.method ?? 'GET'} ${url.pathname}`, JSON.parse(text) as AnyBody);
     },
@@ -115,6 +130,10 @@ export function createFakeCountersign(): FakeCountersign {
     },
     callOf: (toolCallId) => structuredClone(byToolCallId(toolCallId).view),
   };
+}
+
+function isPending(calls: ReadonlyMap<string, FakeCall>, path: string): boolean {
+  return calls.get(decodeURIComponent(path.split('/')[3] ?? ''))?.view.state === 'awaiting_approval';
 }
 
 function decide(call: FakeCall, decision: ResponseView['decision'], remarks: FakeRemarks = {}): void {
