@@ -147,6 +147,14 @@ export const floors = [
     // Loaded when a worker is given `kafka`: an optional peer of whoever installs the package.
     adapters: { kafka: ['kafkajs'] },
   },
+  // Starts agents and a Countersign as processes, to try an adapter in them.
+  {
+    unit: 'libs/conformance',
+    floor: 3,
+    ours: ['contracts', 'worker-sdk'],
+    npm: ['zod'],
+    node: [...harmless, ...files, 'child_process', 'net', 'readline'],
+  },
   // Runs in browsers: it knows the API by its types, and its libraries are bundled.
   {
     unit: 'apps/inbox',

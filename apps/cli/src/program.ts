@@ -5,6 +5,7 @@ import { type CliError, toCliError, usageError } from './cli-error.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
 import { addCallsCommands } from './commands/calls-options.js';
+import { addConformance } from './commands/conformance-options.js';
 import { addGrants } from './commands/grants-options.js';
 import { addLookCommands } from './commands/look-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
@@ -73,6 +74,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addGrants(program, runner);
   addActCommands(program, runner);
   addOperateCommands(program, runner);
+  addConformance(program, runner);
   return program;
 }
 

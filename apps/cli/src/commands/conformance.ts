@@ -1,0 +1,66 @@
+import {
+  scenarios,
+  scenariosFor,
+  startKitServer,
+  tryScenario,
+  type AgentUnderTest,
+  type Capabilities,
+  type KitServer,
+  type Scenario,
+} from '@countersign/conformance';
+import { fileURLToPath } from 'node:url';
+import type { ExitCode } from '../exit-codes.js';
+import { exitCodes } from '../exit-codes.js';
+import type { Output } from '../invocation.js';
+
+/** What the agent can do: `--no-…` says what it cannot. */
+export interface ConformanceOptions extends Capabilities {
+  /** A part of the names of the scenarios to try. */
+  readonly only?: string;
+}
+
+/** `countersign conformance -- <command>`: tries an agent in every scenario that it can do. */
+export async function conformance(
+  output: Output,
+  [command = '', ...args]: readonly string[],
+  { only = '', ...capabilities }: ConformanceOptions,
+): Promise<ExitCode> {
+  const agent = { command, args, capabilities };
+  const possible = scenariosFor(agent).filter(({ name }) => name.includes(only));
+  output.note('Starting a Countersign in a temporary folder …');
+  const server = await startKitServer(fileURLToPath(new URL('../bin/countersign.js', import.meta.url)));
+  let failed = 0;
+  try {
+    for (const scenario of possible) {
+      if (output.terminal.interrupted.aborted) return exitCodes.interrupted;
+      const problem = await problemIn(scenario, agent, server);
+      if (problem !== null) failed += 1;
+      printScenario(output, scenario.name, problem);
+    }
+  } finally {
+    await server.stop();
+  }
+  const passed = possible.length - failed;
+  const leftOut = scenarios.length - possible.length;
+  output.printJson({ passed, failed, leftOut });
+  output.print({ text: `${String(passed)} passed, ${String(failed)} failed, ${String(leftOut)} left out` });
+  return failed === 0 && possible.length > 0 ? exitCodes.ok : exitCodes.refused;
+}
+
+async function problemIn(scenario: Scenario, agent: AgentUnderTest, server: KitServer): Promise<string | null> {
+  try {
+    await tryScenario(scenario, agent, server);
+    return null;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}
+
+function printScenario(output: Output, scenario: string, problem: string | null): void {
+  output.printJson({ scenario, passed: problem === null, problem });
+  if (problem === null) output.print({ text: `passed  ${scenario}` });
+  else {
+    output.print({ text: `FAILED  ${scenario}`, tone: 'red' });
+    output.print(...problem.split('\n').map((line) => ({ text: `        ${line}` })));
+  }
+}

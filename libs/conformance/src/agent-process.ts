@@ -1,0 +1,81 @@
+import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
+import { agentEventSchema, type AgentEvent, type AgentStart, type ToolReply } from './protocol.js';
+
+/** One process of the agent under test. */
+export interface AgentProcess {
+  /** The next line of the agent. Rejects when the process ends or is silent for too long; the error has its stderr. */
+  readonly next: () => Promise<AgentEvent>;
+  readonly reply: (reply: ToolReply) => void;
+  /** As a power cut would: SIGKILL. Resolves when it is gone. */
+  readonly kill: () => Promise<void>;
+  readonly ended: Promise<void>;
+}
+
+/** How to start the agent. */
+export interface AgentCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly cwd?: string | undefined;
+}
+
+const silentMsMax = 30_000;
+const stderrCharactersMax = 4000;
+
+/** Starts the agent and writes its first line. */
+export function startAgent({ command, args, cwd }: AgentCommand, start: AgentStart): AgentProcess {
+  const child = spawn(command, [...args], { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+  let stderr = '';
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    stderr = (stderr + text).slice(-stderrCharactersMax);
+  });
+  // The agent may end before it has read everything.
+  child.stdin.on('error', () => undefined);
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const ended = new Promise<void>((resolve, reject) => {
+    child.once('error', (error) => {
+      stderr += error.message;
+      reject(error);
+    });
+    child.once('close', () => {
+      resolve();
+    });
+  });
+  ended.catch(() => undefined);
+  const send = (line: AgentStart | ToolReply): void => void child.stdin.write(`${JSON.stringify(line)}\n`);
+  send(start);
+  return {
+    next: async () => {
+      const timer = new AbortController();
+      const silence = new Promise<never>((_resolve, reject) => {
+        const timeout = setTimeout(() => {
+          reject(new Error(`the agent was silent for ${silentMsMax / 1000} s; it wrote on stderr:\n${stderr}`));
+        }, silentMsMax);
+        timer.signal.addEventListener('abort', () => {
+          clearTimeout(timeout);
+        });
+      });
+      try {
+        const line = await Promise.race([lines.next(), silence]);
+        if (line.done === true) throw new Error(`the agent ended without a last line; it wrote on stderr:\n${stderr}`);
+        return parseEvent(line.value);
+      } finally {
+        timer.abort();
+      }
+    },
+    reply: send,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+    ended,
+  };
+}
+
+function parseEvent(line: string): AgentEvent {
+  try {
+    return agentEventSchema.parse(JSON.parse(line));
+  } catch (error) {
+    throw new Error(`the agent printed no event of the protocol: ${line.slice(0, 500)}`, { cause: error });
+  }
+}

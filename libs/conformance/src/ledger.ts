@@ -1,0 +1,87 @@
+import type { ApprovalView, DecisionType, JsonObject, JsonValue, ToolCallView } from '@countersign/contracts';
+import { createClient, CountersignError, type Client } from '@countersign/worker-sdk';
+
+/** Where the Countersign of the kit is, and the tokens of its three sides. */
+export interface LedgerAddress {
+  readonly url: string;
+  readonly agentToken: string;
+  readonly workerToken: string;
+  readonly approverToken: string;
+}
+
+/** A person's decision in a scenario. */
+export type ScriptedDecision =
+  | { readonly type: 'approve' }
+  | { readonly type: 'deny'; readonly reason: string }
+  | { readonly type: 'edit'; readonly arguments: JsonObject }
+  | { readonly type: 'answer'; readonly output: JsonValue };
+
+/** What a scenario sees and does in the ledger, for one run. */
+export interface RunInLedger {
+  readonly callOf: (toolCallId: string) => Promise<ToolCallView | undefined>;
+  /** Waits until the call is in one of the states. */
+  readonly until: (toolCallId: string, ...states: readonly ToolCallView['state'][]) => Promise<ToolCallView>;
+  readonly decide: (toolCallId: string, decision: ScriptedDecision) => Promise<void>;
+  /** Decides, and returns the code of the refusal. Throws when it is accepted. */
+  readonly refusalOf: (approval: ApprovalView, type: DecisionType & 'approve') => Promise<string>;
+  readonly cancel: (toolCallId: string, reason: string) => Promise<void>;
+}
+
+const lookEveryMs = 50;
+const untilMsMax = 10_000;
+
+/** Opens one run of the ledger for a scenario. */
+export function openRun({ url, agentToken, approverToken }: LedgerAddress, runId: string): RunInLedger {
+  const agent = createClient({ url, token: agentToken });
+  const approver = createClient({ url, token: approverToken });
+  const callOf = async (toolCallId: string): Promise<ToolCallView | undefined> =>
+    (await callsOf(agent, runId)).find((call) => call.toolCallId === toolCallId);
+  const until: RunInLedger['until'] = async (toolCallId, ...states) => {
+    const giveUpAt = performance.now() + untilMsMax;
+    for (;;) {
+      const call = await callOf(toolCallId);
+      if (call !== undefined && states.includes(call.state)) return call;
+      if (performance.now() > giveUpAt) {
+        throw new Error(`${toolCallId} is ${call?.state ?? 'not recorded'}; expected: ${states.join(' or ')}`);
+      }
+      await new Promise((resolve) => setTimeout(resolve, lookEveryMs));
+    }
+  };
+  const respond = async (approval: ApprovalView, decision: ScriptedDecision): Promise<void> => {
+    const { approvalId, actionDigest } = approval;
+    const reason = decision.type === 'deny' ? { reason: decision.reason } : {};
+    const body = decision.type === 'deny' ? { type: decision.type } : decision;
+    await approver.respond(approvalId, { decision: body, actionDigest, ...reason });
+  };
+  return {
+    callOf,
+    until,
+    decide: async (toolCallId, decision) => {
+      const { approval } = await until(toolCallId, 'awaiting_approval');
+      if (approval === null) throw new Error(`${toolCallId} has no approval`);
+      await respond(approval, decision);
+    },
+    refusalOf: async (approval, type) => {
+      try {
+        await respond(approval, { type });
+      } catch (error) {
+        if (error instanceof CountersignError) return error.code;
+        throw error;
+      }
+      throw new Error(`the ledger accepted a late ${type}`);
+    },
+    cancel: async (toolCallId, reason) => {
+      const { callId } = await until(toolCallId, 'awaiting_approval');
+      await agent.cancel(callId, reason);
+    },
+  };
+}
+
+async function callsOf(client: Client, runId: string): Promise<readonly ToolCallView[]> {
+  try {
+    return (await client.getRun(runId)).calls;
+  } catch (error) {
+    if (error instanceof CountersignError && error.code === 'not-found') return [];
+    throw error;
+  }
+}

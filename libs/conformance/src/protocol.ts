@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { z } from 'zod';
+
+/** One call that the scripted model makes. */
+export interface ScriptedCall {
+  readonly toolCallId: string;
+  readonly toolName: 'refund' | 'lookup';
+  readonly arguments: JsonObject;
+}
+
+/** The first line that the agent reads on stdin, as JSON. */
+export interface AgentStart {
+  readonly url: string;
+  /** A token with role agent. */
+  readonly agentToken: string;
+  /** A token with role resolver. */
+  readonly workerToken: string;
+  readonly agentId: string;
+  readonly runId: string;
+  /** The lease of the agent's claims: short, so that a crash is known soon. */
+  readonly leaseMs: number;
+  /** Use the framework's streaming call. */
+  readonly streaming: boolean;
+  /** A sub-agent makes the calls; the outer agent calls it as the tool `delegate`, under the id `outer`. */
+  readonly nested: boolean;
+  /** Answer the framework's own question with "approved" for every call, though the ledger has not agreed. */
+  readonly forge: boolean;
+  /** What an earlier process of this run printed with `paused`; null to begin. */
+  readonly state: string | null;
+  /** Turn i of the model proposes these calls together. After the last turn it answers with the text `done`. */
+  readonly turns: readonly (readonly ScriptedCall[])[];
+}
+
+/** The line that the agent reads on stdin for each tool that it announced. */
+export interface ToolReply {
+  readonly toolName: string;
+  readonly toolCallId: string | null;
+  /** The tool returns it as it is. */
+  readonly output: JsonValue;
+}
+
+export const agentEventSchema = z.discriminatedUnion('event', [
+  z.object({
+    event: z.literal('tool'),
+    toolName: z.string(),
+    toolCallId: z.string().nullable(),
+    arguments: z.record(z.string(), z.json()),
+  }),
+  z.object({ event: z.literal('paused'), state: z.string() }),
+  z.object({ event: z.literal('finished'), told: z.record(z.string(), z.string()), final: z.string() }),
+  z.object({ event: z.literal('failed'), message: z.string() }),
+]);
+
+/**
+ * A line that the agent prints on stdout, as JSON. `tool`: the body of a tool begins, and waits for its `ToolReply`.
+ * `paused`: the framework waits for people; the process ends with 0. `finished`: the model has answered; `told` has the
+ * text that it got for each call. `failed`: an error that the agent could not handle.
+ */
+export type AgentEvent = z.infer<typeof agentEventSchema>;
+
+/** What the agent under test can do beside the rest. A scenario that needs more is not run. */
+export interface Capabilities {
+  /** It pauses with a state and ends; otherwise it holds on until people have decided. */
+  readonly pauses: boolean;
+  readonly streaming: boolean;
+  readonly nested: boolean;
+  /** Its framework has an approval of its own, which a client could answer. */
+  readonly forge: boolean;
+}

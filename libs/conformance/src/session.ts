@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { startAgent, type AgentCommand, type AgentProcess } from './agent-process.js';
+import { openRun, type LedgerAddress, type RunInLedger } from './ledger.js';
+import type { AgentEvent, AgentStart, Capabilities, ScriptedCall } from './protocol.js';
+
+/** The agent that is tried. */
+export interface AgentUnderTest extends AgentCommand {
+  readonly capabilities: Capabilities;
+}
+
+/** How a scenario's run differs from the others. */
+export interface Script {
+  readonly turns: readonly (readonly ScriptedCall[])[];
+  readonly streaming?: boolean;
+  readonly nested?: boolean;
+  /** An agent whose approvals expire after one second, by the policy of the kit. */
+  readonly hasty?: boolean;
+}
+
+type ToolEvent = Extract<AgentEvent, { event: 'tool' }>;
+/** How a process came to rest. */
+export type Rest = Exclude<AgentEvent, ToolEvent>;
+
+/** One process of the run. */
+export interface Leg {
+  /** Runs the tools as they begin, until the process pauses, finishes or fails. */
+  readonly rest: () => Promise<Rest>;
+  /** Waits until the tool begins, and leaves it there. */
+  readonly untilToolBegins: (toolName: string) => Promise<void>;
+  /** SIGKILL. */
+  readonly kill: () => Promise<void>;
+}
+
+/** One run of the agent, over any number of processes. */
+export interface Session {
+  readonly ledger: RunInLedger;
+  /** The arguments of each time that the body of the tool began. */
+  readonly ran: (toolName: string) => readonly JsonObject[];
+  /** Starts a process: from the beginning, or from a state. */
+  readonly start: (state?: string | null, options?: { readonly forge?: boolean }) => Leg;
+  /**
+   * Starts the run and waits until these calls wait for people. Returns how to go on: from the state in a new process, or
+   * in the process that holds on.
+   */
+  readonly untilAsked: (...toolCallIds: readonly string[]) => Promise<Pause>;
+}
+
+/** A run that waits for people. */
+export interface Pause {
+  /** Null when the agent holds on. */
+  readonly state: string | null;
+  /** Goes on, and returns how it came to rest. */
+  readonly resume: () => Promise<Rest>;
+  /** Goes on until the tool begins, and kills the process there. */
+  readonly crashInside: (toolName: string) => Promise<void>;
+  /** Goes on to the answer of the model. Throws when it does not come. */
+  readonly finish: () => Promise<Readonly<Record<string, string>>>;
+}
+
+/** The lease of the agent under test. */
+const leaseMs = 2000;
+
+/** What the tools return. */
+const outputs: Readonly<Record<string, (args: JsonObject) => JsonValue>> = {
+  refund: ({ amount }) => ({ refunded: amount ?? null }),
+  lookup: ({ id }) => ({ found: id ?? null }),
+};
+
+/** Opens a run. `release` ends all its processes. */
+export function openSession(
+  agent: AgentUnderTest,
+  address: LedgerAddress,
+  script: Script,
+): Session & { readonly release: () => Promise<void> } {
+  const runId = `conformance-${randomUUID()}`;
+  const ledger = openRun(address, runId);
+  const begun: ToolEvent[] = [];
+  const processes: AgentProcess[] = [];
+  const startOf = (state: string | null, forge: boolean): AgentStart => ({
+    url: address.url,
+    agentToken: address.agentToken,
+    workerToken: address.workerToken,
+    agentId: script.hasty === true ? 'conformance-hasty' : 'conformance',
+    runId,
+    leaseMs,
+    streaming: script.streaming ?? false,
+    nested: script.nested ?? false,
+    forge,
+    state,
+    turns: script.turns,
+  });
+  const start: Session['start'] = (state = null, { forge = false } = {}) => {
+    const process = startAgent(agent, startOf(state, forge));
+    processes.push(process);
+    return createLeg(process, begun);
+  };
+  const untilAsked = async (...toolCallIds: readonly string[]): Promise<Pause> => {
+    const leg = start();
+    if (!agent.capabilities.pauses) {
+      for (const toolCallId of toolCallIds) await ledger.until(toolCallId, 'awaiting_approval');
+      return pauseOf(null, () => leg);
+    }
+    const rest = await leg.rest();
+    if (rest.event !== 'paused') throw new Error(`the agent did not pause: ${JSON.stringify(rest)}`);
+    for (const toolCallId of toolCallIds) await ledger.until(toolCallId, 'awaiting_approval');
+    return pauseOf(rest.state, () => start(rest.state));
+  };
+  return {
+    ledger,
+    start,
+    untilAsked,
+    ran: (toolName) => begun.filter((event) => event.toolName === toolName).map((event) => event.arguments),
+    release: async () => {
+      await Promise.all(processes.map((process) => process.kill()));
+    },
+  };
+}
+
+function createLeg(process: AgentProcess, begun: ToolEvent[]): Leg {
+  const reply = ({ toolName, toolCallId, arguments: args }: ToolEvent): void => {
+    process.reply({ toolName, toolCallId, output: outputs[toolName]?.(args) ?? null });
+  };
+  return {
+    rest: async () => {
+      for (;;) {
+        const event = await process.next();
+        if (event.event !== 'tool') {
+          await process.ended;
+          return event;
+        }
+        begun.push(event);
+        reply(event);
+      }
+    },
+    untilToolBegins: async (toolName) => {
+      for (;;) {
+        const event = await process.next();
+        if (event.event !== 'tool') throw new Error(`${toolName} did not begin: ${JSON.stringify(event)}`);
+        begun.push(event);
+        if (event.toolName === toolName) return;
+        reply(event);
+      }
+    },
+    kill: () => process.kill(),
+  };
+}
+
+function pauseOf(state: string | null, goOn: () => Leg): Pause {
+  return {
+    state,
+    resume: () => goOn().rest(),
+    finish: async () => toldBy(await goOn().rest()),
+    crashInside: async (toolName) => {
+      const leg = goOn();
+      await leg.untilToolBegins(toolName);
+      await leg.kill();
+    },
+  };
+}
+
+/** What the model was told. Throws when the run is not finished. */
+export function toldBy(rest: Rest): Readonly<Record<string, string>> {
+  if (rest.event !== 'finished') throw new Error(`the agent did not finish: ${JSON.stringify(rest)}`);
+  return rest.told;
+}

@@ -1,0 +1,52 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { scenarios, scenariosFor, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
+const plainAgent = join(root, 'libs', 'conformance', 'examples', 'plain-agent.ts');
+const all = { pauses: true, streaming: true, nested: true, forge: true };
+const agentAt = (file: string, capabilities = all) => ({ command: process.execPath, args: [file], capabilities });
+
+let server: KitServer;
+beforeAll(async () => {
+  server = await startKitServer(cli);
+});
+afterAll(async () => {
+  await server.stop();
+});
+
+describe('an agent over the worker SDK', () => {
+  const agent = agentAt(plainAgent);
+  it.each(scenariosFor(agent))('$name', (scenario) => tryScenario(scenario, agent, server));
+});
+
+describe('an agent that runs its tool without the ledger', () => {
+  const agent = agentAt(join(import.meta.dirname, 'careless-agent.mjs'));
+  it.each(scenarios)('fails: $name', async (scenario) => {
+    await expect(tryScenario(scenario, agent, server)).rejects.toThrow();
+  });
+});
+
+it('the command prints a line for each scenario and a sum', async () => {
+  const args = [cli, 'conformance', '--json', '--only', 'denied', '--', process.execPath, plainAgent];
+  const { stdout } = await promisify(execFile)(process.execPath, args);
+  const [scenario, sum] = stdout
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line) as unknown);
+  expect(scenario).toMatchObject({ scenario: expect.stringContaining('denied'), passed: true });
+  expect(sum).toEqual({ passed: 1, failed: 0, leftOut: scenarios.length - 1 });
+});
+
+it('a scenario that the agent cannot do is left out', () => {
+  const agent = agentAt('agent.js', { ...all, forge: false });
+  expect(scenariosFor(agent)).toHaveLength(scenarios.length - 1);
+});
+
+it('an agent that does not start fails with what it wrote', async () => {
+  const agent = agentAt('no-such-agent.js');
+  await expect(tryScenario(scenarios[0]!, agent, server)).rejects.toThrow(/Cannot find module/);
+});
