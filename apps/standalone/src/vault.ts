@@ -1,13 +1,6 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
-import type {
-  AnswersKey,
-  EmbeddedEventStore,
-  ErasingKey,
-  SealedStore,
-  SealedTexts,
-  SubjectKeys,
-} from '@countersign/event-store';
+import type { AnswersKey, EmbeddedEventStore, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
 import { createSealedStore, createSealedTexts, openAnswersKey, openSubjectKeys } from '@countersign/event-store';
 import type { SubjectEvent } from '@countersign/contracts';
 import { subjectStream } from '@countersign/contracts';
@@ -31,7 +24,7 @@ export class LostKeysError extends Error {
 }
 
 /**
- * Opens the keys of a data folder over its log, and finishes an erasure that a crash cut short.
+ * Opens the keys of a data folder over its log, and destroys those whose erasure is recorded.
  * @throws RootKeyError, LostKeysError: each names the file and the remedy.
  */
 export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStore, log: Log): Promise<Vault> {
@@ -44,13 +37,9 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
       forget(folder, 'idempotency.db');
       keys.confirm();
     }
-    await finishErasures(folder, raw, keys, log);
-    return {
-      keys,
-      store: createSealedStore(raw, { keys, log }),
-      texts: createSealedTexts(keys),
-      answersKey: await openAnswersKey(keys),
-    };
+    const answersKey = await openAnswersKey(keys);
+    await finishErasures(raw, keys, answersKey, log);
+    return { keys, store: createSealedStore(raw, { keys, log }), texts: createSealedTexts(keys), answersKey };
   } catch (error) {
     keys.close();
     throw error;
@@ -78,28 +67,33 @@ function lostKeys(folder: string): LostKeysError {
 }
 
 /**
- * Destroys the keys whose erasure is recorded, and keeps those whose erasure is not. The read model and the stored
- * responses may still have the values: the read model is rebuilt, and the responses are deleted.
+ * Destroys the keys whose erasure is recorded: a crash cut the erasure short, or `keys.db` is from an older backup. Keeps
+ * those whose erasure is not recorded. The read model builds its file again, since it is older than the erasure.
  */
-async function finishErasures(folder: string, store: EmbeddedEventStore, keys: SubjectKeys, log: Log): Promise<void> {
-  const erasing = keys.erasing();
-  if (erasing.length === 0) return;
-  const recorded: string[] = [];
-  for (const key of erasing) {
-    if (await isRecorded(store, key)) recorded.push(key.id);
-    else keys.keep([key.id]);
-  }
-  if (recorded.length === 0) return;
-  for (const name of ['read-model.db', 'read-model.db.rebuilt', 'read-model.db.rebuild', 'idempotency.db']) {
-    forget(folder, name);
-  }
-  keys.destroy(recorded);
-  log.warn({ keys: recorded.length }, 'an erasure that was cut short is finished');
+async function finishErasures(
+  store: EmbeddedEventStore,
+  keys: SubjectKeys,
+  answersKey: AnswersKey,
+  log: Log,
+): Promise<void> {
+  const recorded = await recordedKeys(store);
+  keys.keep(keys.erasing().filter((id) => !recorded.has(id)));
+  const left = [...recorded].filter((id) => keys.findForCopies(id) !== undefined);
+  if (left.length === 0) return;
+  await answersKey.renew();
+  keys.destroy(left);
+  log.warn({ keys: left.length }, 'keys whose erasure is recorded were still there: they are destroyed');
 }
 
-async function isRecorded(store: EmbeddedEventStore, { id, subject }: ErasingKey): Promise<boolean> {
-  const events = await store.readStream(subjectStream(subject));
-  return events.some(({ data }) => (data as SubjectEvent['data']).keys.includes(id));
+/** The ids of all keys whose erasure the log proves. */
+async function recordedKeys(store: EmbeddedEventStore): Promise<ReadonlySet<string>> {
+  const ids = new Set<string>();
+  for (const stream of store.streamsWith(subjectStream(''))) {
+    for (const { data } of await store.readStream(stream)) {
+      for (const id of (data as SubjectEvent['data']).keys) ids.add(id);
+    }
+  }
+  return ids;
 }
 
 function forget(folder: string, name: string): void {

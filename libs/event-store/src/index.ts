@@ -27,4 +27,4 @@ export { createSealedStore } from './sealed/sealed-store.js';
 export type { SealedStore } from './sealed/sealed-store.js';
 export { createSealedTexts } from './sealed/sealed-texts.js';
 export type { SealedTexts } from './sealed/sealed-texts.js';
-export type { ErasingKey, SubjectKey, SubjectKeys } from './sealed/subject-keys.js';
+export type { SubjectKey, SubjectKeys } from './sealed/subject-keys.js';

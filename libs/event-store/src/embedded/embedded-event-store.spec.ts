@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { createSystemClock } from '@countersign/runtime';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { eventStoreContract } from '../event-store.contract.js';
+import { noStream } from '../event-store.js';
+import { sampleEvent } from '../sample-events.js';
 import { openEmbeddedEventStore } from './embedded-event-store.js';
 
 eventStoreContract({
@@ -24,4 +26,15 @@ eventStoreContract({
       },
     };
   },
+});
+
+it('names the streams that begin with a text, and no others', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'countersign-'));
+  const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
+  for (const name of ['subject-\u{1f600}', 'subject.', 'subject-', 'subjec', 'subject-a', 'toolCall-subject-a']) {
+    await store.append(name, noStream, [sampleEvent()]);
+  }
+  expect(store.streamsWith('subject-')).toEqual(['subject-', 'subject-a', 'subject-\u{1f600}']);
+  await store.close();
+  rmSync(folder, { recursive: true });
 });

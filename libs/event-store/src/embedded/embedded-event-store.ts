@@ -49,6 +49,8 @@ export interface EmbeddedStats extends CommitStats {
 /** The embedded event store: the port, and what a local file allows beyond it. */
 export interface EmbeddedEventStore extends EventStore {
   readonly stats: () => EmbeddedStats;
+  /** The names of all streams that begin so. */
+  readonly streamsWith: (prefix: string) => readonly string[];
   /**
    * Proves every event from the first one on, in slices. Damage makes the store read-only.
    * @example const result = await store.verify({ onProgress: (verified, total) => bar.update(verified / total) });
@@ -159,6 +161,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
     readStream: async (stream, fromRevision = 0) => whileOpen(() => reader.readStream(stream, fromRevision)),
     readAll: async (after, limit) => whileOpen(() => readAll(after, limit)),
     subscribe: (after, handler) => whileOpen(() => subscriptions.subscribe(after, handler)),
+    streamsWith: (prefix) => whileOpen(() => reading(() => logFile.streamsWith(prefix))),
     head: async () => whileOpen(() => appender.head().position),
     health: guard.health,
     stats: () => ({ ...stats(), checkpoints: checkpoints.count() }),

@@ -45,6 +45,8 @@ export interface LogFile {
   readonly markClosed: () => void;
   readonly isMarkedInUse: () => boolean;
   readonly streamEnd: (name: string) => StreamEnd | undefined;
+  /** The names of all streams that begin so. */
+  readonly streamsWith: (prefix: string) => readonly string[];
   /** From a revision to a revision, both included. */
   readonly readStream: (name: string, from: number, to: number) => readonly StoredRow[];
   /** After a position, up to a position (inclusive), one row at a time. */
@@ -136,6 +138,8 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
     'SELECT s.id, (SELECT max(e.revision) FROM events e WHERE e.stream = s.id) FROM streams s WHERE s.name = ?',
   );
   const streamId = prepare('SELECT id FROM streams WHERE name = ?');
+  // A range of the index of names. No text sorts after the last byte.
+  const streamsWith = prepare("SELECT name FROM streams WHERE name >= ? AND name < ? || x'ff' ORDER BY name");
   // Ranges instead of LIMIT: SQLite recompiles a statement whenever a bound LIMIT changes.
   const readStream = prepare(
     `SELECT ${before}, ?, ${after} FROM events e WHERE e.stream = ? AND e.revision BETWEEN ? AND ? ORDER BY e.revision`,
@@ -162,6 +166,7 @@ function createReads(prepare: (sql: string) => StatementSync): Omit<LogFile, Wri
       const row = get(streamEnd, name) as readonly [number, number | null] | undefined;
       return row === undefined ? undefined : { id: row[0], revision: row[1] ?? noStream };
     },
+    streamsWith: (prefix) => (streamsWith.all(prefix, prefix) as unknown as readonly [string][]).map(([name]) => name),
     readStream: (name, from, to) => {
       // Most streams that are looked for are new: to find no name costs a third of joining it with its events.
       const found = get(streamId, name) as readonly [number] | undefined;

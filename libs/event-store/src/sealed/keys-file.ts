@@ -1,12 +1,13 @@
-import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
+import { createSecretKey, hash } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
 import { join } from 'node:path';
-import { setImmediate } from 'node:timers';
 import { createLruMap, crashPoint, keepPrivate, openDatabaseFile } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { closeBox, openBox } from './box.js';
+import { createKeyMaker } from './key-maker.js';
 import { hasRootKey, isOpenToOthers, makeRootKey, readRootKey, RootKeyError } from './root-key.js';
 import type { RootKey } from './root-key.js';
+import { answersOwner } from './subject-keys.js';
 import type { SubjectKey, SubjectKeys } from './subject-keys.js';
 
 /** The dependencies of the keys in a data folder. */
@@ -17,7 +18,6 @@ export interface SubjectKeysOptions {
   readonly log: Log;
 }
 
-const keyBytes = 32;
 const keysKept = 4096;
 
 const tables = `
@@ -100,8 +100,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
   const insert = database.prepare("INSERT INTO keys VALUES (?, ?, ?, 'current')");
   const hashOf = (tenant: string, subject: string): string => root.hashOf(JSON.stringify([tenant, subject]));
 
-  const idsOf = (tenant: string, subject: string): readonly string[] =>
-    findLive.all(hashOf(tenant, subject)).map(({ id }) => String(id));
+  const idsOf = (tenant: string, subject: string): readonly string[] => idsIn(findLive.all(hashOf(tenant, subject)));
   const stateOf = (id: string, isCopy: boolean): SubjectKey | 'erased' | 'missing' => {
     const known = byId.get(id);
     if (known !== undefined && (isCopy || !known.isErasing)) return known;
@@ -121,9 +120,13 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
     byId.clear();
     currentKeys.clear();
   };
-  const make = createKeyMaker(database, (made) => {
-    for (const { id, subject, bytes } of made)
-      insert.run(id, subject, closeBox(root.wrapping, boundTo(id, subject), bytes));
+  let keysMade = Number(database.prepare('SELECT count(*) AS made FROM keys').get()?.['made']);
+  const make = createKeyMaker((made) => {
+    transaction(database, () => {
+      for (const { id, subject, bytes } of made)
+        insert.run(id, subject, closeBox(root.wrapping, boundTo(id, subject), bytes));
+    });
+    keysMade += made.length;
   });
 
   return {
@@ -173,15 +176,20 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
       // The bytes of a deleted key stay in the write-ahead log until it is emptied.
       database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
     },
-    erasing: () =>
-      database
-        .prepare("SELECT id, subject FROM keys WHERE state = 'erasing'")
-        .all()
-        .map(({ id, subject }) => ({ id: String(id), subject: String(subject) })),
+    erasing: () => idsIn(database.prepare("SELECT id FROM keys WHERE state = 'erasing'").all()),
+    keysMade: () => keysMade,
+    erasedKeys: () => {
+      const sql = "SELECT id FROM keys WHERE state IN ('erasing', 'destroyed') AND subject <> ? ORDER BY id";
+      return hash('sha256', idsIn(database.prepare(sql).all(hashOf(...answersOwner))).join());
+    },
     close: () => {
       if (database.isOpen) database.close();
     },
   };
+}
+
+function idsIn(rows: readonly Readonly<Record<string, SQLOutputValue>>[]): readonly string[] {
+  return rows.map(({ id }) => String(id));
 }
 
 function unwrapped(root: RootKey, id: string, row: Readonly<Record<string, SQLOutputValue>>) {
@@ -191,44 +199,6 @@ function unwrapped(root: RootKey, id: string, row: Readonly<Record<string, SQLOu
 /** A wrapped key opens only as the key of its own row. */
 function boundTo(id: string, subject: string): string {
   return JSON.stringify(['key', id, subject]);
-}
-
-interface MadeKey {
-  readonly id: string;
-  readonly subject: string;
-  readonly bytes: Uint8Array;
-}
-
-/** Makes keys. Those that are needed in one turn of the event loop share a transaction, and so a flush. */
-function createKeyMaker(
-  database: DatabaseSync,
-  save: (made: readonly MadeKey[]) => void,
-): (subject: string) => Promise<SubjectKey> {
-  let waiting: { readonly made: MadeKey; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
-    [];
-  const flush = (): void => {
-    const group = waiting;
-    waiting = [];
-    try {
-      crashPoint('keys.before-commit');
-      transaction(database, () => {
-        save(group.map(({ made }) => made));
-      });
-      crashPoint('keys.after-commit');
-    } catch (error) {
-      for (const { reject } of group) reject(error);
-      return;
-    }
-    for (const { resolve } of group) resolve();
-  };
-  return async (subject) => {
-    const made = { id: randomUUID(), subject, bytes: randomBytes(keyBytes) };
-    await new Promise<void>((resolve, reject) => {
-      if (waiting.length === 0) setImmediate(flush);
-      waiting.push({ made, resolve, reject });
-    });
-    return { id: made.id, key: createSecretKey(made.bytes) };
-  };
 }
 
 function transaction(database: DatabaseSync, work: () => void): void {

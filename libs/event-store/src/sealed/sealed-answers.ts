@@ -1,5 +1,6 @@
 import { createHmac, hkdfSync } from 'node:crypto';
 import { closeBox, openBox } from './box.js';
+import { answersOwner as owner } from './subject-keys.js';
 import type { SubjectKey, SubjectKeys } from './subject-keys.js';
 
 /** Encrypts texts that a process keeps for a while, and hashes what they belong to. */
@@ -17,9 +18,6 @@ export interface AnswersKey {
   /** Destroys the key: all that was closed under it is lost. */
   readonly renew: () => Promise<void>;
 }
-
-/** No subject of a tenant has this name: tenants have at least one character. */
-const owner = ['', 'answers'] as const;
 
 /** Opens the key, or makes it. */
 export async function openAnswersKey(keys: SubjectKeys): Promise<AnswersKey> {

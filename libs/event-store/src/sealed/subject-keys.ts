@@ -6,12 +6,11 @@ export interface SubjectKey {
   readonly key: KeyObject;
 }
 
-/** A key of a subject that is being erased, or was. */
-export interface ErasingKey {
-  readonly id: string;
-  /** The keyed hash of the subject. */
-  readonly subject: string;
-}
+/**
+ * The tenant and the name that the key of the kept responses has. No subject has them: tenants have at least one
+ * character.
+ */
+export const answersOwner = ['', 'answers'] as const;
 
 /**
  * One key per subject, and another one after each erasure.
@@ -40,8 +39,12 @@ export interface SubjectKeys {
   /** Takes an erasure back that was not recorded. */
   readonly keep: (ids: readonly string[]) => void;
   readonly destroy: (ids: readonly string[]) => void;
-  /** The keys whose erasure was begun and not finished. */
-  readonly erasing: () => readonly ErasingKey[];
+  /** The ids of the keys whose erasure was begun and not finished. */
+  readonly erasing: () => readonly string[];
+  /** The number of keys that were ever made. */
+  readonly keysMade: () => number;
+  /** A hash of the ids of all keys that are destroyed or about to be, except those of the kept responses. */
+  readonly erasedKeys: () => string;
   /** The keys were made now and are not confirmed yet. If the log already has sealed values, their keys are lost. */
   readonly isNew: boolean;
   /** The keys belong to the log from now on. */

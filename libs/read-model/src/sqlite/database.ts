@@ -5,7 +5,7 @@ import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 6;
+export const schemaVersion = 7;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -22,6 +22,9 @@ const tables = `
     calls INTEGER NOT NULL, approvals INTEGER NOT NULL, pending INTEGER NOT NULL, unknown INTEGER NOT NULL
   ) STRICT;
   INSERT INTO meta VALUES (1, 0, 0, '', 0, 0, 0, 0);
+  CREATE TABLE seal (
+    id INTEGER PRIMARY KEY CHECK (id = 1), keys_made INTEGER NOT NULL, erased_keys TEXT NOT NULL
+  ) STRICT;
   CREATE TABLE calls (
     seq INTEGER PRIMARY KEY, call_id TEXT NOT NULL, tenant TEXT NOT NULL, run_id TEXT NOT NULL,
     state TEXT NOT NULL, due_at INTEGER, tool_name TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL,
@@ -93,7 +96,7 @@ export function adoptRebuilt(file: string): boolean {
 /** SQLITE_ERROR (no such table), SQLITE_CORRUPT, SQLITE_NOTADB. Others, such as "disk full", say nothing about the file. */
 const codesOfDamage: ReadonlySet<number> = new Set([1, 11, 26]);
 
-function isDamage(error: unknown): boolean {
+function isDamage(error: unknown): error is Error {
   return error instanceof Error && 'errcode' in error && codesOfDamage.has(Number(error.errcode) & 0xff);
 }
 
@@ -106,6 +109,10 @@ export function isDiskFull(error: unknown): boolean {
 export interface RowSeal {
   readonly close: (keyId: string, text: string) => Uint8Array;
   readonly open: (stored: Uint8Array) => string;
+  /** The number of keys that were ever made: a file that knows more of them is built again. */
+  readonly keysMade: () => number;
+  /** Differs after each erasure: a file that was built before it is built again. */
+  readonly erasedKeys: () => string;
 }
 
 /** For a log without sealed events. */
@@ -116,6 +123,8 @@ const noSeal: RowSeal = {
   open: () => {
     throw new Error('the read model has sealed rows: it needs the keys of its folder');
   },
+  keysMade: () => 0,
+  erasedKeys: () => '',
 };
 
 /** A column as it is stored: encrypted when the row has sensitive values. */
@@ -130,15 +139,24 @@ function connect(file: string, { open }: RowSeal = noSeal): DatabaseSync {
   return db;
 }
 
-function create(file: string, seal: RowSeal | undefined, how = settings): DatabaseSync {
+function create(file: string, seal = noSeal, how = settings): DatabaseSync {
   const db = connect(file, seal);
   db.exec(how);
-  db.exec(`BEGIN IMMEDIATE; ${tables} COMMIT;`);
+  db.exec(`BEGIN IMMEDIATE; ${tables}`);
+  db.prepare('INSERT INTO seal VALUES (1, ?, ?)').run(seal.keysMade(), seal.erasedKeys());
+  db.exec('COMMIT');
   return db;
 }
 
+/** Why the file may have rows that cannot be opened, or rows with values that are erased. */
+function reasonInSeal(db: DatabaseSync, seal: RowSeal): string | undefined {
+  const { keys_made: made, erased_keys: erased } = db.prepare('SELECT * FROM seal').get() ?? {};
+  if (Number(made) > seal.keysMade()) return 'it has rows with keys that keys.db does not have';
+  return erased === seal.erasedKeys() ? undefined : 'values were erased since it was built';
+}
+
 /** Why a file cannot be used, or the database in it. */
-function openExisting(file: string, seal: RowSeal | undefined): DatabaseSync | string {
+function openExisting(file: string, seal = noSeal): DatabaseSync | string {
   const db = connect(file, seal);
   let reason: string | undefined;
   try {
@@ -148,9 +166,10 @@ function openExisting(file: string, seal: RowSeal | undefined): DatabaseSync | s
     if (version !== schemaVersion) reason = `its schema version is ${String(version)}, not ${String(schemaVersion)}`;
     else if (check !== 'ok') reason = `it is damaged: ${String(check)}`;
     else if (db.prepare('SELECT position FROM meta').get() === undefined) reason = 'it is damaged: no checkpoint';
+    else reason = reasonInSeal(db, seal);
   } catch (error) {
     if (!isDamage(error)) throw error;
-    reason = `it is damaged: ${error instanceof Error ? error.message : String(error)}`;
+    reason = `it is damaged: ${error.message}`;
   }
   if (reason === undefined) return db;
   db.close();

@@ -123,6 +123,7 @@ export function createWorkingSet(
         for (const entry of dirty.values()) after = writeEntry(prepare, seal, entry, after);
         grants.write();
         writeMeta(prepare, storedPosition, checkpoint, after);
+        if (seal !== undefined) prepare('UPDATE seal SET keys_made = ?').run(seal.keysMade());
       });
       counts = after;
       grants.flushed();

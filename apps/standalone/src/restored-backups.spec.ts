@@ -1,0 +1,93 @@
+import { cpSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { verifyReadModel } from '@countersign/read-model';
+import { prepareErasing, secret } from './testing/erasing.js';
+
+const { log, open, request, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
+
+/** Stops, keeps a copy of the folder, and starts again. */
+async function backUp(): Promise<void> {
+  await stores().close();
+  cpSync(folder(), `${folder()}-backup`, { recursive: true });
+  await open();
+}
+
+/** Stops, puts files back, and starts again. */
+async function restore(isRestored: (name: string) => boolean, env: Record<string, string> = {}): Promise<void> {
+  await stores().close();
+  const backup = `${folder()}-backup`;
+  for (const name of readdirSync(folder()).filter(isRestored)) rmSync(join(folder(), name));
+  for (const name of readdirSync(backup).filter(isRestored)) cpSync(join(backup, name), join(folder(), name));
+  rmSync(backup, { recursive: true });
+  await open(env);
+}
+
+/** The wrapped key of the call `a`, as the file has it now. */
+async function wrappedKey(): Promise<Buffer> {
+  const [event] = await stores().vault.store.raw.readAll(0, 1);
+  const database = new DatabaseSync(join(folder(), 'keys.db'), { readOnly: true });
+  const row = database.prepare('SELECT wrapped FROM keys WHERE id = ?').get(event?.metadata.sealed?.key ?? '');
+  database.close();
+  return Buffer.from(row?.['wrapped'] as Uint8Array);
+}
+
+it.each([
+  ['keys.db', /^keys\.db/],
+  ['keys.db and the copies of values', /^(keys|read-model|idempotency)\.db/],
+  ['read-model.db', /^read-model\.db/],
+  ['everything but keys.db', /^(?!keys\.db)/],
+])('keeps a subject erased when an older backup of %s is restored', async (_what, names) => {
+  await request('a');
+  await run('a');
+  await request('other', { labels: {} });
+  const wrapped = await wrappedKey();
+  await backUp();
+  await erase();
+  await restore((name) => names.test(name));
+  expect(viewOf('a')).toMatchObject({ arguments: { password: '[erased]' }, output: { token: '[erased]' } });
+  expect(viewOf('other').arguments).toEqual({ password: secret });
+  expect([filesWith(wrapped), filesWith(secret)]).toEqual([[], []]);
+  const { store: source, vault, readModel } = stores();
+  readModel.flush();
+  const file = join(folder(), 'read-model.db');
+  expect(await verifyReadModel({ file, source, log, seal: vault.texts })).toMatchObject({ same: true });
+  await request('later');
+  expect(await erase({ force: true })).toMatchObject({ status: 'erased', calls: 1, values: 1 });
+});
+
+it('reads values whose keys an older keys.db does not have as erased', async () => {
+  await request('a');
+  await backUp();
+  await request('b', { labels: { subject: 'customer-43' } });
+  stores().readModel.flush();
+  await restore((name) => name.startsWith('keys.db'));
+  expect([viewOf('a'), viewOf('b')].map(({ arguments: args }) => args)).toEqual([
+    { password: secret },
+    { password: '[erased]' },
+  ]);
+  await request('c', { labels: { subject: 'customer-43' } });
+  expect(viewOf('c').arguments).toEqual({ password: secret });
+});
+
+it('loses the responses that were kept before an erasure, when they are restored with their key', async () => {
+  const kept = stores().vault.answersKey.answers().close('a response');
+  await request('a');
+  await run('a');
+  await backUp();
+  await erase();
+  await restore((name) => name.startsWith('keys.db'));
+  expect(stores().vault.answersKey.answers().open(kept)).toBeUndefined();
+});
+
+it('says nothing, and destroys nothing, at a start after an erasure that is complete', async () => {
+  await request('a');
+  await run('a');
+  await erase();
+  const { id } = await stores().vault.keys.current('', 'answers');
+  const before = log.entries.length;
+  await stores().close();
+  await open();
+  expect(log.entries.slice(before).filter(({ level }) => level === 'warn')).toEqual([]);
+  expect((await stores().vault.keys.current('', 'answers')).id).toBe(id);
+});
