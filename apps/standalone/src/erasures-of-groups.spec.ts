@@ -10,7 +10,7 @@ const { ids, request, run, erase, viewOf, filesWith, folder, stores } = prepareE
 const other = { labels: { subject: 'customer-7' } };
 const requestAll = (runId: string, calls: readonly RequestedCall[], batchMode?: 'all-or-nothing') => {
   const batch = batchMode === undefined ? {} : { batchId: 'batch-1', batchMode };
-  return requestToolCalls(stores().commands, actor, { runId, calls: [...calls], ...batch } as never, ids.uuid());
+  return requestToolCalls(stores().commands, actor, { runId, calls: [...calls], ...batch }, ids.uuid());
 };
 const erasedArguments = { password: '[erased]' };
 const keptArguments = { password: secret };
