@@ -3,7 +3,7 @@ import { openReach } from '../process/channels/reach.js';
 import { cleanUpAfterEach } from '../process/harness/cleanup.js';
 import { openInbox, openWorld, useBrowser } from './harness/inbox.js';
 
-describe('who was told', () => {
+describe('the list of deliveries', () => {
   cleanUpAfterEach();
   const browser = useBrowser();
 
@@ -25,7 +25,7 @@ describe('who was told', () => {
     await page.getByText('sent to pager', { exact: true }).waitFor();
   });
 
-  it('says that nobody was told by another way', async () => {
+  it('says that the approval is in the inbox alone when no channel delivers it', async () => {
     const world = await openWorld();
     const [call] = await world.ask([{ toolName: 'delete_file' }]);
     const { page } = await openInbox(browser(), `${world.url}/approvals/${call?.approval?.approvalId ?? ''}`, 'ann');

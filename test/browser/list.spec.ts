@@ -132,7 +132,7 @@ describe('the list of the inbox', () => {
     await page.getByText(/Connection lost/).waitFor({ state: 'detached' });
   });
 
-  it('moves nothing under the hand of who decides, whatever comes and goes', async () => {
+  it('keeps the row under the pointer in place while others come and go', async () => {
     const world = await openWorld();
     const [, second] = await world.ask(
       ['first', 'second', 'third'].map((toolName) => ({ toolName, toolCallId: toolName })),

@@ -104,7 +104,7 @@ describe('the link of a mail', () => {
     expect(await mine.page.getByRole('button', { name: 'Approve' }).isVisible()).toBe(false);
   }, 240_000);
 
-  it('opens for nobody else, and says so', async () => {
+  it('opens only for its recipient, and says so', async () => {
     const { world, callId, link } = await openMailed();
     const theirs = await openPage(browser(), link);
     await signIn(theirs.page, 'bob');

@@ -18,7 +18,7 @@ describe('the other pages', () => {
   cleanUpAfterEach();
   const browser = useBrowser();
 
-  it('list calls whose outcome is unknown; an admin says what happened, with a note, and nobody else can', async () => {
+  it('list calls whose outcome is unknown; only an admin can say what happened, with a note', async () => {
     const world = await openWorld();
     const [call] = await world.ask([{ toolName: 'send_money', arguments: { amount: 7 } }]);
     const path = `/v1/tool-calls/${call?.callId ?? ''}`;

@@ -125,7 +125,7 @@ describe('signing in to the inbox', () => {
     expect((await post({ ...ours, origin: world.url, 'sec-fetch-site': 'same-origin' })).status).toBe(200);
   });
 
-  it('sits in nobody’s frame and runs nothing but its own files', async () => {
+  it('refuses to be framed and runs only its own scripts', async () => {
     const world = await openWorld();
     const { headers, text } = await world.http.send({ method: 'GET', path: '/' });
     expect(headers['content-security-policy']).toBe(

@@ -201,7 +201,7 @@ describe('dead letters on Kafka', () => {
     await eventually(() => expect(subscription.status()).toEqual({ state: 'running', inFlight: 0 }), withinMs);
   }, 120_000);
 
-  it('are not made of what no broker takes: whoever publishes is told, and others are not hindered', async () => {
+  it('are not made of messages that no broker accepts: the publisher gets an error, and others are not delayed', async () => {
     const seen: string[] = [];
     kafka.bus.subscribe({
       group: 'letters',

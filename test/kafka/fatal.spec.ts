@@ -13,7 +13,7 @@ jest.setTimeout(120_000);
 
 const withinMs = 40_000;
 
-describe('what a process must be started anew for', () => {
+describe('a reason to end the process', () => {
   const opened: KafkaBus[] = [];
   const fatal: Error[] = [];
   const onFatal = (error: Error): void => void fatal.push(error);

@@ -74,7 +74,7 @@ describe('the members of a group', () => {
     { what: 'its coordinator has moved', code: 16 },
     { what: 'it is not known', code: 25 },
   ])(
-    'begin anew when one hears that $what, and the next coordinator is still loading',
+    'rejoin when one hears that $what, and the next coordinator is still loading',
     async ({ code }) => {
       const topicPrefix = freshPrefix();
       const publisher = await openFirst(topicPrefix, 1);

@@ -83,7 +83,7 @@ describe('with the rights of the guide', () => {
     { topic: names.requests, writers: ['worker', 'operator'] },
     { topic: deadLetters, writers: ['ledger', 'projector', 'resolver', 'notifier', 'operator'] },
   ])(
-    '$topic is written by $writers, and nobody else',
+    '$topic is written only by $writers',
     async ({ topic, writers }) => {
       const answers = await Promise.all(principals.map(async (name) => [name, await publishAs(name, topic)] as const));
       const wanted = principals.map((name) => [
@@ -123,7 +123,7 @@ describe('with the rights of the guide', () => {
   });
 });
 
-describe('what does not fit', () => {
+describe('a wrong connection setting', () => {
   const other = mkdtempSync(join(tmpdir(), 'countersign-other-authority-'));
   afterAll(() => rmSync(other, { recursive: true, force: true }));
   const wrongPassword = () => ({ sasl: { ...broker.userOf('ledger'), password: 'guessed' } });

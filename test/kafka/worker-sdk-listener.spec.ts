@@ -15,7 +15,7 @@ jest.setTimeout(120_000);
 
 const withinMs = 40_000;
 
-describe('what a worker hears on the events topic', () => {
+describe('the events topic of a worker', () => {
   const topicPrefix = freshPrefix();
   const heard: string[] = [];
   let gaps = 0;
@@ -39,7 +39,7 @@ describe('what a worker hears on the events topic', () => {
     await kafka.close();
   });
 
-  it('goes on where it was when its group formed anew, and takes that for a gap', async () => {
+  it('continues from its offset after a rebalance, and reports a gap', async () => {
     const client = new Kafka({ brokers: [...brokers], logLevel: logLevel.NOTHING });
     const admin = client.admin();
     await admin.connect();

@@ -102,7 +102,7 @@ describe('a request that is not framed as HTTP says is refused, and nothing is r
 });
 
 describe('a connection that is not what one hopes for', () => {
-  test('two hundred that never finish their request keep nobody else waiting', async () => {
+  test('two hundred that never finish their request delay no other client', async () => {
     const sockets = await Promise.all(Array.from({ length: 200 }, open));
     const whole = postOf('slow');
     await Promise.all(sockets.map((socket, index) => socket.say(whole.slice(0, 20 + index))));

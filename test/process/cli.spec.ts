@@ -154,7 +154,7 @@ describe('countersign on the machine of its server', () => {
     expect(await call(callId)).toMatchObject({ state: 'approved', arguments: { path: '/tmp/x' } });
   });
 
-  it('shows hidden values to whom may answer, and records who looked', async () => {
+  it('shows hidden values to a person who may answer, and records the look', async () => {
     const { ask, cli, place } = await setUp();
     const { callId, approval } = await ask({ arguments: { host: 'db-1', password: 'hunter2' } });
     const file = join(place.folder, 'data', 'tokens.json');

@@ -106,7 +106,7 @@ async function fillLog(stage: Stage, events: number): Promise<void> {
   }
 }
 
-describe('what can be thrown away', () => {
+describe('files that can be deleted', () => {
   test.each([['read-model.db'], ['idempotency.db'], ['bus.db']])(
     'without %s everything is as before, and nothing runs again',
     async (name) => {
@@ -142,7 +142,7 @@ describe('what can be thrown away', () => {
     120_000,
   );
 
-  test('a damaged read model is made anew', async () => {
+  test('a damaged read model is rebuilt', async () => {
     const { stage, ledger, server, restart, dataFolder } = await install();
     const { callId } = await requestOne(stage, { arguments: { path: '/a-needle-in-the-views' } });
     await server().stop();

@@ -62,7 +62,7 @@ describe('the deadline of an approval', () => {
     expect(Math.max(...delays)).toBeLessThan(1000);
   }, 120_000);
 
-  test('that passes while nobody is there is recorded within a second of the next start, and nobody can answer it', async () => {
+  test('that passes while no process runs is recorded within a second of the next start, and an answer is refused', async () => {
     const { stage, ledger, server, restart, stopAndRead } = await install();
     const short = await requestOne(stage, { needsApproval: true, expiresInMs: 1200 });
     const long = await requestOne(stage, { needsApproval: true, expiresInMs: 60_000 });
@@ -106,7 +106,7 @@ describe('the deadline of an approval', () => {
   }, 120_000);
 });
 
-test('an approval that nobody uses in time lapses within a second, also across a restart, and cannot be claimed', async () => {
+test('an approval that is not claimed in time lapses within a second, also across a restart, and cannot be claimed', async () => {
   const policy = join(temporaryFolder(), 'policy.yaml');
   writeFileSync(policy, 'version: 1\ndefaults: { executeBy: 1s }\n');
   const { stage, ledger, server, restart, stopAndRead } = await install({ COUNTERSIGN_POLICY: policy });
@@ -185,7 +185,7 @@ describe('a worker that wakes up after its lease', () => {
     return { callId, attempt };
   }
 
-  test('may still say what happened while nobody else has', async () => {
+  test('may still report its outcome until another one is recorded', async () => {
     const { stage } = await install();
     const { callId, attempt } = await overdue(stage);
     const call = accepted(stage, 'late report', await lateReport(stage, callId, attempt));

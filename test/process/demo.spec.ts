@@ -131,7 +131,7 @@ test('an approved fetch opens nothing: without add_domain the next one is asked 
   });
 });
 
-test('the demo goes on where it was killed, and asks nobody twice', async () => {
+test('the demo continues where it was killed, and asks about no call twice', async () => {
   const { env, me } = await startServer();
   const scratch = temporaryFolder();
   const first = startExample('demo.ts', ['--scratch', scratch], env);

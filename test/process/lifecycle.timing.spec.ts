@@ -40,7 +40,7 @@ describe('SIGTERM', () => {
     expect(await folderComplaints(ledger.dataFolder)).toEqual([]);
   }, 240_000);
 
-  test('answers what is in flight: nobody whose call was recorded is left without an answer', async () => {
+  test('answers the requests in flight: every recorded call gets an answer', async () => {
     const { port, tokens, server, stopAndRead } = await install();
     const http = createHttp(port);
     const acknowledged = new Set<string>();

@@ -95,7 +95,7 @@ test('every kind of answer becomes the one result of its call, in several rounds
   expect((await worker.restore('r')).results).toHaveLength(7);
 });
 
-test('what nobody answers expires, and can be asked again; what is called off is cancelled', async () => {
+test('an unanswered approval expires and can be requested again; a call that the agent drops is cancelled', async () => {
   const { me, workerOf } = await startWorld();
   const { ran, tool, deletion } = deletions(400);
   const worker = workerOf([tool]);

@@ -78,7 +78,7 @@ describe('a file', () => {
     expect(asked).toEqual({ path: join(folder, 'outside', 'not-there-yet') });
   });
 
-  it('outside is not touched without an approval, even if nobody gated the call', async () => {
+  it('outside is not touched without an approval, even if the call was not gated', async () => {
     const { run } = await judged('write_file', { path: '../outside/a.md', content: 'x' });
     await expect(run?.(execution)).rejects.toThrow('outside of the workspace');
   });
@@ -98,7 +98,7 @@ describe('a fetch', () => {
     expect((await judged('web_fetch', { url })).verdict).toBe(verdict);
   });
 
-  it('from an unlisted domain does not happen without an approval, even if nobody gated the call', async () => {
+  it('from an unlisted domain does not happen without an approval, even if the call was not gated', async () => {
     const { run } = await judged('web_fetch', { url: 'http://evil.test/' });
     await expect(run?.(execution)).rejects.toThrow('not on a listed domain');
   });
@@ -128,7 +128,7 @@ describe('a statement', () => {
     expect((await judged('execute_sql', { sql })).verdict).toBe(verdict);
   });
 
-  it('that writes fails without an approval, even if nobody gated the call', async () => {
+  it('that writes fails without an approval, even if the call was not gated', async () => {
     const { run } = await judged('execute_sql', { sql: 'DELETE FROM orders' });
     await expect(run?.(execution)).rejects.toThrow();
     const { run: read } = await judged('execute_sql', { sql: 'SELECT count(*) AS n FROM orders' });

@@ -536,7 +536,7 @@ describe('status', () => {
     });
   });
 
-  it('ends with 4 when nobody is signed in, with 3 when nobody is there, with 1 when it is something else', async () => {
+  it('exits with 4 without a sign-in, with 3 when no server answers, and with 1 on other errors', async () => {
     expect((await run(['status', '--token', 'wrong'])).code).toBe(4);
     expect((await run(['status', '--url', 'http://127.0.0.1:1'])).code).toBe(3);
     server.intercept = () => ({ status: 404, body: 'hello' });

@@ -45,7 +45,7 @@ describe('the configuration of a role', () => {
     for (const role of roles) expect(wrong(role, all)).toEqual([]);
   });
 
-  it('is the same whatever else stands in the environment', () => {
+  it('ignores unrelated environment variables', () => {
     const config = readRoleConfig('ledger', { ...all, COUNTERSIGN_POLICY: '', PATH: '/bin' }, '/srv');
     expect(config).toMatchObject({
       role: 'ledger',
@@ -170,7 +170,7 @@ describe('the configuration of a role', () => {
   });
 });
 
-describe('what is printed', () => {
+describe('the printed configuration', () => {
   it('is the effective value of each variable of the role, and no password', () => {
     const url = 'esdb://countersign:p%40ss@a:2113,b:2113?tls=true';
     const printed = printableRoleConfig('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: url });

@@ -128,7 +128,7 @@ const step = fc.oneof(
 );
 
 describe('a stream of the events of one call', () => {
-  it('has each of them once, in the order of the log, whatever happens while it reads, and never reads the whole log', async () => {
+  it('has each event once, in the order of the log, also when more are appended while it reads, and never reads the whole log', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.constantFrom(...kinds), { maxLength: 12 }),
@@ -179,7 +179,7 @@ describe('a stream of the events of one call', () => {
     feed.close();
   });
 
-  it('of no call that could be has nothing, and asks the store for nothing', async () => {
+  it('is empty for an impossible call id, and does not read the store', async () => {
     const world = createWorld();
     world.record('own');
     world.apply(1);

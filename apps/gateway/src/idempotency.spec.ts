@@ -167,7 +167,7 @@ describe('an answer', () => {
     expect(new Set(commandIds).size).toBe(1);
   });
 
-  it('that was thrown is not kept, and whoever waited for it is told the same', async () => {
+  it('that was thrown is not kept, and every waiting request gets the same error', async () => {
     const fail = () => Promise.reject(new Error('the store is away'));
     const both = await Promise.allSettled([
       idempotency.answer(keyed(), fail),

@@ -41,7 +41,7 @@ describe('a person', () => {
     expect(createPeople(sources).approver('default', 'ann')).toEqual({ groups: ['ops', 'night', 'finance'] });
   });
 
-  it('is an approver by the tokens file or the provider alone, whatever the channels file says', () => {
+  it('is an approver only by the tokens file or the provider, not by the channels file', () => {
     const people = createPeople(sources);
     expect(people.approver('default', 'bob')).toBeUndefined();
     expect(people.approver('default', 'aud')).toBeUndefined();

@@ -29,7 +29,7 @@ describe('the ledger in a Nest application', () => {
     Logger.overrideLogger(false);
   });
 
-  it('gets every message with its bytes untouched, whatever its type, and its failures reach the bus', async () => {
+  it('gets messages of every type with their bytes unchanged, and passes its failures to the bus', async () => {
     const world = await openLedgerWorld();
     const { bus, consumers } = createHandBus();
     const strategy = new BusTransportStrategy({

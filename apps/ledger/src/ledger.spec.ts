@@ -273,7 +273,7 @@ describe('the ledger', () => {
     expect(await world.state('a')).toBe('awaiting_approval');
   });
 
-  describe('what no sender may send', () => {
+  describe('a message that no sender may send', () => {
     it.each([
       ['ApprovalResponded', { approvalId: 'apr_x', decision: { type: 'approve' }, resolution: 'approved' }],
       ['ExecutionClaimed', {}],
@@ -291,7 +291,7 @@ describe('the ledger', () => {
     });
   });
 
-  describe('what nobody can be answered about', () => {
+  describe('a message without a known requester', () => {
     const body = step(callOf('a'));
     const big = { ...step(callOf('a', { arguments: { text: 'x'.repeat(300_000) } })) };
     it.each<[string, string, unknown, Record<string, string | undefined>]>([
@@ -345,7 +345,7 @@ describe('the ledger', () => {
     expect(await world.refusals()).toMatchObject([{ code: 'already-resolved' }]);
   });
 
-  it('comes to the same end whatever the order within a run', async () => {
+  it('has the same result for any order within a run', async () => {
     const request = requestMessage('ToolCallRequested', step(callOf('a')));
     const cancel = requestMessage('ToolCallCancelled', { runId: 'run-1', toolCallId: 'a', reason: 'x' });
     await expect(world.ledger.handle(cancel, { attempt: 1 })).rejects.toThrow();

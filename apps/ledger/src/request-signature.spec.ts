@@ -55,7 +55,7 @@ describe('a signed request', () => {
   it.each([
     ['EdDSA', billing, 'billing'],
     ['ES256', ops, 'ops'],
-  ])('belongs to whom its key belongs to (%s)', async (_, signing, principal) => {
+  ])('belongs to the owner of its key (%s)', async (_, signing, principal) => {
     await send(await signRequest(value, claims, signing));
     expect((await recorded())?.request).toMatchObject({ tenant: 'acme', requestedBy: principal });
   });

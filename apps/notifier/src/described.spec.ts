@@ -16,7 +16,7 @@ const agent: Actor = {
   assurance: 'medium',
 };
 
-describe('what is added to a question', () => {
+describe('a description added to an approval', () => {
   let world: World;
   beforeEach(async () => {
     world = await openWorld();

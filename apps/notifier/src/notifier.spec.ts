@@ -36,7 +36,7 @@ describe('the notifier', () => {
     expect(channel.sent).toHaveLength(1);
   });
 
-  it('tells an outcome to whoever wants it, once, and not what ended before the channel was there', async () => {
+  it('sends an outcome once to each channel that wants it, and none from before the channel existed', async () => {
     const early = await world.ask('early');
     await world.respond(early, 'deny');
     const channel = createRecordingChannel();
@@ -55,7 +55,7 @@ describe('the notifier', () => {
     expect(channel.sent.map(([notice]) => notice?.approval?.approvalId)).toEqual([approvalId, last]);
   });
 
-  it('tells the person behind a request how it ended, and counts those of whom it knows nobody', async () => {
+  it('tells the person behind a request how it ended, and counts the people it does not know', async () => {
     const channel = { ...createRecordingChannel(), addressing: 'personal' as const };
     const routes = [route({ events: ['denied'], tell: 'requester' })];
     const carol = { id: 'Agent', email: 'carol@example.com', groups: [] };

@@ -34,7 +34,7 @@ function breaking(id: string, failure: () => SendResult | undefined): RecordingC
   };
 }
 
-it('a channel that is down for ten minutes, one that asks for patience, and one that is fine: all is delivered, nobody waits for another', async () => {
+it('a channel that is down for ten minutes, one with a rate limit and a healthy one get every message, and none delays another', async () => {
   // Ahead of the ledger's own clock: what it has recorded is due already.
   const clock = createVirtualClock(Date.now() + minute);
   const from = clock.now();

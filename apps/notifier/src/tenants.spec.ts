@@ -15,7 +15,7 @@ describe('a notifier of one tenant', () => {
     await world.close();
   });
 
-  it('sends nothing about the call of another tenant, whatever tenant a message names', async () => {
+  it('sends nothing about the call of another tenant, also when the message names its own', async () => {
     const channel = createRecordingChannel();
     const routes = [{ tools: ['*'], agents: ['*'], events: ['requested' as const], to: [channel.id] }];
     const { notifier } = await world.notify({ channels: [channel], routes, tenant: 'acme' });

@@ -208,7 +208,7 @@ describe('deadlines', () => {
     await deadlines.stop();
   });
 
-  it('that the stream does not confirm, or that cannot be written, are tried again after a pause, and stop nobody', async () => {
+  it('are retried after a pause when the stream does not confirm them or cannot be written, and delay no others', async () => {
     const tries: string[] = [];
     const answers: Record<string, () => Promise<number | null>> = {
       early: () => Promise.resolve(null),

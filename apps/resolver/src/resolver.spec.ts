@@ -125,7 +125,7 @@ describe('the resolver', () => {
       expect(resolver.status()).toEqual({ running: 1, waiting: 0 });
     });
 
-    it('and reports a failure', async () => {
+    it('a call and reports its failure', async () => {
       const { resolver, behave, add, executions, clock } = open();
       const callId = add();
       behave(() => ({ status: 'failed', error: { code: 'tool-threw', message: 'no such order' } }));
@@ -137,7 +137,7 @@ describe('the resolver', () => {
       });
     });
 
-    it('so many at once, and claims no more before there is a place', async () => {
+    it('at most the configured number of calls at once, and claims no more until one ends', async () => {
       const { resolver, behave, add, executions, ran, clock } = open({ concurrency: 2 });
       const releases: (() => void)[] = [];
       behave(() => new Promise((resolve) => releases.push(() => resolve(succeeded))));
@@ -152,7 +152,7 @@ describe('the resolver', () => {
       expect(ran()).toEqual(ids);
     });
 
-    it('once, however often and in whatever order the events come', async () => {
+    it('each call once, for duplicate events in any order', async () => {
       const { resolver, add, ran, clock } = open();
       const callId = add();
       await Promise.all([
@@ -198,7 +198,7 @@ describe('the resolver', () => {
       expect([ran(), executions.asked]).toEqual([[], [`find ${callId}`]]);
     });
 
-    it('what the ledger does not know as approved, whatever an event says', async () => {
+    it('a call that the ledger does not show as approved, although an event says so', async () => {
       const registry = new Registry();
       const { resolver, executions, add, ran, log } = open({ metrics: createResolverMetrics(registry) });
       const callId = add({}, 'pending');
@@ -387,7 +387,7 @@ describe('the resolver', () => {
       expect(clock.nextInMs()).toBeUndefined();
     });
 
-    it('and tells the tool when it has lost it', async () => {
+    it('and signals the tool when the claim is lost', async () => {
       const { resolver, behave, add, executions, runs, clock } = open();
       const callId = add();
       behave(() => new Promise(() => undefined));
@@ -418,7 +418,7 @@ describe('the resolver', () => {
       expect(executions.stateOf(callId)).toMatchObject({ status: 'failed', error: { code: 'not-run' } });
     });
 
-    it('and a report after the lease still counts, as nobody else ran it', async () => {
+    it('and its report after the lease still counts when no other worker claimed the call', async () => {
       const { resolver, behave, add, executions, clock } = open();
       const callId = add();
       let finish: () => void = () => undefined;

@@ -68,7 +68,7 @@ describe('running a tool', () => {
     });
   });
 
-  it('tries again what certainly was not sent, whatever the tool, and says then that it failed', async () => {
+  it('retries a request that certainly was not sent, for every tool, and then reports a failure', async () => {
     expect(await run([notSent, done])).toEqual({ outcome: done, at: [0, 1000] });
     const { outcome, at } = await run([notSent]);
     expect(outcome).toEqual({ status: 'failed', error: { code: 'unreachable', message: 'refused' } });

@@ -21,7 +21,7 @@ describe('a semaphore', () => {
     expect([semaphore.taken, semaphore.waiting, entered]).toEqual([1, 0, [1, 2, 3, 4]]);
   });
 
-  it('let go who stops waiting, and nobody else', async () => {
+  it('drops only the waiter that was aborted', async () => {
     const semaphore = new Semaphore(1);
     const giveBack = await semaphore.take(never);
     const giveUp = new AbortController();

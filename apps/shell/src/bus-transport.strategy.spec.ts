@@ -219,7 +219,7 @@ describe('the bus transport strategy', () => {
     expect(await bus.deadLetters.list()).toMatchObject([{ detail: 'Error: Internal server error' }]);
   });
 
-  it('takes whatever is thrown', async () => {
+  it('handles every kind of thrown value', async () => {
     const thrown: unknown[] = [null, 'text', { message: 'like an error' }];
     behave = (id) => {
       throw thrown[Number(id)];

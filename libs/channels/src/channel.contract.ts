@@ -130,7 +130,7 @@ export function channelContract(
   });
   if (isAnswered) describe('its way back', () => answersContract(() => opened));
 
-  it('says that it failed when nobody answers, in words without a secret, and never throws', async () => {
+  it('reports a failure without a secret when no server answers, and never throws', async () => {
     await opened.down();
     const result = await opened.channel.send([sampleNotice()], { signal });
     expect(result.status).toBe('failed');

@@ -21,7 +21,7 @@ it.each<[string, Partial<Route>, Partial<Route>]>([
   expect(channelsToTell([route(fails)], about, 'requested')).toEqual([]);
 });
 
-it('a route with groups picks what anybody may answer, and nothing that nobody is asked about', () => {
+it('a route with groups matches approvals that any approver may answer, and none without a request for approval', () => {
   const routes = [route({ groups: ['hr'], events: ['requested', 'blocked'] })];
   expect(channelsToTell(routes, { ...about, groups: null }, 'requested')).toHaveLength(1);
   expect(channelsToTell(routes, { ...about, groups: undefined }, 'blocked')).toEqual([]);

@@ -143,7 +143,7 @@ describe('a batch that has begun', () => {
     expect(codeOf(await claim(b))).toBe('done');
   });
 
-  it('has still begun after the process crashed before its claim: any worker may claim, nobody may cancel', async () => {
+  it('has still begun after a crash before its claim: any worker may claim, and a cancel is refused', async () => {
     const { a, b } = await pair();
     await expect(claim(a, crashingBefore('ExecutionClaimed'))).rejects.toThrow('crashed');
     expect(await typesOf('batch-')).toEqual(['BatchBegun']);
@@ -335,7 +335,7 @@ describe('the calls of another principal', () => {
   });
 });
 
-describe('what a batch costs', () => {
+describe('the cost of a batch', () => {
   it('is limited: members carry the list of all of them', async () => {
     const calls = (count: number) => Array.from({ length: count }, (_, n) => ({ toolCallId: `c${String(n)}` }));
     expect(codeOf(await api.requestToolCalls(commands, agent, bodyOf(calls(65)), id()))).toBe('invalid-request');

@@ -129,7 +129,7 @@ describe('requesting tool calls', () => {
     expect((await callOf(allowed ?? '')).request.batchCallIds).toEqual([required, allowed, flagged]);
   });
 
-  it('adds nothing when a request is repeated, by whatever command', async () => {
+  it('adds nothing when a request is repeated under another command id', async () => {
     const callId = await one({ arguments: { path: '/a' } });
     const head = await store.head();
     const again = await api.requestToolCalls(
@@ -519,7 +519,7 @@ describe('executing', () => {
     expect(await store.head()).toBe(head);
   });
 
-  it('hears after the lease from nobody but the principal that claimed', async () => {
+  it('accepts a report after the lease only from the principal that claimed', async () => {
     const callId = await one({ toolName: 'get_file' });
     done(await api.claim(commands, worker, callId, { resolverId: 'w', leaseMs: 1000 }, commandId()));
     await clock.advanceAsync(1000);
@@ -545,7 +545,7 @@ describe('executing', () => {
 });
 
 describe('asking and cancelling', () => {
-  it('asks about an allowed call, and again after nobody answered', async () => {
+  it('asks about an allowed call, and again after the approval expired', async () => {
     const callId = await one({ toolName: 'get_file' });
     done(await api.requestApproval(commands, agent, callId, { reason: 'odd path', expiresInMs: 1000 }, commandId()));
     expect(codeOf(await api.requestApproval(commands, agent, callId, {}, commandId()))).toBe('already-pending');
@@ -584,7 +584,7 @@ describe('ownership', () => {
     done(await api.submitClientOutput(commands, admin, client, output, commandId()));
   });
 
-  it('lets nobody but the owner ask again after expiry', async () => {
+  it('lets only the owner ask again after expiry', async () => {
     const callId = await one({ expiresInMs: 1000 });
     await clock.advanceAsync(1000);
     expect(await api.fireDue(commands, 'default', callId)).toBeGreaterThan(0);

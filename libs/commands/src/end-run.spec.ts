@@ -111,7 +111,7 @@ describe('a denial that ends the run', () => {
     expect(await cancellations()).toHaveLength(1);
   });
 
-  it('and an answer to one of its calls: whoever is first counts, and the other is told', async () => {
+  it('and an answer to one of its calls: the first one counts, and the other is refused', async () => {
     await request(agent, 'pay:a', 'mail:b', 'mail:c');
     done(await answer('b', 'approve'));
     done(await answer('a', 'deny'));

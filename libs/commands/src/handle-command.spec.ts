@@ -199,7 +199,7 @@ describe('handling a command', () => {
     });
   });
 
-  it('recognises a repeat of the command by its id, whatever it asks for', async () => {
+  it('recognises a repeated command by its id, also with other content', async () => {
     const log = createSimulatedLog();
     const first = bench(log);
     await first.handler.handleCommand('a', add(1, 'x'), meta('c1'));

@@ -98,7 +98,7 @@ describe('pendingPerAgent', () => {
     expect(await world.stateOf(callId('c'))).toBeNull();
   });
 
-  it('does not concern calls that ask nobody', async () => {
+  it('ignores calls without an approval', async () => {
     done(await request('mail:a', 'mail:b'));
     expect(codeOf(await request('read:c'))).toBe('done');
   });
@@ -153,12 +153,12 @@ describe('the cool-down', () => {
     expect(codeOf(await request('mail:e'))).toBe('done');
   });
 
-  it('does not concern calls that ask nobody', async () => {
+  it('ignores calls without an approval', async () => {
     await denied('a', 'b', 'c');
     expect(codeOf(await request('read:d'))).toBe('done');
   });
 
-  it('begins anew after an approval', async () => {
+  it('starts again after an approval', async () => {
     await denied('a', 'b');
     done(await request('mail:c'));
     await answer('c', 'approve');

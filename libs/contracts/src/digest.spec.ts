@@ -35,7 +35,7 @@ describe('actionDigest', () => {
     expect(actionDigest(input, { path: '/etc/hosts' })).toBe(expected);
   });
 
-  it('is the JCS digest of its members, whatever they hold', () => {
+  it('is the JCS digest of its members, for any values', () => {
     const text = fc.string({ unit: 'grapheme' });
     const inputs = fc.record({
       tenant: text,

@@ -75,7 +75,7 @@ describe('an edit of a string with masks in it', () => {
     });
   });
 
-  it('restores each mask that stands at its place, whatever else was changed around it', () => {
+  it('restores each mask at its place, also when the text around it changed', () => {
     const body = seen.body.replace('"a"', '"b"').replaceAll(/\n */g, '');
     const outer = seen.outer.replace('"n":1', '"n":2');
     const result = unmask({ ...seen, body, outer }, original, salt);
@@ -124,7 +124,7 @@ describe('an edit of a string with masks in it', () => {
     });
   });
 
-  it('records no mask, whatever is edited', () => {
+  it('records no mask after any edit', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (secret, other) => {
         const before = { body: JSON.stringify({ password: secret, other: 1 }) };

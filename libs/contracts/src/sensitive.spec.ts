@@ -87,7 +87,7 @@ describe('masks', () => {
     });
   });
 
-  it('sent back in an edit stand for the original, whatever else was edited', () => {
+  it('sent back in an edit stand for the original, also next to other changes', () => {
     fc.assert(
       fc.property(fc.jsonValue(), fc.jsonValue(), (secret, other) => {
         const original = { auth: { password: secret }, other: 1 } as JsonObject;

@@ -108,7 +108,7 @@ describe('BeginBatch', () => {
       .then(hasBegun);
   });
 
-  it('adds nothing to a batch that has begun, and is refused in a broken one, whatever the members are', () => {
+  it('adds nothing to a batch that has begun, and is refused in a broken one, in any state of the members', () => {
     given(hasBegun).when(begin([])).then();
     given(isBroken)
       .when(begin())

@@ -99,7 +99,7 @@ describe('a standing grant', () => {
     expect(outcome(revokeGrant(), grantHistory(createGrant(), revokeGrant())).said).toBe('nothing');
   });
 
-  it.each([confirmGrant(), useGrant(), revokeGrant()])('that nobody created takes no $type', (command) => {
+  it.each([confirmGrant(), useGrant(), revokeGrant()])('refuses $type before it is created', (command) => {
     expect(outcome(command, []).said).toBe('not-requested');
   });
 

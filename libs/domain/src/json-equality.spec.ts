@@ -6,7 +6,7 @@ import { areEqualJson } from './json-equality.js';
 const json = fc.jsonValue() as fc.Arbitrary<JsonValue>;
 
 describe('equality of JSON values', () => {
-  it('is that of values, whatever the order of members', () => {
+  it('compares values and ignores the order of members', () => {
     expect(areEqualJson({ a: 1, b: [true, null] }, { b: [true, null], a: 1 })).toBe(true);
   });
 

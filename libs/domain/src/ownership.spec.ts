@@ -80,7 +80,7 @@ function eventsOf(events: readonly ToolCallEvent[], command: ToolCallCommand): r
 describe('a repeat of a request', () => {
   const allowed = history(requestAllowed({ needsApproval: false }));
 
-  it('opens the approval when it is stricter and nobody has claimed the call', () => {
+  it('opens the approval when it is stricter and the call is not claimed', () => {
     given(allowed)
       .when({ ...request(), at: minute(3) })
       .then([
@@ -196,7 +196,7 @@ describe('a call that the policy blocks when people are asked', () => {
   });
 });
 
-describe('whatever an intruder sends', () => {
+describe('the commands of an intruder', () => {
   const intruders = fc.constantFrom('eve', 'Agent', ' agent', 'kafka');
   const move = (who: string, kind: number, at: number, state: ToolCallState): ToolCallCommand => {
     const round = nextRound(state);

@@ -41,7 +41,7 @@ describe('the progress of a stage', () => {
     ]);
   });
 
-  it('is complete when nobody is missing, and the next stage goes on', () => {
+  it('is complete when no approver is missing, and the next stage opens', () => {
     const votes = [respond(inGroups('alice', 'ops')), respond(inGroups('bob', 'security'))];
     expect(progressAfter(twoThenSecurity, ...votes)).toEqual([
       { approvedBy: ['alice', 'bob'], deniedBy: [], missing: 0, missingOf: [] },
@@ -73,7 +73,7 @@ describe('the progress of a stage', () => {
   });
 });
 
-describe('what happens by itself', () => {
+describe('automatic resolution', () => {
   const escalating: Partial<Requirement> = {
     onTimeout: 'escalate',
     escalation: [{ to: ['managers'], expiresInMs: 20 * 60_000 }],
@@ -96,7 +96,7 @@ describe('what happens by itself', () => {
     expect(upcomingOf(after)).toEqual([{ kind: 'expiry', at: stored(80), to: [] }]);
   });
 
-  it('is an automatic approval only while nobody has objected, and below high risk', () => {
+  it('is an approval only without an objection, and below high risk', () => {
     const kindAfter = (required: Partial<Requirement>, ...commands: ToolCallCommand[]) =>
       upcomingOf(approvalAfter(required, ...commands)).at(-1)?.kind;
     const silent: Partial<Requirement> = { onTimeout: 'allow', stages: [stage({ approve: 2, deny: 2 })] };

@@ -142,7 +142,7 @@ describe('RespondToApproval', () => {
   });
 
   describe('at the deadline', () => {
-    it('is refused from the very millisecond, although nobody has recorded the expiry', () => {
+    it('is refused from that millisecond on, also before the expiry is recorded', () => {
       const extra = { resolution: 'expired', expiredAt: stored(60) };
       const events = history(request());
       given(events)
@@ -165,7 +165,7 @@ describe('RespondToApproval', () => {
     });
   });
 
-  describe('who may answer', () => {
+  describe('the right to answer', () => {
     const forOps = { stages: [stage({ groups: ['ops'] })] };
 
     it('is refused to a person of other groups, and says which are asked', () => {
@@ -183,24 +183,24 @@ describe('RespondToApproval', () => {
         .then([responded('alice')]);
     });
 
-    it.each(['agent', ' Agent ', 'AGENT'])('is refused to whoever asked, here as "%s"', (principal) => {
+    it.each(['agent', ' Agent ', 'AGENT'])('is refused to the requester, here as "%s"', (principal) => {
       given(history(request())).when(respond(principal)).thenRefused('own-request');
     });
 
-    it('is refused to whoever asked for this round', () => {
+    it('is refused to the person who asked for this round', () => {
       given(history(requestAllowed(), ask({ requestedBy: 'alice', reach: 'any' })))
         .when(respond('alice'))
         .thenRefused('own-request');
     });
 
-    it('is open to whoever asked where the policy turns four-eyes off', () => {
+    it('is open to the requester when the policy turns four-eyes off', () => {
       given(history(request({ fourEyes: false })))
         .when(respond('agent'))
         .then([responded('agent')]);
     });
   });
 
-  describe('what may be said', () => {
+  describe('the decision', () => {
     it('is refused for a decision that the requirement does not allow', () => {
       given(history(request({ allowedDecisions: ['approve', 'deny'] })))
         .when(editBy('alice'))
@@ -354,7 +354,7 @@ describe('WithdrawResponse', () => {
       .then([responded('bob', { actionDigest: digestOf('b'), resolution: 'pending', executeBy: null })]);
   });
 
-  it('takes an answer that nobody else stands behind off the table: to approve is to run again', () => {
+  it('removes a proposed answer without other votes, so that an approval runs the tool again', () => {
     const three = { stages: [stage({ approve: 3 })] };
     const events = history(
       request(three),

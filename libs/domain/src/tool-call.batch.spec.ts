@@ -94,7 +94,7 @@ describe('a member that is, or was, permitted', () => {
     expect(['cancelled', 'expired', 'denied']).toContain(callState(decided));
   });
 
-  it('is never cancelled, asked about anew or denied once the batch has begun', () => {
+  it('is never cancelled, asked about again or denied once the batch has begun', () => {
     given(allowed)
       .when({ ...cancel(), batch: 'begun' })
       .thenRefused('batch-begun');

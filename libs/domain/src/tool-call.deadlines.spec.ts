@@ -38,7 +38,7 @@ const expired = (n: number) => ({
 });
 
 describe('ExpireApproval', () => {
-  it('ends an approval that nobody answered, and the call with it', () => {
+  it('ends an unanswered approval, and the call with it', () => {
     given(history(request()))
       .when(expire())
       .then([expired(60)]);
@@ -226,7 +226,7 @@ describe('RemindApprovers', () => {
 });
 
 describe('LapseApproval', () => {
-  it('ends an approved call that nobody claimed in time', () => {
+  it('ends an approved call that was not claimed in time', () => {
     given(history(request(), respond('alice')))
       .when(lapseApproval(minute(65)))
       .then([{ type: 'ApprovalLapsed', data: { approvalId: firstApproval, lapsedAt: stored(65) } }]);
@@ -258,7 +258,7 @@ describe('LapseApproval', () => {
 });
 
 describe('LapseClaim', () => {
-  it('makes the outcome unknown: whether the tool ran, nobody knows', () => {
+  it('makes the outcome unknown, because the tool may have run', () => {
     given(history(requestAllowed(), claim()))
       .when(lapseClaim())
       .then([
@@ -380,7 +380,7 @@ describe('business hours', () => {
       .then([{ type: 'ApproversReminded', data: { approvalId: firstApproval, nth: 1, remindedAt: monday('07:10') } }]);
   });
 
-  it('what comes next is told by them', () => {
+  it('set the time of the next deadline', () => {
     const approval = currentApproval(stateAfter(history(request({ ...withLevel, remindersMs: [10 * minuteMs] }))));
     expect(approval === undefined ? [] : upcomingOf(approval)).toEqual([
       { kind: 'reminder', at: monday('07:10'), to: [] },

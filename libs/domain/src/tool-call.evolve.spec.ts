@@ -97,7 +97,7 @@ describe('the fold of a call', () => {
     expect(currentApproval(state)).toBeUndefined();
   });
 
-  it('lets the first resolution win over whatever a log says after it', () => {
+  it('keeps the first resolution over later ones in the log', () => {
     const events = history(request(), deny('alice'));
     const [late] = history(request(), respond('bob')).slice(2);
     const state = stateAfter(late === undefined ? [] : [...events, late]);

@@ -111,14 +111,14 @@ describe('ClaimExecution', () => {
     given(history(requestAllowed(), ask())).when(claim()).thenRefused('not-approved');
   });
 
-  it('is refused for a call that the client executes, and for one that nobody requested', () => {
+  it('is refused for a call that the client executes, and for an unknown one', () => {
     given(history(requestAllowed(clientExecuted)))
       .when(claim())
       .thenRefused('not-approved');
     given([]).when(claim()).thenRefused('not-approved');
   });
 
-  it('is refused while another claim stands, also when its lease is over and nobody has recorded that', () => {
+  it('is refused while another claim stands, also when its lease is over and no lapse is recorded', () => {
     const extra = { attempt: 1, resolverId: 'resolver-1', leaseUntil: stored(11) };
     for (const at of [minute(10), minute(99)]) {
       given(history(requestAllowed(idempotent), claim()))
@@ -167,7 +167,7 @@ describe('RenewClaim', () => {
     data: { attempt: 1, leaseUntil: stored(n + 1), renewedAt: stored(n) },
   });
 
-  it('moves the end of the lease, also after it while nobody has recorded a lapse', () => {
+  it('moves the end of the lease, also after it until a lapse is recorded', () => {
     given(history(requestAllowed(), claim()))
       .when(renew())
       .then([renewed(10.5)]);
@@ -206,7 +206,7 @@ describe('ReportExecution', () => {
       .then([{ type: 'ExecutionFailed', data: { ...reported(), error: { message: 'no such order' } } }]);
   });
 
-  it('is recorded as late after the lease, while nobody has recorded its lapse', () => {
+  it('is recorded as late after the lease, until its lapse is recorded', () => {
     given(executing)
       .when(report(succeeded, 1, minute(20)))
       .then([hasSucceeded(20, 'lease-over')]);

@@ -248,7 +248,7 @@ function expectApproved(events: readonly ToolCallEvent[], index: number, claimed
   expect(people.size).toBeGreaterThanOrEqual(leastPeople(asked.data.requirement));
 }
 
-describe('whatever is asked of a tool call', () => {
+describe('any sequence of commands on a tool call', () => {
   it('an approval has at most one resolution', () => {
     always((events) => {
       const resolved = events.map(resolvedBy).filter((approvalId) => approvalId !== null);
@@ -300,7 +300,7 @@ describe('whatever is asked of a tool call', () => {
     });
   });
 
-  it('whoever asked never answers where four eyes are required', () => {
+  it('the requester never answers where four eyes are required', () => {
     always((events) => {
       events.forEach((event, index) => {
         if (event.type !== 'ApprovalResponded' || event.data.automatic) return;
@@ -330,7 +330,7 @@ describe('whatever is asked of a tool call', () => {
     );
   });
 
-  it('nobody has two votes that count', () => {
+  it('no person has two votes that count', () => {
     fc.assert(
       fc.property(lives, (steps) => {
         for (const { after } of steps) {
@@ -374,7 +374,7 @@ describe('whatever is asked of a tool call', () => {
     );
   });
 
-  it('what is due is accepted, changes the log, and comes to an end', () => {
+  it('every due command is accepted and changes the log, and their sequence ends', () => {
     fc.assert(
       fc.property(lives, (steps) => {
         let state = steps.at(-1)?.after ?? initialState();

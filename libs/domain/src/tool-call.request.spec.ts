@@ -71,7 +71,7 @@ describe('RequestToolCall', () => {
     given([]).when(command).then([requested, asked]);
   });
 
-  it('adds nothing when it is repeated with the same digest, whatever has happened since', () => {
+  it('adds nothing when it is repeated with the same digest, in any later state', () => {
     for (const events of [
       history(request()),
       history(requestAllowed(), claim(), report()),
@@ -129,7 +129,7 @@ describe('RequestApproval', () => {
       ]);
   });
 
-  it('asks again in the next round after a round that nobody answered', () => {
+  it('asks again in the next round after an expired one', () => {
     const events = history(request(), expire());
     expect(nextRound(stateAfter(events))).toBe(2);
     const again = ask({ round: 2, approvalId: secondApproval, at: minute(70) });
@@ -156,7 +156,7 @@ describe('RequestApproval', () => {
     expect(history(request(), respond('alice'), lapseApproval(minute(65)), again)).toHaveLength(events.length + 1);
   });
 
-  it('is refused for a call that nobody requested', () => {
+  it('is refused for an unknown call', () => {
     given([]).when(ask()).thenRefused('not-requested');
   });
 
@@ -247,7 +247,7 @@ describe('DescribeApproval', () => {
     given(history(request())).when(saying('another', 'another')).then([]);
   });
 
-  it('is refused when nobody is asked any more', () => {
+  it('is refused when no approval is open', () => {
     given([]).when(saying('why', null)).thenRefused('not-requested');
     given(history(requestAllowed())).when(saying('why', null)).thenRefused('already-resolved');
     given([...bare, ...history(request(), deny('alice')).slice(2)])
@@ -299,7 +299,7 @@ describe('CancelToolCall', () => {
     given(events).when(cancel()).thenRefused('already-settled', { state });
   });
 
-  it('is refused for a call that nobody requested', () => {
+  it('is refused for an unknown call', () => {
     given([]).when(cancel()).thenRefused('not-requested');
   });
 });

@@ -90,7 +90,7 @@ describe('all-of', () => {
     expect(stateOf(opsAndSecurity, respond(inGroups('both', 'ops', 'security')))).toBe('awaiting_approval');
   });
 
-  it('lets a person of two groups stand for the one where nobody else can', () => {
+  it('counts a person of two groups for the group that no other voter fills', () => {
     const both = respond(inGroups('both', 'ops', 'security'));
     expect(stateOf(opsAndSecurity, both, respond(inGroups('olga', 'ops')))).toBe('approved');
     expect(stateOf(opsAndSecurity, both, respond(inGroups('sam', 'security')))).toBe('approved');
@@ -136,7 +136,7 @@ describe('an edit under a quorum', () => {
     expect(stateOf(two, deny('alice'), editBy('bob'), deny('carol'))).toBe('denied');
   });
 
-  it('lets who denied the earlier arguments vote anew, once', () => {
+  it('lets a person who denied the earlier arguments vote once more', () => {
     expect(stateOf(two, deny('alice'), editBy('bob'), deny('alice'))).toBe('awaiting_approval');
     expect(stateOf(two, deny('alice'), editBy('bob'), respond('alice'))).toBe('approved');
   });

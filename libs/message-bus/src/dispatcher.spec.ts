@@ -21,7 +21,7 @@ function open(options: Partial<DispatcherOptions> & Pick<DispatcherOptions, 'con
 }
 
 describe('the dispatcher', () => {
-  it('settles each message once, in order within its key, whatever fails and however long it takes', async () => {
+  it('settles each message once, in order within its key, with any failures and delays', async () => {
     const run = async (seed: number, keys: number, count: number): Promise<void> => {
       const random = createRandom(seed);
       const handled: string[] = [];

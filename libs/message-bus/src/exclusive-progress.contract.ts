@@ -56,7 +56,7 @@ export function exclusiveProgressContract(
       expect((await take(process)).progress).toBe('{"position":2,"ü":true}');
     });
 
-    it('hands a released turn with its progress to whoever waits, and to nobody before', async () => {
+    it('hands a turn and its progress to a waiter only after the release', async () => {
       const [one, other] = [await harness.open(), await harness.open()];
       const first = await take(one);
       const waiting = standBy(other);

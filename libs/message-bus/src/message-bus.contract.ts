@@ -275,7 +275,7 @@ export function messageBusContract(
         expect(await harness.bus().deadLetters.list()).toEqual([]);
       });
 
-      it('park a message after the last attempt, whole, and stop nobody', async () => {
+      it('park a message unchanged after the last attempt, and delay no other message', async () => {
         const seen = createRecorder();
         const attempts: Message[] = [];
         const onMessage = (message: Message): Promise<void> => {
@@ -321,7 +321,7 @@ export function messageBusContract(
         expect(await harness.bus().deadLetters.list()).toMatchObject([{ code: 'malformed', attempts: 1 }]);
       });
 
-      it('of the surroundings are waited out, and park nothing', async () => {
+      it('of the environment are waited out, and park nothing', async () => {
         const seen = createRecorder();
         let [down, attempts] = [true, 0];
         const onMessage = async (message: Message, delivery: Delivery): Promise<void> => {
@@ -496,7 +496,7 @@ export function messageBusContract(
         expect(await harness.bus().deadLetters.replay(id)).toBe(false);
       });
 
-      it('can be replayed while nobody consumes: then by the next process', async () => {
+      it('can be replayed without a consumer: the next process handles them', async () => {
         const seen = createRecorder();
         expect(await harness.bus().deadLetters.replay(await park())).toBe(true);
         await harness.restart();

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { createWatermark } from './watermark.js';
 
 describe('the watermark', () => {
-  it('stands before the first unfinished place, whatever is finished behind it', () => {
+  it('stands before the first unfinished position, also when later ones are finished', () => {
     const mark = createWatermark(0);
     const [one, two, three] = [mark.begin(1), mark.begin(2), mark.begin(3)];
     mark.pass(4);

@@ -144,7 +144,7 @@ describe('the rules of a policy file', () => {
   });
 });
 
-describe('a rule that nobody can answer', () => {
+describe('a rule without a possible approver', () => {
   const known = new Set(['ops', 'security']);
   const problemsFor = (requirement: string, groups: ReadonlySet<string> | null = known): readonly string[] => {
     const yaml = `version: 1\nrules:\n  - id: a\n    then: { require: ${requirement} }`;

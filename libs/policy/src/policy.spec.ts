@@ -26,7 +26,7 @@ function judge(of: Policy, overrides: Partial<PolicyCall> = {}) {
 }
 
 describe('the policy', () => {
-  it('allows, and says so, what nobody flags when there is no file', () => {
+  it('allows unflagged calls without a policy file, and says so', () => {
     const builtIn = createPolicies([]).of('default');
     expect(judge(builtIn).verdict).toEqual({
       outcome: 'allow',

@@ -311,7 +311,7 @@ rules:
     expect(judge(ofRun, { run: { calls: 0, denied: 0, startedAt: null } }).verdict.ruleId).toBe('rest');
   });
 
-  it('what was seen of the run is in the verdict', () => {
+  it('records the facts about the run in the verdict', () => {
     const seen = 'the run: calls 3, denied 0, started 2026-11-24T09:30:00.000Z';
     expect(judge(ofRun, { run }).verdict.why).toContain(seen);
     expect(judge(rules, { run }).verdict.why).not.toContain(seen);

@@ -59,7 +59,7 @@ describe('a suggestion', () => {
     expect(suggested(onOneDay(['ann', 'bob', 'ann']))).toHaveLength(1);
   });
 
-  it('is not made once a single decision was another one, whatever comes after', () => {
+  it('is not made after a single other decision, also with later ones', () => {
     const against = call(9, { decision: { status: 'against' } });
     for (let at = 0; at <= 3; at += 1) expect(suggested(three.toSpliced(at, 0, against))).toEqual([]);
     expect(suggested([...three, call(9, { decision: { status: 'against' }, agentId: 'other' })])).toHaveLength(1);
@@ -106,7 +106,7 @@ describe('a suggestion', () => {
     expect(other?.rule).not.toHaveProperty('when');
   });
 
-  it('is written as a rule of a policy file, whatever the names and values are', () => {
+  it('is a valid rule of a policy file, for any names and values', () => {
     fc.assert(
       fc.property(fc.string(), fc.string(), fc.string(), (toolName, agentId, env) => {
         const named = { toolName: `t${toolName}`, agentId: `a${agentId}`, arguments: { env } };

@@ -80,7 +80,7 @@ describe('the result of a call', () => {
     expect(view).toMatchObject({ state: 'succeeded', output: { x: 1 } });
   });
 
-  it('is a run again when nobody stands behind the answer any more', () => {
+  it('is a run again when the last vote for the answer is withdrawn', () => {
     const view = viewAfter(
       requested,
       ['ApprovalRequested', ofTwo],
@@ -181,7 +181,7 @@ describe('an edit', () => {
   });
 });
 
-describe('events that nobody can have made', () => {
+describe('events that no command produces', () => {
   it('leave no row before the request', () => {
     const log = createTestLog();
     log.call('call_1').record('ExecutionSucceeded');

@@ -3,7 +3,7 @@ import { requirement, stage } from './testing/test-log.js';
 import { asked, requested, rowAfter } from './testing/row-after.js';
 import type { Step } from './testing/row-after.js';
 
-describe('who is asked', () => {
+describe('the groups asked', () => {
   const twoStages = {
     requirement: requirement({
       stages: [stage({ groups: ['ops'] }), stage({ mode: 'all-of', groups: ['legal', 'security'] })],
@@ -46,7 +46,7 @@ describe('who is asked', () => {
     expect(row.approvals[0] && groupsAsked(row.approvals[0])).toEqual(['legal', 'security']);
   });
 
-  it('goes back when a vote is withdrawn, whatever the case of the name', () => {
+  it('are asked again when a vote is withdrawn, in any case of the name', () => {
     expect(askedAfter(vote('alice', ['ops']), ['ResponseWithdrawn', { withdrawnBy: ' Alice' }])).toEqual(['ops']);
   });
 
@@ -66,7 +66,7 @@ describe('who is asked', () => {
     expect(row.approvals[0]?.votes.map(({ status }) => status)).toEqual(['void', 'counted']);
   });
 
-  it('includes whom the current stage was escalated to, who may stand in for any of its groups', () => {
+  it('include the escalation groups of the current stage, which may stand in for any of its groups', () => {
     const escalated: Step = ['ApprovalEscalated', { to: ['managers'] }];
     expect(askedAfter(escalated)).toEqual(['ops', 'managers']);
     expect(askedAfter(vote('alice', ['ops']), escalated)).toEqual(['legal', 'security', 'managers']);
@@ -77,7 +77,7 @@ describe('who is asked', () => {
     ]);
   });
 
-  it('is anybody where a stage names no group', () => {
+  it('are all groups where a stage names none', () => {
     expect(rowAfter(...asked).approvals.map(groupsAsked)).toEqual([null]);
   });
 });

@@ -26,7 +26,7 @@ describe('a foreign text', () => {
     expect(printable('👍👍👍', 2)).toBe(`👍👍${moreCharacters(1)}`);
   });
 
-  it('lets nothing unseen through, whatever comes', () => {
+  it('leaves no invisible character in any text', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         expect(unseen.test(printable(text).replaceAll(' ', ''))).toBe(false);

@@ -30,7 +30,7 @@ describe('the progress of an approval in words', () => {
     ]);
   });
 
-  it('says that nobody has answered yet, and who may answer as well after an escalation', () => {
+  it('says that there is no answer yet, and names the escalation group', () => {
     const [untouched, escalated] = [['ops'], ['ops', 'managers']].map((missingOf) =>
       linesOf([quorum(1, 'ops'), progress({ missing: 1, missingOf })]),
     );

@@ -4,7 +4,7 @@ import { printable } from './marks.js';
 import { refusalWords } from './refusal-words.js';
 import { requirementWords } from './requirement-words.js';
 
-describe('who must agree', () => {
+describe('the approvers in words', () => {
   const two = { mode: 'quorum', approve: 2, groups: null } as const;
   const all = { mode: 'all-of', approve: 1, groups: ['ops', 'legal'] } as const;
 
@@ -48,7 +48,7 @@ describe('a refusal', () => {
     expect(told({ cancelledBy: 'al\u200bice' })).toBe('al⟦U+200B⟧ice cancelled this call. Nothing is left to answer.');
   });
 
-  it('lists what is wrong, whatever came as the list', () => {
+  it('lists the problems, also from a malformed list', () => {
     expect(told({ code: 'x', errors: [{ path: '/a', message: 'must be a number\u001b' }, null] })).toBe(
       'the detail⟦U+202E⟧ (/a: must be a number⟦U+001B⟧; undefined: undefined)',
     );
@@ -94,7 +94,7 @@ describe('an event', () => {
     expect(eventWordsOf({ type, data }, {}, show)).toBe(words);
   });
 
-  it('is told whatever its data is', () => {
+  it('has words for any data', () => {
     for (const data of [null, undefined, 7, 'text', [], { verdict: null, reason: { a: 1 } }]) {
       expect(said('ToolCallBlocked', data)).toMatch(/^blocked by rule (?:: \{"a":1\})?$/);
     }

@@ -63,7 +63,7 @@ describe('a tool', () => {
     expect(await needOf(predicate)).toEqual({ needsApproval: true, reason: expect.stringMatching(reason) });
   });
 
-  it('that nobody would run is refused when it is built', () => {
+  it('without an executor is refused when it is built', () => {
     const build = (more: object) => () =>
       gateTool({ name: 't', inputSchema, ...more } as unknown as Parameters<typeof gateTool>[0]);
     expect(build({})).toThrow(/`execute`, or `clientExecuted: true`/);

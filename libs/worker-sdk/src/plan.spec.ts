@@ -57,7 +57,7 @@ describe('the plan of a step', () => {
     });
   });
 
-  it('validates before it asks the predicate, and asks nobody about what is invalid', async () => {
+  it('validates before it asks the predicate, and requests no approval for invalid arguments', async () => {
     contexts.length = 0;
     const toolCalls = [call('1', 'delete_file', { path: 7 }), call('2', 'delete_file', { path: '/tmp/x' })];
     const { requests, calls } = await planStep({ runId: 'r', toolCalls }, tools, 'ops');

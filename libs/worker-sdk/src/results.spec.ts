@@ -77,7 +77,7 @@ describe('the result of a call', () => {
     });
   });
 
-  it('of a denial has the words of whoever denied, or says that the user did', () => {
+  it('of a denial has the reason of the approver, or a default one', () => {
     const votes = [vote('approve', 'ada', 'fine'), vote('deny', 'bob', 'not today')];
     expect(resultOf(callIn('denied', {}, votes))).toMatchObject({
       status: 'denied',
@@ -88,7 +88,7 @@ describe('the result of a call', () => {
     expect(resultOf(callIn('denied', {}, [vote('deny', 'bob')]))).toMatchObject({ reason: 'User denied' });
   });
 
-  it('tells apart nobody answered from approved too late', () => {
+  it('distinguishes an unanswered approval from one that was not claimed in time', () => {
     expect(resultOf(callIn('expired', {}, [], 'expired'))?.reason).toMatch(/nobody answered/);
     expect(resultOf(callIn('expired', {}, [], 'approved'))?.reason).toMatch(/not run in time/);
   });

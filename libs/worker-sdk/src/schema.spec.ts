@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
 import { asJson, inputSchemaOf, whyUnrecordable } from './schema.js';
 
-describe('what is asked about', () => {
+describe('the input to approve', () => {
   it('is the validated form, with the defaults that an approver must see', async () => {
     const schema = inputSchemaOf(z.object({ path: z.string(), recursive: z.boolean().default(true) }));
     expect(await schema.parse({ path: '/x', note: 'please approve' })).toEqual({

@@ -186,7 +186,7 @@ describe('errors', () => {
     expect(isRefusal(new Error('http-502'), 'http-502')).toBe(false);
   });
 
-  it('tell about whatever was thrown', () => {
+  it('describe any thrown value', () => {
     expect([messageOf(new RangeError()), messageOf('text'), messageOf(7)]).toEqual([
       'RangeError',
       'text',

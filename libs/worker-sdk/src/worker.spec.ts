@@ -67,7 +67,7 @@ afterEach(async () => {
 });
 
 describe('a step', () => {
-  it('runs what nobody has to be asked about, and pauses for the rest', async () => {
+  it('runs the calls that need no approval, and pauses for the rest', async () => {
     const { worker } = setUp();
     const outcome = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/etc/x'), deletion('2', '/tmp/y')] });
     expect(ran).toEqual(['/tmp/y']);

@@ -184,6 +184,6 @@ describe('a log that is not whole', () => {
   });
 });
 
-test('what surprised a client is a complaint', () => {
+test('an unexpected answer to a client is a complaint', () => {
   expect(auditOf(Object.values(events), { surprises: ['a 500'] })).toContain('a client was surprised: a 500');
 });

@@ -24,7 +24,7 @@ async function ask({ http, tokens }: Installation, runId: string): Promise<void>
 }
 
 describe('countersign channels', () => {
-  test('check names every problem of a file at once; test sends one message that asks nobody', async () => {
+  test('check names every problem of a file at once; test sends one message without a request for approval', async () => {
     const reach = await openReach(['{ to: [ops-slack] }']);
     const place = { folder: reach.folder, port: await freePort(), env: reach.env };
     const file = reach.env['COUNTERSIGN_CHANNELS'] ?? '';

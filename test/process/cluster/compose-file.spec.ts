@@ -103,7 +103,7 @@ describe('the compose file', () => {
     expect(lines[nth('RUN npm ci')]).not.toContain('--omit=optional');
   });
 
-  test('sends whoever comes back from a sign-in provider to the gateway that sent them there', () => {
+  test('returns a browser from the sign-in provider to the gateway that started the sign-in', () => {
     // Browsers withhold a strict cookie on the way from another site, and the other gateway does not know the sign-in.
     const cookies = readFileSync(join(root, 'deploy', 'haproxy.cfg'), 'utf8').match(/^ *cookie .*$/gm);
     expect(cookies).toEqual([expect.stringContaining('attr "SameSite=Lax"')]);

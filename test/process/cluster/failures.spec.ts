@@ -46,7 +46,7 @@ describe('a gateway and its event store', () => {
     expect(await readinessOf(gateway)).toBeUndefined();
   }, 120_000);
 
-  test('a store that answers nothing any more, whatever is done, ends the process so that a new one starts', async () => {
+  test('a store that never answers again ends the process so that a new one starts', async () => {
     const store = await openStoreServer();
     const env = { COUNTERSIGN_EVENTSTORE_URL: store.url, COUNTERSIGN_TOKENS_FILE: writeTokens() };
     const gateway = await startRole('gateway', env);

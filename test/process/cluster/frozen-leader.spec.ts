@@ -35,7 +35,7 @@ function linesWith(output: string, words: RegExp): readonly string[] {
   return output.split('\n').filter((line) => words.test(line));
 }
 
-test('a leader that freezes for 15 s under 200 requests at two gateways, three times: all answered, each recorded once, nobody ends', async () => {
+test('a leader that freezes for 15 s under 200 requests at two gateways, three times: all answered, each recorded once, no process ends', async () => {
   const cluster = await startTestCluster();
   onCleanup(cluster.stop);
   const env = { COUNTERSIGN_EVENTSTORE_URL: cluster.url, COUNTERSIGN_TOKENS_FILE: writeTokens() };

@@ -90,7 +90,7 @@ describe('countersign projector', () => {
     expect(report).toMatchObject({ same: true, differences: [], events: 2 });
   });
 
-  it('ends with 5 and names the row when it is not, and builds it anew', async () => {
+  it('exits with 5 and names the row when it is not, and rebuilds it', async () => {
     await withStores((stores) => request(stores, 'run-1'));
     const file = new DatabaseSync(join(folder, 'read-model.db'));
     file.exec('DELETE FROM approvals');

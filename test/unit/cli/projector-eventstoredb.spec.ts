@@ -61,7 +61,7 @@ describe('countersign projector, in a cluster', () => {
     serving.close();
   });
 
-  it('names what differs, and builds it anew for the next start of that process', async () => {
+  it('names the difference, and rebuilds it for the next start of that process', async () => {
     const file = new DatabaseSync(join(folder, 'read-model.db'));
     file.exec('DELETE FROM approvals');
     file.close();

@@ -77,7 +77,7 @@ describe('countersign store, with wrong settings', () => {
     expect([written(), server.users.find('countersign')]).toEqual([0, undefined]);
   });
 
-  it('keeps those who may read system streams, and nobody who may append to them', async () => {
+  it('keeps the readers of system streams, and lets only admins append to them', async () => {
     const settings = { $systemStreamAcl: { $r: ['monitor', '$all'], $w: ['monitor'], $mr: 'monitor', $d: 'monitor' } };
     const event = { id: randomUUID(), type: 'update-default-acl', contentType: 'application/json' };
     const data = Buffer.from(JSON.stringify(settings));

@@ -199,7 +199,7 @@ describe('countersign store', () => {
     expect(err.replaceAll('\n', ' ')).toContain(words);
   });
 
-  it('writes no password, whatever happens', async () => {
+  it('never prints a password', async () => {
     const written: string[] = [];
     const collect = async (...args: string[]): Promise<void> => {
       const { out, err } = await run(...args);

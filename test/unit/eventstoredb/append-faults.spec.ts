@@ -118,7 +118,7 @@ describe('an append of which certainly nothing was written', () => {
     expect(leader.calls).toContain('Streams/Append');
   });
 
-  it('fails at once when nobody listens', async () => {
+  it('fails at once when the connection is refused', async () => {
     const server = await startServer();
     server.stop();
     const { store } = openStore(server.url);
@@ -190,7 +190,7 @@ describe('an append', () => {
     );
   });
 
-  it('tells a conflict from a commit whatever the connection string says', async () => {
+  it('distinguishes a conflict from a commit with any connection string', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(`${server.url}&throwOnAppendFailure=false`);
     const stream = sampleStream();

@@ -234,7 +234,7 @@ const small: readonly EventType[] = [
   'SubjectErased',
 ];
 
-describe('what an append weighs at most', () => {
+describe('the limit of an append', () => {
   it('is known of each kind of event', () => {
     expect([...small, ...Object.keys(heaviest)].toSorted()).toEqual([...eventTypes].toSorted());
   });

@@ -79,7 +79,7 @@ describe('a cluster of three servers', () => {
     expect(opened.wedged).toEqual([]);
   });
 
-  it('of which nobody answers is away, however long', async () => {
+  it('is away as long as none of them answers', async () => {
     const opened = await open();
     for (const member of opened.cluster.members) member.stop();
     await expect(write(opened)).rejects.toThrow();

@@ -19,7 +19,7 @@ cleanUpAfterEach();
 const event = { id: '8d1f4c1e-52f1-4f53-8f0e-0d8f4d7d3a10', type: 'A', data: {}, metadata: new Uint8Array() };
 
 describe('a client that is ended', () => {
-  it('settles every call that waits for its channel, at whatever moment it ends', async () => {
+  it('settles every call that waits for its channel, at any moment', async () => {
     const unhandled: unknown[] = [];
     const note = (error: unknown): void => void unhandled.push(error);
     process.on('unhandledRejection', note);
@@ -42,7 +42,7 @@ describe('a client that is ended', () => {
 });
 
 describe('a server that is frozen', () => {
-  it('is away, and no reason to end the process: it answers nobody else either', async () => {
+  it('is away, and no reason to end the process, because it answers no other client either', async () => {
     let isFrozen = false;
     const membership = (port: () => number): Membership => ({
       leader: port,

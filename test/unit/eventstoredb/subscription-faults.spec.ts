@@ -96,7 +96,7 @@ describe('a subscription', () => {
     await until(() => watched.seen.length === 1 && watched.caughtUp === 1, 'the event');
   });
 
-  it('hands on nothing twice, whatever the server repeats', async () => {
+  it('delivers each event once, also when the server repeats some', async () => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     await store.append(sampleStream(), noStream, sampleEvents(3));

@@ -43,7 +43,7 @@ describe('where the server is', () => {
   });
 });
 
-describe('who is asking', () => {
+describe('the token of a command', () => {
   it('is --token, then COUNTERSIGN_TOKEN, then "me" of the tokens file', () => {
     const env = { COUNTERSIGN_DATA: dataFolder(tokens) };
     expect(findConnection({ token: 'a' }, { ...env, COUNTERSIGN_TOKEN: 'b' }).token).toBe('a');
@@ -64,7 +64,7 @@ describe('who is asking', () => {
     }
   });
 
-  it('is nobody without any of these', () => {
+  it('is unknown without any of these', () => {
     expect(findConnection({}, { COUNTERSIGN_DATA: '/nowhere' })).toMatchObject({
       token: undefined,
       tokenSource: 'nowhere',

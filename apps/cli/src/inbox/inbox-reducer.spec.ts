@@ -325,7 +325,7 @@ describe('an edit', () => {
     expect(inbox.has('nothing to send')).toBe(true);
   });
 
-  it('of what was answered meanwhile sends nothing', () => {
+  it('sends nothing when the approval was answered meanwhile', () => {
     const inbox = play([two]);
     inbox.tell({ type: 'edited', approval: one, value, text });
     expect(inbox.has('While you were editing, this was answered.')).toBe(true);
@@ -333,7 +333,7 @@ describe('an edit', () => {
 });
 
 describe('the screen', () => {
-  it('fits the terminal and stays up, whatever is pressed and whatever comes', () => {
+  it('fits the terminal and never throws, for any keys and any events', () => {
     const hostile = approvalOf({
       approvalId: 'apr_8',
       toolName: '\u202eevil\u001b[2J'.repeat(20),

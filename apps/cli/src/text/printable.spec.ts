@@ -18,7 +18,7 @@ describe('sealed', () => {
     expect(sealed('⟦U+202E⟧ \u001b[0m')).toBe('⟦U+202E⟧ ⟦U+001B⟧[0m');
   });
 
-  it('lets nothing unseen through, whatever comes', () => {
+  it('leaves no invisible character in any text', () => {
     const unseen = /[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {

@@ -84,7 +84,7 @@ describe('the arguments of a call', () => {
     expect(lines).toContain('│ a⟦U+202E⟧');
   });
 
-  it('show every text that is in them, whatever their shape', () => {
+  it('show every text in them, at any depth', () => {
     const word = fc.stringMatching(/^[a-z]{1,8}$/);
     const text = fc.oneof(
       word,

@@ -35,7 +35,7 @@ async function record(type: string, data: object): Promise<void> {
   await world.readModel.reached(await world.store.head());
 }
 
-it('a gateway tells of each channel what the log says, as soon as its view has it, whoever recorded it', async () => {
+it('a gateway shows the state of each channel as soon as its read model has it, also when another process recorded it', async () => {
   expect(await stateOfPager()).toBe('unserved');
   const at = '2030-01-01T00:00:00.000Z';
   await record('ChannelActivated', { activatedAt: at });

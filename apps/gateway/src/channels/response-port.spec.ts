@@ -85,7 +85,7 @@ it('takes nothing from somebody who is no approver any more, and says so at the 
   expect(log.entries).toMatchObject([{ level: 'warn', fields: { people: ['alice'] } }]);
 });
 
-it('takes an answer of somebody whom their provider made an approver, until that sign-in ends or a later one takes it away', async () => {
+it('accepts an answer from an approver by sign-in, until the sign-in ends or a later one lacks the role', async () => {
   const { answer } = await pending();
   const clock = createVirtualClock();
   const store = createSessionStore(':memory:');

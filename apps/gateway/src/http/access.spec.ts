@@ -86,7 +86,7 @@ describe('roles', () => {
     else expect([status, body.code]).toEqual([403, 'forbidden']);
   });
 
-  it.each(guarded)('$method $path is for nobody without a role', async ({ method, path }) => {
+  it.each(guarded)('$method $path is forbidden without a role', async ({ method, path }) => {
     expect((await sendAs('nobody', method, filled(path))).status).toBe(403);
   });
 });
@@ -160,7 +160,7 @@ describe('another tenant', () => {
     expect(await world.store.head()).toBe(head);
   });
 
-  it('sees no approvals, whatever it filters by', async () => {
+  it('sees no approvals under any filter', async () => {
     for (const query of ['', `?runId=${approval.runId}`, '?state=pending&limit=1000']) {
       expect((await asOther('GET', `/v1/approvals${query}`)).body).toMatchObject({ approvals: [], nextCursor: null });
     }

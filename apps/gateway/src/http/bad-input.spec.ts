@@ -97,8 +97,8 @@ describe('a body that another parser would read otherwise', () => {
   });
 });
 
-describe('what the schema does not know', () => {
-  it('is named path by path, each unknown field by itself', async () => {
+describe('unknown members', () => {
+  it('are named path by path, each unknown field by itself', async () => {
     const reply = await api.send<Refusal>('POST', '/v1/tool-calls', {
       body: {
         extra: 1,
@@ -181,7 +181,7 @@ it('says of a wrong value what it must be, and of a missing one that it is missi
   ]);
 });
 
-describe('what is too large', () => {
+describe('input above a limit', () => {
   const big = (kib: number) => 'x'.repeat(kib * 1024);
 
   it('a call’s arguments beyond 256 KiB', async () => {
@@ -250,7 +250,7 @@ describe('what is too large', () => {
   });
 });
 
-describe('what HTTP knows and this API does not', () => {
+describe('parts of HTTP that this API does not support', () => {
   it.each([
     ['PUT', '/v1/tool-calls', 'POST, GET'],
     ['GET', '/v1/tool-calls/tc_x/cancel', 'POST'],

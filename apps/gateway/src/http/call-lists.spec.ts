@@ -71,7 +71,7 @@ describe('the list of calls', () => {
     expect(answer).toMatchObject({ status: 400, body: { code: 'invalid-request', errors: [{ path }] } });
   });
 
-  it('shows an agent the calls of its own principal, whatever it asks for', async () => {
+  it('shows an agent only the calls of its own principal, under any filter', async () => {
     await request('shared', 'agent', 'mine');
     await request('shared', 'agent2', 'theirs');
     expect(namesOf(await list('runId=shared', 'agent'))).toEqual(['mine']);

@@ -82,7 +82,7 @@ describe('a stream of events', () => {
     expect(idsOf(await again.until(2))).toEqual([3, 4]);
   });
 
-  it('is resumed by the last id that was seen, whatever the address says', async () => {
+  it('resumes after the last event id, which wins over the query', async () => {
     await api.pending();
     await api.pending();
     const stream = await open('?after=0', 'auditor', { 'last-event-id': '3' });
@@ -191,7 +191,7 @@ describe('a reader that comes and goes while others write', () => {
   });
 });
 
-it('a reader that does not read keeps nobody else waiting', async () => {
+it('a reader that does not read delays no other reader', async () => {
   const port = Number(new URL(world.url).port);
   const deaf = Array.from({ length: 5 }, () => openDeafStream(port, 'auditor', '/v1/events'));
   const listening = await open('?types=ToolCallAllowed');

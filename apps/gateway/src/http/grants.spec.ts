@@ -204,7 +204,7 @@ describe('a standing grant', () => {
     await revoke(grant.grantId);
   });
 
-  it('covers the member of an all-or-nothing batch, which then waits for nobody', async () => {
+  it('covers the member of an all-or-nothing batch, which then starts without an approval', async () => {
     const grant = await created();
     const calls = [5, 500].map((amount) => ({ toolCallId: `b${amount}`, toolName: 'refund', arguments: { amount } }));
     const { body } = await api.send<{ calls: ToolCallView[] }>('POST', '/v1/tool-calls', {
@@ -251,7 +251,7 @@ describe('a grant of high risk', () => {
   });
 });
 
-describe('who may do what with grants', () => {
+describe('the roles that grants require', () => {
   it.each(['agent', 'worker', 'auditor', 'admin'])('rejects a grant of %s', async (as) => {
     expect((await create({}, as)).body).toMatchObject({ status: 403, code: 'forbidden' });
   });

@@ -41,7 +41,7 @@ describe('when something is wrong inside', () => {
     expect(world.log.entries.at(-1)).toMatchObject({ level: 'warn', fields: { error } });
   });
 
-  it('what the store would never take is the request’s fault, and nothing is recorded', async () => {
+  it('an event that is too large for the store is answered with 413', async () => {
     const error = new EventTooLargeError('what would be recorded has at most 1048576 bytes, and this has 2000000');
     const append = (): Promise<never> => Promise.reject(error);
     const { world, api } = await open();

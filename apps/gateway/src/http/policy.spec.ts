@@ -80,7 +80,7 @@ describe('a policy with rules', () => {
     expect(events.map(({ data }) => data).at(-1)).toMatchObject({ respondedBy: 'bob', groups: ['security'] });
   });
 
-  it('makes nobody an approver by listing them', async () => {
+  it('does not make a listed person an approver', async () => {
     const { approval } = await request('6', 'refund', { amount: 500 });
     const path = `/v1/approvals/${approval?.approvalId ?? ''}/responses`;
     const { status } = await api.send('POST', path, { as: 'auditor', body: { decision: { type: 'approve' } } });

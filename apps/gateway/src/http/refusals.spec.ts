@@ -337,7 +337,7 @@ describe('a refusal', () => {
     expect(headers.get('content-type')).toMatch(/^application\/problem\+json/);
   });
 
-  it('that was resolved already says by whom, when and how, at the top level', async () => {
+  it('of an already resolved approval names the approver, the time and the resolution at the top level', async () => {
     const { approvalId } = await api.pending();
     await respond(approvalId, undefined, 'bob');
     const { body } = await respond(approvalId, { decision: { type: 'deny' } });

@@ -59,7 +59,7 @@ describe('a repeat with the same idempotency key', () => {
     expect((await api.send('POST', `/v1/tool-calls/${callId}/claim`, { ...sent, headers: newKey() })).status).toBe(200);
   });
 
-  it('of a claim is the same claim, whoever else tries meanwhile', async () => {
+  it('of a claim is the same claim, also after an attempt by another worker', async () => {
     const { callId } = await api.request();
     const sent = { as: 'worker', body: { resolverId: 'w' }, headers: newKey() };
     const path = `/v1/tool-calls/${callId}/claim`;

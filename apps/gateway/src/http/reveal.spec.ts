@@ -27,7 +27,7 @@ const reveal = (approvalId: string, as: string, headers: Readonly<Record<string,
   api.send('POST', `/v1/approvals/${approvalId}/reveal`, { as, headers });
 
 describe('an approval', () => {
-  it('says who asked, with which labels, and which values are hidden by whom', async () => {
+  it('names the requester, the labels, the hidden values and who hid them', async () => {
     const { approvalId } = await pending();
     const { body } = await api.send<ApprovalView>('GET', `/v1/approvals/${approvalId}`, { as: 'ann' });
     expect(body).toMatchObject({ requestedBy: 'agent', labels: { env: 'prod' }, toolCallId: 'call-1', batch: null });

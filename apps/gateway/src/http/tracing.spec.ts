@@ -168,7 +168,7 @@ it('without an endpoint there is no tracing', async () => {
   expect(await openTracing({ service: 'countersign', env: off, log })).toBeUndefined();
 });
 
-it('a collector that refuses is told in the log, and stops nobody', async () => {
+it('a refusal of the collector is logged and delays no request', async () => {
   const broken = await openCollector(400);
   const log = createCollectingLog();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: broken.endpoint };

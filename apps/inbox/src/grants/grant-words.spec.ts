@@ -4,7 +4,7 @@ import { matchWords, rememberWords, scopeWords } from './grant-words.js';
 const call = { toolName: 'delete_file', agentId: 'janitor', runId: 'run-1' };
 
 describe('a grant in words', () => {
-  it('says what "always" means: for how long, for whom, with which arguments, how often', () => {
+  it('explains "always": the duration, the agent, the arguments and the number of uses', () => {
     expect(rememberWords({ match: 'exact', scope: 'run', expiresInMs: 3_600_000, maxUses: 1 }, call)).toBe(
       'For 1 hour, calls of delete_file by agent janitor in run run-1 with exactly these arguments run without asking ' +
         'anybody, at most 1 time. A rule that blocks, or that needs several people, still holds. You can end it at any ' +

@@ -268,7 +268,7 @@ tools:
       expect(server.received).toEqual([]);
     });
 
-    it('is not sent when nobody listens', async () => {
+    it('is not sent when the connection is refused', async () => {
       const text = httpTool();
       await server.close();
       expect(await (await only(text)).run(runOf())).toMatchObject({ status: 'not-sent', code: 'unreachable' });

@@ -126,7 +126,7 @@ describe('a POST', () => {
   });
 
   describe('that certainly was not sent', () => {
-    it('finds nobody listening', async () => {
+    it('fails when the connection is refused', async () => {
       const port = await rawServer(() => undefined);
       for (const close of closing.splice(0)) close();
       expect(await post(`http://127.0.0.1:${port}/`)).toMatchObject({ status: 'not-sent' });

@@ -23,7 +23,7 @@ describe('why a process cannot start', () => {
   });
 
   it.each([new Error('a bug'), new TypeError('undefined is not a function'), new RangeError('out of range')])(
-    'comes with the stack where nobody but us can mend it: %s',
+    'includes the stack of an unexpected error: %s',
     (error) => {
       expect(reasonOf(error)).toBe(error.stack);
       expect(reasonOf(error)).toContain('process-entry.spec');

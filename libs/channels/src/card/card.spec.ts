@@ -59,7 +59,7 @@ describe('the card', () => {
     expect(batchFact('independent')).toBeUndefined();
   });
 
-  it('says how many values are hidden, and by whom', () => {
+  it('says how many values are hidden, and who hid them', () => {
     const hiddenValues = [
       { pointer: '/command', why: 'schema' },
       { pointer: '/token', why: 'name' },

@@ -152,7 +152,7 @@ describe('an envelope', () => {
 
 describe('the connection', () => {
   it.each(['refresh_requested', 'warning'] as const)(
-    'that Slack wants to end (%s) is ended, and opened anew at once',
+    'is replaced at once when Slack asks for it (%s)',
     async (reason) => {
       listen();
       await connected();
@@ -166,7 +166,7 @@ describe('the connection', () => {
     },
   );
 
-  it('that breaks is opened anew, with growing pauses when it does not last', async () => {
+  it('is opened again after it breaks, with growing pauses while it does not last', async () => {
     listen();
     await connected();
     for (const [count, pauseMs] of [1_000, 2_000, 4_000].entries()) {
@@ -231,7 +231,7 @@ describe('the connection', () => {
     expect(server.sockets.opened()).toBe(0);
   });
 
-  it('is over when it is stopped, also while it is being asked for, or while nobody says hello', async () => {
+  it('closes when it is stopped, also while it is being requested or waits for hello', async () => {
     const stop = listen();
     await connected();
     await stop();

@@ -64,7 +64,7 @@ describe('the log file', () => {
     await expect(opening).rejects.toThrow(`${join(folder, 'events.db')} cannot be opened`);
   });
 
-  it('warns when it drops the torn end of a write that nobody was told of', async () => {
+  it('warns when it drops the torn end of an unconfirmed write', async () => {
     const [log, copy] = [createCollectingLog(), join(folder, 'copy')];
     const store = await openEmbeddedEventStore({ folder, log: createSilentLog(), clock: createSystemClock() });
     await store.append('a', noStream, sampleEvents(1));

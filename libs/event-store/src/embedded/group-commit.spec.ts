@@ -169,7 +169,7 @@ describe('gathering', () => {
     expect(sizes).toEqual([20, 30]);
   });
 
-  it('ends after a millisecond, whatever comes', async () => {
+  it('ends after a millisecond, also while more commands arrive', async () => {
     const { sizes, clock, arrive } = gathering();
     arrive(20);
     await turn();

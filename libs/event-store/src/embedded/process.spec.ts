@@ -101,7 +101,7 @@ describe('a process that is killed', () => {
 });
 
 describe('a folder', () => {
-  it('belongs to one process: a second one is told by whom it is held', async () => {
+  it('belongs to one process: a second one is told which process holds it', async () => {
     await run(1, async (pid) => {
       const opening = open();
       await expect(opening).rejects.toThrow(EventStoreUnavailableError);

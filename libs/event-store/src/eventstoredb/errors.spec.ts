@@ -11,7 +11,7 @@ const timedOut = { kind: 'unknown', timedOut: true };
 const turnedAway = { kind: 'not-written', transient: true };
 const refused = { kind: 'not-written', transient: false };
 
-describe('what an error of the client means', () => {
+describe('the meaning of a client error', () => {
   it.each<[string, unknown, object]>([
     ['our own deadline', new NoAnswerError('no answer'), timedOut],
     ['another leader', typed('not-leader'), turnedAway],

@@ -141,7 +141,7 @@ describe("a subscription over the client's stream", () => {
     subscription.stop();
   });
 
-  it('wakes nobody who does not wait any more', async () => {
+  it('ignores a reader that stopped waiting', async () => {
     const stream = new Readable({ objectMode: true, read: () => undefined });
     const subscription = createStreamSubscription(() => ({
       stream,

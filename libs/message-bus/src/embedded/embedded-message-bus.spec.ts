@@ -77,7 +77,7 @@ describe('the embedded message bus', () => {
     bus: createEmbeddedMessageBus({ folder, topics: { [topic]: source }, clock, log }),
   });
 
-  it('costs nothing while nobody subscribes: no reading, no timer, no file', async () => {
+  it('costs nothing without a subscriber: no reading, no timer, no file', async () => {
     const clock = createVirtualClock();
     const source = createMemoryLog();
     const { bus } = openBus(source, clock);

@@ -6,7 +6,7 @@ function refusal(type: string): Error {
   return new Error('tried again', { cause: Object.assign(new Error('refused'), { type }) });
 }
 
-describe('what a broker refuses to take', () => {
+describe('a message that the broker refuses', () => {
   it.each(['MESSAGE_TOO_LARGE', 'RECORD_LIST_TOO_LARGE'])('is too large for good after %s', (type) => {
     expect(toBusError(refusal(type), 'not published')).toBeInstanceOf(MessageTooLargeError);
   });

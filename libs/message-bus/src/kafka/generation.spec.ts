@@ -120,7 +120,7 @@ describe('the metadata of a commit', () => {
   });
 });
 
-describe('what is received', () => {
+describe('a received batch', () => {
   it('may be the answer to a fetch of the time before, until that is answered or given up', async () => {
     const clock = createVirtualClock();
     const fetches = new Fetches<string>(clock);

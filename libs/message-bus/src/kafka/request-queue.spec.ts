@@ -43,7 +43,7 @@ describe('a connection that is closed while a request is under way', () => {
 
   // The client sends some turns of the event loop after the call, and closes some turns after that; a request can fall
   // between the two.
-  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('fails what nobody answers (%d turns between)', async (turns) => {
+  it.each([0, 1, 2, 3, 4, 5, 6, 7, 8])('fails every unanswered request (%d turns between)', async (turns) => {
     const connection = connectionTo((server.address() as AddressInfo).port);
     await connection.connect();
     const answer = sendHeartbeat(connection).catch((error: unknown) => (error as Error).name);

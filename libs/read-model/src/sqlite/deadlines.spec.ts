@@ -12,8 +12,8 @@ function ask(log: TestLog, name: string, minutes: number | null, tenant = 'defau
   return call;
 }
 
-describe('what is due', () => {
-  it('is everything up to and at a moment, of all tenants, the earliest first', async () => {
+describe('a query of due deadlines', () => {
+  it('returns those up to and at a moment, of all tenants, the earliest first', async () => {
     const log = createTestLog();
     const late = ask(log, 'late', 30);
     const early = ask(log, 'early', 10, 'other');

@@ -156,7 +156,7 @@ function expectSame(model: ReadModel, events: readonly RecordedEvent[]): void {
   });
 }
 
-describe('whatever the log says, in whatever groups it comes', () => {
+describe('any log, in batches of any size', () => {
   it('every query answers as a plain replay does, at any moment', async () => {
     await fc.assert(
       fc.asyncProperty(arbitraryLog, groupSizes, (log, sizes) =>

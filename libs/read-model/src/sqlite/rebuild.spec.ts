@@ -29,7 +29,7 @@ function tamper(file: string, sql: string): void {
   db.close();
 }
 
-describe('a rebuild of a file that nobody has open', () => {
+describe('a rebuild of a file that is not open', () => {
   it('is taken over by the next opening, and only then', async () => {
     const recorded = createTestLog();
     recordCalls(recorded, 10);
@@ -73,7 +73,7 @@ describe('a rebuild of a file that nobody has open', () => {
     model.close();
   });
 
-  it('starts from nothing, whatever an earlier one left behind', async () => {
+  it('starts empty, also after an interrupted rebuild', async () => {
     const recorded = createTestLog();
     recordCalls(recorded, 2);
     writeFileSync(path('m.db.rebuild'), 'half of a file');
@@ -84,7 +84,7 @@ describe('a rebuild of a file that nobody has open', () => {
 });
 
 describe('a rebuild of a live model', () => {
-  it('shows all that was applied meanwhile, and tells nobody of old events', async () => {
+  it('shows the events applied meanwhile, and notifies no reader of old ones', async () => {
     const recorded = createTestLog();
     recordCalls(recorded, 10);
     const file = path('m.db');

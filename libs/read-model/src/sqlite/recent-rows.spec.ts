@@ -16,7 +16,7 @@ describe('the rows used last', () => {
     expect(['a', 'b', 'c'].filter((key) => rows.get(key) !== undefined)).toEqual(['a', 'c']);
   });
 
-  it('are kept up to a weight, counted anew when a row changes or goes', () => {
+  it('are kept up to a total size, which follows each change and removal', () => {
     const rows = createRecentRows(100, 10);
     rows.put('a', entry(6));
     rows.put('a', entry(4));

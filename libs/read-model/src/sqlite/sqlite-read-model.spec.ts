@@ -113,7 +113,7 @@ describe('tenants', () => {
   });
 });
 
-describe('what is not there', () => {
+describe('a missing entry', () => {
   it('is undefined or empty', async () => {
     const log = createTestLog();
     const call = recordPending(log);

@@ -9,7 +9,7 @@ const message = (ce_id: string, ce_subject: string | undefined, key = 'run-1'): 
   value: () => '',
 });
 
-describe('what is heard on the events topic', () => {
+describe('messages on the events topic', () => {
   const open = () => {
     const positions: string[] = [];
     const feed = createRequestFeed((position) => void positions.push(position));

@@ -163,7 +163,7 @@ test('every role does its work over TLS, with its own password and the rights of
   });
 }, 300_000);
 
-test('what nobody can read is put aside by every consumer, and the operator looks at it and replays it', async () => {
+test('an unreadable message is parked by every consumer, and the operator inspects and replays it', async () => {
   const sendRaw = async (name: string, topic: string, ce_type: string): Promise<void> => {
     const producer = clientOf(name).producer({ allowAutoTopicCreation: false });
     await producer.connect();
