@@ -1,13 +1,4 @@
-import {
-  scenarios,
-  scenariosFor,
-  startKitServer,
-  tryScenario,
-  type AgentUnderTest,
-  type Capabilities,
-  type KitServer,
-  type Scenario,
-} from '@countersign/conformance';
+import type { AgentUnderTest, Capabilities, KitServer, Scenario } from '@countersign/conformance';
 import { fileURLToPath } from 'node:url';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
@@ -25,6 +16,7 @@ export async function conformance(
   [command = '', ...args]: readonly string[],
   { only = '', ...capabilities }: ConformanceOptions,
 ): Promise<ExitCode> {
+  const { scenarios, scenariosFor, startKitServer } = await import('@countersign/conformance');
   const agent = { command, args, capabilities };
   const possible = scenariosFor(agent).filter(({ name }) => name.includes(only));
   output.note('Starting a Countersign in a temporary folder …');
@@ -48,6 +40,7 @@ export async function conformance(
 }
 
 async function problemIn(scenario: Scenario, agent: AgentUnderTest, server: KitServer): Promise<string | null> {
+  const { tryScenario } = await import('@countersign/conformance');
   try {
     await tryScenario(scenario, agent, server);
     return null;
