@@ -84,7 +84,7 @@ function versionOfPackage(): string {
 }
 
 /** Commands with subcommands. */
-const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'grants', 'policy', 'store'];
+const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'grants', 'policy', 'store', 'keys'];
 
 /** Help and version are not errors. A parse error of commander is printed in our words, with our exit code. */
 function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {

@@ -23,9 +23,11 @@ describe('countersign start', () => {
     const lazily = sources.filter((file) => readFileSync(join(folder, file), 'utf8').includes("import('@countersign/"));
     expect(lazily.toSorted()).toEqual([
       'commands/channels.ts',
+      'commands/conformance.ts',
       'commands/dead-letters.ts',
       'commands/grants.ts',
       'commands/kafka.ts',
+      'commands/keys.ts',
       'commands/policy-input.ts',
       'commands/policy.ts',
       'commands/projector.ts',

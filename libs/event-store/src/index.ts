@@ -19,7 +19,9 @@ export {
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
 export { positionBefore } from './position-before.js';
 export { openSubjectKeys } from './sealed/keys-file.js';
-export type { SubjectKeysOptions } from './sealed/keys-file.js';
+export { rotateRootKey } from './sealed/rotate-root-key.js';
+export type { Rotation } from './sealed/rotate-root-key.js';
+export type { RootPlace } from './sealed/root-file.js';
 export { RootKeyError } from './sealed/root-key.js';
 export { openAnswersKey } from './sealed/sealed-answers.js';
 export type { AnswersKey, SealedAnswers } from './sealed/sealed-answers.js';

@@ -1,90 +1,30 @@
-import { createSecretKey, hash } from 'node:crypto';
+import { createHmac, createSecretKey, hash } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { join } from 'node:path';
-import { createLruMap, crashPoint, keepPrivate, openDatabaseFile } from '@countersign/runtime';
-import type { Log } from '@countersign/runtime';
-import { closeBox, openBox } from './box.js';
+import { createLruMap, crashPoint } from '@countersign/runtime';
 import { createKeyMaker } from './key-maker.js';
-import { hasRootKey, isOpenToOthers, makeRootKey, readRootKey, RootKeyError } from './root-key.js';
+import { emptyWal, hashingKey, openKeysDatabase, transaction, unwrapKey, wrapKey } from './keys-database.js';
+import { openRoot } from './root-file.js';
+import type { OpenedRoot, RootPlace } from './root-file.js';
 import type { RootKey } from './root-key.js';
 import { answersOwner } from './subject-keys.js';
 import type { SubjectKey, SubjectKeys } from './subject-keys.js';
 
-/** The dependencies of the keys in a data folder. */
-export interface SubjectKeysOptions {
-  readonly folder: string;
-  /** The operator's own root key; null: `root.key` in the data folder, made at the first start. */
-  readonly rootKeyFile: string | null;
-  readonly log: Log;
-}
-
 const keysKept = 4096;
-
-const tables = `
-  CREATE TABLE IF NOT EXISTS root (id INTEGER PRIMARY KEY CHECK (id = 1), fingerprint TEXT NOT NULL) STRICT;
-  CREATE TABLE IF NOT EXISTS keys (
-    id TEXT PRIMARY KEY, subject TEXT NOT NULL, wrapped BLOB,
-    state TEXT NOT NULL CHECK (state IN ('current', 'retired', 'erasing', 'destroyed'))
-  ) STRICT, WITHOUT ROWID;
-  CREATE UNIQUE INDEX IF NOT EXISTS keys_current ON keys (subject) WHERE state = 'current';
-  CREATE INDEX IF NOT EXISTS keys_by_subject ON keys (subject);
-`;
 
 /**
  * The keys of subjects in `keys.db`, each wrapped by the root key. A key that was destroyed leaves its id and nothing
  * else: SQLite overwrites it, and its write-ahead log is emptied.
  * @throws RootKeyError when the root key is missing or another one; DatabaseFileError when the file is damaged.
  */
-export function openSubjectKeys({ folder, rootKeyFile, log }: SubjectKeysOptions): SubjectKeys {
-  const file = join(folder, 'keys.db');
-  const cost = 'Without its keys the sensitive values of the log can never be read again';
-  const database = openDatabaseFile(file, { cost, timeoutMs: 2000 }, (opened) => {
-    opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; ${tables}`);
-    // A process that ended while it destroyed a key may have left its bytes here.
-    opened.exec('PRAGMA wal_checkpoint(TRUNCATE)');
-  });
+export function openSubjectKeys(place: RootPlace): SubjectKeys {
+  const database = openKeysDatabase(place.folder);
   try {
-    return createKeys(database, openRoot(database, rootKeyFile ?? join(folder, 'root.key'), rootKeyFile !== null, log));
+    return createKeys(database, openRoot(database, place));
   } catch (error) {
     database.close();
     throw error;
   }
-}
-
-interface OpenedRoot {
-  readonly root: RootKey;
-  readonly isNew: boolean;
-}
-
-function openRoot(database: DatabaseSync, file: string, isOwn: boolean, log: Log): OpenedRoot {
-  const known = database.prepare('SELECT fingerprint FROM root').get()?.['fingerprint'];
-  if (!hasRootKey(file)) {
-    if (isOwn || known !== undefined) throw missingRoot(file, known !== undefined);
-    makeRootKey(file);
-    log.info(
-      { file },
-      'a root key was made for sensitive values; keep a copy of it apart from the backups of the data',
-    );
-  }
-  if (!isOwn) keepPrivate(file);
-  else if (isOpenToOthers(file)) log.warn({ file }, 'every user of this machine can read the root key: chmod 600');
-  const root = readRootKey(file);
-  if (known !== undefined && known !== root.fingerprint) throw anotherRoot(file);
-  return { root, isNew: known === undefined };
-}
-
-function missingRoot(file: string, isKnown: boolean): RootKeyError {
-  return new RootKeyError(
-    isKnown
-      ? `the root key ${file} is missing, and keys.db was made with it: restore the file from your copy. Without it the sensitive values of the log cannot be read`
-      : `COUNTERSIGN_ROOT_KEY_FILE: file not found: ${file}. Make one with: openssl rand -base64 32 > ${file}`,
-  );
-}
-
-function anotherRoot(file: string): RootKeyError {
-  return new RootKeyError(
-    `${file} is not the root key that keys.db was made with: restore that key from your copy. Without it the sensitive values of the log cannot be read`,
-  );
 }
 
 /** The keys over an opened database. */
@@ -98,7 +38,11 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
     "SELECT id FROM keys WHERE subject = ? AND state IN ('current', 'retired', 'erasing')",
   );
   const insert = database.prepare("INSERT INTO keys VALUES (?, ?, ?, 'current')");
-  const hashOf = (tenant: string, subject: string): string => root.hashOf(JSON.stringify([tenant, subject]));
+  const hashing = hashingKey(database, root);
+  const hashOf = (tenant: string, subject: string): string =>
+    createHmac('sha256', hashing)
+      .update(JSON.stringify([tenant, subject]))
+      .digest('hex');
 
   const idsOf = (tenant: string, subject: string): readonly string[] => idsIn(findLive.all(hashOf(tenant, subject)));
   const stateOf = (id: string, isCopy: boolean): SubjectKey | 'erased' | 'missing' => {
@@ -123,8 +67,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
   let keysMade = Number(database.prepare('SELECT count(*) AS made FROM keys').get()?.['made']);
   const make = createKeyMaker((made) => {
     transaction(database, () => {
-      for (const { id, subject, bytes } of made)
-        insert.run(id, subject, closeBox(root.wrapping, boundTo(id, subject), bytes));
+      for (const { bytes, ...name } of made) insert.run(name.id, name.subject, wrapKey(root, name, bytes));
     });
     keysMade += made.length;
   });
@@ -174,7 +117,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
       change(ids, "UPDATE keys SET state = 'destroyed', wrapped = NULL WHERE id = ?");
       crashPoint('erase.before-checkpoint');
       // The bytes of a deleted key stay in the write-ahead log until it is emptied.
-      database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+      emptyWal(database);
     },
     erasing: () => idsIn(database.prepare("SELECT id FROM keys WHERE state = 'erasing'").all()),
     keysMade: () => keysMade,
@@ -192,22 +135,6 @@ function idsIn(rows: readonly Readonly<Record<string, SQLOutputValue>>[]): reado
   return rows.map(({ id }) => String(id));
 }
 
-function unwrapped(root: RootKey, id: string, row: Readonly<Record<string, SQLOutputValue>>) {
-  return createSecretKey(openBox(root.wrapping, boundTo(id, String(row['subject'])), row['wrapped'] as Uint8Array));
-}
-
-/** A wrapped key opens only as the key of its own row. */
-function boundTo(id: string, subject: string): string {
-  return JSON.stringify(['key', id, subject]);
-}
-
-function transaction(database: DatabaseSync, work: () => void): void {
-  database.exec('BEGIN IMMEDIATE');
-  try {
-    work();
-    database.exec('COMMIT');
-  } catch (error) {
-    if (database.isTransaction) database.exec('ROLLBACK');
-    throw error;
-  }
+function unwrapped(root: RootKey, id: string, row: Readonly<Record<string, SQLOutputValue>>): KeyObject {
+  return createSecretKey(unwrapKey(root, { id, subject: String(row['subject']) }, row['wrapped'] as Uint8Array));
 }

@@ -1,6 +1,17 @@
 import { createHmac, createSecretKey, hkdfSync, randomBytes } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
-import { closeSync, existsSync, fsyncSync, openSync, readFileSync, statSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  readFileSync,
+  statSync,
+  writeSync,
+} from 'node:fs';
+import { dirname } from 'node:path';
 
 /** The root key cannot be used. The message names the file, the cause and the remedy. */
 export class RootKeyError extends Error {
@@ -11,8 +22,8 @@ export class RootKeyError extends Error {
 export interface RootKey {
   /** Wraps the keys of subjects. */
   readonly wrapping: KeyObject;
-  /** The keyed hash of a text, hex. */
-  readonly hashOf: (text: string) => string;
+  /** Hashes the names of subjects, until the first rotation and after it. */
+  readonly hashing: KeyObject;
   /** Recognises the key, and tells nothing about it. */
   readonly fingerprint: string;
 }
@@ -21,7 +32,7 @@ const keyBytes = 32;
 
 /** The root key in a file: 32 bytes as base64 or hex. @throws RootKeyError when it is something else. */
 export function readRootKey(file: string): RootKey {
-  const text = readFileSync(file, 'utf8').trim();
+  const text = textOf(file).trim();
   const bytes = Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64');
   if (bytes.length !== keyBytes) {
     throw new RootKeyError(
@@ -31,11 +42,45 @@ export function readRootKey(file: string): RootKey {
   return toRootKey(bytes);
 }
 
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    const why = error instanceof Error ? error.message : String(error);
+    throw new RootKeyError(`the root key ${file} cannot be read: ${why}`, { cause: error });
+  }
+}
+
 /** Makes a new root key in a file that only its owner can read, durably. */
 export function makeRootKey(file: string): void {
   const descriptor = openSync(file, 'wx', 0o600);
   try {
     writeSync(descriptor, `${randomBytes(keyBytes).toString('base64')}\n`);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+  flushFolder(dirname(file));
+}
+
+/** Writes a root key over another one, in place: the bytes of the old one are overwritten. Durable. */
+export function overwriteRootKey(file: string, by: string): void {
+  const bytes = readFileSync(by);
+  const descriptor = openSync(file, constants.O_RDWR | constants.O_CREAT, 0o600);
+  try {
+    writeSync(descriptor, bytes, 0, bytes.length, 0);
+    ftruncateSync(descriptor, bytes.length);
+    fsyncSync(descriptor);
+  } finally {
+    closeSync(descriptor);
+  }
+}
+
+/** A new file survives a power cut once its folder is flushed. Windows flushes it with the file. */
+function flushFolder(folder: string): void {
+  if (process.platform === 'win32') return;
+  const descriptor = openSync(folder, 'r');
+  try {
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
@@ -54,11 +99,9 @@ export function isOpenToOthers(file: string): boolean {
 
 function toRootKey(bytes: Buffer): RootKey {
   const derived = (use: string): Buffer => Buffer.from(hkdfSync('sha256', bytes, '', `countersign:${use}`, keyBytes));
-  const hashing = createSecretKey(derived('subjects'));
-  const hashOf = (text: string): string => createHmac('sha256', hashing).update(text).digest('hex');
   return {
     wrapping: createSecretKey(derived('wrapping')),
-    hashOf,
+    hashing: createSecretKey(derived('subjects')),
     fingerprint: createHmac('sha256', derived('fingerprint')).update('root key').digest('hex').slice(0, 16),
   };
 }

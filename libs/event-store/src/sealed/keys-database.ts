@@ -1,0 +1,82 @@
+import { createSecretKey } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import type { DatabaseSync } from 'node:sqlite';
+import { join } from 'node:path';
+import { openDatabaseFile } from '@countersign/runtime';
+import { closeBox, openBox } from './box.js';
+import type { RootKey } from './root-key.js';
+
+/** `hashing` has a row once the root key was rotated: before, the key is derived from the root key. */
+const tables = `
+  CREATE TABLE IF NOT EXISTS root (id INTEGER PRIMARY KEY CHECK (id = 1), fingerprint TEXT NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS hashing (id INTEGER PRIMARY KEY CHECK (id = 1), wrapped BLOB NOT NULL) STRICT;
+  CREATE TABLE IF NOT EXISTS keys (
+    id TEXT PRIMARY KEY, subject TEXT NOT NULL, wrapped BLOB,
+    state TEXT NOT NULL CHECK (state IN ('current', 'retired', 'erasing', 'destroyed'))
+  ) STRICT, WITHOUT ROWID;
+  CREATE UNIQUE INDEX IF NOT EXISTS keys_current ON keys (subject) WHERE state = 'current';
+  CREATE INDEX IF NOT EXISTS keys_by_subject ON keys (subject);
+`;
+
+/** Opens `keys.db`, or creates it. @throws DatabaseFileError when the file is damaged. */
+export function openKeysDatabase(folder: string): DatabaseSync {
+  const cost = 'Without its keys the sensitive values of the log can never be read again';
+  return openDatabaseFile(join(folder, 'keys.db'), { cost, timeoutMs: 2000 }, (opened) => {
+    opened.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON; ${tables}`);
+    // A process that ended while it destroyed a key may have left its bytes here.
+    emptyWal(opened);
+  });
+}
+
+/** Empties the write-ahead log, which has the bytes of changed rows until then. */
+export function emptyWal(database: DatabaseSync): void {
+  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+}
+
+/** Runs the work in one transaction. */
+export function transaction<T>(database: DatabaseSync, work: () => T): T {
+  database.exec('BEGIN IMMEDIATE');
+  try {
+    const value = work();
+    database.exec('COMMIT');
+    return value;
+  } catch (error) {
+    if (database.isTransaction) database.exec('ROLLBACK');
+    throw error;
+  }
+}
+
+/** A key of a subject before it is wrapped, or the row of one. */
+interface KeyName {
+  readonly id: string;
+  readonly subject: string;
+}
+
+/** Wraps the key of a subject. It opens only as the key of its own row. */
+export function wrapKey({ wrapping }: RootKey, name: KeyName, bytes: Uint8Array): Uint8Array {
+  return closeBox(wrapping, boundTo(name), bytes);
+}
+
+/** Returns the bytes of a wrapped key. */
+export function unwrapKey({ wrapping }: RootKey, name: KeyName, wrapped: Uint8Array): Buffer {
+  return openBox(wrapping, boundTo(name), wrapped);
+}
+
+function boundTo({ id, subject }: KeyName): string {
+  return JSON.stringify(['key', id, subject]);
+}
+
+const hashingBound = JSON.stringify(['hashing']);
+
+/** The key of the hashes of subjects. It outlives rotations, because these hashes name streams of the log. */
+export function hashingKey(database: DatabaseSync, root: RootKey): KeyObject {
+  const wrapped = database.prepare('SELECT wrapped FROM hashing').get()?.['wrapped'];
+  if (wrapped === undefined) return root.hashing;
+  return createSecretKey(openBox(root.wrapping, hashingBound, wrapped as Uint8Array));
+}
+
+/** Stores that key, wrapped by a root key. */
+export function saveHashingKey(database: DatabaseSync, root: RootKey, key: KeyObject): void {
+  const wrapped = closeBox(root.wrapping, hashingBound, key.export());
+  database.prepare('INSERT OR REPLACE INTO hashing VALUES (1, ?)').run(wrapped);
+}
