@@ -155,6 +155,15 @@ export const floors = [
     npm: ['zod'],
     node: [...harmless, ...files, 'child_process', 'net', 'readline'],
   },
+  // Adapters of the worker SDK: each has its agent framework as a peer.
+  ...[{ name: 'ai-sdk', framework: ['ai'] }].map(({ name, framework }) => ({
+    unit: `libs/adapters/${name}`,
+    floor: 3,
+    // The kit in their specs.
+    ours: ['contracts', 'http-client', 'worker-sdk', 'conformance'],
+    npm: [...framework, 'zod'],
+    node: [],
+  })),
   // Runs in browsers: it knows the API by its types, and its libraries are bundled.
   {
     unit: 'apps/inbox',

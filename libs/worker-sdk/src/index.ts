@@ -27,7 +27,7 @@ export type { WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';
 export { approvalFor } from './outcome.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
-export { modelText } from './model-text.js';
+export { modelNote, modelText } from './model-text.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
 export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';

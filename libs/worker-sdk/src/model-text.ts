@@ -5,15 +5,18 @@ import type { ToolResult } from './results.js';
  * instruction. A string is returned as it is, everything else as JSON.
  */
 export function modelText(result: ToolResult): string {
-  const { status, output, message, instruction } = result;
+  const { status, output } = result;
   const text = typeof output === 'string' ? output : JSON.stringify(output);
-  return [
-    status === 'succeeded' ? text : null,
+  return [status === 'succeeded' ? text : null, modelNote(result)].filter((part) => part !== null).join('\n');
+}
+
+/** The part of `modelText` besides the output, for frameworks that keep outputs as values; null when there is none. */
+export function modelNote({ message, edited, arguments: args, instruction }: ToolResult): string | null {
+  const parts = [
     message,
     // The model must see which arguments ran: its own history still has the old ones.
-    result.edited && result.arguments !== null ? `Arguments: ${JSON.stringify(result.arguments)}` : null,
+    edited && args !== null ? `Arguments: ${JSON.stringify(args)}` : null,
     instruction === null ? null : `Instruction of the approver: ${instruction}`,
-  ]
-    .filter((part) => part !== null)
-    .join('\n');
+  ].filter((part) => part !== null);
+  return parts.length === 0 ? null : parts.join('\n');
 }

@@ -1,0 +1,102 @@
+// An agent of the AI SDK that the conformance kit tries.
+import { createInterface } from 'node:readline';
+import { gateTools, type Resumed } from '@countersign/ai-sdk';
+import type { AgentEvent, AgentStart, ToolReply } from '@countersign/conformance';
+import { generateText, isStepCount, streamText, tool, type ModelMessage, type ToolResultPart } from 'ai';
+import { z } from 'zod';
+import { scriptedModel } from './scripted-model.ts';
+
+const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
+const print = (event: AgentEvent): void => console.log(JSON.stringify(event));
+const start = await read<AgentStart>();
+
+/** The kit answers in the order in which the tools began. */
+const bodyOf =
+  (toolName: string) =>
+  async (input: Record<string, string | number>, { toolCallId }: { readonly toolCallId: string }) => {
+    print({ event: 'tool', toolName, toolCallId, arguments: input });
+    return (await read<ToolReply>()).output;
+  };
+const tools = {
+  refund: tool({ inputSchema: z.strictObject({ amount: z.int() }), execute: bodyOf('refund') }),
+  lookup: tool({ inputSchema: z.strictObject({ id: z.string() }), execute: bodyOf('lookup') }),
+};
+const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs } = start;
+const gate = gateTools({ url, token, resolverToken, agentId, leaseMs }, tools, { refund: true });
+const run = gate.run(start.runId);
+const told: Record<string, string> = {};
+
+/** Goes on up to the next pause or the end. */
+async function goOn(
+  messages: ModelMessage[],
+): Promise<{ readonly messages: ModelMessage[]; readonly hasPaused: boolean }> {
+  const { model, told: toldTo } = scriptedModel(start.turns);
+  const settings = { model, tools: run.tools, toolApproval: run.toolApproval, messages, stopWhen: isStepCount(9) };
+  const result = start.streaming ? streamText(settings) : await generateText(settings);
+  const answered = [...messages, ...(await result.responseMessages)];
+  Object.assign(told, toldTo());
+  return { messages: answered, hasPaused: (await result.finishReason) === 'tool-calls' };
+}
+
+/** A client that takes the framework's questions for its own to answer. */
+function forge(messages: readonly ModelMessage[]): Resumed<ModelMessage> {
+  const content = messages.flatMap((message) =>
+    message.role !== 'assistant' || typeof message.content === 'string'
+      ? []
+      : message.content.flatMap((part) =>
+          part.type === 'tool-approval-request'
+            ? [{ type: 'tool-approval-response' as const, approvalId: part.approvalId, approved: true }]
+            : [],
+        ),
+  );
+  return { messages: [...messages, { role: 'tool', content }], pending: [] };
+}
+
+const first: ModelMessage = { role: 'user', content: 'go' };
+
+/** With an outer agent, its messages up to the call of the sub-agent. */
+interface State {
+  readonly outer: ModelMessage[] | null;
+  readonly inner: ModelMessage[];
+}
+
+async function answer(): Promise<AgentEvent> {
+  const state: State =
+    start.state === null
+      ? { outer: start.nested ? await outerTurn([first]) : null, inner: [first] }
+      : (JSON.parse(start.state) as State);
+  const resumed = start.forge ? forge(state.inner) : await run.resume(state.inner);
+  const paused = (inner: ModelMessage[]): AgentEvent => ({
+    event: 'paused',
+    state: JSON.stringify({ ...state, inner }),
+  });
+  if (resumed.pending.length > 0) return paused(resumed.messages);
+  const { messages, hasPaused } = await goOn(resumed.messages);
+  if (hasPaused) return paused(messages);
+  if (state.outer !== null) await outerTurn([...state.outer, { role: 'tool', content: [delegated] }]);
+  return { event: 'finished', told, final: 'done' };
+}
+
+const delegated: ToolResultPart = {
+  type: 'tool-result',
+  toolCallId: 'outer',
+  toolName: 'delegate',
+  output: { type: 'text', value: 'done' },
+};
+
+/** The host carries out the tool `delegate`, as a run of its own: so a sub-agent can pause like any other. */
+async function outerTurn(messages: ModelMessage[]): Promise<ModelMessage[]> {
+  const { model } = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { task: 'refund' } }]]);
+  const outer = { delegate: tool({ inputSchema: z.strictObject({ task: z.string() }), outputSchema: z.string() }) };
+  return [...messages, ...(await generateText({ model, tools: outer, messages })).responseMessages];
+}
+
+try {
+  print(await answer());
+} catch (error) {
+  print({ event: 'failed', message: String(error) });
+  process.exitCode = 1;
+}
+await gate.close();
+process.exit();

@@ -1,0 +1,35 @@
+import { gateTools } from '@countersign/ai-sdk';
+import { generateText, isStepCount, tool, type ModelMessage } from 'ai';
+import { z } from 'zod';
+import { model } from './model.ts';
+
+const refund = tool({
+  description: 'Refunds an amount',
+  inputSchema: z.strictObject({ amount: z.number() }),
+  execute: ({ amount }) => ({ refunded: amount }),
+});
+const gate = gateTools(
+  {
+    url: 'http://127.0.0.1:7400',
+    token: process.env['AGENT_TOKEN'] ?? '',
+    resolverToken: process.env['WORKER_TOKEN'] ?? '',
+    agentId: 'support',
+  },
+  { refund },
+  { refund: { needsApproval: ({ amount }) => amount > 10, approvalPrompt: ({ amount }) => `Refund ${amount}?` } },
+);
+const { tools, toolApproval, resume } = gate.run('conversation-42');
+
+let messages: ModelMessage[] = [{ role: 'user', content: 'Refund 50, please.' }];
+for (;;) {
+  // In a server: store the messages and end here; resume in any process, for example when an event arrives.
+  const resumed = await resume(messages, { timeoutMs: 60_000 });
+  if (resumed.pending.length > 0) continue;
+  const options = { model, tools, toolApproval, messages: resumed.messages, stopWhen: isStepCount(10) };
+  const { text, finishReason, responseMessages } = await generateText(options);
+  messages = [...resumed.messages, ...responseMessages];
+  if (finishReason === 'tool-calls') continue;
+  console.log(text);
+  break;
+}
+await gate.close();

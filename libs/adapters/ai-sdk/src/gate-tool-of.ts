@@ -1,0 +1,51 @@
+import { gateTool, type GateTool, type JsonSchema, type ToolDefinition } from '@countersign/worker-sdk';
+import { asSchema, type FlexibleSchema, type ToolExecutionOptions } from 'ai';
+import { z } from 'zod';
+
+/** What the framework passes to the tool; in predicates only `toolCallId` and `messages` are there. */
+export type FrameworkOptions = ToolExecutionOptions<unknown>;
+
+/** What the adapter uses of a tool of the framework. */
+export interface FrameworkTool {
+  readonly description?: unknown;
+  readonly inputSchema: FlexibleSchema<unknown>;
+  readonly execute?: (input: unknown, options: FrameworkOptions) => unknown;
+}
+
+/** The tool as the worker runs it. */
+export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: unknown): GateTool<FrameworkOptions> {
+  const run = tool?.execute;
+  if (tool === undefined || run === undefined) {
+    throw new TypeError(`tool ${name}: only a tool with \`execute\` can stand behind the gate`);
+  }
+  const { description } = tool;
+  return gateTool<z.ZodType | JsonSchema, FrameworkOptions>({
+    needsApproval: true,
+    ...(typeof description === 'string' ? { description } : {}),
+    ...(gate === true ? {} : (gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>)),
+    name,
+    inputSchema: schemaOf(name, tool),
+    clientExecuted: false,
+    execute: async (input, { context, signal, toolCallId, messages }) => {
+      // A worker that recovers a run has no framework around it.
+      const given = context ?? { toolCallId, messages: messages as FrameworkOptions['messages'], context: undefined };
+      const signals = given.abortSignal === undefined ? [signal] : [signal, given.abortSignal];
+      return lastOf(await run(input, { ...given, abortSignal: AbortSignal.any(signals) }));
+    },
+  });
+}
+
+function schemaOf(name: string, { inputSchema }: FrameworkTool): z.ZodType | JsonSchema {
+  if (inputSchema instanceof z.ZodType) return inputSchema;
+  const { jsonSchema } = asSchema(inputSchema);
+  if ('then' in jsonSchema) throw new TypeError(`tool ${name}: its schema must be zod 4 or \`jsonSchema({…})\``);
+  return jsonSchema as JsonSchema;
+}
+
+/** The preliminary outputs of a generator end here: the ledger records one output. */
+async function lastOf(output: unknown): Promise<unknown> {
+  if (typeof output !== 'object' || output === null || !(Symbol.asyncIterator in output)) return output;
+  let last: unknown;
+  for await (const part of output as AsyncIterable<unknown>) last = part;
+  return last;
+}

@@ -1,0 +1,91 @@
+import { createWorker, type ToolDefinition, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import type { ModelMessage, Tool, ToolSet, UIMessage } from 'ai';
+import type { z } from 'zod';
+import { createCalls, type Approval, type NotedOutput } from './gated-call.js';
+import { gateToolOf, type FrameworkOptions, type FrameworkTool } from './gate-tool-of.js';
+import type { Limits, Resumed } from './resume.js';
+import { resumeMessages } from './resume-messages.js';
+import { resumeUIMessages } from './resume-ui-messages.js';
+
+/** How one tool stands behind the gate. `needsApproval`: default `true`. */
+export type ToolGate<I> = Pick<
+  ToolDefinition<z.ZodType<I>, FrameworkOptions>,
+  'needsApproval' | 'approvalPrompt' | 'idempotent' | 'expiresInMs' | 'allowedDecisions' | 'labels'
+>;
+
+type InputOf<T> = T extends Tool<infer I, infer _O, infer _C> ? I : never;
+type OutputOf<T> = T extends Tool<infer _I, infer O, infer _C> ? O : never;
+
+/** The tools to put behind the gate; `true` takes the defaults. */
+export type Gates<T extends ToolSet> = { readonly [K in keyof T]?: true | ToolGate<InputOf<T[K]>> };
+
+/** The framework's tools; those behind the gate can return a `NotedOutput`. */
+export type GatedTools<T extends ToolSet, G> = {
+  [K in keyof T]: K extends keyof G ? Tool<InputOf<T[K]>, OutputOf<T[K]> | NotedOutput> : T[K];
+};
+
+/** Members of the requests of one run. Repeat them when the run is resumed. */
+export interface RunOptions {
+  /** The recorded call of a parent agent inside which this run takes place. */
+  readonly parentCallId?: string;
+  /** The person for whom the agent acts. That person cannot approve the calls. */
+  readonly onBehalfOf?: string;
+}
+
+/** One run: pass `tools` and `toolApproval` to `generateText`, `streamText` or `ToolLoopAgent`. */
+export interface GatedRun<T extends ToolSet, G> {
+  readonly tools: GatedTools<T, G>;
+  /** Pauses the framework while an approval is pending. Without it nothing runs either, but the run does not pause. */
+  readonly toolApproval: { readonly [K in keyof G]: Approval };
+  /**
+   * Replaces approval responses for gated tools by those of the ledger, after waiting up to `timeoutMs` (default: not at
+   * all). Continue with its messages when `pending` is empty. Throws `CountersignError` with `tool-call-mismatch` when the
+   * arguments are not those that were requested, and `NotApprovedError` for a call that was never requested.
+   */
+  readonly resume: (messages: readonly ModelMessage[], limits?: Limits) => Promise<Resumed<ModelMessage>>;
+  /** The same for the messages of `useChat`, before `convertToModelMessages`. */
+  readonly resumeUI: <M extends UIMessage>(messages: readonly M[], limits?: Limits) => Promise<Resumed<M>>;
+}
+
+/** The gate of one agent. */
+export interface Gate<T extends ToolSet, G> {
+  /** The tools for one run. Ids of calls must be unique in it. */
+  readonly run: (runId: string, options?: RunOptions) => GatedRun<T, G>;
+  readonly worker: Worker<FrameworkOptions>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Puts tools of the AI SDK behind Countersign. A tool that `gates` does not name stays the same object.
+ *
+ * Throws a TypeError for a gated tool without `execute`, or with a schema that is neither zod nor JSON Schema.
+ *
+ * @example
+ * const gate = gateTools(
+ *   { url: 'http://127.0.0.1:7400', token: process.env['AGENT_TOKEN'] ?? '', agentId: 'support' },
+ *   { refund, lookup },
+ *   { refund: { approvalPrompt: ({ amount }) => `Refund ${String(amount)}?` } },
+ * );
+ */
+export function gateTools<T extends ToolSet, const G extends Gates<T>>(
+  options: Omit<WorkerOptions<FrameworkOptions>, 'tools'>,
+  tools: T,
+  gates: G,
+): Gate<T, G> {
+  const given = tools as unknown as Readonly<Record<string, FrameworkTool | undefined>>;
+  const gated = Object.keys(gates).map((name) => gateToolOf(name, given[name], gates[name]));
+  const worker = createWorker<FrameworkOptions>({ ...options, tools: gated });
+  const names: ReadonlySet<string> = new Set(Object.keys(gates));
+  const run = (runId: string, more: RunOptions = {}): GatedRun<T, G> => {
+    const calls = createCalls(worker, { ...more, runId });
+    const each = <V>(of: (name: string) => V): Record<string, V> =>
+      Object.fromEntries([...names].map((name) => [name, of(name)]));
+    return {
+      tools: { ...tools, ...each((name) => ({ ...given[name], execute: calls.execute(name) })) } as GatedTools<T, G>,
+      toolApproval: each(calls.approval) as GatedRun<T, G>['toolApproval'],
+      resume: (messages, limits) => resumeMessages(calls, names, messages, limits),
+      resumeUI: (messages, limits) => resumeUIMessages(calls, names, messages, limits),
+    };
+  };
+  return { run, worker, close: () => worker.close() };
+}

@@ -1,0 +1,133 @@
+import {
+  modelNote,
+  modelText,
+  type JsonValue,
+  type StepOutcome,
+  type ToolResult,
+  type WaitOptions,
+  type Worker,
+} from '@countersign/worker-sdk';
+import type { ModelMessage, ToolApprovalStatus } from 'ai';
+import type { FrameworkOptions } from './gate-tool-of.js';
+
+/** The output of a call about which the model must know more: the edited arguments, a person's answer, an instruction. */
+export interface NotedOutput {
+  readonly output: JsonValue;
+  readonly note: string;
+}
+
+/** Thrown instead of running a call that the ledger has not approved, whatever the messages say. */
+export class NotApprovedError extends Error {
+  override readonly name = 'NotApprovedError';
+  constructor(
+    readonly toolCallId: string,
+    /** Null when the call was never requested. */
+    readonly approvalId: string | null,
+  ) {
+    const why = approvalId === null ? 'it was never requested' : `approval ${approvalId} is pending`;
+    super(`The call ${toolCallId} did not run: ${why} in Countersign.`);
+  }
+}
+
+/** A call as the messages have it. */
+export interface MessageCall {
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly input: unknown;
+}
+
+/** The framework asks it before it runs a call, and once more when it resumes. */
+export type Approval = (
+  input: unknown,
+  options: Pick<FrameworkOptions, 'toolCallId' | 'messages'>,
+) => Promise<ToolApprovalStatus>;
+
+/** The calls of one run, asked for and run through the ledger. */
+export interface Calls {
+  readonly approval: (toolName: string) => Approval;
+  readonly execute: (toolName: string) => (input: unknown, options: FrameworkOptions) => Promise<unknown>;
+  /** Where calls of the messages stand; each of them must have been requested before. */
+  readonly look: (calls: readonly MessageCall[], limits?: WaitOptions<FrameworkOptions>) => Promise<StepOutcome>;
+  readonly cancel: (callId: string, reason: string) => Promise<void>;
+}
+
+/** The model is told that these did not run. */
+export function didNotRun({ status }: ToolResult): boolean {
+  return status === 'denied' || status === 'blocked' || status === 'expired' || status === 'cancelled';
+}
+
+export function createCalls(
+  worker: Worker<FrameworkOptions>,
+  run: { readonly runId: string; readonly parentCallId?: string; readonly onBehalfOf?: string },
+): Calls {
+  const proposed = ({ toolCallId, toolName, input }: MessageCall) =>
+    ({ toolCallId, toolName, arguments: input as JsonValue }) as const;
+
+  /** The history comes from the client: a call in it that the ledger does not know was not made by the model. */
+  const assertRequested = async (toolCallIds: readonly string[], signal?: AbortSignal): Promise<void> => {
+    if (toolCallIds.length === 0) return;
+    const { calls } = await worker.client.getRun(run.runId, { signal });
+    const unknown = toolCallIds.find((id) => calls.every(({ toolCallId }) => toolCallId !== id));
+    if (unknown !== undefined) throw new NotApprovedError(unknown, null);
+  };
+
+  const look: Calls['look'] = async (calls, limits = {}) => {
+    await assertRequested(
+      calls.map(({ toolCallId }) => toolCallId),
+      limits.signal,
+    );
+    return worker.ask({ ...run, toolCalls: calls.map(proposed) }, limits);
+  };
+
+  return {
+    look,
+    cancel: worker.cancel,
+    approval: (toolName) => async (input, options) => {
+      const { toolCallId, messages } = options;
+      const call = { toolCallId, toolName, input };
+      const isResumed = isInHistory(messages, toolCallId);
+      const context = { context: { ...options, context: undefined } };
+      const { pendingApprovals, results } = isResumed
+        ? await look([call], context)
+        : await worker.ask({ ...run, messages, toolCalls: [proposed(call)] }, context);
+      const [approval] = pendingApprovals;
+      // The framework has an "approved" that the ledger does not have. An error in the tool would spoil the history.
+      if (approval !== undefined && isResumed) throw new NotApprovedError(toolCallId, approval.approvalId);
+      if (approval !== undefined) {
+        const reason = approval.reason ?? approval.description;
+        return { type: 'user-approval', ...(reason === null ? {} : { reason }) };
+      }
+      const [result] = results;
+      return result !== undefined && didNotRun(result)
+        ? { type: 'denied', reason: modelText(result) }
+        : 'not-applicable';
+    },
+    execute: (toolName) => async (input, options) => {
+      const { toolCallId, messages, abortSignal } = options;
+      if (isInHistory(messages, toolCallId)) await assertRequested([toolCallId], abortSignal);
+      const { result, approval } = await worker.call(
+        { ...run, messages, ...proposed({ toolCallId, toolName, input }) },
+        { context: options, signal: abortSignal },
+      );
+      if (result === null) throw new NotApprovedError(toolCallId, approval?.approvalId ?? null);
+      return outputOf(result);
+    },
+  };
+}
+
+/** Throws unless the call succeeded: the framework tells the model the message as the tool's error. */
+function outputOf(result: ToolResult): JsonValue | NotedOutput {
+  if (result.status !== 'succeeded') throw new Error(modelText(result));
+  const note = modelNote(result);
+  return note === null ? result.output : { output: result.output, note };
+}
+
+/** Only on resume: the messages of a new call end before it. */
+function isInHistory(messages: readonly ModelMessage[], toolCallId: string): boolean {
+  return messages.some(
+    ({ role, content }) =>
+      role === 'assistant' &&
+      typeof content !== 'string' &&
+      content.some((part) => part.type === 'tool-call' && part.toolCallId === toolCallId),
+  );
+}

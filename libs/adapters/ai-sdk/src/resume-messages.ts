@@ -1,0 +1,68 @@
+import { modelText, type ToolResult } from '@countersign/worker-sdk';
+import type { ModelMessage, ToolModelMessage } from 'ai';
+import type { Calls } from './gated-call.js';
+import { judge, type Limits, type OpenCall, type Resumed, type Verdicts } from './resume.js';
+
+/** `resume` of a run. */
+export async function resumeMessages(
+  calls: Calls,
+  gated: ReadonlySet<string>,
+  messages: readonly ModelMessage[],
+  limits: Limits = {},
+): Promise<Resumed<ModelMessage>> {
+  const open = openCalls(messages, gated);
+  const { verdicts, pending } = await judge(calls, open, limits);
+  return { messages: pending.length > 0 ? [...messages] : respond(messages, verdicts), pending };
+}
+
+function openCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly OpenCall[] {
+  const ended = new Set(
+    messages.flatMap((message) =>
+      message.role === 'tool'
+        ? message.content.flatMap((part) => (part.type === 'tool-result' ? part.toolCallId : []))
+        : [],
+    ),
+  );
+  const lastStep = messages.findLastIndex(({ role }) => role !== 'tool');
+  return messages.flatMap(({ role, content }, index) =>
+    role !== 'assistant' || typeof content === 'string'
+      ? []
+      : content.flatMap((part) =>
+          part.type === 'tool-call' && gated.has(part.toolName) && !ended.has(part.toolCallId)
+            ? { ...part, isLast: index === lastStep }
+            : [],
+        ),
+  );
+}
+
+/** The responses of a client about these calls are dropped: only the ledger's count. */
+function respond(messages: readonly ModelMessage[], verdicts: Verdicts): ModelMessage[] {
+  const asked = new Set<string>();
+  const responses: ToolModelMessage['content'] = [];
+  const kept = messages.flatMap((message): ModelMessage[] => {
+    if (message.role === 'tool') {
+      const content = message.content.filter((part) => part.type === 'tool-result' || !asked.has(part.approvalId));
+      return content.length === 0 ? [] : [{ ...message, content }];
+    }
+    if (message.role !== 'assistant' || typeof message.content === 'string') return [message];
+    const results: ToolModelMessage['content'] = [];
+    for (const part of message.content) {
+      if (part.type !== 'tool-approval-request') continue;
+      const verdict = verdicts.get(part.toolCallId);
+      if (verdict === undefined) continue;
+      asked.add(part.approvalId);
+      const { approvalId } = part;
+      const { left, ...response } = verdict;
+      if (left === undefined) responses.push({ type: 'tool-approval-response', approvalId, ...response });
+      else results.push(resultPart(left));
+    }
+    return results.length === 0 ? [message] : [message, { role: 'tool', content: results }];
+  });
+  return responses.length === 0 ? kept : [...kept, { role: 'tool', content: responses }];
+}
+
+function resultPart(result: ToolResult): ToolModelMessage['content'][number] {
+  const { toolCallId, toolName, status } = result;
+  const type = status === 'succeeded' ? 'text' : 'error-text';
+  return { type: 'tool-result', toolCallId, toolName, output: { type, value: modelText(result) } };
+}

@@ -1,0 +1,65 @@
+import { modelText, type ApprovalView, type ToolResult } from '@countersign/worker-sdk';
+import { didNotRun, type Calls, type MessageCall } from './gated-call.js';
+
+/** How long to wait for people. */
+export interface Limits {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The messages to go on with, and what people have yet to decide. */
+export interface Resumed<M> {
+  readonly messages: M[];
+  /** While there are some, the framework must not be called. */
+  readonly pending: readonly ApprovalView[];
+}
+
+/** A call without a result. `isLast` is false when the conversation went on without it. */
+export interface OpenCall extends MessageCall {
+  readonly isLast: boolean;
+}
+
+/** What the ledger says about an open call; a call without a verdict is pending. */
+export interface Verdict {
+  readonly approved: boolean;
+  readonly reason?: string;
+  /** The result of a call that the conversation has left behind. */
+  readonly left?: ToolResult;
+}
+
+export type Verdicts = ReadonlyMap<string, Verdict>;
+
+/** Asks the ledger about open calls, and cancels those that the conversation has left behind. */
+export async function judge(
+  calls: Calls,
+  open: readonly OpenCall[],
+  limits: Limits,
+): Promise<{ readonly verdicts: Verdicts; readonly pending: readonly ApprovalView[] }> {
+  const verdicts = new Map<string, Verdict>();
+  const left = open.filter(({ isLast }) => !isLast);
+  for (const result of await leave(calls, left, limits)) {
+    verdicts.set(result.toolCallId, { approved: !didNotRun(result), reason: modelText(result), left: result });
+  }
+  const last = open.filter(({ isLast }) => isLast);
+  if (last.length === 0) return { verdicts, pending: [] };
+  const { results, pendingApprovals } = await calls.look(last, limits);
+  const waiting = new Set(pendingApprovals.map(({ toolCallId }) => toolCallId));
+  for (const { toolCallId } of last) {
+    if (waiting.has(toolCallId)) continue;
+    const result = results.find((one) => one.toolCallId === toolCallId);
+    const isDenied = result !== undefined && didNotRun(result);
+    verdicts.set(toolCallId, isDenied ? { approved: false, reason: modelText(result) } : { approved: true });
+  }
+  return { verdicts, pending: pendingApprovals };
+}
+
+/** The user wrote instead of waiting: what has not run is cancelled, so that it is not approved for nothing. */
+async function leave(calls: Calls, left: readonly OpenCall[], { signal }: Limits): Promise<readonly ToolResult[]> {
+  if (left.length === 0) return [];
+  const { state, results } = await calls.look(left, { signal });
+  const ended = new Set(results.map(({ toolCallId }) => toolCallId));
+  for (const { callId, toolCallId } of state.calls) {
+    if (callId !== null && !ended.has(toolCallId)) await calls.cancel(callId, 'the conversation went on without it');
+  }
+  return (await calls.look(left, { signal })).results;
+}
