@@ -53,7 +53,7 @@ describe('the configuration of a role', () => {
       port: 7400,
       dataFolder: '/srv/data',
       policyFile: null,
-      tokensFile: null,
+      tokensFile: '/srv/tokens.json',
       kafka: {
         brokers: ['a:9092', 'b:9092'],
         ssl: false,

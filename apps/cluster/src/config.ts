@@ -13,7 +13,7 @@ import {
   saslProblems,
   withoutPassword,
 } from './connection-problems.js';
-import { consuming, eventStore, executing, kafka, requests, senders, signIn, topics } from './variables.js';
+import { consuming, eventStore, executing, kafka, people, requests, senders, signIn, topics } from './variables.js';
 
 /** The work of one process of the cluster. */
 export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
@@ -67,6 +67,8 @@ export interface RoleConfig {
   /** Per principal and gateway. */
   readonly requestsPerSecond: number | null;
   readonly oidc: OidcConfig | null;
+  /** The issuer at which people sign in, also for the roles that only have to recognise its principals. */
+  readonly issuer: URL | null;
 }
 
 /** Each role lists only the settings that it needs. */
@@ -75,14 +77,14 @@ const variablesOf = {
     ...{ ...processVariables, ...eventStore, ...judgingVariables },
     ...{ ...senders, ...tellingVariables, ...servingVariables, ...signIn },
   },
-  ledger: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...judgingVariables, ...requests },
+  ledger: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...judgingVariables, ...requests, ...people },
   relay: { ...processVariables, ...eventStore, ...kafka },
   projector: { ...processVariables, ...eventStore, ...kafka, ...consuming },
   resolver: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...executing },
   notifier: {
     ...{ ...processVariables, ...eventStore, ...kafka, ...consuming, ...tellingVariables },
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
-    COUNTERSIGN_TOKENS_FILE: senders.COUNTERSIGN_TOKENS_FILE.optional(),
+    ...people,
   },
 } as const satisfies Record<Role, z.ZodRawShape>;
 
@@ -96,6 +98,7 @@ type Values = Output<typeof processVariables & typeof eventStore> &
         typeof senders &
         typeof tellingVariables &
         typeof servingVariables &
+        typeof signIn &
         typeof requests &
         typeof executing
     >
@@ -126,6 +129,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     publicUrl: values.COUNTERSIGN_PUBLIC_URL === undefined ? null : new URL(values.COUNTERSIGN_PUBLIC_URL),
     requestsPerSecond: values.COUNTERSIGN_REQUESTS_PER_SECOND ?? null,
     oidc: role === 'gateway' ? readOidcConfig(env) : null,
+    issuer: values.COUNTERSIGN_OIDC_ISSUER === undefined ? null : new URL(values.COUNTERSIGN_OIDC_ISSUER),
   };
 }
 
@@ -167,7 +171,7 @@ function printableOidc({ rolesClaim, groupsClaim, tenant }: OidcConfig) {
 
 function readValues(shape: z.ZodRawShape, env: Environment): Values {
   const ofKafka = 'COUNTERSIGN_KAFKA_BROKERS' in shape ? saslProblems(env) : [];
-  const ofSignIn = 'COUNTERSIGN_OIDC_ISSUER' in shape ? oidcProblems(env) : [];
+  const ofSignIn = 'COUNTERSIGN_OIDC_CLIENT_ID' in shape ? oidcProblems(env) : [];
   return readConfigWith(z.object(shape), env, [...eventStoreProblems(env), ...ofKafka, ...ofSignIn]) as Values;
 }
 

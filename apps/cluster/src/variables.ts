@@ -65,6 +65,12 @@ export const senders = {
   COUNTERSIGN_TOKENS_FILE: z.string('a tokens file, the same for every gateway'),
 };
 
+/** For a role that authenticates no HTTP request and still has to know who is an approver. */
+export const people = {
+  COUNTERSIGN_TOKENS_FILE: senders.COUNTERSIGN_TOKENS_FILE.optional(),
+  COUNTERSIGN_OIDC_ISSUER: z.url({ protocol: /^https?$/, error: 'must be the URL of the issuer' }).optional(),
+};
+
 /** Printed alone: the gateway's app reads and judges them itself. */
 export const signIn = {
   COUNTERSIGN_OIDC_ISSUER: z.string().optional(),

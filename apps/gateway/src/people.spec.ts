@@ -38,7 +38,10 @@ describe('the groups that approvers have', () => {
 
 describe('a person', () => {
   it('has the groups of all tokens and of the channels file together', () => {
-    expect(createPeople(sources).approver('default', 'ann')).toEqual({ groups: ['ops', 'night', 'finance'] });
+    expect(createPeople(sources).approver('default', 'ann')).toEqual({
+      groups: ['ops', 'night', 'finance'],
+      isAway: false,
+    });
   });
 
   it('is an approver only by the tokens file or the provider, not by the channels file', () => {
@@ -56,19 +59,24 @@ describe('a person', () => {
 
   it('of an OIDC provider may be away, and others of its name may not', () => {
     const people = createPeople({ ...sources, issuer: new URL('https://id.example') });
-    expect(people.approver('default', 'https://id.example#1')).toEqual({ groups: [] });
+    expect(people.approver('default', 'https://id.example#1')).toEqual({ groups: [], isAway: true });
     expect(people.approver('default', 'https://id.example.evil#1')).toBeUndefined();
   });
 
   it.each([true, false])('of an OIDC provider who is signed in has the role of that sign-in: %s', (isApprover) => {
     const sessions = () => ({ grants: () => isApprover, groupsOf: () => [], isSignedIn: () => true });
     const people = createPeople({ ...sources, sessions, issuer: new URL('https://id.example') });
-    expect(people.approver('default', 'https://id.example#1')).toEqual(isApprover ? { groups: [] } : undefined);
+    expect(people.approver('default', 'https://id.example#1')).toEqual(
+      isApprover ? { groups: [], isAway: false } : undefined,
+    );
   });
 
   it('who is signed in has the groups that the provider gave', () => {
     const sessions = () => ({ grants: () => true, groupsOf: () => ['directors'], isSignedIn: () => true });
-    expect(createPeople({ ...sources, sessions }).approver('default', 'eve')).toEqual({ groups: ['directors'] });
+    expect(createPeople({ ...sources, sessions }).approver('default', 'eve')).toEqual({
+      groups: ['directors'],
+      isAway: false,
+    });
   });
 });
 

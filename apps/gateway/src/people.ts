@@ -20,13 +20,16 @@ export interface PeopleSources {
 /** The one definition of who a person is, for the policy file, for votes and for delegations. */
 export function createPeople({ tokens, sessions, channels, issuer }: PeopleSources): KnownPeople & People {
   const inFile = (tenant: string): readonly Person[] => (tenant === channelsTenant ? (channels?.people ?? []) : []);
+  // The provider cannot be asked about a person without a session: they count as an approver where a file names them.
+  const isAway = (tenant: string, principal: string): boolean =>
+    issuer !== null && isOfIssuer(issuer, principal) && sessions?.()?.isSignedIn({ tenant, principal }) !== true;
   const isApprover = (tenant: string, principal: string): boolean => {
     const known = tokens();
     if (known === undefined) return false;
-    // A person who is away has no session, and their provider cannot be asked about them: the policy file must name them.
-    const isAway = sessions?.()?.isSignedIn({ tenant, principal }) !== true;
-    if (issuer !== null && isAway && isOfIssuer(issuer, principal)) return true;
-    return createIsApprover({ tokens: known, sessions: sessions?.() }, undefined, tenant)(principal);
+    return (
+      isAway(tenant, principal) ||
+      createIsApprover({ tokens: known, sessions: sessions?.() }, undefined, tenant)(principal)
+    );
   };
   return {
     groupsOf: (tenant) => {
@@ -40,7 +43,7 @@ export function createPeople({ tokens, sessions, channels, issuer }: PeopleSourc
       const who = { tenant, principal };
       const written = inFile(tenant).find(({ id }) => id === principal)?.groups ?? [];
       const given = [...(tokens()?.groupsOf(who) ?? []), ...(sessions?.()?.groupsOf(who) ?? [])];
-      return { groups: [...new Set([...given, ...written])] };
+      return { groups: [...new Set([...given, ...written])], isAway: isAway(tenant, principal) };
     },
   };
 }

@@ -13,7 +13,7 @@ export interface GrantedCall extends AskedCall {
 
 /**
  * Returns whether a grant is about this call at all: its tool, run, agent and risk, a creator who could approve it alone,
- * and no second person who is a requester.
+ * and no second person who is a requester. Both people must be approvers now.
  */
 export function isInReach(
   ports: CommandPorts,
@@ -21,30 +21,38 @@ export function isInReach(
   call: GrantedCall,
   at: number,
 ): boolean {
-  const { proposal, requirement } = call;
-  const { runId, agentId, risk } = terms;
-  if (terms.toolName !== proposal.toolName) return false;
-  if (runId !== null && runId !== proposal.runId) return false;
-  if (agentId !== null && agentId !== proposal.agentId) return false;
-  if (!isWithinRisk(requirement.risk, risk)) return false;
+  if (!isInScope(terms, call)) return false;
   const creator = creatorOf(ports, terms);
   if (creator === undefined || !couldApproveAlone(call, creator, at)) return false;
+  if (confirmed === null) return true;
+  if (ports.people !== undefined && ports.people.approver(terms.tenant, confirmed.by) === undefined) return false;
   // Attack: the agent's owner confirms. Their groups were checked then; here it counts only who they are.
-  return confirmed === null || couldApproveAlone(call, { ...creator, principal: confirmed.by }, at);
+  return couldApproveAlone(call, { ...creator, principal: confirmed.by }, at);
+}
+
+function isInScope({ toolName, runId, agentId, risk }: GrantTerms, { proposal, requirement }: GrantedCall): boolean {
+  if (toolName !== proposal.toolName) return false;
+  if (runId !== null && runId !== proposal.runId) return false;
+  if (agentId !== null && agentId !== proposal.agentId) return false;
+  return isWithinRisk(requirement.risk, risk);
 }
 
 /**
- * The creator as they are now: with the groups of their sign-in at that time and those of the policy file of today.
- * Undefined when the policy file listed them then and no longer does.
+ * The creator as they are now. A person of the sign-in provider who is away has the groups of their sign-in at that time.
+ * Undefined when they are no approver any more, or the policy file listed them then and no longer does.
  */
 function creatorOf(ports: CommandPorts, terms: GrantTerms): Responder | undefined {
   const { tenant, createdBy: principal, groups, isListed, via, assurance } = terms;
+  const { people } = ports;
   const policy = ports.policies.of(tenant);
+  const now = people?.approver(tenant, principal);
+  if (people !== undefined && now === undefined) return undefined;
   if (isListed && !policy.isListed(principal)) return undefined;
+  const signedIn = now === undefined || now.isAway ? groups : [];
   return {
     principal,
     aliases: aliasesOf(ports, tenant, principal),
-    groups: [...new Set([...groups, ...policy.groupsOf(principal)])],
+    groups: [...new Set([...signedIn, ...(now?.groups ?? []), ...policy.groupsOf(principal)])],
     via,
     assurance,
   };

@@ -175,7 +175,7 @@ describe('a request that is repeated', () => {
     'covers no call in the name of its creator, here %s',
     async (name) => {
       const people = {
-        approver: () => ({ groups: [] }),
+        approver: () => ({ groups: [], isAway: false }),
         identitiesOf: (_: string, principal: string) => (principal === 'alice' ? { slack: 'T01:U01' } : {}),
       };
       const email = '{ id: alice, groups: [ops], identities: { email: "alice@example.com" } }';

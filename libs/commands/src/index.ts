@@ -12,7 +12,15 @@ export type { GrantedCall } from './grant-match.js';
 export type { History, PendingCall } from './history.js';
 export { noSuchCall, refused } from './result.js';
 export type { Result } from './result.js';
-export type { BatchHandler, CommandPorts, People, ServiceTool, ServiceTools, ToolCallHandler } from './ports.js';
+export type {
+  BatchHandler,
+  CommandPorts,
+  KnownApprover,
+  People,
+  ServiceTool,
+  ServiceTools,
+  ToolCallHandler,
+} from './ports.js';
 export { recordPolicy, recordShadowPolicy, shadowPolicyStream } from './policy-activation.js';
 export type { RequestedToolCalls } from './request-tool-calls.js';
 export type { BulkResult } from './respond-in-bulk.js';

@@ -29,10 +29,17 @@ export interface ServiceTools {
   readonly find: (tenant: string, toolName: string) => ServiceTool | undefined;
 }
 
+/** An approver, as the tokens file, the sign-in provider and the channels file say now. */
+export interface KnownApprover {
+  readonly groups: readonly string[];
+  /** True for a person of the sign-in provider without a session: nobody can say which groups the provider gives them. */
+  readonly isAway: boolean;
+}
+
 /** What the tokens file, the sign-in provider and the channels file say of people. */
 export interface People {
-  /** An approver with their groups; undefined when the principal is none now. */
-  readonly approver: (tenant: string, principal: string) => { readonly groups: readonly string[] } | undefined;
+  /** An approver as known now; undefined when the principal is none. */
+  readonly approver: (tenant: string, principal: string) => KnownApprover | undefined;
   /** The identities of a person in the channels file. */
   readonly identitiesOf: (tenant: string, principal: string) => Identities;
 }

@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
 import { describe, expect, test } from '@jest/globals';
 import { cleanUpAfterEach } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
-import { openStoreServer, startRole, storeUrl, untilWaitingFor, writeTokens } from './roles.js';
+import { openStoreServer, startRole, storeUrl, tokenEntries, untilWaitingFor, writeTokens } from './roles.js';
 
 cleanUpAfterEach();
 
@@ -131,6 +133,31 @@ describe('gateways over one event store', () => {
     });
     expect(after).toContain(callOf(second).callId);
     expect(after).not.toContain(callOf(first).callId);
+  }, 120_000);
+});
+
+describe('a person who is removed from the tokens file of the gateways', () => {
+  test('has no standing grant that covers a call, on any of them', async () => {
+    const { port } = await openStoreServer();
+    const file = writeTokens();
+    const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: file };
+    const gateways = await Promise.all([startRole('gateway', env), startRole('gateway', env)]);
+    await Promise.all(gateways.map((one) => one.ready()));
+    const [a, b] = gateways;
+    const body = { toolName: 'delete_file', match: { any: true }, expiresInMs: 3_600_000, reason: 'a test' };
+    const granted = await a.http.send({ method: 'POST', path: '/v1/grants', token: 'me-token', body });
+    expect(granted.status).toBe(201);
+    await eventually('the grant to cover a call on the other gateway', 30_000, async () =>
+      callOf(await request(b, `before-${randomUUID()}`)).state === 'allowed' ? true : undefined,
+    );
+    writeFileSync(file, JSON.stringify(tokenEntries.filter(({ principal }) => principal !== 'me')));
+    for (const one of gateways) {
+      await eventually('the changed tokens', 30_000, async () => {
+        const { status } = await one.http.send({ method: 'GET', path: '/v1/approvals', token: 'me-token' });
+        return status === 401 ? true : undefined;
+      });
+      expect(callOf(await request(one, `after-${randomUUID()}`)).state).toBe('awaiting_approval');
+    }
   }, 120_000);
 });
 

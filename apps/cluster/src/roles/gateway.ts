@@ -25,7 +25,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   let files: ReturnType<typeof openGatewayFiles> | undefined;
   const known = createPeople({
     ...{ tokens: () => tokens, sessions: () => files?.sessions, channels },
-    issuer: config.oidc?.issuer ?? null,
+    issuer: config.issuer,
   });
   const policy = await readOptionalPolicy(config.policyFile, known);
   return async (roleProcess) => {

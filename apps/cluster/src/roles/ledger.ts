@@ -1,4 +1,5 @@
 import { createLedger, createLedgerApp, createLedgerMetrics, loadRequestKeys } from '@countersign/ledger';
+import { createFileTokens, createPeople } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
 import { createHistory, createOpenCalls, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { Log } from '@countersign/runtime';
@@ -13,7 +14,11 @@ import { openJudgingWriteSide } from '../write-side.js';
 
 /** Consumes requests from Kafka. It reads the read model to know which calls are open when a run is cancelled. */
 export async function readLedger(config: RoleConfig, world: RuntimePorts): Promise<OpenRole> {
-  const policy = await readOptionalPolicy(config.policyFile);
+  const tokens = config.tokensFile === null ? undefined : createFileTokens(config.tokensFile, world.log);
+  const known = createPeople({ tokens: () => tokens, channels: undefined, issuer: config.issuer });
+  // The channels file, which this process does not have, may give groups as well.
+  const people = { ...known, groupsOf: () => null };
+  const policy = await readOptionalPolicy(config.policyFile, people);
   const tools = await loadTools(config.toolsFile, process.env);
   const { requests } = config;
   if (requests === null) throw new Error('the ledger has no configuration of its requests');
@@ -23,11 +28,14 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const { clock, ids, log, registry, onStop, check } = process;
     sayWhoMayAsk(log, requests);
     if (keys !== null) onStop(keys.close);
+    if (tokens !== undefined) onStop(tokens.close);
+    else log.warn({ remedy: grantsRemedy }, 'no standing grant covers the calls of this process');
     // No reader waits for this process's writes; the events topic announces them.
     const store = await openEventStore(process, { writeOnly: true });
     const readModel = await openViews(process, store);
-    const grants = { index: readModel.grants, conditions: loadConditions };
-    const judging = { grants, writeOnly: true, history: createHistory(readModel) };
+    // Attack: a grant of a person who was removed. Without the tokens this process cannot know.
+    const grants = tokens && { index: readModel.grants, conditions: loadConditions };
+    const judging = { ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };
     const commands = await openJudgingWriteSide(process, store, policy, tools, judging);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const metrics = createLedgerMetrics(registry);
@@ -39,6 +47,8 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     check(subscriptionCheck('consumer', app.status));
   };
 }
+
+const grantsRemedy = 'set COUNTERSIGN_TOKENS_FILE to the file of the gateways: it says who is still an approver';
 
 /** An operator whose producers do not sign must learn at the start why nothing is recorded. */
 function sayWhoMayAsk(log: Log, { unsigned, keysFile, tenant, principal }: RequestsConfig): void {

@@ -31,7 +31,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
   const configured = loadChannels(config.channelsFile, process.env);
   const { routes } = configured;
   const tokens = readTokens(config, configured.channels, log);
-  const known = createPeople({ tokens: () => tokens, channels: configured, issuer: config.oidc?.issuer ?? null });
+  const known = createPeople({ tokens: () => tokens, channels: configured, issuer: config.issuer });
   const policy = await readOptionalPolicy(config.policyFile, { ...known, groupsOf: () => null });
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
@@ -47,7 +47,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
         ? openWriteSide(roleProcess, store)
         : openAnsweringWriteSide(roleProcess, store, policy, { ...known, groupsOf: () => null });
     // Without the tokens it receives no responses, so it only has to know whom to ask.
-    const asked = tokens === undefined ? { approver: () => ({ groups: [] }) } : known;
+    const asked = tokens === undefined ? { approver: () => ({ groups: [], isAway: false }) } : known;
     const people = createChannelPeople(configured.people, commands.policies, asked, clock);
     const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, notifierId });
     createNotifierMetrics(registry, notifier);

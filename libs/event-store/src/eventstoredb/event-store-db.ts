@@ -42,12 +42,14 @@ export interface EventStoreDbOptions {
 export const streamPrefixes = [
   'toolCall-',
   'policy-',
+  'shadow-policy-',
   'refusals-',
   'runCancellation-',
   'batch-',
   'delivery-',
   'channel-',
   'subject-',
+  'grant-',
 ] as const;
 
 const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_000, wedgedMs: 10_000 };
