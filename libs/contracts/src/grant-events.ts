@@ -28,7 +28,7 @@ const grantTermsSchema = z.strictObject({
   maxUses: z.int().min(1).nullable(),
   /** The approval that was remembered; null for a grant of its own. */
   approvalId: z.string().nullable(),
-  /** Whose hidden values are in the digest of an exact match: the salt is encrypted with this subject's key. */
+  /** Whose hidden values are in the digest of an exact match: the salt has this subject's key, otherwise one of its own. */
   subject: z.string().exactOptional(),
   createdBy: z.string(),
   /** The groups of the creator's sign-in. Those of the policy file are looked up at each use. */

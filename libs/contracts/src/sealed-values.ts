@@ -32,7 +32,7 @@ export function secretPointers({ type, data }: Pick<LedgerEvent, 'type' | 'data'
       return resultPointers('/error', event.data.error);
     case 'GrantProposed':
     case 'GrantCreated':
-      return event.data.subject !== undefined && 'digest' in event.data.match ? ['/match/salt'] : [];
+      return 'digest' in event.data.match ? ['/match/salt'] : [];
     default:
       return [];
   }

@@ -39,3 +39,8 @@ export function subjectOf({
   const label = Object.hasOwn(labels, 'subject') ? labels['subject'] : undefined;
   return label === undefined || label === '' ? `run:${runId}` : label;
 }
+
+/** Whose key the salt of a grant has: that of the call that was remembered, otherwise the grant has one of its own. */
+export function subjectOfGrant({ subject, grantId }: { readonly subject?: string; readonly grantId: string }): string {
+  return subject ?? `grant:${grantId}`;
+}

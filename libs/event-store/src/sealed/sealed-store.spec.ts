@@ -170,20 +170,24 @@ it('reads values whose key is lost as erased, and says so once', async () => {
   rmSync(other, { recursive: true });
 });
 
-it('encrypts the salt of a grant for exactly the hidden values of a subject', async () => {
+it('encrypts the salt of an exact grant, with the key of its subject or with one of its own', async () => {
   const match = { digest: 'sha256:aa', salt: 'feed' };
   const grant = (change: JsonObject): NewEvent => ({
     eventId: ids.uuid(),
     type: 'GrantCreated',
-    data: { match, ...change } as never,
+    data: { grantId: 'g2', match, ...change } as never,
     metadata: { ...metadata, callId: null },
   });
   await sealed().append('grant-1', noStream, [grant({ subject: 'customer-42' })]);
   await sealed().append('grant-2', noStream, [grant({})]);
-  expect(simulated.events.map((event) => dataOf(event)['match'])).toEqual([{ ...match, salt: '[sealed]' }, match]);
+  const sealedMatch = { ...match, salt: '[sealed]' };
+  expect(simulated.events.map((event) => dataOf(event)['match'])).toEqual([sealedMatch, sealedMatch]);
   expect(dataOf((await sealed().readStream('grant-1'))[0])['match']).toEqual(match);
   eraseKeys('customer-42');
   expect(dataOf((await sealed().readStream('grant-1'))[0])['match']).toEqual({ ...match, salt: null });
+  expect(dataOf((await sealed().readStream('grant-2'))[0])['match']).toEqual(match);
+  eraseKeys('grant:g2');
+  expect(dataOf((await sealed().readStream('grant-2'))[0])['match']).toEqual({ ...match, salt: null });
 });
 
 it('records nothing when no key can be made', async () => {

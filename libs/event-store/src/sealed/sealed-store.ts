@@ -4,9 +4,18 @@ import {
   putSecrets,
   secretPointers,
   subjectOf,
+  subjectOfGrant,
   takeSecrets,
 } from '@countersign/contracts';
-import type { EventData, JsonObject, JsonValue, NewEvent, RecordedEvent, SealedValues } from '@countersign/contracts';
+import type {
+  EventData,
+  GrantEvent,
+  JsonObject,
+  JsonValue,
+  NewEvent,
+  RecordedEvent,
+  SealedValues,
+} from '@countersign/contracts';
 import type { KeyObject } from 'node:crypto';
 import { createLruMap } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
@@ -92,9 +101,8 @@ function firstSubject(events: readonly NewEvent[]): Subject | undefined {
   if (first.type === 'ToolCallRequested') {
     return { tenant, subject: subjectOf(first.data as EventData<'ToolCallRequested'>) };
   }
-  // A grant names its subject, when it has one.
-  const { subject } = first.data as { readonly subject?: string };
-  return first.type.startsWith('Grant') && subject !== undefined ? { tenant, subject } : undefined;
+  if (!first.type.startsWith('Grant')) return undefined;
+  return { tenant, subject: subjectOfGrant(first.data as GrantEvent['data']) };
 }
 
 async function currentKey(keys: SubjectKeys, tenant: string, subject: string): Promise<SubjectKey> {

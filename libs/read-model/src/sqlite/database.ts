@@ -5,7 +5,7 @@ import { keepPrivate } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 
 /** Grows with every change of the tables, of a row's form or of the fold: a file of another version is rebuilt. */
-export const schemaVersion = 7;
+export const schemaVersion = 8;
 
 /**
  * `calls` and `requests` have one row per call, separated so that a later event rewrites only what it can have changed.
@@ -42,7 +42,7 @@ const tables = `
   ) STRICT, WITHOUT ROWID;
   CREATE TABLE grants (
     seq INTEGER PRIMARY KEY, grant_id TEXT NOT NULL, tenant TEXT NOT NULL, tool_name TEXT NOT NULL,
-    status TEXT NOT NULL, expires_at TEXT NOT NULL, progress TEXT NOT NULL
+    status TEXT NOT NULL, expires_at TEXT NOT NULL, progress ANY NOT NULL
   ) STRICT;
   CREATE TABLE nested (seq INTEGER NOT NULL, tenant TEXT NOT NULL, outer_run TEXT NOT NULL) STRICT;
   CREATE UNIQUE INDEX calls_by_id ON calls (call_id);

@@ -50,7 +50,7 @@ type Prepare = (sql: string) => StatementSync;
 /** Everything over an opened database, which it closes in the end. */
 export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): Engine {
   const prepare = createStatements(db);
-  const grants = createGrantRows(prepare);
+  const grants = createGrantRows(prepare, seal);
   const rows = createWorkingSet(db, prepare, bounds, grants, seal);
   const deadlines = createDeadlines(prepare, rows);
 

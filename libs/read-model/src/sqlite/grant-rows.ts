@@ -4,7 +4,9 @@ import type { GrantEvent, RecordedEvent } from '@countersign/contracts';
 import { grantDecider, isExhausted } from '@countersign/domain';
 import type { Grant } from '@countersign/domain';
 import type { GrantReads } from '../grants.js';
-import { listGrants } from './grants-list.js';
+import { toStoredText } from './database.js';
+import type { RowSeal } from './database.js';
+import { grantColumns, listGrants, toGrantRow } from './grants-list.js';
 import type { Columns } from './stored-row.js';
 
 /** The grants of an opened file, and those that are not in it yet. */
@@ -22,6 +24,8 @@ interface Row {
   /** The position of its first event. */
   readonly seq: number;
   readonly grant: Grant;
+  /** The key of its salt; null: it has none. */
+  readonly sealKey: string | null;
 }
 
 type Prepare = (sql: string) => StatementSync;
@@ -35,20 +39,17 @@ const callIdsMax = 20;
 const upsert = `INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?)
   ON CONFLICT (seq) DO UPDATE SET status = excluded.status, progress = excluded.progress`;
 
-/** The grants over an opened file. */
-export function createGrantRows(prepare: Prepare): GrantRows {
+/** The grants over an opened file, whose salts are encrypted there. */
+export function createGrantRows(prepare: Prepare, seal?: RowSeal): GrantRows {
   const dirty = new Map<string, Row>();
   /** By tenant and tool; undefined until somebody asks. */
   let live: Map<string, Map<string, Row>> | undefined;
 
-  const toRow = (columns: Columns): Row => ({
-    seq: Number(columns['seq']),
-    grant: JSON.parse(String(columns['progress'])) as Grant,
-  });
+  const toRow = (columns: Columns): Row => ({ seq: Number(columns['seq']), ...toGrantRow(columns) });
   const load = (grantId: string): Row | undefined => {
     const known = dirty.get(grantId);
     if (known !== undefined) return known;
-    const found = prepare('SELECT seq, progress FROM grants WHERE grant_id = ?').get(grantId);
+    const found = prepare(`SELECT ${grantColumns} FROM grants WHERE grant_id = ?`).get(grantId);
     return found === undefined ? undefined : toRow(found);
   };
   const index = (row: Row): void => {
@@ -62,7 +63,9 @@ export function createGrantRows(prepare: Prepare): GrantRows {
   const loaded = (atMs: number): Map<string, Map<string, Row>> => {
     if (live !== undefined) return live;
     live = new Map();
-    const query = prepare("SELECT seq, progress FROM grants WHERE status <> 'revoked' AND expires_at > ? ORDER BY seq");
+    const query = prepare(
+      `SELECT ${grantColumns} FROM grants WHERE status <> 'revoked' AND expires_at > ? ORDER BY seq`,
+    );
     for (const columns of query.iterate(new Date(atMs - keptMs).toISOString())) index(toRow(columns));
     for (const row of dirty.values()) index(row);
     return live;
@@ -88,15 +91,24 @@ export function createGrantRows(prepare: Prepare): GrantRows {
       const row = {
         seq: before?.seq ?? event.position,
         grant: { ...state, callIds: state.callIds.slice(-callIdsMax) },
+        sealKey: sealKeyOf(event, before),
       };
       dirty.set(data.grantId, row);
       index(row);
     },
     write: () => {
-      for (const { seq, grant } of dirty.values()) {
+      for (const { seq, grant, sealKey } of dirty.values()) {
         const { grantId, tenant, toolName, expiresAt } = grant.terms;
         const status = grant.status !== 'revoked' && isExhausted(grant) ? 'exhausted' : grant.status;
-        prepare(upsert).run(seq, grantId, tenant, toolName, status, expiresAt, JSON.stringify(grant));
+        prepare(upsert).run(
+          seq,
+          grantId,
+          tenant,
+          toolName,
+          status,
+          expiresAt,
+          toStoredText(seal, sealKey, JSON.stringify([sealKey, grant])),
+        );
       }
     },
     flushed: () => {
@@ -119,6 +131,11 @@ export function createGrantRows(prepare: Prepare): GrantRows {
     },
     list: (position, tenant, query, atMs) => listGrants(prepare, tenant, query, { position, atMs }),
   };
+}
+
+/** The first event of a grant has the salt. */
+function sealKeyOf({ metadata }: RecordedEvent, before: Row | undefined): string | null {
+  return before === undefined ? (metadata.sealed?.key ?? null) : before.sealKey;
 }
 
 function keyOf(tenant: string, toolName: string): string {

@@ -3,8 +3,19 @@ import type { GrantViewState } from '@countersign/contracts';
 import type { Grant } from '@countersign/domain';
 import { fromCursor, toCursor } from '../cursor.js';
 import type { GrantsPage, GrantsQuery } from '../grants.js';
+import { textOf } from './stored-row.js';
+import type { Columns } from './stored-row.js';
 
 const defaultLimit = 100;
+
+/** The columns of a grant's row, for every query. */
+export const grantColumns = `seq, ${textOf('progress')} AS progress`;
+
+/** A grant out of `grantColumns`, and the key of its salt. */
+export function toGrantRow({ progress }: Columns): { readonly sealKey: string | null; readonly grant: Grant } {
+  const [sealKey, grant] = JSON.parse(String(progress)) as [string | null, Grant];
+  return { sealKey, grant };
+}
 
 /** The rows of each state at a moment. The conditions of `grantStateAt`, in SQL. */
 const conditions: Readonly<Record<GrantViewState, string>> = {
@@ -25,7 +36,7 @@ export function listGrants(
   const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : fromCursor(cursor);
   if (before === undefined) return { status: 'invalid-cursor' };
   const statement = prepare(
-    `SELECT seq, progress FROM grants WHERE tenant = ? AND seq < ?
+    `SELECT ${grantColumns} FROM grants WHERE tenant = ? AND seq < ?
      ${state === undefined ? '' : `AND ${conditions[state]}`} ${toolName === undefined ? '' : 'AND tool_name = ?'}
      ORDER BY seq DESC LIMIT ?`,
   );
@@ -38,6 +49,6 @@ export function listGrants(
   );
   const shown = rows.slice(0, limit);
   const nextCursor = rows.length > limit ? toCursor(Number(shown.at(-1)?.['seq'])) : null;
-  const grants = shown.map(({ progress }) => JSON.parse(String(progress)) as Grant);
+  const grants = shown.map((columns) => toGrantRow(columns).grant);
   return { status: 'page', grants, nextCursor, position };
 }

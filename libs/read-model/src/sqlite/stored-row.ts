@@ -155,7 +155,7 @@ export function toStoredRequest(row: CallRow): string {
 }
 
 /** A column as JSON text: sealed texts are stored as bytes. */
-function textOf(column: string): string {
+export function textOf(column: string): string {
   return `iif(typeof(${column}) = 'blob', opened(${column}), ${column})`;
 }
 

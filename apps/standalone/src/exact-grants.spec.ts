@@ -1,0 +1,52 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createGrant } from '@countersign/commands';
+import type { Actor } from '@countersign/commands';
+import { argumentsDigest } from '@countersign/contracts';
+import type { JsonObject } from '@countersign/contracts';
+import { actor, prepareErasing, secret } from './testing/erasing.js';
+
+const { ids, open, request, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
+const approver: Actor = { ...actor, principal: 'ann', roles: new Set(['approver']) };
+
+/** With a policy under which every call of the file needs an approval. */
+async function restart(): Promise<void> {
+  const policyFile = join(folder(), 'policy.yaml');
+  writeFileSync(policyFile, 'version: 1\nrequireApprovalTools: [pay]\n');
+  await stores().close();
+  await open({ COUNTERSIGN_POLICY: policyFile });
+}
+
+/** A grant that a person makes by hand for exactly the arguments of the calls of this file. Returns its id. */
+async function grantByHand(): Promise<string> {
+  await restart();
+  const digest = argumentsDigest('pay', { password: secret });
+  const body = { toolName: 'pay', match: { digest }, expiresInMs: 3_600_000, reason: 'each night' };
+  const result = await createGrant(stores().commands, approver, body, ids.uuid());
+  if (result.status === 'refused') throw new Error(result.refusal.detail);
+  return result.value.terms.grantId;
+}
+
+it('keeps the salt of an exact grant that was made by hand encrypted in every file', async () => {
+  await grantByHand();
+  stores().readModel.flush();
+  const events = await stores().store.readAll(0, 100);
+  const created = events.find(({ type }) => type === 'GrantCreated')?.data as JsonObject;
+  const { salt } = created['match'] as { readonly salt: string };
+  expect(salt).toMatch(/^[0-9a-f]{32}$/);
+  expect(filesWith(salt)).toEqual([]);
+  await restart();
+  await request('a');
+  expect(viewOf('a').verdict.outcome).toBe('allow');
+});
+
+it('is erased with a subject of its own, and covers nothing afterwards', async () => {
+  const grantId = await grantByHand();
+  await request('a');
+  await run('a');
+  expect(viewOf('a').verdict.outcome).toBe('allow');
+  expect(await erase({ subject: `grant:${grantId}` })).toMatchObject({ status: 'erased', calls: 0, values: 0 });
+  expect(viewOf('a').arguments).toEqual({ password: secret });
+  await request('b');
+  expect(viewOf('b').state).toBe('awaiting_approval');
+});
