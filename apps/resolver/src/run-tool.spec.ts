@@ -90,6 +90,16 @@ describe('running a tool', () => {
     expect((await run([unknown, refused], { idempotent })).outcome).toMatchObject({ error: { mayHaveRun: true } });
   });
 
+  it('does not try again what may still run: it failed if it is idempotent, and is unknown otherwise', async () => {
+    const timedOut: ToolOutcome = { status: 'timed-out', message: 'too long' };
+    const error = { code: 'tool-timeout', message: 'too long', mayHaveRun: true };
+    expect(await run([timedOut, done], { idempotent: true })).toEqual({
+      outcome: { status: 'failed', error },
+      at: [0],
+    });
+    expect(await run([timedOut, done])).toEqual({ outcome: { status: 'unknown', reason: 'too long' }, at: [0] });
+  });
+
   it('begins no try once the claim no longer holds', async () => {
     const message = 'the claim was over before the tool was run';
     const never = (): boolean => false;

@@ -39,14 +39,22 @@ export async function runTool(options: RunOptions): Promise<FinalOutcome> {
     if (outcome.status === 'succeeded' || outcome.status === 'failed') return outcome;
     last = outcome;
     if (outcome.status === 'unknown') mayHaveRun = true;
-    if (outcome.status === 'refused' || (outcome.status === 'unknown' && !idempotent)) break;
+    if (isLastTry(outcome, idempotent)) break;
   }
-  return conclude(last, mayHaveRun);
+  return conclude(last, mayHaveRun, idempotent);
 }
 
 type Unsettled = Exclude<ToolOutcome, { status: 'succeeded' | 'failed' }>;
 
-function conclude(last: Unsettled, mayHaveRun: boolean): FinalOutcome {
+function isLastTry({ status }: Unsettled, idempotent: boolean): boolean {
+  // A tool that timed out may still run, and two runs at once are not what idempotent promises.
+  return status === 'refused' || status === 'timed-out' || (status === 'unknown' && !idempotent);
+}
+
+function conclude(last: Unsettled, mayHaveRun: boolean, idempotent: boolean): FinalOutcome {
+  if (last.status === 'timed-out' && idempotent) {
+    return { status: 'failed', error: { code: 'tool-timeout', message: last.message, mayHaveRun: true } };
+  }
   if (last.status === 'refused' || (last.status === 'not-sent' && !mayHaveRun)) {
     const { code, message } = last;
     return { status: 'failed', error: { code, message, ...(mayHaveRun ? { mayHaveRun } : {}) } };

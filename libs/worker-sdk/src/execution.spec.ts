@@ -17,6 +17,7 @@ interface Setup {
   readonly call?: Partial<ToolCallView>;
   readonly argumentsHash?: string;
   readonly leaseMs?: number;
+  readonly toolTimeoutMs?: number;
   readonly tool?: GateTool;
 }
 
@@ -55,6 +56,7 @@ function setUp(setup: Setup = {}) {
     ...setup.client,
   } as Client;
   const stopping = new AbortController();
+  const stopped = new AbortController();
   const ports: ExecutionPorts = {
     requester: client,
     resolver: client,
@@ -62,12 +64,13 @@ function setUp(setup: Setup = {}) {
     log: silentLog,
     resolverId: 'w',
     leaseMs: setup.leaseMs ?? 60_000,
+    toolTimeoutMs: setup.toolTimeoutMs ?? 600_000,
     stopping: stopping.signal,
-    stopped: new AbortController().signal,
+    stopped: stopped.signal,
   };
   const argumentsHash = setup.argumentsHash ?? null;
   const execute = () => executeCall(ports, { call: call as unknown as ToolCallView, tool, argumentsHash });
-  return { execute, reports, claims, stopping, digestInput: input };
+  return { execute, reports, claims, stopping, stopped, digestInput: input };
 }
 
 describe('an execution', () => {
@@ -260,4 +263,87 @@ describe('an execution', () => {
     expect(await setup.execute()).toBe('not-claimable');
     expect(execute).not.toHaveBeenCalled();
   });
+});
+
+const pathSchema = z.strictObject({ path: z.string() });
+const never = (): Promise<never> => new Promise(() => undefined);
+
+describe('a tool over its time limit', () => {
+  it('is told to stop, its claim is not renewed any more, and its outcome stays unknown', async () => {
+    const renew = jest.fn(async () => null);
+    const signals: AbortSignal[] = [];
+    const execute = (_: unknown, { signal }: ExecutionContext): Promise<never> => {
+      signals.push(signal);
+      return never();
+    };
+    const setup = setUp({ leaseMs: 30, toolTimeoutMs: 100, client: { renew }, execute });
+    expect(await setup.execute()).toBe('timed-out');
+    expect(signals[0]?.reason).toMatchObject({ name: 'TimeLimitError', message: expect.stringContaining('100 ms') });
+    const during = renew.mock.calls.length;
+    expect(during).toBeGreaterThan(0);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(renew.mock.calls).toHaveLength(during);
+    expect(setup.reports).toEqual([]);
+  });
+
+  it('has failed if it is idempotent, and its own limit comes before the one of the worker', async () => {
+    const tool = gateTool({ name: 't', inputSchema: pathSchema, idempotent: true, toolTimeoutMs: 20, execute: never });
+    const setup = setUp({ tool });
+    expect(await setup.execute()).toBe('ran');
+    expect(setup.reports).toMatchObject([{ status: 'failed', error: { code: 'tool-timeout' } }]);
+  });
+
+  it('has failed if it had not started, and does not start afterwards', async () => {
+    let validated = (): void => undefined;
+    const slow = z.strictObject({
+      path: z.string().refine(() => new Promise<boolean>((resolve) => (validated = () => resolve(true)))),
+    });
+    const execute = jest.fn();
+    const setup = setUp({ tool: gateTool({ name: 't', inputSchema: slow, execute }), toolTimeoutMs: 20 });
+    expect(await setup.execute()).toBe('ran');
+    expect(setup.reports).toMatchObject([{ status: 'failed', error: { code: 'tool-timeout' } }]);
+    validated();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(execute).not.toHaveBeenCalled();
+  });
+
+  it('that throws because of the signal has an unknown outcome', async () => {
+    const execute = (_: unknown, { signal }: ExecutionContext): Promise<never> =>
+      new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+    const setup = setUp({ toolTimeoutMs: 20, execute });
+    expect(await setup.execute()).toBe('timed-out');
+    expect(setup.reports).toEqual([]);
+  });
+
+  it('that succeeds nevertheless has its success recorded', async () => {
+    let finish = (): void => undefined;
+    const execute = (): Promise<string> => new Promise((resolve) => (finish = () => resolve('late')));
+    let recorded = (): void => undefined;
+    const reported = new Promise<unknown>((resolve) => (recorded = () => resolve(null)));
+    const bodies: unknown[] = [];
+    const reportOutcome: Client['reportOutcome'] = async (_, body) => {
+      bodies.push(body);
+      recorded();
+      return null;
+    };
+    const setup = setUp({ toolTimeoutMs: 20, execute, client: { reportOutcome } });
+    expect(await setup.execute()).toBe('timed-out');
+    finish();
+    await reported;
+    expect(bodies).toEqual([{ attempt: 2, status: 'succeeded', output: 'late' }]);
+  });
+
+  it.each([0, -1, 1.5, Infinity, 2 ** 31])('has no limit of %p', (toolTimeoutMs) => {
+    expect(() => gateTool({ name: 't', inputSchema: pathSchema, toolTimeoutMs, execute: never })).toThrow(
+      /toolTimeoutMs/,
+    );
+  });
+});
+
+it('an execution ends when the worker is closed, also if its tool ignores its signal', async () => {
+  const setup = setUp({ execute: never });
+  const ended = setup.execute();
+  setTimeout(() => setup.stopped.abort(new Error('closed')), 20);
+  await expect(ended).rejects.toThrow('closed');
+  expect(setup.reports).toEqual([]);
 });

@@ -2,6 +2,7 @@ import type { ApprovalView, DecisionType, DurationMs, JsonObject, JsonValue } fr
 import type { z } from 'zod';
 import { messageOf } from './errors.js';
 import { inputSchemaOf, type InputIssue, type InputOf, type JsonSchema } from './schema.js';
+import { checkLimitMs } from './time-limit.js';
 
 /** A tool call as the model proposed it. `arguments` are untrusted. */
 export interface ProposedCall {
@@ -33,7 +34,7 @@ export interface ExecutionContext<C = unknown> {
   /** The same for all attempts of this call: pass it to the services that the tool calls. */
   readonly idempotencyKey: string;
   readonly attempt: number;
-  /** Aborts when another worker has the claim, and when the worker is closed. */
+  /** Aborts when the time limit is over, when another worker has the claim, and when the worker is closed. */
   readonly signal: AbortSignal;
   /** The approval that permits this call; null when none was needed. */
   readonly approval: ApprovalView | null;
@@ -62,6 +63,11 @@ interface ToolBase<S, I, C> {
   readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;
   /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
   readonly idempotent?: boolean;
+  /**
+   * How long it may run, in ms. Then its signal aborts, and the call fails (`tool-timeout`) if the tool is idempotent;
+   * otherwise it becomes `unknown` at the end of its lease. Default: the worker's.
+   */
+  readonly toolTimeoutMs?: number;
   /** How long people may take. Default: the policy's, 1 h. */
   readonly expiresInMs?: DurationMs;
   readonly allowedDecisions?: readonly DecisionType[];
@@ -102,6 +108,7 @@ export interface GateTool<C = unknown> {
   readonly toolSchemaHash: string;
   readonly clientExecuted: boolean;
   readonly idempotent: boolean;
+  readonly toolTimeoutMs: number | undefined;
   readonly expiresInMs: DurationMs | undefined;
   readonly allowedDecisions: readonly DecisionType[] | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
@@ -133,6 +140,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
   definition: ToolDefinition<S, C>,
 ): GateTool<C> {
   assertRunnable(definition);
+  checkLimitMs(`tool ${definition.name}`, definition.toolTimeoutMs);
   const schema = inputSchemaOf(definition.inputSchema);
   const { name, description, needsApproval = false, approvalPrompt, execute } = definition;
   return {
@@ -142,6 +150,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     toolSchemaHash: schema.hash,
     clientExecuted: definition.clientExecuted ?? false,
     idempotent: definition.idempotent ?? false,
+    toolTimeoutMs: definition.toolTimeoutMs,
     expiresInMs: definition.expiresInMs,
     allowedDecisions: definition.allowedDecisions,
     labels: definition.labels,

@@ -26,6 +26,7 @@ export function createSessions(
   ports: ExecutionPorts,
   requests: Requests,
   tools: ReadonlyMap<string, GateTool>,
+  runsElsewhere: (toolName: string) => boolean,
 ): Sessions {
   const executions = createExecutions(ports);
 
@@ -34,7 +35,8 @@ export function createSessions(
       const view = viewOf(session, call);
       if (view === undefined || runs.has(view.callId)) continue;
       const tool = tools.get(view.toolName);
-      const mayRun = tool !== undefined && isOpen(view) && !tool.clientExecuted && isBatchReady(session);
+      const isOurs = tool === undefined ? !runsElsewhere(view.toolName) : !tool.clientExecuted;
+      const mayRun = isOurs && isOpen(view) && isBatchReady(session);
       const run = executions.joinOrBegin(
         view,
         mayRun ? { call: view, tool, argumentsHash: call.argumentsHash, given: session.given } : undefined,

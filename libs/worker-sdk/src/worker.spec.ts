@@ -333,7 +333,38 @@ describe('a run', () => {
   });
 });
 
+describe('a tool that is gone', () => {
+  it('fails its approved call at once, with a line in the log', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    countersign.approve('1');
+    const lines: unknown[] = [];
+    const log = { warn: () => undefined, error: (...line: readonly unknown[]) => void lines.push(line) };
+    const successor = workerOf(countersign, { tools: [], log });
+    const outcome = await successor.wait(state);
+    expect(outcome.results).toMatchObject([{ status: 'failed', error: { code: 'unknown-tool' } }]);
+    expect(lines).toMatchObject([[{ toolName: 'delete_file', code: 'unknown-tool' }, expect.any(String)]]);
+  });
+
+  it('is no concern of a worker that knows that it runs elsewhere', async () => {
+    const { worker, countersign } = setUp();
+    const { state } = await worker.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    countersign.approve('1');
+    const other = workerOf(countersign, { tools: [], toolsElsewhere: ['delete_file'] });
+    expect(await other.resume(state)).toMatchObject({ stopReason: 'awaiting_execution' });
+  });
+});
+
 describe('a worker', () => {
+  it('is closed after its grace, also if a tool ignores its signal', async () => {
+    const { worker } = setUp();
+    const outcome = worker.step({ runId: 'r', toolCalls: [call('1', 'slow')] });
+    while (gates.length < 1) await new Promise((resolve) => setTimeout(resolve, 1));
+    const startedAt = performance.now();
+    await Promise.all([worker.close(50), expect(outcome).rejects.toThrow('the worker is closed')]);
+    expect(performance.now() - startedAt).toBeLessThan(2000);
+  });
+
   it('cannot have two tools of one name', () => {
     expect(() => setUp({ tools: [...tools, ...tools.slice(0, 1)] })).toThrow(/two tools named delete_file/);
   });

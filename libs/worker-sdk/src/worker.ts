@@ -16,6 +16,7 @@ import { requestStep } from './request-step.js';
 import { requestsOverHttp } from './requests.js';
 import { createSessions, takeViews } from './session.js';
 import { parseRunState, stateOfRun, type RunState, type Step } from './state.js';
+import { checkLimitMs } from './time-limit.js';
 import { createTransport, type TransportOptions } from './transport.js';
 
 /** The options of a worker. */
@@ -28,6 +29,11 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
   readonly agentId: string;
   readonly tools: readonly GateTool<C>[];
   /**
+   * Names of tools of this agent that other workers, or the service itself, run. A call of any other tool that is not in
+   * `tools` fails at once (`unknown-tool`).
+   */
+  readonly toolsElsewhere?: readonly string[] | undefined;
+  /**
    * Requests over Kafka instead of HTTP: requests are published, and events end the waits. Claims, outcomes and reads
    * still use HTTP. It needs kafkajs 2 as an additional package.
    */
@@ -36,6 +42,8 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
   readonly log?: WorkerLog | undefined;
   /** How long a claim lasts without a renewal; it is renewed after a third of it. Default: 60,000. */
   readonly leaseMs?: number | undefined;
+  /** How long a tool may run that has no limit of its own, in ms. Default: 600,000 (10 minutes). */
+  readonly toolTimeoutMs?: number | undefined;
 }
 
 /** `run`: what to do at each pause. */
@@ -120,6 +128,8 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
   const client = clientOver(transport, options.token);
   // Only `step`, `wait` and the like, which take a `C`, pass a context to these tools.
   const tools = toolsByName(options.tools as readonly GateTool[]);
+  const elsewhere = new Set(options.toolsElsewhere);
+  checkLimitMs('createWorker', options.toolTimeoutMs);
   const stopping = new AbortController();
   const stopped = new AbortController();
   const ports: ExecutionPorts = {
@@ -129,6 +139,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
     log: options.log ?? silentLog,
     resolverId: `${options.agentId.slice(0, 200)}/${randomUUID()}`,
     leaseMs: options.leaseMs ?? 60_000,
+    toolTimeoutMs: options.toolTimeoutMs ?? 600_000,
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
@@ -137,7 +148,7 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
     kafka === undefined
       ? requestsOverHttp(client)
       : openKafkaRequests({ kafka, client, transport, agentId, log: ports.log });
-  const sessions = createSessions(ports, requests, tools);
+  const sessions = createSessions(ports, requests, tools, (toolName) => elsewhere.has(toolName));
   const within = createWithin(ports.clock, stopping.signal);
 
   const answer = (session: Session): StepOutcome => outcomeOf(session, tools);

@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { inspect } from 'node:util';
+import type { JsonObject } from '@countersign/contracts';
 import { startToolServer } from '../testing/tool-server.js';
 import type { ToolServer } from '../testing/tool-server.js';
 import { loadTools } from './load-tools.js';
@@ -102,6 +103,7 @@ tools:
   - { name: f, http: { url: "https://f.example/", headers: { Host: g, "a b": c, x-d: 5 } } }
   - { name: g, module: ./no-tool.mjs }
   - { name: h, module: ./missing.mjs }
+  - { name: i, http: { url: "https://i.example/" }, timeoutMs: 5 }
   - { name: i, http: { url: "https://i.example/" }, inputSchema: { type: 5 } }
   - { name: j, http: { url: "https://j.example/" } }
   - { name: j, http: { url: "https://j.example/" } }
@@ -125,9 +127,10 @@ tools:
         'tools[5].http.headers.x-d: must be a text, { env: NAME } or { file: PATH }',
         expect.stringMatching(/^tools\[6\]\.module: its default export must be \{ inputSchema, execute/),
         expect.stringMatching(/^tools\[7\]\.module: Cannot find module/),
-        'tools[8].inputSchema: /type must be one or some of: null, boolean, object, array, number, string, integer',
-        'tools[10].name: "j" is there twice for tenant "default"',
-        'tools[11]: Invalid input: expected object, received number',
+        'tools[8].timeoutMs: is for modules: the limit of an http tool is http.timeoutMs',
+        'tools[9].inputSchema: /type must be one or some of: null, boolean, object, array, number, string, integer',
+        'tools[11].name: "j" is there twice for tenant "default"',
+        'tools[12]: Invalid input: expected object, received number',
       ]);
     });
 
@@ -322,6 +325,20 @@ tools:
       const tool = await moduleTool(`export default { execute: (args, { signal }) => { ${body} } };`);
       const signal = AbortSignal.abort(new Error('the claim is lost'));
       expect(await tool.run(runOf({ signal }))).toMatchObject({ status: 'unknown' });
+    });
+
+    it('that hangs is told to stop at its time limit, and is not waited for', async () => {
+      await put(
+        'tool.mjs',
+        'export default { execute: (args, { signal }) => new Promise(() => (args.signal = signal)) };',
+      );
+      const tool = await only('tools: [{ name: t, module: tool.mjs, timeoutMs: 20 }]');
+      const args: JsonObject & { signal?: AbortSignal } = {};
+      expect(await tool.run(runOf({ arguments: args }))).toEqual({
+        status: 'timed-out',
+        message: 'the tool ran longer than its limit of 20 ms',
+      });
+      expect(args.signal?.aborted).toBe(true);
     });
 
     it.each([

@@ -77,12 +77,21 @@ function loadHttp({ http, inputSchema, path }: ToolEntry, loading: Loading): Loa
   return { run: createHttpRun({ ...http, headers: Object.fromEntries(headers) }, loading.ports), inputSchema };
 }
 
-async function loadModule({ module = '', inputSchema }: ToolEntry, { folder }: Loading): Promise<Loaded> {
+/** The default limit of a module: 10 minutes. */
+const moduleTimeoutMs = 600_000;
+
+async function loadModule(
+  { module = '', inputSchema, timeoutMs }: ToolEntry,
+  { folder, ports }: Loading,
+): Promise<Loaded> {
   const tool = await loadToolModule(resolvePath(folder, module));
   if (inputSchema !== undefined && tool.inputSchema !== undefined) {
     throw new InputSchemaError('is given by the module already');
   }
-  return { run: createModuleRun(tool), inputSchema: inputSchema ?? tool.inputSchema };
+  return {
+    run: createModuleRun(tool, timeoutMs ?? moduleTimeoutMs, ports.clock),
+    inputSchema: inputSchema ?? tool.inputSchema,
+  };
 }
 
 /** A header's value, read now: a secret that is missing must not be found out by the first approved call. */

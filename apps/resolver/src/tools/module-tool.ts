@@ -1,7 +1,8 @@
 import { pathToFileURL } from 'node:url';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { Clock } from '@countersign/runtime';
 import { isTooDeep, omitted, outputBytesMax } from './answer-body.js';
-import type { Tool, ToolOutcome } from './tool.js';
+import type { Tool, ToolOutcome, ToolRun } from './tool.js';
 
 /** The default export of a tool's module. */
 export interface ToolModule {
@@ -30,18 +31,32 @@ export async function loadToolModule(file: string): Promise<ToolModule> {
 
 /**
  * Returns the function that runs a tool by calling its module. A throw means that the tool failed. After the signal
- * aborted, a throw only means that the tool stopped waiting: its effect may have happened, so the outcome is unknown.
+ * aborted, a throw only means that the tool stopped waiting: its effect may have happened, so the outcome is unknown. A
+ * tool that runs for longer than `limitMs` is told to stop and is not waited for.
  */
-export function createModuleRun(tool: ToolModule): Tool['run'] {
-  return async ({ arguments: args, callId, idempotencyKey, signal }): Promise<ToolOutcome> => {
-    try {
-      return { status: 'succeeded', output: toJson(await tool.execute(args, { callId, idempotencyKey, signal })) };
-    } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      if (signal.aborted) return { status: 'unknown', message: `the tool was interrupted: ${message}` };
-      return { status: 'failed', error: { code: 'tool-threw', message } };
-    }
+export function createModuleRun(tool: ToolModule, limitMs: number, clock: Clock): Tool['run'] {
+  return async (run): Promise<ToolOutcome> => {
+    const over = new AbortController();
+    const timedOut = new Promise<ToolOutcome>((resolve) => {
+      over.signal.addEventListener('abort', () => {
+        resolve({ status: 'timed-out', message: `the tool ran longer than its limit of ${limitMs} ms` });
+      });
+    });
+    const cancel = clock.setTimer(limitMs, () => over.abort(new Error('the time limit of the tool is over')));
+    const signal = AbortSignal.any([run.signal, over.signal]);
+    return Promise.race([timedOut, callModule(tool, { ...run, signal })]).finally(cancel);
   };
+}
+
+async function callModule(tool: ToolModule, { arguments: args, ...run }: ToolRun): Promise<ToolOutcome> {
+  const { callId, idempotencyKey, signal } = run;
+  try {
+    return { status: 'succeeded', output: toJson(await tool.execute(args, { callId, idempotencyKey, signal })) };
+  } catch (error) {
+    const message = error instanceof Error ? error.message : String(error);
+    if (signal.aborted) return { status: 'unknown', message: `the tool was interrupted: ${message}` };
+    return { status: 'failed', error: { code: 'tool-threw', message } };
+  }
 }
 
 /** The tool has run. An output that cannot be recorded is left out, with a note. */

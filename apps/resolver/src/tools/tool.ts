@@ -16,13 +16,14 @@ export interface ToolRun {
 
 /**
  * The result of one try. `not-sent`: certainly not executed, and another try may succeed; `refused`: certainly not
- * executed, and no other try will succeed; `unknown`: it may have been executed.
+ * executed, and no other try will succeed; `unknown`: it may have been executed; `timed-out`: it may still run in this
+ * process.
  */
 export type ToolOutcome =
   | { readonly status: 'succeeded'; readonly output: JsonValue }
   | { readonly status: 'failed'; readonly error: JsonValue }
   | { readonly status: 'not-sent' | 'refused'; readonly code: string; readonly message: string }
-  | { readonly status: 'unknown'; readonly message: string };
+  | { readonly status: 'unknown' | 'timed-out'; readonly message: string };
 
 /** A tool that the service itself executes. */
 export interface Tool {

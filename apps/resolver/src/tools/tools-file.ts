@@ -77,6 +77,8 @@ const toolSchema = z.strictObject({
   inputSchema: jsonObjectSchema.optional(),
   http: httpSchema.optional(),
   module: z.string().min(1).optional(),
+  /** Of a module; `http` has its own. */
+  timeoutMs: z.int().min(1).max(3_600_000).optional(),
 });
 
 /** One entry of a tools file, with its position. */
@@ -118,6 +120,12 @@ function readEntry(given: unknown, path: string): { entry?: ToolEntry; problems:
   const problems = result.success ? [] : settingProblems(path, result.error);
   if (typeof given === 'object' && given !== null && 'http' in given === 'module' in given) {
     problems.push({ path, problem: 'must have either http or module' });
+  }
+  if (result.data?.http !== undefined && result.data.timeoutMs !== undefined) {
+    problems.push({
+      path: `${path}.timeoutMs`,
+      problem: 'is for modules: the limit of an http tool is http.timeoutMs',
+    });
   }
   return problems.length === 0 && result.success ? { entry: { ...result.data, path }, problems } : { problems };
 }

@@ -1,0 +1,135 @@
+import { jcsDigest, type ClaimView, type JsonValue, type OutcomeBody } from '@countersign/contracts';
+import { messageOf } from './errors.js';
+import type { ExecutionPorts, ExecutionRequest } from './execution.js';
+import type { ExecutionContext, GateTool } from './gate-tool.js';
+import { withLease } from './lease.js';
+import { asJson } from './schema.js';
+import { TimeLimitError, type TimeLimit } from './time-limit.js';
+import { problemOfClaim } from './verify-claim.js';
+
+/**
+ * `unknown`: the tool ran over its time limit and may have taken effect. `late` resolves when it succeeds after all, and
+ * rejects when it does not.
+ */
+export type ClaimedEnd =
+  | { readonly status: 'known'; readonly outcome: OutcomeBody }
+  | { readonly status: 'unknown'; readonly late: Promise<OutcomeBody> };
+
+/** Verifies a claim and runs its tool, within the time limit. Rejects when the worker is closed meanwhile. */
+export async function runClaimed(
+  ports: ExecutionPorts,
+  request: ExecutionRequest,
+  claim: ClaimView,
+): Promise<ClaimedEnd> {
+  const { call, tool } = request;
+  const { attempt } = claim;
+  const { callId } = call;
+  if (tool === undefined) {
+    ports.log.error({ callId, toolName: call.toolName, code: 'unknown-tool' }, 'refused to execute');
+    const message = `There is no tool ${call.toolName} in this worker any more`;
+    return known(failed(attempt, { code: 'unknown-tool', message }));
+  }
+  const limitMs = tool.toolTimeoutMs ?? ports.toolTimeoutMs;
+  const progress: Progress = { hasStarted: false };
+  let work: Promise<OutcomeBody> | undefined;
+  try {
+    const outcome = await withLease(ports, { callId, attempt, limitMs }, (signal, limit) => {
+      work = outcomeOf(ports, { ...request, tool }, claim, { signal, limit, progress });
+      return work;
+    });
+    return known(outcome);
+  } catch (error) {
+    if (!(error instanceof TimeLimitError) || work === undefined) throw error;
+    ports.log.error({ callId, attempt, limitMs }, 'the tool ran over its time limit');
+    if (progress.hasStarted && !tool.idempotent) return { status: 'unknown', late: work };
+    return known(failed(attempt, { code: 'tool-timeout', message: error.message }));
+  }
+}
+
+function known(outcome: OutcomeBody): ClaimedEnd {
+  return { status: 'known', outcome };
+}
+
+function failed(attempt: number, error: JsonValue): OutcomeBody {
+  return { attempt, status: 'failed', error };
+}
+
+interface Progress {
+  hasStarted: boolean;
+}
+
+/** What an execution has besides its claim. */
+interface Running {
+  readonly signal: AbortSignal;
+  readonly limit: TimeLimit;
+  readonly progress: Progress;
+}
+
+async function outcomeOf(
+  ports: ExecutionPorts,
+  request: ExecutionRequest & { readonly tool: GateTool },
+  claim: ClaimView,
+  running: Running,
+): Promise<OutcomeBody> {
+  const { call, tool, argumentsHash } = request;
+  const { attempt } = claim;
+  const problem = problemOfClaim(claim, call, tool, argumentsHash);
+  if (problem !== undefined) {
+    ports.log.error({ callId: call.callId, code: problem.code }, 'refused to execute');
+    return failed(attempt, { ...problem });
+  }
+  // Once more, because an approver may have put other arguments in their place.
+  const checked = await tool.check(claim.arguments);
+  if (!checked.valid) {
+    const issues = checked.issues.map((issue) => ({ ...issue }));
+    const message = 'The arguments do not match the schema of the tool';
+    return failed(attempt, { code: 'invalid-arguments', message, issues });
+  }
+  if (call.originalArguments === undefined && jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
+    // For example a path that has become a link since. An edit is exempt, because it was not validated by the tool
+    // before.
+    const message = 'Validated once more, the approved arguments mean something else than when they were approved';
+    return failed(attempt, { code: 'digest-mismatch', message });
+  }
+  const { execute } = checked;
+  if (execute === undefined) {
+    return failed(attempt, { code: 'unknown-tool', message: `${tool.name} cannot be run here` });
+  }
+  const { limit, progress } = running;
+  // A validation may have taken all the time: the outcome is reported, so nothing may start.
+  limit.signal.throwIfAborted();
+  progress.hasStarted = true;
+  try {
+    const output = await execute(contextOf(request, claim, running));
+    return { attempt, status: 'succeeded', output: recordableOutput(output) };
+  } catch (error) {
+    // Most tools throw when their signal aborts: the effect may have happened nevertheless.
+    limit.signal.throwIfAborted();
+    const name = error instanceof Error ? error.name : 'Error';
+    return failed(attempt, { code: 'tool-error', name, message: messageOf(error) });
+  }
+}
+
+function contextOf({ call, given }: ExecutionRequest, claim: ClaimView, { signal }: Running): ExecutionContext {
+  const { callId, runId, agentId, toolCallId, approval } = call;
+  const { attempt, idempotencyKey } = claim;
+  const isApproved = approval?.state === 'approved';
+  return {
+    callId,
+    runId,
+    agentId,
+    toolCallId,
+    attempt,
+    idempotencyKey,
+    signal,
+    approval: isApproved ? approval : null,
+    messages: given?.messages ?? [],
+    context: given?.context,
+  };
+}
+
+/** The tool did run, so an output that is no JSON must not turn its success into a failure: the model would try again. */
+function recordableOutput(output: unknown): JsonValue {
+  if (output === undefined) return null;
+  return asJson(output) ?? { unrecorded: 'The tool succeeded; its output cannot be written as JSON.' };
+}
