@@ -19,6 +19,7 @@ const execution = {
   approval: null,
   messages: [],
   context: undefined,
+  ask: () => Promise.reject(new Error('asks nobody')),
 };
 
 let folder = '';

@@ -1,4 +1,4 @@
-import type { ApprovalView, ClaimView, RunView, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, ClaimView, OpenRunView, RunView, ToolCallView } from '@countersign/contracts';
 import { z } from 'zod';
 import { unreadable } from './transport.js';
 
@@ -60,8 +60,24 @@ export interface ApprovalPage {
   readonly nextCursor: string | null;
 }
 
+/** One page of calls. */
+export interface ToolCallPage {
+  readonly calls: readonly ToolCallView[];
+  readonly nextCursor: string | null;
+}
+
+/** One page of runs with open calls. */
+export interface RunPage {
+  readonly runs: readonly OpenRunView[];
+  readonly nextCursor: string | null;
+}
+
 export const readToolCall = reader(typed<ToolCallView>(toolCall));
 export const readToolCalls = reader(z.looseObject({ calls: z.array(typed<ToolCallView>(toolCall)) }));
+export const readToolCallPage = reader(typed<ToolCallPage>(z.looseObject({ calls: z.array(toolCall) })));
+export const readRunPage = reader(
+  typed<RunPage>(z.looseObject({ runs: z.array(z.looseObject({ runId: z.string() })) })),
+);
 export const readRun = reader(typed<RunView>(z.looseObject({ runId: z.string(), calls: z.array(toolCall) })));
 export const readApproval = reader(typed<ApprovalView>(approval));
 export const readApprovalPage = reader(typed<ApprovalPage>(z.looseObject({ approvals: z.array(approval) })));

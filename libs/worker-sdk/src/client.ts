@@ -8,6 +8,7 @@ import type {
   RequestToolCalls,
   RespondBody,
   RunView,
+  ToolCallState,
   ToolCallView,
 } from '@countersign/contracts';
 import type { HttpRequest } from '@countersign/http-client';
@@ -16,9 +17,13 @@ import {
   readApprovalPage,
   readClaim,
   readRun,
+  readRunPage,
   readToolCall,
+  readToolCallPage,
   readToolCalls,
   type ApprovalPage,
+  type RunPage,
+  type ToolCallPage,
 } from './answers.js';
 import { readEvents, type EventsOptions } from './events.js';
 import { createTransport, type CallOptions, type Transport, type TransportOptions } from './transport.js';
@@ -45,6 +50,28 @@ export interface ListApprovalsOptions extends CallOptions {
   readonly cursor?: string | undefined;
 }
 
+/** Selects calls. */
+export interface ListToolCallsOptions extends CallOptions {
+  readonly state?: readonly ToolCallState[] | undefined;
+  readonly toolName?: string | undefined;
+  readonly runId?: string | undefined;
+  readonly agentId?: string | undefined;
+  readonly requestedBy?: string | undefined;
+  /** Requested at this time or later, RFC 3339. */
+  readonly since?: string | undefined;
+  /** Default: `newest`. */
+  readonly order?: 'oldest' | 'newest' | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
+/** Selects runs with open calls. */
+export interface ListRunsOptions extends CallOptions {
+  readonly agentId?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly cursor?: string | undefined;
+}
+
 /** The claimer, and the length of its lease. */
 export interface ClaimRequest {
   readonly resolverId: string;
@@ -65,7 +92,11 @@ export interface Client {
   /** Requests the calls of one model step. A duplicate adds nothing. Role agent. */
   readonly requestToolCalls: (body: RequestToolCalls, options?: CallOptions) => Promise<readonly ToolCallView[]>;
   readonly getToolCall: (callId: string, options?: GetToolCallOptions) => Promise<ToolCallView>;
+  /** An agent sees the calls of its own principal. */
+  readonly listToolCalls: (options?: ListToolCallsOptions) => Promise<ToolCallPage>;
   readonly getRun: (runId: string, options?: CallOptions) => Promise<RunView>;
+  /** The runs with open calls, those begun last first. */
+  readonly listRuns: (options?: ListRunsOptions) => Promise<RunPage>;
   readonly listApprovals: (options?: ListApprovalsOptions) => Promise<ApprovalPage>;
   readonly getApproval: (approvalId: string, options?: CallOptions) => Promise<ApprovalView>;
   /** Responds to an approval. Role approver. */
@@ -114,7 +145,16 @@ export function clientOver(transport: Transport, token: string): Client {
       const query = { waitMs, until };
       return readToolCall(await get(call(callId), rest, { query, timeoutMs: (waitMs ?? 0) + 30_000 }));
     },
+    listToolCalls: async (options = {}) => {
+      const { signal, attempts, idempotencyKey, state, ...query } = options;
+      const list = { ...query, state: state?.join(',') };
+      return readToolCallPage(await get('/v1/tool-calls', { signal, attempts, idempotencyKey }, { query: list }));
+    },
     getRun: async (runId, options) => readRun(await get(run(runId), options)),
+    listRuns: async (options = {}) => {
+      const { signal, attempts, idempotencyKey, ...query } = options;
+      return readRunPage(await get('/v1/runs', { signal, attempts, idempotencyKey }, { query }));
+    },
     listApprovals: async (options = {}) => {
       const { signal, attempts, idempotencyKey, ...query } = options;
       return readApprovalPage(await get('/v1/approvals', { signal, attempts, idempotencyKey }, { query }));

@@ -4,9 +4,12 @@ import { z } from 'zod';
 import type { Client } from './client.js';
 import { systemClock } from '@countersign/http-client';
 import { CountersignError } from './errors.js';
-import { executeCall, type ExecutionPorts } from './execution.js';
-import { gateTool, type ExecutionContext, type GateTool } from './gate-tool.js';
+import type { ExecutionPorts } from './execution-ports.js';
+import { executeCall } from './execution.js';
+import { gateTool } from './gate-tool.js';
+import type { ExecutionContext, GateTool } from './tool-definition.js';
 import { silentLog } from './log.js';
+import type { Middleware } from './middleware.js';
 
 const refusal = (code: string, status = 409): CountersignError => new CountersignError({ code, status, message: code });
 
@@ -19,6 +22,8 @@ interface Setup {
   readonly leaseMs?: number;
   readonly toolTimeoutMs?: number;
   readonly tool?: GateTool;
+  readonly middleware?: readonly Middleware[];
+  readonly ask?: ExecutionPorts['ask'];
 }
 
 function setUp(setup: Setup = {}) {
@@ -65,6 +70,8 @@ function setUp(setup: Setup = {}) {
     resolverId: 'w',
     leaseMs: setup.leaseMs ?? 60_000,
     toolTimeoutMs: setup.toolTimeoutMs ?? 600_000,
+    middleware: setup.middleware ?? [],
+    ask: setup.ask ?? (() => Promise.reject(new Error('asks nobody'))),
     stopping: stopping.signal,
     stopped: stopped.signal,
   };
@@ -346,4 +353,37 @@ it('an execution ends when the worker is closed, also if its tool ignores its si
   setTimeout(() => setup.stopped.abort(new Error('closed')), 20);
   await expect(ended).rejects.toThrow('closed');
   expect(setup.reports).toEqual([]);
+});
+
+describe('the middleware', () => {
+  it('runs around the tool, the first outermost, with the call that was approved', async () => {
+    const seen: unknown[] = [];
+    const named =
+      (name: string): Middleware =>
+      async ({ toolName, arguments: args }, next) => {
+        seen.push([name, toolName, args]);
+        const output = await next();
+        seen.push([name, output]);
+        return output;
+      };
+    const setup = setUp({ middleware: [named('a'), named('b')], execute: () => 'done' });
+    await setup.execute();
+    const called = ['delete_file', { path: '/x' }];
+    expect(seen).toEqual([
+      ['a', ...called],
+      ['b', ...called],
+      ['b', 'done'],
+      ['a', 'done'],
+    ]);
+    expect(setup.reports).toMatchObject([{ status: 'succeeded', output: 'done' }]);
+  });
+
+  it('cannot run the tool twice', async () => {
+    const execute = jest.fn(() => 'done');
+    const twice: Middleware = async (_, next) => [await next(), await next()];
+    const setup = setUp({ middleware: [twice], execute });
+    await setup.execute();
+    expect(execute).toHaveBeenCalledTimes(1);
+    expect(setup.reports).toMatchObject([{ status: 'failed', error: { message: expect.stringContaining('twice') } }]);
+  });
 });

@@ -1,37 +1,8 @@
 import { randomUUID } from 'node:crypto';
-import type { ClaimView, OutcomeBody, ToolCallView } from '@countersign/contracts';
-import type { Clock } from '@countersign/http-client';
-import type { Client } from './client.js';
+import type { ClaimView, OutcomeBody } from '@countersign/contracts';
 import { isRefusal, messageOf } from './errors.js';
-import type { GateTool } from './gate-tool.js';
-import type { WorkerLog } from './log.js';
-import type { Given } from './outcome.js';
+import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { runClaimed } from './run-claimed.js';
-
-/** The parts of the worker that an execution needs. */
-export interface ExecutionPorts {
-  readonly requester: Client;
-  readonly resolver: Client;
-  readonly clock: Clock;
-  readonly log: WorkerLog;
-  readonly resolverId: string;
-  readonly leaseMs: number;
-  /** For tools without a limit of their own. */
-  readonly toolTimeoutMs: number;
-  /** Aborts when the worker is asked to stop; the tools get it. */
-  readonly stopping: AbortSignal;
-  /** Aborts when the worker may no longer wait for an unreachable server. */
-  readonly stopped: AbortSignal;
-}
-
-/** A call that may run, and what it was asked as. */
-export interface ExecutionRequest {
-  readonly call: ToolCallView;
-  /** Undefined: the worker no longer has it. The call fails. */
-  readonly tool: GateTool | undefined;
-  readonly argumentsHash: string | null;
-  readonly given?: Given | undefined;
-}
 
 /**
  * `ran`: its outcome is recorded. `timed-out`: the end of its lease makes it `unknown`. `not-claimable`: another worker

@@ -1,7 +1,8 @@
 import type { ToolCallView } from '@countersign/contracts';
 import type { Changed, Changes } from './changes.js';
 import { messageOf } from './errors.js';
-import { executeCall, type ExecutionEnd, type ExecutionPorts, type ExecutionRequest } from './execution.js';
+import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
+import { executeCall, type ExecutionEnd } from './execution.js';
 import type { Session } from './outcome.js';
 
 /** A finished execution, and the call after it. */
@@ -18,7 +19,8 @@ export interface Executions {
   readonly idle: () => Promise<void>;
 }
 
-export function createExecutions(ports: ExecutionPorts): Executions {
+/** `notice` hears of each call that has run. */
+export function createExecutions(ports: ExecutionPorts, notice: (call: ToolCallView) => void): Executions {
   const running = new Map<string, Promise<Run>>();
   // A refused claim is not tried again until something has happened to the call.
   const refusedAt = new Map<string, number>();
@@ -30,6 +32,7 @@ export function createExecutions(ports: ExecutionPorts): Executions {
       if (end === 'not-claimable') refusedAt.set(callId, revision);
       else refusedAt.delete(callId);
       const view = await ports.requester.getToolCall(callId, { attempts: Infinity, signal: ports.stopped });
+      notice(view);
       return { end, view };
     } finally {
       running.delete(callId);
@@ -58,7 +61,8 @@ export function createExecutions(ports: ExecutionPorts): Executions {
 export interface Runs {
   readonly has: (callId: string) => boolean;
   readonly add: (callId: string, run: Promise<Run>) => void;
-  readonly isIdle: () => boolean;
+  /** How many run. */
+  readonly count: () => number;
   /** Resolves when all are over; then rejects if one failed outside of its tool. */
   readonly allOver: () => Promise<void>;
   /** A claim refused because the batch was incomplete may succeed once something has changed. */
@@ -89,7 +93,7 @@ export function createRuns(session: Session, changes?: Changes): Runs {
       underWay.set(callId, followed);
       followed.catch(() => undefined);
     },
-    isIdle: () => underWay.size === 0,
+    count: () => underWay.size,
     allOver: async () => {
       for (const end of await Promise.allSettled(underWay.values())) if (end.status === 'rejected') throw end.reason;
     },

@@ -1,10 +1,12 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { gateTool, type ExecutionContext } from './gate-tool.js';
+import { gateTool } from './gate-tool.js';
+import type { ExecutionContext } from './tool-definition.js';
 import { approvalFor } from './outcome.js';
 import { modelText } from './model-text.js';
 import { createFakeCountersign, type FakeCountersign } from './testing.js';
-import { createWorker, type Worker } from './worker.js';
+import type { Worker } from './worker-options.js';
+import { createWorker } from './worker.js';
 
 interface Tenant {
   readonly tenant: string;

@@ -1,13 +1,13 @@
 import type { ApprovalView } from '@countersign/contracts';
 import type { Client } from './client.js';
-import type { ProposedCall } from './gate-tool.js';
 import type { WaitOptions } from './limits.js';
 import type { StepOutcome } from './outcome.js';
 import type { ToolResult } from './results.js';
 import type { RunState, Step } from './state.js';
+import type { ProposedCall } from './tool-definition.js';
 
 /** One call of a model step, which an agent framework is about to run. */
-export interface FrameworkCall extends Omit<Step, 'toolCalls' | 'batchMode'>, ProposedCall {}
+export interface FrameworkCall extends Omit<Step, 'toolCalls' | 'batchMode' | 'sequential'>, ProposedCall {}
 
 /**
  * Where a call stands: it has its one result, or an approval is pending. Both are null for a call that the user's client

@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { gateTool, type ApprovalContext, type CheckedCall, type GateTool } from './gate-tool.js';
+import { gateTool } from './gate-tool.js';
+import type { ApprovalContext, CheckedCall, GateTool } from './tool-definition.js';
 
 const context: ApprovalContext = {
   runId: 'r',
@@ -63,6 +64,20 @@ describe('a tool', () => {
     expect(await needOf(predicate)).toEqual({ needsApproval: true, reason: expect.stringMatching(reason) });
   });
 
+  it('may say why its predicate wants a person, and approvers get the reason', async () => {
+    expect(await needOf(() => ({ required: true, reason: 'more than 100 €' }))).toEqual({
+      needsApproval: true,
+      reason: 'more than 100 €',
+    });
+    expect(await needOf(() => ({ required: false, reason: 'small' }))).toEqual({ needsApproval: false });
+    expect(await needOf(() => ({ required: 'no' }))).toMatchObject({ needsApproval: true });
+  });
+
+  it('without a question and a description asks a default question', async () => {
+    const bare = await checked(gateTool({ name: 't', inputSchema, execute }), { path: '/x' });
+    expect(bare.describe(context)).toBe('Run t with these arguments?');
+  });
+
   it('without an executor is refused when it is built', () => {
     const build = (more: object) => () =>
       gateTool({ name: 't', inputSchema, ...more } as unknown as Parameters<typeof gateTool>[0]);
@@ -103,6 +118,7 @@ describe('a tool', () => {
       approval: null,
       messages: [],
       context: undefined,
+      ask: () => Promise.reject(new Error('asks nobody')),
     };
     expect(await call.execute?.({ ...run, runId: 'r', agentId: 'a', toolCallId: 'c' })).toBe('/x false');
     // @ts-expect-error: the schema has no such member

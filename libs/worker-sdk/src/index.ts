@@ -5,9 +5,11 @@ export type {
   ClientOptions,
   GetToolCallOptions,
   ListApprovalsOptions,
+  ListRunsOptions,
+  ListToolCallsOptions,
   RenewRequest,
 } from './client.js';
-export type { ApprovalPage } from './answers.js';
+export type { ApprovalPage, RunPage, ToolCallPage } from './answers.js';
 export type { Clock as WorkerClock } from '@countersign/http-client';
 export { CountersignError } from './errors.js';
 export type { Problem } from './errors.js';
@@ -15,13 +17,18 @@ export type { EventsOptions } from './events.js';
 export { gateTool } from './gate-tool.js';
 export type {
   ApprovalContext,
+  ApprovalVerdict,
   CheckedCall,
   ExecutionContext,
   GateTool,
   NeedsApproval,
   ProposedCall,
+  Question,
   ToolDefinition,
-} from './gate-tool.js';
+} from './tool-definition.js';
+export type { WorkerHooks } from './hooks.js';
+export type { Middleware, RunningCall } from './middleware.js';
+export type { ServeOptions } from './serve.js';
 export type { CallEnd, FrameworkCall } from './framework-call.js';
 export type { WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';
@@ -34,5 +41,5 @@ export type { InputIssue, InputOf, JsonSchema } from './schema.js';
 export type { RunState, Step } from './state.js';
 export type { CallOptions, TransportOptions } from './transport.js';
 export { createWorker } from './worker.js';
-export type { RunOptions, Worker, WorkerOptions } from './worker.js';
+export type { RunOptions, Worker, WorkerOptions } from './worker-options.js';
 export type { ApprovalView, EventView, JsonObject, JsonValue, RunView, ToolCallView } from '@countersign/contracts';

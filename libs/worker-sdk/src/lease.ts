@@ -1,7 +1,7 @@
 import { isSettled } from '@countersign/contracts';
 import { linkedController, sleep, type LinkedController } from '@countersign/http-client';
 import { isRefusal, messageOf } from './errors.js';
-import type { ExecutionPorts } from './execution.js';
+import type { ExecutionPorts } from './execution-ports.js';
 import { rejectOnAbort } from './reject-on-abort.js';
 import { createTimeLimit, type TimeLimit } from './time-limit.js';
 

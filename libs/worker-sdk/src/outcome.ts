@@ -1,5 +1,5 @@
 import type { ApprovalView, JsonObject, ToolCallView } from '@countersign/contracts';
-import type { GateTool } from './gate-tool.js';
+import type { GateTool } from './tool-definition.js';
 import { resultOf, type ToolResult } from './results.js';
 import type { CallState, RunState } from './state.js';
 
@@ -58,9 +58,10 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
   const views = state.calls.map((call) => viewOf(session, call));
   const results = state.calls.flatMap((call, index) => call.local ?? resultOfView(views[index]) ?? []);
   const pendingApprovals = views.flatMap((view) => (view?.state === 'awaiting_approval' ? (view.approval ?? []) : []));
-  const clientCalls = views.flatMap((view) =>
-    view !== undefined && isForClient(view, tools) ? [clientCallOf(view)] : [],
-  );
+  const clientCalls = inTurn(session).flatMap((call) => {
+    const view = viewOf(session, call);
+    return view !== undefined && isForClient(view, tools) ? [clientCallOf(view)] : [];
+  });
   const isDone = results.length === state.calls.length;
   return {
     results,
@@ -77,7 +78,7 @@ export function outcomeOf(session: Session, tools: ReadonlyMap<string, GateTool>
 
 /** Returns whether there is something new for the caller: a result, or a call for the client to run. */
 export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>): boolean {
-  return session.state.calls.some((call) => {
+  return inTurn(session).some((call) => {
     const view = viewOf(session, call);
     if (view === undefined || view.revision <= (call.seenRevision ?? -1)) return false;
     return resultOf(view) !== undefined || isForClient(view, tools);
@@ -86,7 +87,19 @@ export function hasNews(session: Session, tools: ReadonlyMap<string, GateTool>):
 
 /** Returns whether every call has its result. */
 export function isDone(session: Session): boolean {
-  return session.state.calls.every((call) => call.local !== null || resultOfView(viewOf(session, call)) !== undefined);
+  return session.state.calls.every((call) => hasResult(session, call));
+}
+
+/** The calls that may run: in a sequential step all up to the first without a result. */
+export function inTurn(session: Session): readonly CallState[] {
+  const { calls, sequential } = session.state;
+  if (sequential !== true) return calls;
+  const current = calls.findIndex((call) => !hasResult(session, call));
+  return current === -1 ? calls : calls.slice(0, current + 1);
+}
+
+function hasResult(session: Session, call: CallState): boolean {
+  return call.local !== null || resultOfView(viewOf(session, call)) !== undefined;
 }
 
 /** Returns whether the client may run the call now. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@countersign/contracts';
 import { z } from 'zod';
-import { gateTool, type ApprovalContext } from './gate-tool.js';
+import { gateTool } from './gate-tool.js';
+import type { ApprovalContext } from './tool-definition.js';
 import { planStep } from './plan.js';
 
 const contexts: ApprovalContext[] = [];

@@ -1,6 +1,6 @@
 import type { RequestedCall } from '@countersign/contracts';
 import { jcsDigest } from '@countersign/contracts';
-import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from './gate-tool.js';
+import type { ApprovalContext, CheckedCall, GateTool, ProposedCall } from './tool-definition.js';
 import { localFailure, type ToolResult } from './results.js';
 import type { CallState, Step } from './state.js';
 

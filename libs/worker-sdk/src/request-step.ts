@@ -35,8 +35,7 @@ export async function requestStep(
       const body = { runId, agentId, ...shared, calls: [...requests] };
       const options = { signal: limits.signal, requestId: requestIdOf(step, tries) };
       const views = requests.length === 0 ? [] : await ledger.toolCalls(body, options);
-      const state: RunState = { version: 1, runId, batchMode: batchMode ?? null, calls: withCallIds(calls, views) };
-      return { state, views };
+      return { state: stateOf(step, withCallIds(calls, views)), views };
     } catch (error) {
       const refused = refusedCall(error, requests);
       if (refused === undefined) throw error;
@@ -45,6 +44,10 @@ export async function requestStep(
       requests = isSpoilt ? [] : requests.filter((request) => request !== refused.request);
     }
   }
+}
+
+function stateOf({ runId, batchMode, sequential = false }: Step, calls: CallState[]): RunState {
+  return { version: 1, runId, batchMode: batchMode ?? null, ...(sequential ? { sequential } : {}), calls };
 }
 
 /** The request without the refused call is another request. */

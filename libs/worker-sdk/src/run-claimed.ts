@@ -1,10 +1,11 @@
 import { jcsDigest, type ClaimView, type JsonValue, type OutcomeBody } from '@countersign/contracts';
 import { messageOf } from './errors.js';
-import type { ExecutionPorts, ExecutionRequest } from './execution.js';
-import type { ExecutionContext, GateTool } from './gate-tool.js';
+import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { withLease } from './lease.js';
+import { runThrough } from './middleware.js';
 import { asJson } from './schema.js';
 import { TimeLimitError, type TimeLimit } from './time-limit.js';
+import type { ExecutionContext, GateTool } from './tool-definition.js';
 import { problemOfClaim } from './verify-claim.js';
 
 /**
@@ -71,11 +72,11 @@ async function outcomeOf(
   claim: ClaimView,
   running: Running,
 ): Promise<OutcomeBody> {
-  const { call, tool, argumentsHash } = request;
+  const { tool, argumentsHash } = request;
   const { attempt } = claim;
-  const problem = problemOfClaim(claim, call, tool, argumentsHash);
+  const problem = problemOfClaim(claim, request.call, tool, argumentsHash);
   if (problem !== undefined) {
-    ports.log.error({ callId: call.callId, code: problem.code }, 'refused to execute');
+    ports.log.error({ callId: request.call.callId, code: problem.code }, 'refused to execute');
     return failed(attempt, { ...problem });
   }
   // Once more, because an approver may have put other arguments in their place.
@@ -85,7 +86,7 @@ async function outcomeOf(
     const message = 'The arguments do not match the schema of the tool';
     return failed(attempt, { code: 'invalid-arguments', message, issues });
   }
-  if (call.originalArguments === undefined && jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
+  if (request.call.originalArguments === undefined && jcsDigest(checked.arguments) !== jcsDigest(claim.arguments)) {
     // For example a path that has become a link since. An edit is exempt, because it was not validated by the tool
     // before.
     const message = 'Validated once more, the approved arguments mean something else than when they were approved';
@@ -100,7 +101,9 @@ async function outcomeOf(
   limit.signal.throwIfAborted();
   progress.hasStarted = true;
   try {
-    const output = await execute(contextOf(request, claim, running));
+    const context = contextOf(ports, request, claim, running);
+    const call = { ...context, toolName: tool.name, arguments: claim.arguments };
+    const output = await runThrough(ports.middleware, call, () => execute(context));
     return { attempt, status: 'succeeded', output: recordableOutput(output) };
   } catch (error) {
     // Most tools throw when their signal aborts: the effect may have happened nevertheless.
@@ -110,7 +113,12 @@ async function outcomeOf(
   }
 }
 
-function contextOf({ call, given }: ExecutionRequest, claim: ClaimView, { signal }: Running): ExecutionContext {
+function contextOf(
+  ports: ExecutionPorts,
+  { call, given }: ExecutionRequest,
+  claim: ClaimView,
+  { signal, limit }: Running,
+): ExecutionContext {
   const { callId, runId, agentId, toolCallId, approval } = call;
   const { attempt, idempotencyKey } = claim;
   const isApproved = approval?.state === 'approved';
@@ -125,6 +133,10 @@ function contextOf({ call, given }: ExecutionRequest, claim: ClaimView, { signal
     approval: isApproved ? approval : null,
     messages: given?.messages ?? [],
     context: given?.context,
+    ask: async (question) => {
+      const goOn = limit.pause();
+      return ports.ask(call, question, signal).finally(goOn);
+    },
   };
 }
 

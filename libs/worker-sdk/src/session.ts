@@ -3,35 +3,40 @@ import { createChanges, type Changed, type Changes } from './changes.js';
 import { linkedController } from '@countersign/http-client';
 import { CountersignError } from './errors.js';
 import { rejectOnAbort } from './reject-on-abort.js';
-import type { ExecutionPorts } from './execution.js';
-import { createExecutions, createRuns, type Runs } from './executions.js';
-import type { GateTool } from './gate-tool.js';
-import { hasNews, isDone, isForClient, viewOf, type Session } from './outcome.js';
+import type { ExecutionPorts } from './execution-ports.js';
+import { createRuns, type Executions, type Runs } from './executions.js';
+import type { GateTool } from './tool-definition.js';
+import { lookRegularly } from './look-regularly.js';
+import { hasNews, inTurn, isDone, isForClient, viewOf, type Session } from './outcome.js';
 import type { Requests } from './requests.js';
 
 /** Advances the sessions of one worker. */
 export interface Sessions {
+  /** Stores what was read in the session. Throws `not-found` for a call that the ledger does not know. */
+  readonly take: (session: Session, calls: readonly ToolCallView[]) => void;
   /** Executes what may run now, and looks again afterwards. */
   readonly settle: (session: Session, signal: AbortSignal) => Promise<void>;
   /** Waits until there is news and nothing of the session is running here; executes what gets approved meanwhile. */
   readonly follow: (session: Session, signal: AbortSignal) => Promise<void>;
-  /** Resolves when nothing is running. */
-  readonly idle: () => Promise<void>;
 }
 
-/** Events only wake; should something on the way swallow them, this look makes the worker slower, not deaf. */
-const lookEveryMs = 30_000;
+/** The dependencies of sessions. */
+export interface SessionPorts extends ExecutionPorts {
+  readonly requests: Requests;
+  readonly tools: ReadonlyMap<string, GateTool>;
+  readonly executions: Executions;
+  readonly runsElsewhere: (toolName: string) => boolean;
+  /** Hears of each call that is read. */
+  readonly notice: (call: ToolCallView) => void;
+}
 
-export function createSessions(
-  ports: ExecutionPorts,
-  requests: Requests,
-  tools: ReadonlyMap<string, GateTool>,
-  runsElsewhere: (toolName: string) => boolean,
-): Sessions {
-  const executions = createExecutions(ports);
+export function createSessions(ports: SessionPorts): Sessions {
+  const { requests, tools, executions, runsElsewhere } = ports;
 
-  const startRunnable = (session: Session, runs: Runs): void => {
-    for (const call of session.state.calls) {
+  /** Returns whether one was started. */
+  const startRunnable = (session: Session, runs: Runs): boolean => {
+    const before = runs.count();
+    for (const call of inTurn(session)) {
       const view = viewOf(session, call);
       if (view === undefined || runs.has(view.callId)) continue;
       const tool = tools.get(view.toolName);
@@ -43,6 +48,7 @@ export function createSessions(
       );
       if (run !== undefined) runs.add(view.callId, run);
     }
+    return runs.count() > before;
   };
 
   const refuseEdits = async (session: Session, signal: AbortSignal): Promise<void> => {
@@ -52,9 +58,13 @@ export function createSessions(
 
   const settle = async (session: Session, signal: AbortSignal): Promise<void> => {
     const runs = createRuns(session);
-    startRunnable(session, runs);
     const aborted = rejectOnAbort(signal);
-    await Promise.race([runs.allOver(), aborted.promise]).finally(aborted.release);
+    try {
+      // Again, because in a sequential step the end of a call lets the next one start.
+      while (startRunnable(session, runs)) await Promise.race([runs.allOver(), aborted.promise]);
+    } finally {
+      aborted.release();
+    }
     await refuseEdits(session, signal);
   };
 
@@ -62,7 +72,7 @@ export function createSessions(
     const changes = createChanges();
     const listening = linkedController(signal);
     void requests.listen(session.state.runId, onlyOf(session, changes), listening.signal);
-    const stopLooking = lookRegularly(ports, changes);
+    const stopLooking = lookRegularly(ports.clock, changes);
     const runs = createRuns(session, changes);
     changes.addAnything();
     try {
@@ -72,7 +82,7 @@ export function createSessions(
         await refuseEdits(session, signal);
         runs.forgetRefusals(changed);
         startRunnable(session, runs);
-        if (runs.isIdle() && (hasNews(session, tools) || isDone(session))) return;
+        if (runs.count() === 0 && (hasNews(session, tools) || isDone(session))) return;
       }
     } finally {
       stopLooking();
@@ -80,7 +90,7 @@ export function createSessions(
       listening.release();
     }
   };
-  return { settle, follow, idle: executions.idle };
+  return { settle, follow, take: (session, calls) => takeViews(ports, session, calls) };
 }
 
 function isOpen(view: ToolCallView): boolean {
@@ -104,33 +114,20 @@ function onlyOf(session: Session, changes: Changes): Changes {
   };
 }
 
-function lookRegularly(ports: ExecutionPorts, changes: Changes): () => void {
-  let cancel: () => void;
-  const schedule = (): void => {
-    cancel = ports.clock.setTimer(lookEveryMs, () => {
-      changes.addAnything();
-      schedule();
-    });
-  };
-  schedule();
-  return () => {
-    cancel();
-  };
-}
-
 /** Looks at the calls again; a server that is away is waited for. */
-async function refresh(ports: ExecutionPorts, session: Session, changed: Changed, signal: AbortSignal): Promise<void> {
+async function refresh(ports: SessionPorts, session: Session, changed: Changed, signal: AbortSignal): Promise<void> {
   const options = { signal, attempts: Infinity };
   const calls =
     changed === 'anything'
       ? (await ports.requester.getRun(session.state.runId, options)).calls
       : await Promise.all([...changed].map((callId) => ports.requester.getToolCall(callId, options)));
-  takeViews(session, calls);
+  takeViews(ports, session, calls);
 }
 
-/** Stores the response in the session. Throws `not-found` for a call that the ledger does not know. */
-export function takeViews(session: Session, calls: readonly ToolCallView[]): void {
+function takeViews({ notice }: SessionPorts, session: Session, calls: readonly ToolCallView[]): void {
+  const ours = new Set(session.state.calls.map(({ callId }) => callId));
   for (const view of calls) {
+    if (ours.has(view.callId)) notice(view);
     const known = session.views.get(view.callId);
     if (known === undefined || known.revision <= view.revision) session.views.set(view.callId, view);
   }

@@ -1,6 +1,7 @@
 import { batchModes, type BatchMode, type JsonValue, type RunView } from '@countersign/contracts';
 import { z } from 'zod';
 import { toolResultSchema } from './results.js';
+import { questionToolName } from './tool-definition.js';
 
 const callStateSchema = z.object({
   toolCallId: z.string(),
@@ -19,6 +20,8 @@ const runStateSchema = z.object({
   version: z.literal(1),
   runId: z.string(),
   batchMode: z.enum(batchModes).nullable(),
+  /** One call after another. */
+  sequential: z.boolean().optional(),
   calls: z.array(callStateSchema),
 });
 
@@ -39,14 +42,26 @@ export function parseRunState(value: unknown): RunState {
 }
 
 /** Rebuilds the state of a run from the ledger, when its own is lost. */
-export function stateOfRun(run: RunView, agentId: string, batchId: string | undefined): RunState {
+export function stateOfRun(
+  run: RunView,
+  {
+    agentId,
+    batchId,
+    sequential = false,
+  }: { agentId: string; batchId?: string | undefined; sequential?: boolean | undefined },
+): RunState {
   const ours = run.calls.filter(
-    (call) => call.agentId === agentId && (batchId === undefined || call.batchId === batchId),
+    (call) =>
+      call.agentId === agentId &&
+      (batchId === undefined || call.batchId === batchId) &&
+      // Asked by a running tool, which gets the answer.
+      call.toolName !== questionToolName,
   );
   return {
     version: 1,
     runId: run.runId,
     batchMode: null,
+    ...(sequential ? { sequential } : {}),
     calls: ours.map(({ toolCallId, toolName, callId }) => ({
       toolCallId,
       toolName,
@@ -68,6 +83,11 @@ export interface Step {
   readonly requestId?: string | undefined;
   readonly batchId?: string | undefined;
   readonly batchMode?: BatchMode | undefined;
+  /**
+   * Runs the calls one after another in their order: each starts when the one before has its result. People are asked
+   * about all of them at once. Default: the worker's.
+   */
+  readonly sequential?: boolean | undefined;
   /** The recorded call of a parent agent inside which the calls of this step run: an approver sees it and those around it. */
   readonly parentCallId?: string | undefined;
   /** The person for whom the agent acts. That person cannot approve the calls. */

@@ -1,5 +1,5 @@
 import { actionDigest, jcsDigest, type ClaimView, type ToolCallView } from '@countersign/contracts';
-import type { GateTool } from './gate-tool.js';
+import type { GateTool } from './tool-definition.js';
 
 /** Why a claim must not be executed. */
 export interface ClaimProblem {

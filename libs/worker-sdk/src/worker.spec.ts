@@ -3,7 +3,8 @@ import type { JsonObject } from '@countersign/contracts';
 import { z } from 'zod';
 import { gateTool } from './gate-tool.js';
 import { createFakeCountersign, type FakeCountersign } from './testing.js';
-import { createWorker, type Worker, type WorkerOptions } from './worker.js';
+import { createWorker } from './worker.js';
+import type { Worker, WorkerOptions } from './worker-options.js';
 
 const ran: string[] = [];
 const gates: (() => void)[] = [];

@@ -1,12 +1,21 @@
 // A worker in a separate process, to be killed. It stores its state in a file and records each run of its tool in
-// another.
+// another. With ROLE=ask it requests calls and then does nothing; with ROLE=serve it runs what others have requested.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createWorker, gateTool, type RunState, type StepOutcome } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
-const { URL: url = '', AGENT = '', WORKER = '', FOLDER = '', IDEMPOTENT = '', GATED = '' } = process.env;
+const {
+  URL: url = '',
+  AGENT = '',
+  WORKER = '',
+  FOLDER = '',
+  IDEMPOTENT = '',
+  GATED = '',
+  ROLE = '',
+  CALLS = '1',
+} = process.env;
 const stateFile = join(FOLDER, 'state.json');
 const note = (line: string): void => {
   appendFileSync(join(FOLDER, 'runs.log'), `${line}\n`);
@@ -38,13 +47,29 @@ const keep = (outcome: StepOutcome): StepOutcome => {
   return outcome;
 };
 
-const step = { runId: 'run-of-a-process', toolCalls: [{ toolCallId: 'c1', toolName: 'work', arguments: { n: 1 } }] };
-let outcome = existsSync(stateFile)
-  ? await worker.resume(JSON.parse(readFileSync(stateFile, 'utf8')) as RunState, { timeoutMs: 200 })
-  : keep(await worker.step(step, { timeoutMs: 200 }));
-while (outcome.stopReason !== null) {
-  note(`waiting ${outcome.stopReason}`);
-  outcome = keep(await worker.wait(outcome.state));
+if (ROLE === 'ask') {
+  for (let n = 1; n <= Number(CALLS); n += 1) {
+    const toolCalls = [{ toolCallId: 'c1', toolName: 'work', arguments: { n } }];
+    await worker.ask({ runId: `run ${String(n)}`, toolCalls });
+  }
+  note('asked');
+  setInterval(() => undefined, 60_000);
+} else if (ROLE === 'serve') {
+  note('serving');
+  await worker.serve();
+} else {
+  await runOneStep();
 }
-writeFileSync(join(FOLDER, 'results.json'), JSON.stringify(outcome.results));
-await worker.close();
+
+async function runOneStep(): Promise<void> {
+  const step = { runId: 'run-of-a-process', toolCalls: [{ toolCallId: 'c1', toolName: 'work', arguments: { n: 1 } }] };
+  let outcome = existsSync(stateFile)
+    ? await worker.resume(JSON.parse(readFileSync(stateFile, 'utf8')) as RunState, { timeoutMs: 200 })
+    : keep(await worker.step(step, { timeoutMs: 200 }));
+  while (outcome.stopReason !== null) {
+    note(`waiting ${outcome.stopReason}`);
+    outcome = keep(await worker.wait(outcome.state));
+  }
+  writeFileSync(join(FOLDER, 'results.json'), JSON.stringify(outcome.results));
+  await worker.close();
+}

@@ -99,7 +99,9 @@ export function createFakeCountersign(): FakeCountersign {
       const waitMs = Number(url.searchParams.get('waitMs') ?? 0);
       if (waitMs > 0 && isPending(calls, url.pathname)) await nextChange(waitMs);
       const text = typeof init?.body === 'string' ? init.body : 'null';
-      return route(calls, publish, `${init?.method ?? 'GET'} ${url.pathname}`, JSON.parse(text) as AnyBody);
+      const target = `${init?.method ?? 'GET'} ${url.pathname}`;
+      if (target === 'GET /v1/tool-calls') return listCalls(calls, url.searchParams);
+      return route(calls, publish, target, JSON.parse(text) as AnyBody);
     },
     approve: (toolCallId, remarks) => change(toolCallId, (call) => decide(call, { type: 'approve' }, remarks)),
     edit: (toolCallId, args, remarks) =>
@@ -178,6 +180,19 @@ function requestCalls(calls: Map<string, FakeCall>, body: AnyBody): Response {
   if (isOther) return refuse(409, 'tool-call-mismatch');
   for (const call of known) calls.set(call.view.callId, call);
   return Response.json({ calls: known.map(({ view }) => view) }, { status: 201 });
+}
+
+/** All in one page, the oldest first. */
+function listCalls(calls: ReadonlyMap<string, FakeCall>, query: URLSearchParams): Response {
+  const isWanted = (name: string, value: string): boolean => query.get(name)?.split(',').includes(value) ?? true;
+  const found = [...calls.values()].filter(
+    ({ view }) =>
+      isWanted('state', view.state) &&
+      isWanted('agentId', view.agentId) &&
+      isWanted('runId', view.runId) &&
+      isWanted('toolName', view.toolName),
+  );
+  return Response.json({ calls: found.map(({ view }) => view), nextCursor: null });
 }
 
 function runOf(calls: ReadonlyMap<string, FakeCall>, runId: string): Response {

@@ -1,0 +1,141 @@
+import type { ApprovalView, DecisionType, DurationMs, JsonObject, JsonValue } from '@countersign/contracts';
+import type { z } from 'zod';
+import type { InputIssue, InputOf, JsonSchema } from './schema.js';
+
+/** A tool call as the model proposed it. `arguments` are untrusted. */
+export interface ProposedCall {
+  /** The id from the model or its framework. The same id is the same call. */
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly arguments: JsonValue;
+}
+
+/** The context of a predicate besides the validated input. `C` is the type of the context that the worker's user passes. */
+export interface ApprovalContext<C = unknown> {
+  readonly runId: string;
+  readonly agentId: string;
+  readonly toolCallId: string;
+  /** The conversation, as it was given to `step`. */
+  readonly messages: readonly unknown[];
+  /** All calls of the same model step, as proposed. */
+  readonly batch: readonly ProposedCall[];
+  /** What was passed as `context` to `step`, `call` or `run`. It stays in this process. */
+  readonly context: C | undefined;
+}
+
+/** The context of a tool besides its input. */
+export interface ExecutionContext<C = unknown> {
+  readonly callId: string;
+  readonly runId: string;
+  readonly agentId: string;
+  readonly toolCallId: string;
+  /** The same for all attempts of this call: pass it to the services that the tool calls. */
+  readonly idempotencyKey: string;
+  readonly attempt: number;
+  /** Aborts when the time limit is over, when another worker has the claim, and when the worker is closed. */
+  readonly signal: AbortSignal;
+  /** The approval that permits this call; null when none was needed. */
+  readonly approval: ApprovalView | null;
+  /** The conversation, as it was given to `step`; empty after a restart. */
+  readonly messages: readonly unknown[];
+  /** What was passed as `context` to the call of the worker that runs the tool. It stays in this process. */
+  readonly context: C | undefined;
+  /**
+   * Asks a person in the middle of the tool, as a call of its own inside this one, and resolves to the answer. The claim
+   * is renewed meanwhile, and the time limit of the tool stands still. Throws `CountersignError` when there is no answer:
+   * `question-denied`, `question-expired`, `question-cancelled`.
+   */
+  readonly ask: (question: Question) => Promise<JsonValue>;
+}
+
+/** The tool name of the calls that `ask` makes: policies and filters know them by it. */
+export const questionToolName = 'ask_person';
+
+/** A question from inside a running tool. */
+export interface Question {
+  readonly question: string;
+  /** What the approver should see besides it. */
+  readonly details?: JsonObject | undefined;
+  /** Tells apart two equal questions of one call. Without it they are one question, with one answer. */
+  readonly id?: string | undefined;
+  /** How long people may take. Default: the policy's, 1 h. */
+  readonly expiresInMs?: DurationMs | undefined;
+  readonly labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What a predicate returns. Approvers see the reason. */
+export type ApprovalVerdict = boolean | { readonly required: boolean; readonly reason?: string | undefined };
+
+/**
+ * `true`, or a predicate over the VALIDATED input. A predicate that throws or returns anything but a verdict means
+ * `true`.
+ */
+export type NeedsApproval<I, C = unknown> =
+  boolean | ((input: I, context: ApprovalContext<C>) => ApprovalVerdict | Promise<ApprovalVerdict>);
+
+interface ToolBase<S, I, C> {
+  readonly name: string;
+  /** A description of the tool. Approvers see it unless `approvalPrompt` replaces it; without both, a default question. */
+  readonly description?: string;
+  /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
+  readonly inputSchema: S;
+  /** Default `false`. The policy of the server can be stricter, never laxer. */
+  readonly needsApproval?: NeedsApproval<I, C>;
+  /** The question put to people. It is not masked: leave secrets out of it. */
+  readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;
+  /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
+  readonly idempotent?: boolean;
+  /**
+   * How long it may run, in ms. Then its signal aborts, and the call fails (`tool-timeout`) if the tool is idempotent;
+   * otherwise it becomes `unknown` at the end of its lease. Default: the worker's.
+   */
+  readonly toolTimeoutMs?: number;
+  /** How long people may take. Default: the policy's, 1 h. */
+  readonly expiresInMs?: DurationMs;
+  readonly allowedDecisions?: readonly DecisionType[];
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+/** The executor of the tool: this worker, or the user's client. Exactly one of them. */
+type RunsWhere<I, C> =
+  | { readonly execute: (input: I, context: ExecutionContext<C>) => unknown; readonly clientExecuted?: false }
+  | { readonly clientExecuted: true; readonly execute?: undefined };
+
+/** The definition of a tool. */
+export type ToolDefinition<S extends z.ZodType | JsonSchema, C = unknown> = ToolBase<S, InputOf<S>, C> &
+  RunsWhere<InputOf<S>, C>;
+
+/** The worker's own facts about a call. */
+export interface ApprovalNeed {
+  readonly needsApproval: boolean;
+  readonly reason?: string;
+}
+
+/** A call of a tool whose arguments are valid. */
+export interface CheckedCall<C = unknown> {
+  readonly valid: true;
+  /** The arguments to approve and to run. */
+  readonly arguments: JsonObject;
+  readonly judge: (context: ApprovalContext<C>) => Promise<ApprovalNeed>;
+  readonly describe: (context: ApprovalContext<C>) => string | undefined;
+  /** Runs the tool. A client-executed tool has none. */
+  readonly execute: ((context: ExecutionContext<C>) => Promise<unknown>) | undefined;
+}
+
+/** A tool as the worker uses it. */
+export interface GateTool<C = unknown> {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly toolSchema: JsonObject;
+  readonly toolSchemaHash: string;
+  readonly clientExecuted: boolean;
+  readonly idempotent: boolean;
+  readonly toolTimeoutMs: number | undefined;
+  readonly expiresInMs: DurationMs | undefined;
+  readonly allowedDecisions: readonly DecisionType[] | undefined;
+  readonly labels: Readonly<Record<string, string>> | undefined;
+  /** Validates arguments, those of the model and those that an approver put in their place alike. */
+  readonly check: (
+    args: JsonValue,
+  ) => Promise<CheckedCall<C> | { readonly valid: false; readonly issues: readonly InputIssue[] }>;
+}

@@ -1,0 +1,116 @@
+import type { RequestApprovalBody } from '@countersign/contracts';
+import type { Client } from './client.js';
+import type { CallEnd, FrameworkCall } from './framework-call.js';
+import type { WorkerHooks } from './hooks.js';
+import type { KafkaOptions } from './kafka/options.js';
+import type { WaitOptions } from './limits.js';
+import type { WorkerLog } from './log.js';
+import type { Middleware } from './middleware.js';
+import type { StepOutcome } from './outcome.js';
+import type { ServeOptions } from './serve.js';
+import type { RunState, Step } from './state.js';
+import type { GateTool } from './tool-definition.js';
+import type { TransportOptions } from './transport.js';
+
+/** The options of a worker. */
+export interface WorkerOptions<C = unknown> extends TransportOptions {
+  /** A token with role agent; with role resolver too, unless `resolverToken` has it. */
+  readonly token: string;
+  /** A token with role resolver, for claims and outcomes. Default: `token`. */
+  readonly resolverToken?: string | undefined;
+  /** For whom the calls are requested. */
+  readonly agentId: string;
+  readonly tools: readonly GateTool<C>[];
+  /**
+   * Names of tools of this agent that other workers, or the service itself, run. A call of any other tool that is not in
+   * `tools` fails at once (`unknown-tool`).
+   */
+  readonly toolsElsewhere?: readonly string[] | undefined;
+  /**
+   * Requests over Kafka instead of HTTP: requests are published, and events end the waits. Claims, outcomes and reads
+   * still use HTTP. It needs kafkajs 2 as an additional package.
+   */
+  readonly kafka?: KafkaOptions | undefined;
+  /** Default: silent. */
+  readonly log?: WorkerLog | undefined;
+  /** How long a claim lasts without a renewal; it is renewed after a third of it. Default: 60,000. */
+  readonly leaseMs?: number | undefined;
+  /** How long a tool may run that has no limit of its own, in ms. Default: 600,000 (10 minutes). */
+  readonly toolTimeoutMs?: number | undefined;
+  /** Runs around every tool of the worker. */
+  readonly middleware?: readonly Middleware<C>[] | undefined;
+  readonly hooks?: WorkerHooks | undefined;
+  /** Runs the calls of a step one after another in their order, unless the step says otherwise. Default: side by side. */
+  readonly sequential?: boolean | undefined;
+}
+
+/** `run`: what to do at each pause. */
+export interface RunOptions<C = unknown> extends WaitOptions<C> {
+  /** Called before each wait: the moment to store `outcome.state`, and to hand out `outcome.clientCalls`. */
+  readonly onPause?: ((outcome: StepOutcome) => void | Promise<void>) | undefined;
+}
+
+/** Requests approvals for an agent, and runs its tools. `C` is the type of the context that is passed to them. */
+export interface Worker<C = unknown> {
+  /**
+   * Requests all calls of one model step, runs those that need no approval in parallel, and returns the pause as a
+   * value. The same step is the same calls again, so a repeat after an error is safe. Throws `CountersignError` when
+   * the request is refused or the server stays unreachable.
+   */
+  readonly step: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /**
+   * Like `step`, but runs nothing: for a framework that runs the tools itself, each through `call`. With `timeoutMs` it
+   * waits so long until no call waits for people.
+   */
+  readonly ask: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /**
+   * One call that a framework is about to run. Requests it unless that has been done, runs it if it may run, and returns
+   * its one result: the recorded one when it has run before, here or elsewhere. A pending approval is returned at once,
+   * or is waited for up to `timeoutMs`. A call that another process runs is waited for.
+   */
+  readonly call: (call: FrameworkCall, options?: WaitOptions<C>) => Promise<CallEnd>;
+  /** Reads once, runs what has been approved, and returns the state. */
+  readonly resume: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /**
+   * Waits on one connection until a call has a result (or is ready for the client) that `state` did not have, and runs
+   * approved calls meanwhile. It waits for an unreachable server.
+   */
+  readonly wait: (state: RunState, options?: WaitOptions<C>) => Promise<StepOutcome>;
+  /**
+   * `step`, then `wait` until every call has its result, or only client-executed calls are left, or the time is over.
+   *
+   * @example
+   * for (const result of outcome.results) {
+   *   console.log(result.toolName, result.status, result.message ?? result.output);
+   * }
+   */
+  readonly run: (step: Step, options?: RunOptions<C>) => Promise<StepOutcome>;
+  /** Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. */
+  readonly restore: (runId: string, options?: WaitOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
+  /**
+   * Runs the approved calls of this agent in all its runs, those of earlier processes too, until `signal` aborts or the
+   * worker is closed. Any number of workers may serve: each call runs once. Throws `CountersignError` when the server
+   * refuses the token.
+   *
+   * @example
+   * await worker.serve({ signal: stop.signal });
+   */
+  readonly serve: (options?: ServeOptions<C>) => Promise<void>;
+  /** Submits the output of a client-executed call. A value that is not JSON is refused with a TypeError. */
+  readonly submitOutput: (callId: string, output: unknown) => Promise<void>;
+  /** Reports that a client-executed call failed. */
+  readonly submitFailure: (callId: string, error: unknown) => Promise<void>;
+  /** Asks again about a call that expired: a new approval of the same call. Its state is good for `wait` again. */
+  readonly requestAgain: (callId: string, question?: RequestApprovalBody) => Promise<void>;
+  /** Cancels a call that is not claimed. */
+  readonly cancel: (callId: string, reason: string) => Promise<void>;
+  /** Cancels all open calls of a run. */
+  readonly cancelRun: (runId: string, reason: string) => Promise<void>;
+  /** The API under `token`, for everything else. */
+  readonly client: Client;
+  /**
+   * Stops waits, aborts the signals of running tools, and resolves once they have reported, or after `graceMs` (10 s).
+   * With `kafka` it MUST be called: the connections keep the process alive.
+   */
+  readonly close: (graceMs?: number) => Promise<void>;
+}
