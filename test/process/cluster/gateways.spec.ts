@@ -6,23 +6,18 @@ import { freePort } from '../../ports.js';
 import type { HttpAnswer } from '../harness/http.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
-import { openStoreServer, startRole, storeUrl, tokenEntries, untilWaitingFor, writeTokens } from './roles.js';
+import {
+  openPair,
+  openStoreServer,
+  readAfter,
+  startRole,
+  storeUrl,
+  tokenEntries,
+  untilWaitingFor,
+  writeTokens,
+} from './roles.js';
 
 cleanUpAfterEach();
-
-interface Pair {
-  readonly a: Server;
-  readonly b: Server;
-}
-
-/** Two gateways over one store, each with its own folder. */
-async function openPair(): Promise<Pair> {
-  const { port } = await openStoreServer();
-  const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens() };
-  const [a, b] = await Promise.all([startRole('gateway', env), startRole('gateway', env)]);
-  await Promise.all([a.ready(), b.ready()]);
-  return { a, b };
-}
 
 function request(gateway: Server, toolCallId: string, more: object = {}, idempotencyKey?: string): Promise<HttpAnswer> {
   const call = { toolCallId, toolName: 'delete_file', arguments: { path: '/etc/hosts' }, needsApproval: true, ...more };
@@ -48,12 +43,6 @@ function callOf(answer: HttpAnswer): CallView {
   return call;
 }
 
-/** Reads from a gateway a state that is not older than the writer's response. */
-function read(gateway: Server, path: string, written: HttpAnswer): Promise<HttpAnswer> {
-  const position = String(written.headers['countersign-position']);
-  return gateway.http.send({ method: 'GET', path, token: 'ann-token', headers: { 'countersign-position': position } });
-}
-
 describe('gateways over one event store', () => {
   test('are ready with a warning while their user may delete streams', async () => {
     const { a } = await openPair();
@@ -71,7 +60,7 @@ describe('gateways over one event store', () => {
       const written = await request(a, `call-${String(round)}`);
       expect(written.status).toBe(201);
       const { callId, approval } = callOf(written);
-      const seen = await read(b, `/v1/tool-calls/${callId}`, written);
+      const seen = await readAfter(b, `/v1/tool-calls/${callId}`, written);
       expect(seen).toMatchObject({ status: 200, body: { callId, state: 'awaiting_approval' } });
       const path = `/v1/approvals/${String(approval?.approvalId)}/responses`;
       const approved = await b.http.send({
@@ -81,7 +70,7 @@ describe('gateways over one event store', () => {
         body: { decision: { type: 'approve' } },
       });
       expect(approved).toMatchObject({ status: 200, body: { state: 'approved' } });
-      const after = await read(a, `/v1/tool-calls/${callId}`, approved);
+      const after = await readAfter(a, `/v1/tool-calls/${callId}`, approved);
       expect(after).toMatchObject({ status: 200, body: { state: 'approved' } });
     }
   }, 120_000);
@@ -90,7 +79,7 @@ describe('gateways over one event store', () => {
     const { a } = await openPair();
     const written = await request(a, 'call-1');
     const beyond = { ...written, headers: { 'countersign-position': String(Number.MAX_SAFE_INTEGER) } };
-    const answer = await read(a, `/v1/tool-calls/${callOf(written).callId}`, beyond);
+    const answer = await readAfter(a, `/v1/tool-calls/${callOf(written).callId}`, beyond);
     expect(answer).toMatchObject({ status: 503, body: { code: 'unavailable' } });
   }, 120_000);
 

@@ -42,6 +42,29 @@ export async function startRole(role: string, env: Readonly<Record<string, strin
   return startServer({ folder: temporaryFolder(), port: await freePort(), args: ['start', role], env });
 }
 
+/** Two gateways over one store. */
+export interface Pair {
+  readonly a: Server;
+  readonly b: Server;
+  /** The variables that further roles over the same store need. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Two gateways over one store, each with its own folder. */
+export async function openPair(): Promise<Pair> {
+  const { port } = await openStoreServer();
+  const env = { COUNTERSIGN_EVENTSTORE_URL: storeUrl(port), COUNTERSIGN_TOKENS_FILE: writeTokens() };
+  const [a, b] = await Promise.all([startRole('gateway', env), startRole('gateway', env)]);
+  await Promise.all([a.ready(), b.ready()]);
+  return { a, b, env };
+}
+
+/** Reads from a gateway a state that is not older than the writer's response. */
+export function readAfter(gateway: Server, path: string, written: HttpAnswer): Promise<HttpAnswer> {
+  const position = String(written.headers['countersign-position']);
+  return gateway.http.send({ method: 'GET', path, token: 'ann-token', headers: { 'countersign-position': position } });
+}
+
 /** The current body of `/readyz`; undefined while nothing listens. */
 export function readinessOf({ http }: Server): Promise<HttpAnswer | undefined> {
   return http.send({ method: 'GET', path: '/readyz', timeoutMs: 5000 }).catch(() => undefined);
