@@ -1,7 +1,7 @@
 import { channelRecordOf } from '@countersign/channels';
 import { createCommandHandler } from '@countersign/commands';
 import { backoffMs, channelStream, deliveryStream } from '@countersign/contracts';
-import type { DeliveryEvent } from '@countersign/contracts';
+import type { CalledTool, DeliveryEvent } from '@countersign/contracts';
 import { deliveryDecider } from '@countersign/domain';
 import type { Deliveries, DeliveryCommand, MessageKey } from '@countersign/domain';
 import { isStoreOutage } from '@countersign/event-store';
@@ -14,6 +14,7 @@ export interface Subject {
   readonly tenant: string;
   readonly callId: string;
   readonly runId: string;
+  readonly tool: CalledTool;
   readonly approvalId: string | null;
 }
 
@@ -54,12 +55,13 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
   const { store, clock, ids, log, notifierId } = options;
   const handler = createCommandHandler({ store, fold: deliveryDecider, clock, ids, cacheSize });
   const handle = (subject: Subject, command: DeliveryCommand, commandId: string) => {
-    const { tenant, callId, runId } = subject;
+    const { tenant, callId, runId, tool } = subject;
     return handler.handleCommand(deliveryStream(subject), (state) => deliveryDecider.decide(command, state), {
       commandId,
       tenant,
       callId,
       runId,
+      tool,
     });
   };
   return {

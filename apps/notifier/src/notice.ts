@@ -1,4 +1,4 @@
-import { toolCallStream } from '@countersign/contracts';
+import { toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { NotificationKind } from '@countersign/contracts';
 import type { Notice, Person, Routed } from '@countersign/channels';
 import { normalised } from '@countersign/domain';
@@ -31,7 +31,7 @@ export function approvalOf(call: CallRow, approvalId: string | null): Approval |
 /** The subject of a message about a call and one of its approvals. */
 export function subjectOf(call: CallRow, approvalId: string | null): Subject {
   const { tenant, callId, runId } = call.request;
-  return { tenant, callId, runId, approvalId };
+  return { tenant, callId, runId, tool: toCalledTool(call.request), approvalId };
 }
 
 /** The input of the routes. An escalation adds its groups. */

@@ -36,6 +36,17 @@ describe('the notifier', () => {
     expect(channel.sent).toHaveLength(1);
   });
 
+  it('names the tool of the call in what it records about a message', async () => {
+    await world.notify({ channels: [createRecordingChannel()], routes: [route()] });
+    await world.ask('call-1');
+    await eventually(async () => expect(await recorded()).toContain('NotificationDelivered requested'));
+    const events = (await world.store.readAll(0, 1000)).filter(({ metadata }) => metadata.callId !== null);
+    const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'agent' };
+    expect(events.map(({ type, metadata }) => [type, metadata.tool])).toEqual(
+      ['ToolCallRequested', 'ApprovalRequested', 'NotificationDelivered'].map((type) => [type, tool]),
+    );
+  });
+
   it('sends an outcome once to each channel that wants it, and none from before the channel existed', async () => {
     const early = await world.ask('early');
     await world.respond(early, 'deny');

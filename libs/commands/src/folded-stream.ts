@@ -1,5 +1,5 @@
-import type { LedgerEvent, RecordedEvent } from '@countersign/contracts';
-import { upcast, weigh } from '@countersign/contracts';
+import type { CalledTool, LedgerEvent, RecordedEvent } from '@countersign/contracts';
+import { calledToolOf, upcast, weigh } from '@countersign/contracts';
 import type { Fold } from '@countersign/domain';
 import { noStream } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
@@ -13,6 +13,8 @@ export interface FoldedStream<State> {
   /** The position of the last event seen; 0 when there is none. */
   readonly position: number;
   readonly runId: string | null;
+  /** The tool that its events are about; undefined for a stream of no call. */
+  readonly tool: CalledTool | undefined;
   /** The ids of the commands that made its events, the oldest first. */
   readonly commandIds: readonly string[];
   /** About how many bytes of JSON its events have. */
@@ -70,6 +72,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
       revision: event.revision,
       position: event.position,
       runId: known.revision === noStream ? runId : known.runId,
+      tool: known.tool ?? calledToolOf(event),
       commandIds: known.commandIds.at(-1) === commandId ? known.commandIds : [...known.commandIds, commandId],
       weight: known.weight + weigh(event),
     };
@@ -81,6 +84,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
     revision: noStream,
     position: 0,
     runId: null,
+    tool: undefined,
     commandIds: [],
     weight: 0,
   });

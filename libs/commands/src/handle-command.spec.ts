@@ -163,6 +163,16 @@ describe('handling a command', () => {
     expect((await store.readStream('a'))[1]?.metadata.runId).toBe('run-1');
   });
 
+  it('names the tool of the call in every event, also where an older version named it in the request alone', async () => {
+    const { handler, store } = bench();
+    const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'billing' };
+    const { data, ...sample } = sampleEvent();
+    await store.append('a', noStream, [{ ...sample, type: 'ToolCallRequested', data: { ...data, ...tool } }]);
+    await handler.handleCommand('a', add(1), meta());
+    await handler.handleCommand('a', add(1), meta());
+    expect((await store.readStream('a', 1)).map(({ metadata }) => metadata.tool)).toEqual([tool, tool]);
+  });
+
   it('gives the events ids that depend on stream, command and place alone', async () => {
     const idsOf = async (stream: string, commandId: string): Promise<readonly string[]> => {
       const { handler, store } = bench();

@@ -1,4 +1,4 @@
-import type { EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
+import type { CalledTool, EventMetadata, LedgerEvent, NewEvent, RecordedEvent, Refusal } from '@countersign/contracts';
 import { currentSchemaVersion } from '@countersign/contracts';
 import type { RuleResult, Fold } from '@countersign/domain';
 import { EventStoreUnavailableError, repeatUntilKnown, storeBackoffMs } from '@countersign/event-store';
@@ -20,6 +20,8 @@ export interface CommandMeta {
   readonly callId: string | null;
   /** Default: that of the stream's first event. */
   readonly runId?: string | null;
+  /** Default: that of the stream's first event. */
+  readonly tool?: CalledTool | undefined;
   /**
    * Decides on an empty stream and appends without a read; reads and decides again on a conflict. Only for commands
    * whose id derives from their content, because nothing else of a duplicate is compared.
@@ -180,9 +182,12 @@ function toEvents<State>(
   stream: string,
   folded: FoldedStream<State>,
   events: readonly LedgerEvent[],
-  { commandId, tenant, callId, runId = folded.runId }: CommandMeta,
+  { commandId, tenant, callId, runId = folded.runId, tool = folded.tool }: CommandMeta,
 ): readonly NewEvent[] {
-  const metadata: EventMetadata = { tenant, callId, runId, schemaVersion: currentSchemaVersion, commandId };
+  const metadata: EventMetadata = {
+    ...{ tenant, callId, runId, schemaVersion: currentSchemaVersion, commandId },
+    ...(tool !== undefined && { tool }),
+  };
   return events.map(({ type, data }, index) => ({
     // The lengths keep the parts apart, so that no two names are the same text.
     eventId: uuidV5(eventIds, `${index}:${commandId.length}:${commandId}${stream}`),

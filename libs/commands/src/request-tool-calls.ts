@@ -1,4 +1,4 @@
-import { actionDigest, approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
+import { actionDigest, approvalIdOf, deriveCallId, toCalledTool, toolCallStream } from '@countersign/contracts';
 import type { RequestToolCalls } from '@countersign/contracts';
 import { isLateQuestion, toolCallRules } from '@countersign/domain';
 import type { Repeat, RequestToolCall, ToolCall, ToolCallProposal } from '@countersign/domain';
@@ -230,7 +230,7 @@ function recordOne(ports: CommandPorts, plan: Plan, { judgement, shadow }: Judge
       if (state.status === 'unrequested') return withShadowVerdict(applyRule(ports, rule, command, state), shadow);
       return repeated(ports, state, command, meta.commandId).then((built) => applyRule(ports, rule, built, state));
     },
-    { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, ...meta },
+    { tenant: proposal.tenant, callId: plan.callId, runId: proposal.runId, tool: toCalledTool(proposal), ...meta },
   );
 }
 

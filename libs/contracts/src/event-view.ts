@@ -1,16 +1,31 @@
-import type { RecordedEvent } from './events.js';
+import { toCalledTool } from './called-tool.js';
+import type { CalledTool } from './called-tool.js';
+import type { EventData, NewEvent, RecordedEvent } from './events.js';
 import type { GrantTerms } from './grant-events.js';
 import type { JsonObject } from './json.js';
 import { maskAt, maskByName } from './sensitive.js';
 import type { EventView } from './log-views.js';
 
+/**
+ * The tool that an event is about. Undefined when the event belongs to no call. Older versions recorded the tool in the
+ * request alone, so it is undefined for the events that they recorded after it.
+ */
+export function calledToolOf({ type, data, metadata }: NewEvent): CalledTool | undefined {
+  if (metadata.tool !== undefined || type !== 'ToolCallRequested') return metadata.tool;
+  return toCalledTool(data as EventData<'ToolCallRequested'>);
+}
+
 /** A recorded event as auditors and the requesting agent read it: whole. */
 export function toEventView(event: RecordedEvent): EventView {
+  const { toolCallId = null, toolName = null, agentId = null } = calledToolOf(event) ?? {};
   return {
     eventId: event.eventId,
     type: event.type,
     position: event.position,
     callId: event.metadata.callId,
+    toolCallId,
+    toolName,
+    agentId,
     runId: event.metadata.runId,
     tenant: event.metadata.tenant,
     revision: event.revision,

@@ -13,6 +13,7 @@ import {
 } from './approval-events.js';
 import { batchBegunSchema, batchBrokenSchema } from './batch-events.js';
 import type { BatchEvent } from './batch-events.js';
+import type { CalledTool } from './called-tool.js';
 import { deliveryEventSchemas } from './delivery-events.js';
 import type { DeliveryEvent } from './delivery-events.js';
 import {
@@ -176,6 +177,8 @@ export interface EventMetadata {
   readonly schemaVersion: number;
   /** The command that made the event; a duplicate command is recognised by this id. */
   readonly commandId: string;
+  /** Absent: the event belongs to no call, or comes from a version that did not record it. */
+  readonly tool?: CalledTool;
   /** The sensitive values of the data, encrypted; absent when there are none. In their places stands a mark. */
   readonly sealed?: SealedValues;
   /**

@@ -11,7 +11,9 @@ export { actionDigest, argumentsDigest, jcsDigest, saltedDigest } from './digest
 export { parseDurationMs } from './duration.js';
 export { globProblem, matchesGlob } from './glob.js';
 export type { DigestInput } from './digest.js';
-export { toEventView, toMaskedEventView } from './event-view.js';
+export { toCalledTool } from './called-tool.js';
+export type { CalledTool } from './called-tool.js';
+export { calledToolOf, toEventView, toMaskedEventView } from './event-view.js';
 export { weigh } from './event-weight.js';
 export {
   currentSchemaVersion,

@@ -2,6 +2,11 @@ import { z } from 'zod';
 import { jsonObjectSchema } from './json.js';
 import { timeSchema } from './primitives.js';
 
+/** A message that an older version published has no such member, and stays readable. */
+const calledNameSchema = z.string().nullable().default(null).meta({
+  description: 'Null: the event belongs to no call, or comes from a version that did not record it.',
+});
+
 /** One recorded event as it is sent: over SSE, in audit reads and on the events topic. */
 export const eventViewSchema = z
   .strictObject({
@@ -9,6 +14,9 @@ export const eventViewSchema = z
     type: z.string(),
     position: z.int(),
     callId: z.string().nullable(),
+    toolCallId: calledNameSchema,
+    toolName: calledNameSchema,
+    agentId: calledNameSchema,
     runId: z.string().nullable(),
     tenant: z.string(),
     revision: z.int(),

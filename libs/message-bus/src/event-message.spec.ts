@@ -1,3 +1,4 @@
+import { toMaskedEventView } from '@countersign/contracts';
 import type { RecordedEvent } from '@countersign/contracts';
 import { parseEventMessage, toEventMessage } from './event-message.js';
 import { LogMessage } from './embedded/log-message.js';
@@ -55,6 +56,18 @@ describe('the message of an event', () => {
   it('is read back as the event view', () => {
     const value = Buffer.from(toEventMessage(recorded).value);
     expect(parseEventMessage({ value })).toMatchObject({ eventId: 'b3c9', type: 'ExecutionFailed', position: 77 });
+  });
+
+  it('names the tool, the agent and the call as the agent knows it', () => {
+    const tool = { toolCallId: 'call-1', toolName: 'delete_file', agentId: 'billing' };
+    const named = { ...recorded, metadata: { ...recorded.metadata, tool } };
+    expect(parseEventMessage({ value: Buffer.from(toEventMessage(named).value) })).toMatchObject(tool);
+  });
+
+  it('of a version that published no tool is readable, and names none', () => {
+    const { toolCallId: _1, toolName: _2, agentId: _3, ...old } = toMaskedEventView(recorded);
+    const value = Buffer.from(JSON.stringify(old));
+    expect(parseEventMessage({ value })).toEqual({ ...old, toolCallId: null, toolName: null, agentId: null });
   });
 
   it.each(['{broken', '[]', '{"eventId":"x"}', ''])('is poison when it is not one: %s', (text) => {

@@ -14,6 +14,7 @@ export interface Entry {
   readonly callId: string | null;
   readonly runId: string | null;
   readonly tenant: string;
+  readonly tool?: Pick<EventView, 'toolCallId' | 'toolName' | 'agentId'>;
   readonly data: unknown;
 }
 
@@ -53,7 +54,10 @@ export function entryOf(
   row: Readonly<Record<string, unknown>>,
   own: Pick<Entry, 'eventId' | 'recordedAt'> & { readonly metadata: string; readonly data: string },
 ): Entry {
-  const { callId, runId, tenant } = JSON.parse(own.metadata) as Pick<Entry, 'callId' | 'runId' | 'tenant'>;
+  const { callId, runId, tenant, tool } = JSON.parse(own.metadata) as Pick<
+    Entry,
+    'callId' | 'runId' | 'tenant' | 'tool'
+  >;
   const type = String(row['type']);
   const schema = Object.hasOwn(eventSchemas, type) ? eventSchemas[type as keyof typeof eventSchemas] : undefined;
   if (schema === undefined) throw new Error(`the log holds an event of the unknown type ${type}`);
@@ -67,6 +71,7 @@ export function entryOf(
     callId,
     runId,
     tenant,
+    ...(tool !== undefined && { tool }),
     data: schema.parse(JSON.parse(own.data)),
   };
 }
@@ -109,6 +114,8 @@ export function differencesBetween(entries: readonly Entry[], views: readonly Ev
   return complaints;
 }
 
-function isSame({ stream: _, ...entry }: Entry, view: EventView): boolean {
-  return isDeepStrictEqual(entry, view);
+/** An event of a call that does not name its tool is different: every reader is promised the name. */
+function isSame({ stream: _, tool, ...entry }: Entry, view: EventView): boolean {
+  const named = tool ?? { toolCallId: null, toolName: null, agentId: null };
+  return isDeepStrictEqual({ ...entry, ...named }, view) && (entry.callId === null || tool !== undefined);
 }

@@ -92,12 +92,12 @@ export function eventOf(
   position: number,
   data: EventView['data'] = {},
 ): EventView {
-  const { callId, runId, approvalId } = approval;
+  const { callId, toolCallId, toolName, agentId, runId, approvalId } = approval;
   return {
     eventId: `event-${String(position)}`,
     type,
     position,
-    callId,
+    ...{ callId, toolCallId, toolName, agentId },
     runId,
     tenant: 'default',
     revision: position - 1,

@@ -46,6 +46,14 @@ describe('the audit of a call', () => {
     expect(body.toolCall).toEqual((await api.send('GET', `/v1/tool-calls/${callId}`)).body);
   });
 
+  it('names in every event the tool, the agent and the call as the agent knows it', async () => {
+    const { events, toolCall } = (await audit()).body;
+    const { toolCallId, toolName, agentId } = toolCall ?? {};
+    const named = { toolCallId, toolName, agentId };
+    expect(events).toEqual(events.map(() => expect.objectContaining(named)));
+    expect(named).toEqual({ toolCallId: expect.any(String), toolName: 'delete_file', agentId: expect.any(String) });
+  });
+
   it('shows the call as it stood at every moment of its life', async () => {
     const { events } = (await audit()).body;
     const states = ['awaiting_approval', 'awaiting_approval', 'approved', 'executing'];

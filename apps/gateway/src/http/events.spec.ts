@@ -64,6 +64,14 @@ describe('a stream of events', () => {
     });
   });
 
+  it.each(['auditor', 'ann'])('says to %s in each event of a call which tool it is about', async (reader) => {
+    const { callId, toolCallId, toolName, agentId } = await api.pending();
+    await api.send('POST', `/v1/tool-calls/${callId}/cancel`, { body: { reason: 'x' } });
+    const messages = await (await open('', reader)).until(3);
+    const named = expect.objectContaining({ callId, toolCallId, toolName, agentId });
+    expect(messages.map(({ data }) => data)).toEqual([named, named, named]);
+  });
+
   it('from a position shows what comes after it', async () => {
     await api.pending();
     await api.pending();
