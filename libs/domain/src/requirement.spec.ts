@@ -88,6 +88,15 @@ describe('the requirement after an edit', () => {
     expect(raised(requirement({ expiresInMs: 1 }), requirement())).toMatchObject({ expiresInMs: 1 });
   });
 
+  it('lets silence approve only where both requirements do', () => {
+    const [silent, patient] = [requirement({ onTimeout: 'allow' }), requirement({ onTimeout: 'hold' })];
+    expect([raised(silent, silent), raised(silent, patient), raised(patient, silent)]).toMatchObject([
+      { onTimeout: 'allow' },
+      { onTimeout: 'deny' },
+      { onTimeout: 'hold' },
+    ]);
+  });
+
   it('allows the decisions that both allow, and always to deny', () => {
     const asked = requirement({ allowedDecisions: ['approve', 'edit', 'deny'] });
     expect(raised(asked, requirement({ allowedDecisions: ['approve', 'answer'] })).allowedDecisions).toEqual([

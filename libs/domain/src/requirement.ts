@@ -72,7 +72,7 @@ function concatenated(asked: readonly Stage[], demanded: readonly Stage[]): Stag
 /**
  * The requirement after an edit: that of the current arguments and that of the new ones, both. Otherwise an approver of
  * small refunds could edit a small one into a large one, or a member of a quorum could edit the quorum away. The
- * deadline, its business hours and the batch do not change.
+ * deadline, its business hours and the batch do not change. Silence approves only where both let it.
  */
 export function raised(asked: Requirement, demanded: Requirement): Requirement {
   return {
@@ -86,6 +86,7 @@ export function raised(asked: Requirement, demanded: Requirement): Requirement {
     requireReason: [...new Set([...asked.requireReason, ...demanded.requireReason])],
     minAssurance: higher(asked.minAssurance, demanded.minAssurance),
     risk: higher(asked.risk, demanded.risk),
+    onTimeout: asked.onTimeout === 'allow' && demanded.onTimeout !== 'allow' ? 'deny' : asked.onTimeout,
     executeByMs: shorter(asked.executeByMs, demanded.executeByMs),
   };
 }

@@ -146,9 +146,17 @@ function firstMatch(content: PolicyContent, rules: readonly Rule[], inspected: I
       : { then: rule.then, ruleId: rule.id, why };
   if (doubted === undefined || ruled.then.outcome === 'block') return ruled;
   const mightBeBlockedBy = doubted.id;
-  if (ruled.then.outcome === 'require') return { ...ruled, mightBeBlockedBy };
+  if (ruled.then.outcome === 'require') return { ...deniedBySilence(ruled, doubted), mightBeBlockedBy };
   const doubt = `a person decides, because "${doubted.id}" might block the call`;
   return { ...onePerson(content, doubted.id, [...ruled.why, doubt]), mightBeBlockedBy };
+}
+
+/** Where a possible block was not decided, only a person approves: no answer in time never does. */
+function deniedBySilence({ then, why, ...ruled }: Ruled, { id }: Rule): Ruled {
+  if (then.outcome !== 'require' || then.requirement.onTimeout !== 'allow') return { then, why, ...ruled };
+  const silence = `no answer in time means denied, because "${id}" might block the call`;
+  const requirement: Requirement = { ...then.requirement, onTimeout: 'deny' };
+  return { ...ruled, then: { ...then, requirement }, why: [...why, silence] };
 }
 
 /** What the rules say of a call. */

@@ -209,6 +209,21 @@ describe('an expression that has no answer', () => {
     expect(judge(one)).toMatchObject({ verdict: { ruleId: 'b' }, requirement: { stages: [{ groups: ['ops'] }] } });
   });
 
+  it.each([
+    ['allow', 'deny'],
+    ['hold', 'hold'],
+    ['deny', 'deny'],
+  ])('of a block keeps silence from approving: onTimeout %s is %s', (written, onTimeout) => {
+    const consent = written === 'allow' ? ', allowOnTimeout: i-understand' : '';
+    const later = `{ id: b, then: { require: { onTimeout: ${written}${consent} } } }`;
+    const one = policy(`rules: [{ id: a, when: '${failing}', then: { block: never } }, ${later}]`);
+    const { requirement, verdict } = judge(one);
+    expect(requirement.onTimeout).toBe(onTimeout);
+    expect(verdict.why.includes('no answer in time means denied, because "a" might block the call')).toBe(
+      written === 'allow',
+    );
+  });
+
   it("quotes no argument in the verdict, and the author sees the library's words", () => {
     const one = policy(`rules: [{ id: a, when: 'int(args.secret) == 1', then: { require: {} } }]`);
     const secret = { arguments: { secret: 'hunter2' } };

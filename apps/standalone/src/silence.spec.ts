@@ -1,0 +1,68 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { ToolCallView } from '@countersign/contracts';
+import { createSystemClock, createSystemIds } from '@countersign/runtime';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { readStandaloneConfig } from './config.js';
+import { startStandalone } from './standalone.js';
+import type { Standalone } from './standalone.js';
+
+const policy = `version: 1
+rules:
+  - { id: never-large, match: { tools: [refund] }, when: 'args.amount > 100', then: { block: "too large" } }
+  - id: silence-allows
+    match: { tools: [refund] }
+    then: { require: { expiresIn: 1s, onTimeout: allow, allowOnTimeout: i-understand, risk: low } }
+  - { id: short, match: { tools: [delete_file] }, then: { require: { expiresIn: 1s } } }
+`;
+const token = 'cs_0123456789012345678901234567890123456789';
+let folder: string;
+let server: Standalone;
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-silence-'));
+  const [policyFile, tokensFile] = [join(folder, 'policy.yaml'), join(folder, 'tokens.json')];
+  writeFileSync(policyFile, policy);
+  writeFileSync(tokensFile, JSON.stringify([{ token, principal: 'agent', roles: ['agent'] }]), { mode: 0o600 });
+  const env = { COUNTERSIGN_DATA: join(folder, 'data'), COUNTERSIGN_PORT: '0', COUNTERSIGN_POLICY: policyFile };
+  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
+  server = await startStandalone(readStandaloneConfig({ ...env, COUNTERSIGN_TOKENS_FILE: tokensFile }), world);
+});
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const send = async <T>(path: string, body?: unknown): Promise<T> => {
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' };
+  const init = body === undefined ? { headers } : { headers, method: 'POST', body: JSON.stringify(body) };
+  return (await fetch(`${server.url}${path}`, init)).json() as Promise<T>;
+};
+let calls = 0;
+/** Requests a call and waits, in one long poll, until it is decided. */
+const askAndWait = async (toolName: string, args: object): Promise<ToolCallView> => {
+  const toolCallId = `call-${String((calls += 1))}`;
+  const body = { runId: 'run-1', calls: [{ toolCallId, toolName, arguments: args }] };
+  const [asked] = (await send<{ calls: ToolCallView[] }>('/v1/tool-calls', body)).calls;
+  expect(asked).toMatchObject({ state: 'awaiting_approval' });
+  return send<ToolCallView>(`/v1/tool-calls/${asked?.callId ?? ''}?waitMs=30000&until=decided`);
+};
+
+describe('a call that no person answers in time', () => {
+  it('is shown as expired to the reader that waits for it', async () => {
+    const call = await askAndWait('delete_file', {});
+    expect(call).toMatchObject({ state: 'expired', approval: { state: 'expired', resolution: 'expired' } });
+    expect(call.settledAt).toBe(call.approval?.resolvedAt);
+    expect(Date.parse(call.settledAt ?? '')).toBeGreaterThanOrEqual(Date.parse(call.approval?.expiresAt ?? ''));
+  });
+
+  it('is approved where the rule says so', async () => {
+    expect((await askAndWait('refund', { amount: 5 })).state).toBe('approved');
+  });
+
+  it('is denied where a rule that might block it has no answer', async () => {
+    const { state, verdict } = await askAndWait('refund', { sum: 5 });
+    expect([state, verdict.ruleId]).toEqual(['expired', 'silence-allows']);
+  });
+});
