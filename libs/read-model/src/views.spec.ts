@@ -122,6 +122,25 @@ describe('every view', () => {
   });
 });
 
+describe('the batch of an approval', () => {
+  const batchOf = (batch: object) => {
+    const [row] = rowsOf((call) => {
+      call.record('ToolCallRequested', batch);
+      call.record('ApprovalRequested');
+    });
+    return row === undefined ? undefined : toToolCallView(row, 'masked').approval?.batch;
+  };
+
+  it('names the call alone where it is the only one of its batch', () => {
+    const batch = batchOf({ batchId: 'step-1', batchMode: 'independent', batchCallIds: [] });
+    expect(batch).toEqual({ batchId: 'step-1', mode: 'independent', callIds: [expect.stringMatching(/^tc_/)] });
+  });
+
+  it('is null where the call was requested alone, without a batch', () => {
+    expect(batchOf({ batchId: null, batchMode: 'independent', batchCallIds: [] })).toBeNull();
+  });
+});
+
 describe('the view of a run', () => {
   const rows = rowsOf(
     (call) => {

@@ -55,8 +55,10 @@ function chainOf({ chain = [] }: CallRequest): ApprovalView['chain'] {
   return chain.map(({ owner = null, onBehalfOf = null, ...link }) => ({ ...link, owner, onBehalfOf }));
 }
 
-function batchOf({ batchId, batchMode: mode, batchCallIds }: CallRequest): ApprovalView['batch'] {
-  return batchCallIds.length === 0 ? null : { batchId, mode, callIds: [...batchCallIds] };
+/** The record lists the members of a batch only where there are several. */
+function batchOf({ callId, batchId, batchMode: mode, batchCallIds }: CallRequest): ApprovalView['batch'] {
+  if (batchCallIds.length > 0) return { batchId, mode, callIds: [...batchCallIds] };
+  return batchId === null ? null : { batchId, mode, callIds: [callId] };
 }
 
 /** An approval as returned over HTTP, with the arguments and the digest that are currently to be approved. */
