@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { printable } from '@countersign/text';
-import { type CliError, toCliError, usageError } from './cli-error.js';
+import { CliError, toCliError, usageError } from './cli-error.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
 import { addCallsCommands } from './commands/calls-options.js';
@@ -38,14 +38,16 @@ export async function runCli(args: readonly string[], terminal: Terminal): Promi
       exitCode = await work();
     },
   });
+  let called = program;
+  onSubcommand(program, (command) => (called = command));
   try {
     if (args.length === 0) program.help({ error: true });
     await program.parseAsync(args, { from: 'user' });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return commanderExit(error, args, terminal);
+    if (error instanceof CommanderError) return commanderExit(error, called, args, terminal);
     if (terminal.interrupted.aborted) return exitCodes.interrupted;
-    return complain(toCliError(error), args, terminal);
+    return complain(withHelp(toCliError(error), called), args, terminal);
   }
 }
 
@@ -83,11 +85,24 @@ function versionOfPackage(): string {
   return (JSON.parse(text) as { readonly version: string }).version;
 }
 
-/** Commands with subcommands. */
-const commandGroups = ['topics', 'dead-letters', 'projector', 'channels', 'grants', 'policy', 'store', 'keys'];
+/** Reports each command that the command line names, also when its own arguments are wrong. */
+function onSubcommand(command: Command, report: (called: Command) => void): void {
+  command.hook('preSubcommand', (_command, called) => {
+    report(called);
+  });
+  for (const child of command.commands) onSubcommand(child, report);
+}
+
+/** Names the help of the command, for a wrong command line that has no other remedy. */
+function withHelp(error: CliError, called: Command): CliError {
+  if (error.exitCode !== exitCodes.usage || error.remedy !== '') return error;
+  const names: string[] = [];
+  for (let command: Command | null = called; command !== null; command = command.parent) names.unshift(command.name());
+  return new CliError(error.exitCode, error.problem, `See \`${names.join(' ')} --help\`.`);
+}
 
 /** Help and version are not errors. A parse error of commander is printed in our words, with our exit code. */
-function commanderExit(error: CommanderError, args: readonly string[], terminal: Terminal): ExitCode {
+function commanderExit(error: CommanderError, called: Command, args: readonly string[], terminal: Terminal): ExitCode {
   if (error.exitCode === 0) return exitCodes.ok;
   if (error.code === 'commander.help') return exitCodes.usage;
   // A connection string given as an argument: its user and password must not reach a log.
@@ -95,12 +110,7 @@ function commanderExit(error: CommanderError, args: readonly string[], terminal:
     .replace(/^error: /, '')
     .replaceAll('\n', ' ')
     .replaceAll(/:\/\/\S*@/g, '://…@');
-  const command = args.find((arg) => !arg.startsWith('-'));
-  const hint =
-    command === undefined || (error.code === 'commander.unknownCommand' && !commandGroups.includes(command))
-      ? 'countersign --help'
-      : `countersign ${command} --help`;
-  return complain(usageError(detail, `See \`${hint}\`.`), args, terminal);
+  return complain(withHelp(usageError(detail), called), args, terminal);
 }
 
 /** Prints an error on stderr: a problem document for programs, words with a remedy for people. */

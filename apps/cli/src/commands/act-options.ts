@@ -70,6 +70,7 @@ Examples:
     );
   program
     .command('tokens')
+    .helpCommand(false)
     .description('the tokens file of a cluster, which all gateways share')
     .command('create <file>')
     .description('make a tokens file with three random tokens, agent, me and worker, where there is none')

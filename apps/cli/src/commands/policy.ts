@@ -82,7 +82,7 @@ export async function explainCall(
   const given = explainedCallSchema.safeParse((await readJsonInput('--call', options.call, output.terminal)).value);
   if (!given.success) {
     const problems = given.error.issues.map(({ path, message }) => `${path.map(String).join('.')} ${message}`.trim());
-    throw usageError(`--call is not a call: ${problems.join('; ')}`, 'See `countersign policy explain --help`.');
+    throw usageError(`--call is not a call: ${problems.join('; ')}`);
   }
   const explanation = createPolicy(content).explain(
     toPolicyCall(given.data),
