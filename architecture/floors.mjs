@@ -156,7 +156,10 @@ export const floors = [
     node: [...harmless, ...files, 'child_process', 'net', 'readline'],
   },
   // Adapters of the worker SDK: each has its agent framework as a peer.
-  ...[{ name: 'ai-sdk', framework: ['ai'] }].map(({ name, framework }) => ({
+  ...[
+    { name: 'ai-sdk', framework: ['ai'] },
+    { name: 'openai-agents', framework: ['@openai/agents'] },
+  ].map(({ name, framework }) => ({
     unit: `libs/adapters/${name}`,
     floor: 3,
     // The kit in their specs.

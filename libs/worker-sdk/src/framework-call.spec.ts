@@ -4,6 +4,7 @@ import { gateTool } from './gate-tool.js';
 import type { ExecutionContext } from './tool-definition.js';
 import { approvalFor } from './outcome.js';
 import { modelText } from './model-text.js';
+import { assertRequested } from './not-approved.js';
 import { createFakeCountersign, type FakeCountersign } from './testing.js';
 import type { Worker } from './worker-options.js';
 import { createWorker } from './worker.js';
@@ -124,6 +125,19 @@ describe('ask', () => {
     const outcome = await workerOf(createFakeCountersign()).ask({ runId: 'run', toolCalls: [call(50)] });
     expect(approvalFor(outcome, 'c1')).toBe(outcome.pendingApprovals[0]);
     expect(approvalFor(outcome, 'c2')).toBeUndefined();
+  });
+});
+
+describe('assertRequested', () => {
+  it('throws for a call that the run does not have, and records nothing', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    await worker.ask({ runId: 'run', toolCalls: [call(50)] });
+    await assertRequested(worker, 'run', ['c1']);
+    await expect(assertRequested(worker, 'run', ['c1', 'c9'])).rejects.toThrow(
+      'The call c9 did not run: it was never requested in Countersign.',
+    );
+    expect(() => countersign.callOf('c9')).toThrow();
   });
 });
 

@@ -35,6 +35,7 @@ export type { WorkerLog } from './log.js';
 export { approvalFor } from './outcome.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
 export { modelNote, modelText } from './model-text.js';
+export { assertRequested, didNotRun, NotApprovedError } from './not-approved.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
 export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';

@@ -1,6 +1,9 @@
 import {
+  assertRequested,
+  didNotRun,
   modelNote,
   modelText,
+  NotApprovedError,
   type JsonValue,
   type StepOutcome,
   type ToolResult,
@@ -14,19 +17,6 @@ import type { FrameworkOptions } from './gate-tool-of.js';
 export interface NotedOutput {
   readonly output: JsonValue;
   readonly note: string;
-}
-
-/** Thrown instead of running a call that the ledger has not approved, whatever the messages say. */
-export class NotApprovedError extends Error {
-  override readonly name = 'NotApprovedError';
-  constructor(
-    readonly toolCallId: string,
-    /** Null when the call was never requested. */
-    readonly approvalId: string | null,
-  ) {
-    const why = approvalId === null ? 'it was never requested' : `approval ${approvalId} is pending`;
-    super(`The call ${toolCallId} did not run: ${why} in Countersign.`);
-  }
 }
 
 /** A call as the messages have it. */
@@ -51,11 +41,6 @@ export interface Calls {
   readonly cancel: (callId: string, reason: string) => Promise<void>;
 }
 
-/** The model is told that these did not run. */
-export function didNotRun({ status }: ToolResult): boolean {
-  return status === 'denied' || status === 'blocked' || status === 'expired' || status === 'cancelled';
-}
-
 export function createCalls(
   worker: Worker<FrameworkOptions>,
   run: { readonly runId: string; readonly parentCallId?: string; readonly onBehalfOf?: string },
@@ -63,16 +48,10 @@ export function createCalls(
   const proposed = ({ toolCallId, toolName, input }: MessageCall) =>
     ({ toolCallId, toolName, arguments: input as JsonValue }) as const;
 
-  /** The history comes from the client: a call in it that the ledger does not know was not made by the model. */
-  const assertRequested = async (toolCallIds: readonly string[], signal?: AbortSignal): Promise<void> => {
-    if (toolCallIds.length === 0) return;
-    const { calls } = await worker.client.getRun(run.runId, { signal });
-    const unknown = toolCallIds.find((id) => calls.every(({ toolCallId }) => toolCallId !== id));
-    if (unknown !== undefined) throw new NotApprovedError(unknown, null);
-  };
-
   const look: Calls['look'] = async (calls, limits = {}) => {
     await assertRequested(
+      worker,
+      run.runId,
       calls.map(({ toolCallId }) => toolCallId),
       limits.signal,
     );
@@ -104,7 +83,7 @@ export function createCalls(
     },
     execute: (toolName) => async (input, options) => {
       const { toolCallId, messages, abortSignal } = options;
-      if (isInHistory(messages, toolCallId)) await assertRequested([toolCallId], abortSignal);
+      if (isInHistory(messages, toolCallId)) await assertRequested(worker, run.runId, [toolCallId], abortSignal);
       const { result, approval } = await worker.call(
         { ...run, messages, ...proposed({ toolCallId, toolName, input }) },
         { context: options, signal: abortSignal },

@@ -1,5 +1,5 @@
-import { modelText, type ApprovalView, type ToolResult } from '@countersign/worker-sdk';
-import { didNotRun, type Calls, type MessageCall } from './gated-call.js';
+import { didNotRun, modelText, type ApprovalView, type ToolResult } from '@countersign/worker-sdk';
+import type { Calls, MessageCall } from './gated-call.js';
 
 /** How long to wait for people. */
 export interface Limits {

@@ -1,0 +1,33 @@
+import { gatedTool, gateTools } from '@countersign/openai-agents';
+import { Agent, run } from '@openai/agents';
+import { z } from 'zod';
+import { model } from './model.ts';
+
+const refund = gatedTool({
+  name: 'refund',
+  description: 'Refunds an amount',
+  parameters: z.object({ amount: z.number() }),
+  needsApproval: ({ amount }) => amount > 10,
+  execute: ({ amount }) => ({ refunded: amount }),
+});
+const gate = gateTools(
+  {
+    url: 'http://127.0.0.1:7400',
+    token: process.env['AGENT_TOKEN'] ?? '',
+    resolverToken: process.env['WORKER_TOKEN'] ?? '',
+    agentId: 'support',
+  },
+  [refund],
+);
+const { tools, resume } = gate.run('conversation-42');
+const agent = new Agent({ name: 'support', instructions: 'You refund.', model, tools: [...tools] });
+
+async function goOn(stored?: string): Promise<string | undefined> {
+  const input =
+    stored === undefined ? 'Refund 50, please.' : (await resume(agent, stored, { timeoutMs: 60_000 })).state;
+  const { interruptions, state, finalOutput } = await run(agent, input);
+  // In a server: store the string and end here; resume in any process, for example when an event arrives.
+  return interruptions.length === 0 ? finalOutput : goOn(state.toString());
+}
+console.log(await goOn());
+await gate.close();

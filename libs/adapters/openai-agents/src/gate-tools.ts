@@ -1,0 +1,114 @@
+import {
+  assertRequested,
+  modelNote,
+  modelText,
+  NotApprovedError,
+  createWorker,
+  type JsonValue,
+  type ToolResult,
+  type Worker,
+  type WorkerOptions,
+} from '@countersign/worker-sdk';
+import { tool, type RunContext, type Tool } from '@openai/agents';
+import type { z } from 'zod';
+import type { FrameworkContext, GatedTool } from './gated-tool.js';
+import { resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
+
+/** Members of the requests of one run. Repeat them when the run is resumed. */
+export interface RunOptions {
+  /** The recorded call of a parent agent inside which this run takes place. */
+  readonly parentCallId?: string;
+  /** The person for whom the agent acts. That person cannot approve the calls. */
+  readonly onBehalfOf?: string;
+}
+
+/** One run of the agents. */
+export interface GatedRun {
+  /** For `new Agent({ tools })`; also for agents that others use as a tool. */
+  readonly tools: readonly Tool[];
+  /**
+   * Reads a stored state, and answers those of its interruptions that are decided in the ledger, after waiting up to
+   * `timeoutMs` (default: not at all) for all of them. Give its state to `run`. Throws `CountersignError` with
+   * `tool-call-mismatch` when the arguments are not those that were requested, and `NotApprovedError` for a call that was
+   * never requested.
+   */
+  readonly resume: <A extends AnyAgent>(agent: A, state: string, limits?: Limits) => Promise<Resumed<A>>;
+}
+
+/** The gate of one agent. */
+export interface Gate {
+  /** The tools for one run. Ids of calls must be unique in it. */
+  readonly run: (runId: string, options?: RunOptions) => GatedRun;
+  readonly worker: Worker<FrameworkContext>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Puts tools of the OpenAI Agents SDK behind Countersign.
+ *
+ * @example
+ * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['AGENT_TOKEN'] ?? '', agentId: 'support' }, [
+ *   refund,
+ * ]);
+ */
+export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'>, tools: readonly GatedTool[]): Gate {
+  const worker = createWorker<FrameworkContext>({ ...options, tools: tools.map(({ gate }) => gate) });
+  const names = new Set(tools.map(({ name }) => name));
+  return {
+    run: (runId, more = {}) => {
+      const ids = { ...more, runId };
+      return {
+        tools: tools.map((one) => frameworkTool(worker, ids, one)),
+        resume: (agent, state, limits) => resumeState(worker, ids, names, agent, state, limits),
+      };
+    },
+    worker,
+    close: () => worker.close(),
+  };
+}
+
+function frameworkTool(
+  worker: Worker<FrameworkContext>,
+  run: RunOptions & { readonly runId: string },
+  one: GatedTool,
+): Tool {
+  const { name, description, parameters } = one;
+  /** The calls of this process. All others came with a state, which says nothing about what was approved. */
+  const asked = new Set<string>();
+  return tool({
+    name,
+    description,
+    parameters: parameters as z.ZodObject,
+    needsApproval: async (runContext: RunContext, input: unknown, toolCallId = '') => {
+      // The framework asks again about a call that its state has as approved.
+      const isResumed = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
+      if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
+      const call = { toolCallId, toolName: name, arguments: input as JsonValue };
+      const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });
+      asked.add(toolCallId);
+      return hasPendingApprovals;
+    },
+    execute: async (input: unknown, runContext, details) => {
+      const toolCallId = details?.toolCall?.callId ?? '';
+      const { signal } = details ?? {};
+      if (!asked.has(toolCallId)) await assertRequested(worker, run.runId, [toolCallId], signal);
+      const { result, approval } = await worker.call(
+        { ...run, toolCallId, toolName: name, arguments: input as JsonValue },
+        { context: { runContext, ...(details === undefined ? {} : { details }) }, signal },
+      );
+      if (result === null) throw new NotApprovedError(toolCallId, approval?.approvalId ?? null);
+      return outputOf(result);
+    },
+    // By default the model would be told to try again.
+    errorFunction: (_context, error) => {
+      if (error instanceof NotApprovedError) throw error;
+      return error instanceof Error ? error.message : String(error);
+    },
+  });
+}
+
+/** The framework turns it into text. */
+function outputOf(result: ToolResult): JsonValue {
+  if (result.status !== 'succeeded') throw new Error(modelText(result));
+  return modelNote(result) === null ? result.output : modelText(result);
+}

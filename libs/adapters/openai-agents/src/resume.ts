@@ -1,0 +1,65 @@
+import {
+  assertRequested,
+  didNotRun,
+  modelText,
+  type ApprovalView,
+  type JsonValue,
+  type Worker,
+} from '@countersign/worker-sdk';
+import { RunState, type RunToolApprovalItem } from '@openai/agents';
+import type { FrameworkContext } from './gated-tool.js';
+
+export type AnyAgent = Parameters<typeof RunState.fromString>[0];
+
+/** How long to wait for people. */
+export interface Limits {
+  readonly timeoutMs?: number;
+  readonly signal?: AbortSignal;
+}
+
+/** The state to go on with. */
+export interface Resumed<A extends AnyAgent> {
+  /** For `run(agent, state)`. With some calls pending it runs those that are decided, and is interrupted again. */
+  readonly state: RunState<unknown, A>;
+  readonly pending: readonly ApprovalView[];
+}
+
+/** The interruptions of other tools are left to the caller. */
+export async function resumeState<A extends AnyAgent>(
+  worker: Worker<FrameworkContext>,
+  run: { readonly runId: string; readonly parentCallId?: string; readonly onBehalfOf?: string },
+  gated: ReadonlySet<string>,
+  agent: A,
+  stored: string,
+  { timeoutMs, signal }: Limits = {},
+): Promise<Resumed<A>> {
+  const state: RunState<unknown, A> = await RunState.fromString(agent, stored);
+  const items = state.getInterruptions().filter(({ name }) => name !== undefined && gated.has(name));
+  if (items.length === 0) return { state, pending: [] };
+  const toolCalls = items.map((item) => ({
+    toolCallId: callIdOf(item),
+    toolName: item.name ?? '',
+    arguments: JSON.parse(item.arguments ?? '{}') as JsonValue,
+  }));
+  await assertRequested(
+    worker,
+    run.runId,
+    toolCalls.map(({ toolCallId }) => toolCallId),
+    signal,
+  );
+  const { results, pendingApprovals } = await worker.ask({ ...run, toolCalls }, { timeoutMs, signal });
+  const waiting = new Set(pendingApprovals.map(({ toolCallId }) => toolCallId));
+  for (const item of items) {
+    const toolCallId = callIdOf(item);
+    if (waiting.has(toolCallId)) continue;
+    const result = results.find((one) => one.toolCallId === toolCallId);
+    // The tool itself gives the recorded result, or runs.
+    if (result === undefined || !didNotRun(result)) state.approve(item);
+    else state.reject(item, { message: modelText(result) });
+  }
+  return { state, pending: pendingApprovals };
+}
+
+function callIdOf({ rawItem }: RunToolApprovalItem): string {
+  return rawItem.type === 'function_call' ? rawItem.callId : '';
+}
