@@ -3,6 +3,7 @@ import { requestToolCalls } from '@countersign/commands';
 import type { JsonObject, RequestedCall } from '@countersign/contracts';
 import { deriveCallId } from '@countersign/contracts';
 import { createIdempotencyStore } from '@countersign/gateway';
+import { PoisonMessageError, topicNames } from '@countersign/message-bus';
 import { actor, callIdOf, callOf, prepareErasing, secret, subject } from './testing/erasing.js';
 
 const { ids, request, run, erase, viewOf, filesWith, folder, stores } = prepareErasing();
@@ -89,4 +90,24 @@ it('leaves no byte of a value, of its salt or of a kept response in any file', a
   expect([places(), keptPlaces()]).toEqual([[], []]);
   await stores().close();
   expect([places(), keptPlaces()]).toEqual([[], []]);
+});
+
+it('finds no value in a message that was parked', async () => {
+  const { bus } = stores();
+  const parked = Promise.withResolvers<undefined>();
+  const subscription = bus.subscribe({
+    group: 'picky',
+    topics: [topicNames().events],
+    types: ['ToolCallRequested'],
+    onMessage: () => {
+      parked.resolve(undefined);
+      throw new PoisonMessageError('malformed', 'is not liked');
+    },
+  });
+  await request('a');
+  await parked.promise;
+  await subscription.stop();
+  const letters = await bus.deadLetters.list();
+  expect(letters.map(({ value }) => Buffer.from(value).toString())).toContainEqual(expect.stringContaining('[masked '));
+  expect(filesWith(secret)).toEqual([]);
 });

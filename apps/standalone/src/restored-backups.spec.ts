@@ -1,5 +1,6 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
+import type { ErasureView } from '@countersign/contracts';
 import { verifyReadModel } from '@countersign/read-model';
 import { prepareErasing, secret } from './testing/erasing.js';
 
@@ -45,6 +46,21 @@ it.each([
   expect(await verifyReadModel({ file, source, log, seal: vault.texts })).toMatchObject({ same: true });
   await request('later');
   expect(await erase({ force: true })).toMatchObject({ status: 'erased', calls: 1, values: 1 });
+});
+
+it('keeps a subject erased when an older log is accepted, and lacks the proof alone', async () => {
+  await request('a');
+  await run('a');
+  stores().readModel.flush();
+  const head = await stores().store.head();
+  await backUp();
+  const { stream } = (await erase()) as ErasureView;
+  await expect(restore((name) => name.startsWith('events.'))).rejects.toThrow('Restore the log');
+  rmSync(join(folder(), 'read-model.db'));
+  await open({ COUNTERSIGN_ACCEPT_LOG_END: String(head) });
+  expect(viewOf('a')).toMatchObject({ arguments: { password: '[erased]' }, output: { token: '[erased]' } });
+  expect(await stores().store.readStream(stream ?? '')).toEqual([]);
+  expect(await erase()).toMatchObject({ status: 'nothing-to-erase' });
 });
 
 it('reads values whose keys an older keys.db does not have as erased', async () => {

@@ -59,16 +59,14 @@ export function nextFile(file: string): string {
 }
 
 /**
- * Puts the next root key in the place of the old one if `keys.db` is wrapped with it already; otherwise deletes it. The
- * bytes of the old one are overwritten.
+ * Puts the next root key in the place of the old one if `keys.db` is wrapped with it already, and overwrites the bytes of
+ * the old one. Otherwise it stays: with a restored `keys.db`, it may be the only root key of a newer one.
  */
 export function completeRotation(file: string, known: string | undefined): void {
   const next = nextFile(file);
-  if (!existsSync(next)) return;
-  if (known !== undefined && fingerprintOf(next) === known) {
-    overwriteRootKey(file, next);
-    crashPoint('rotate.overwritten');
-  }
+  if (known === undefined || !existsSync(next) || fingerprintOf(next) !== known) return;
+  overwriteRootKey(file, next);
+  crashPoint('rotate.overwritten');
   rmSync(next);
 }
 

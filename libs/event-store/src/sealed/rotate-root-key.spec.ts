@@ -121,9 +121,28 @@ it('refuses a folder that a process uses, keys without a root key, and a new roo
   expect(() => rotateRootKey(place(), pathOf('none'))).toThrow(RootKeyError);
 });
 
-it('deletes a next root key that was cut off', async () => {
+it('goes on with the root key that fits, and replaces a next one that was cut off', async () => {
   const before = await makeKeys();
-  writeFileSync(pathOf('root.key.next'), 'cut');
+  for (const next of ['cut', Buffer.alloc(32, 7).toString('base64')]) {
+    writeFileSync(pathOf('root.key.next'), next);
+    expect(await withKeys(stateOf)).toEqual(before);
+    expect(existsSync(pathOf('root.key.next'))).toBe(true);
+    expect(rotateRootKey(place(), null)).toMatchObject({ status: 'rotated' });
+    expect(existsSync(pathOf('root.key.next'))).toBe(false);
+  }
   expect(await withKeys(stateOf)).toEqual(before);
-  expect(existsSync(pathOf('root.key.next'))).toBe(false);
+});
+
+it('opens the folder with the next root key when a crash came before the replacement', async () => {
+  const before = await makeKeys();
+  const old = readFileSync(pathOf('root.key'));
+  rotateRootKey(place(), null);
+  const current = readFileSync(pathOf('root.key'));
+  for (const left of [old, Buffer.concat([current.subarray(0, 20), old.subarray(20)]), undefined]) {
+    writeFileSync(pathOf('root.key.next'), current);
+    if (left === undefined) rmSync(pathOf('root.key'));
+    else writeFileSync(pathOf('root.key'), left);
+    expect(await withKeys(stateOf)).toEqual(before);
+    expect([readFileSync(pathOf('root.key')), existsSync(pathOf('root.key.next'))]).toEqual([current, false]);
+  }
 });

@@ -1,3 +1,4 @@
+import { rmSync } from 'node:fs';
 import type { DatabaseSync } from 'node:sqlite';
 import { crashPoint } from '@countersign/runtime';
 import { lockFolder } from '../embedded/folder-lock.js';
@@ -57,7 +58,11 @@ function rotate(database: DatabaseSync, place: RootPlace, to: string | null): Ro
   if (to !== null && readRootKey(to).fingerprint === known) return { status: 'unchanged', file: to, keys: 0 };
   const { file, root } = openRoot(database, place);
   const next = to ?? nextFile(file);
-  if (to === null) makeRootKey(next);
+  if (to === null) {
+    // Left by a rotation that was cut short: nothing in this keys.db is wrapped with it.
+    rmSync(next, { force: true });
+    makeRootKey(next);
+  }
   crashPoint('rotate.made');
   const keys = wrapAgain(database, root, readRootKey(next));
   crashPoint('rotate.committed');
