@@ -19,6 +19,7 @@ import type { Answer } from './answer.js';
 import type { FairTurns } from './limits/fair-turns.js';
 import type { GatewayPorts } from './ports.js';
 import { suggest } from './policy-suggestions.js';
+import { quotaViews } from './quota-views.js';
 import { shadowReport } from './shadow-report.js';
 
 /** The reads of the policy. */
@@ -70,7 +71,9 @@ export function createPolicyReads(ports: GatewayPorts, turns: FairTurns): Policy
       const isFlagged = commands.tools.find(tenant, call.toolName)?.needsApproval === true;
       const asked = { ...call, needsApproval: call.needsApproval === true || isFlagged };
       const explanation = commands.policies.of(tenant).explain(toPolicyCall(asked), timeOf(call, clock.now()));
-      const view: ExplanationView = toExplanationView(explanation);
+      const isAsked = explanation.judgement.verdict.outcome === 'require';
+      const quotas = isAsked ? quotaViews(commands, tenant, call) : [];
+      const view: ExplanationView = { ...toExplanationView(explanation), quotas };
       return ok(view);
     },
   };

@@ -31,7 +31,7 @@ function whileAnIdenticalCallIsPending(): CommandPorts {
     policies: { of: (tenant) => ({ ...commands.policies.of(tenant), quotas }) },
     asking: {
       history: {
-        pendingOfAgent: () => 1,
+        pendingOf: () => 1,
         denialsInARow: () => [],
         pendingCalls: () => [pending],
         factsOfRun: () => ({ calls: 1, denied: 0, startedAt: null }),

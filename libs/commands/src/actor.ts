@@ -27,6 +27,14 @@ export function speaksFor(actor: Actor, agentId: string): boolean {
   return agentId === actor.principal || actor.agentIds.some((glob) => matchesGlob(glob, agentId));
 }
 
+/**
+ * Returns whether the actor chose the agent's name freely: only a glob lets it speak for this agent, and neither its own
+ * principal nor a name that is listed in full.
+ */
+export function namesFreely({ principal, agentIds }: Actor, agentId: string): boolean {
+  return agentId !== principal && !agentIds.includes(agentId);
+}
+
 /** The reach of the actor: the calls that it may ask about, describe, cancel and submit the output of. */
 export function reachOf(actor: Actor): Reach {
   return actor.roles.has('admin') ? 'any' : 'own';

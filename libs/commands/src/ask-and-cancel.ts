@@ -7,7 +7,8 @@ import { reachOf } from './actor.js';
 import { fateOf, hasSpoken, inBatch, settleBatch } from './batch.js';
 import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
-import { inTurnOfAgent, overQuota } from './quotas.js';
+import { askerOf, inTurnOfAsker, overQuota } from './quotas.js';
+import type { Asker } from './quotas.js';
 import { findCall, withToolCall } from './with-tool-call.js';
 import type { Refused } from './with-tool-call.js';
 import { refused } from './result.js';
@@ -26,7 +27,7 @@ export async function requestApproval(
   const hasQuotas = ports.policies.of(tenant).quotas !== null;
   const call = hasQuotas && isCallId(callId) ? await findCall(ports, tenant, callId) : undefined;
   const ask = (): Promise<Result> => askPeople(ports, actor, callId, body, commandId);
-  return call === undefined ? ask() : inTurnOfAgent(ports, { tenant, agentId: call.request.agentId }, ask);
+  return call === undefined ? ask() : inTurnOfAsker(ports, askerAbout(actor, call), ask);
 }
 
 async function askPeople(
@@ -57,7 +58,7 @@ async function askPeople(
         requestedBy: actor.principal,
         reach: reachOf(actor),
       } as const;
-      return overQuotaBy(ports, call, command) ?? inBatch(ports, call, command, commandId);
+      return overQuotaBy(ports, actor, call, command) ?? inBatch(ports, call, command, commandId);
     },
   );
   if (outcome.status === 'refused') return outcome;
@@ -71,10 +72,15 @@ async function askPeople(
 }
 
 /** Quotas do not concern a question that the rule refuses or that adds no event. */
-function overQuotaBy(ports: CommandPorts, call: ToolCall, command: RequestApproval): Refused | undefined {
+function overQuotaBy(ports: CommandPorts, actor: Actor, call: ToolCall, command: RequestApproval): Refused | undefined {
   const decision = toolCallRules.requestApproval(command, call);
   const asks = decision.status === 'accepted' && decision.events.some(({ type }) => type === 'ApprovalRequested');
-  return asks ? overQuota(ports, [call.request]) : undefined;
+  return asks ? overQuota(ports, askerAbout(actor, call), [call.request]) : undefined;
+}
+
+/** An admin who asks about the call of another principal is no agent that names agents. */
+function askerAbout(actor: Actor, { request: { agentId, requestedBy } }: ToolCall): Asker {
+  return { ...askerOf(actor, agentId), ...(requestedBy !== actor.principal && { principal: null }) };
 }
 
 /** The batch may have got its word while the question was recorded: then the question is closed again. */

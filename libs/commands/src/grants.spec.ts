@@ -202,7 +202,7 @@ describe('a request that is repeated', () => {
 });
 
 describe('a request that a quota refuses', () => {
-  const history = { pendingOfAgent: () => 1, denialsInARow: () => [], pendingCalls: () => [] };
+  const history = { pendingOf: () => 1, denialsInARow: () => [], pendingCalls: () => [] };
   const factsOfRun = () => ({ calls: 0, denied: 0, startedAt: null });
   const ports = () => processOver(store, { history: { ...history, factsOfRun } });
   const requestAll = async (...calls: readonly string[]): Promise<string> => {

@@ -10,19 +10,22 @@ export interface PendingCall {
   readonly arguments: JsonObject;
 }
 
+/** Whose calls are counted: those of an agent, or those that a principal requested, whatever agent it named. */
+export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
+
 /**
  * What was recorded before, for quotas and for expressions over the run. In a cluster it is a replica, which may lack the
  * latest events.
  */
 export interface History {
-  /** The number of pending approvals of an agent, counted up to `atMost`. */
-  readonly pendingOfAgent: (tenant: string, agentId: string, atMost: number) => number;
-  /** The times of an agent's latest denials without an approval by a person in between, `atMost` of them. */
-  readonly denialsInARow: (tenant: string, agentId: string, atMost: number) => readonly string[];
-  /** The calls of one tool, agent and run that wait for people; null when there are too many to compare. */
+  /** The number of pending approvals, counted up to `atMost`. */
+  readonly pendingOf: (tenant: string, of: Counted, atMost: number) => number;
+  /** The times of the latest denials without an approval by a person in between, `atMost` of them. */
+  readonly denialsInARow: (tenant: string, of: Counted, atMost: number) => readonly string[];
+  /** The calls of one tool and run that wait for people; null when there are too many to compare. */
   readonly pendingCalls: (
     tenant: string,
-    of: { readonly agentId: string; readonly runId: string; readonly toolName: string },
+    of: Counted & { readonly runId: string; readonly toolName: string },
   ) => readonly PendingCall[] | null;
   readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
 }

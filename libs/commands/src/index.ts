@@ -9,7 +9,9 @@ export { createCommandHandler } from './handle-command.js';
 export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult } from './handle-command.js';
 export type { GrantIndex, GrantPorts, GrantSources } from './grant-ports.js';
 export type { GrantedCall } from './grant-match.js';
-export type { History, PendingCall } from './history.js';
+export type { Counted, History, PendingCall } from './history.js';
+export type { QuotaFinding } from './quota-findings.js';
+export { quotasOf } from './quotas.js';
 export { noSuchCall, refused } from './result.js';
 export type { Result } from './result.js';
 export type {

@@ -36,7 +36,7 @@ async function look(): Promise<History> {
     one.status === 'denied' ? [one.at] : [],
   );
   return {
-    pendingOfAgent: (_tenant, _agent, atMost) => Math.min(pending.length, atMost),
+    pendingOf: (_tenant, _agent, atMost) => Math.min(pending.length, atMost),
     denialsInARow: (_tenant, _agent, atMost) => latest.slice(0, atMost),
     pendingCalls: () => pending,
     factsOfRun: () => ({ calls: 0, denied: 0, startedAt: null }),
@@ -51,7 +51,7 @@ async function open(quotas: string): Promise<void> {
     return shown;
   };
   const history: History = {
-    pendingOfAgent: (...given) => of().pendingOfAgent(...given),
+    pendingOf: (...given) => of().pendingOf(...given),
     denialsInARow: (...given) => of().denialsInARow(...given),
     pendingCalls: (...given) => of().pendingCalls(...given),
     factsOfRun: (...given) => of().factsOfRun(...given),
@@ -229,7 +229,7 @@ describe('an expression that counts the calls of the run', () => {
     world.activate('rules: [{ id: many, when: run.calls >= 2, then: { block: enough } }]');
     let reads = 0;
     const history = {
-      ...({ pendingOfAgent: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
+      ...({ pendingOf: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
       factsOfRun: () => ({ calls: reads++, denied: 0, startedAt: null }),
     };
     const by = world.another({ history });
@@ -249,7 +249,7 @@ describe('an expression that counts the calls of the run', () => {
     const statesNow = () => Promise.all(names.map((one) => world.stateOf(callId(one))));
     let calls = 0;
     const history = {
-      ...({ pendingOfAgent: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
+      ...({ pendingOf: () => 0, denialsInARow: () => [], pendingCalls: () => [] } as const),
       factsOfRun: () => ({ calls, denied: 0, startedAt: null }),
     };
     const { asking, ...others } = world.another({ history });

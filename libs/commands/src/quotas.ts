@@ -1,43 +1,48 @@
 import { jcsDigest } from '@countersign/contracts';
-import type { JsonObject } from '@countersign/contracts';
-import { areEqualJson } from '@countersign/domain';
-import type { Quotas } from '@countersign/policy';
-import type { History } from './history.js';
+import type { Actor } from './actor.js';
+import { namesFreely } from './actor.js';
+import type { Counted } from './history.js';
 import type { CommandPorts } from './ports.js';
+import { findQuotas } from './quota-findings.js';
+import type { Question, QuotaFinding } from './quota-findings.js';
 import { refused } from './result.js';
 import type { Refused } from './with-tool-call.js';
 
-/** A call about which people would be asked. */
-export interface Question extends AskingAgent {
-  readonly callId: string;
-  readonly toolCallId: string;
-  readonly runId: string;
-  readonly toolName: string;
-  readonly arguments: JsonObject;
-}
-
-/** An agent of a tenant. */
-export interface AskingAgent {
+/** An agent that asks people, and the principal that speaks for it. */
+export interface Asker {
   readonly tenant: string;
   readonly agentId: string;
+  /** The principal whose calls are counted together, because it may name agents as it likes; null: it may not. */
+  readonly principal: string | null;
 }
 
-/** Nobody knows when people will answer. */
-const pendingRetryMs = 60_000;
+/**
+ * The asker of an actor's request. Attack: a token with a glob in its `agentIds` asks under another name each time, so
+ * that no name reaches a limit.
+ */
+export function askerOf(actor: Actor, agentId: string): Asker {
+  const { tenant, principal } = actor;
+  return { tenant, agentId, principal: namesFreely(actor, agentId) ? principal : null };
+}
 
 /**
- * Runs `work`, which asks people about calls of an agent, after the agent's earlier requests: what they record counts.
- * Without quotas it runs at once.
+ * Runs `work`, which asks people about calls of an agent, after the earlier requests that count for it: what they record
+ * counts. Without quotas it runs at once.
  */
-export function inTurnOfAgent<T>(ports: CommandPorts, agent: AskingAgent, work: () => Promise<T>): Promise<T> {
-  const { asking, policies } = ports;
-  if (asking === undefined || policies.of(agent.tenant).quotas === null) return work();
-  return asking.inTurn(JSON.stringify([agent.tenant, agent.agentId]), work);
+export function inTurnOfAsker<T>(
+  { asking, policies }: CommandPorts,
+  { tenant, agentId, principal }: Asker,
+  work: () => Promise<T>,
+): Promise<T> {
+  if (asking === undefined || policies.of(tenant).quotas === null) return work();
+  const ofAgent = (): Promise<T> => asking.inTurn(JSON.stringify([tenant, agentId]), work);
+  // Always the principal first: two requests that waited for each other would wait for ever.
+  return principal === null ? ofAgent() : asking.inTurn(JSON.stringify(['principal', tenant, principal]), ofAgent);
 }
 
 /**
  * Runs `work`, which records calls of a run, after the earlier requests of that run, where the policy looks at runs:
- * otherwise requests at the same moment would each count none of the others. Enter it before the agent's turn.
+ * otherwise requests at the same moment would each count none of the others. Enter it before the asker's turn.
  */
 export function inTurnOfRun<T>(
   { asking, policies }: CommandPorts,
@@ -50,56 +55,32 @@ export function inTurnOfRun<T>(
 }
 
 /**
- * Refuses questions of one agent that the policy's quotas do not allow: all of them together or none.
+ * Refuses questions of one asker that the policy's quotas do not allow: all of them together or none.
  * @returns undefined when people may be asked
  */
-export function overQuota(
+export function overQuota(ports: CommandPorts, asker: Asker, questions: readonly Question[]): Refused | undefined {
+  const quotas = questions.length === 0 ? null : ports.policies.of(asker.tenant).quotas;
+  if (quotas === null) return undefined;
+  if (ports.asking === undefined)
+    return refused('unavailable', 'this process cannot count what an agent asks of people');
+  const twice = quotas.coalesceIdentical ? identicalInRequest(questions) : undefined;
+  if (twice !== undefined) return twice;
+  for (const { refusal } of quotasOf(ports, asker, questions)) if (refusal !== undefined) return refusal;
+  return undefined;
+}
+
+/** What each quota of the policy says of these questions. Empty where it has none, or this process cannot count. */
+export function* quotasOf(
   { asking, policies, clock }: CommandPorts,
+  { tenant, agentId, principal }: Asker,
   questions: readonly Question[],
-): Refused | undefined {
-  const [first] = questions;
-  const quotas = first === undefined ? null : policies.of(first.tenant).quotas;
-  if (first === undefined || quotas === null) return undefined;
-  if (asking === undefined) return refused('unavailable', 'this process cannot count what an agent asks of people');
-  const { tenant, agentId } = first;
-  const asked = { tenant, agentId, quotas, questions, history: asking.history };
-  return coolingDown(asked, clock.now()) ?? identical(asked) ?? tooManyPending(asked);
-}
-
-interface Asked extends AskingAgent {
-  readonly quotas: Quotas;
-  readonly questions: readonly Question[];
-  readonly history: History;
-}
-
-function coolingDown({ tenant, agentId, quotas, history }: Asked, now: number): Refused | undefined {
-  const { coolDown } = quotas;
-  if (coolDown === null) return undefined;
-  const times = history.denialsInARow(tenant, agentId, coolDown.denials).map((at) => Date.parse(at));
-  const [first, last] = [Math.min(...times), Math.max(...times)];
-  const untilMs = last + coolDown.ms;
-  if (times.length < coolDown.denials || last - first > coolDown.ms || untilMs <= now) return undefined;
-  const detail =
-    `${String(times.length)} calls of the agent "${agentId}" were denied in a row: ` +
-    `the policy lets it ask people again at ${new Date(untilMs).toISOString()}`;
-  return refused('too-many-requests', detail, { extra: { retryAfterMs: untilMs - now } });
-}
-
-function tooManyPending({ tenant, agentId, quotas, questions, history }: Asked): Refused | undefined {
-  const { pendingPerAgent } = quotas;
-  if (pendingPerAgent === null) return undefined;
-  const pending = history.pendingOfAgent(tenant, agentId, pendingPerAgent);
-  if (pending + questions.length <= pendingPerAgent) return undefined;
-  const detail =
-    `the policy allows ${String(pendingPerAgent)} calls of an agent that wait for people. The agent "${agentId}" has ` +
-    `${String(pending)}, and this request has ${String(questions.length)}: wait until people have decided`;
-  return refused('too-many-requests', detail, { extra: { retryAfterMs: pendingRetryMs } });
-}
-
-/** People are asked once about identical calls, so the second one is refused, and told which one waits. */
-function identical(asked: Asked): Refused | undefined {
-  if (!asked.quotas.coalesceIdentical) return undefined;
-  return identicalInRequest(asked.questions) ?? identicalPending(asked);
+): Generator<QuotaFinding, void, undefined> {
+  const { quotas } = policies.of(tenant);
+  if (asking === undefined || quotas === null) return;
+  const all: readonly Counted[] = [{ agentId }, ...(principal === null ? [] : [{ requestedBy: principal }])];
+  for (const counted of all) {
+    yield* findQuotas({ tenant, counted, quotas, questions, history: asking.history, now: clock.now() });
+  }
 }
 
 function identicalInRequest(questions: readonly Question[]): Refused | undefined {
@@ -117,23 +98,3 @@ function identicalInRequest(questions: readonly Question[]): Refused | undefined
   }
   return undefined;
 }
-
-function identicalPending({ tenant, agentId, questions, history }: Asked): Refused | undefined {
-  for (const { callId, runId, toolName, arguments: args } of questions) {
-    const pending = history.pendingCalls(tenant, { agentId, runId, toolName });
-    if (pending === null) {
-      const detail = `too many calls of the tool "${toolName}" wait for people in this run to be compared`;
-      return refused('too-many-requests', detail, { extra: { retryAfterMs: pendingRetryMs } });
-    }
-    const same = pending.find((one) => one.callId !== callId && areEqualJson(one.arguments, args));
-    if (same !== undefined) return waitsAlready(same);
-  }
-  return undefined;
-}
-
-function waitsAlready({ callId, toolCallId, approvalId }: Refusable): Refused {
-  const detail = `people are asked about the identical call "${toolCallId}" (${callId}) of this run: wait for its result`;
-  return refused('already-pending', detail, { extra: { callId, toolCallId, approvalId } });
-}
-
-type Refusable = Readonly<Record<'callId' | 'toolCallId' | 'approvalId', string>>;

@@ -16,7 +16,8 @@ import { toDomainJudgement } from './judge-recorded.js';
 import { judgeInShadow, withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
-import { inTurnOfAgent, inTurnOfRun, overQuota } from './quotas.js';
+import { askerOf, inTurnOfAsker, inTurnOfRun, overQuota } from './quotas.js';
+import type { Asker } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import type { Refused } from './with-tool-call.js';
 import { mayNotSpeakFor, refused } from './result.js';
@@ -51,7 +52,7 @@ export async function requestToolCalls(
   if (refusal !== undefined) return { status: 'refused', refusal };
   const { tenant } = actor;
   const recording = () => recordChecked(ports, actor, { body, agentId, checked }, commandId);
-  return inTurnOfRun(ports, tenant, body.runId, () => inTurnOfAgent(ports, { tenant, agentId }, recording));
+  return inTurnOfRun(ports, tenant, body.runId, () => inTurnOfAsker(ports, askerOf(actor, agentId), recording));
 }
 
 async function recordChecked(
@@ -83,7 +84,7 @@ async function recordChecked(
   const meta =
     writeOnly && plan !== undefined ? { commandId: contentId(commandId, plan.proposal), writeOnly } : { commandId };
   const additions = plans.map((_, index) => repeats[index] !== 'equal');
-  return record(ports, actor, plans, additions, meta, seen);
+  return record(ports, askerOf(actor, step.agentId), plans, additions, meta, seen);
 }
 
 /**
@@ -133,23 +134,24 @@ type RecordMeta = Pick<CommandMeta, 'commandId' | 'writeOnly'>;
 
 async function record(
   ports: CommandPorts,
-  actor: Actor,
+  asker: Asker,
   plans: readonly Plan[],
   additions: readonly boolean[],
   meta: RecordMeta,
   seen: number,
 ): Promise<Result<RequestedToolCalls>> {
   const at = ports.clock.now();
+  const { tenant } = asker;
   const policyCalls = withRunFacts(
     ports,
-    actor.tenant,
+    tenant,
     plans.map((plan) => plan.policyCall),
   );
-  const judged = ports.policies.of(actor.tenant).judge(policyCalls, at);
-  const shadow = judgeInShadow(ports, actor.tenant, policyCalls, judged, at);
+  const judged = ports.policies.of(tenant).judge(policyCalls, at);
+  const shadow = judgeInShadow(ports, tenant, policyCalls, judged, at);
   const joined = joinedByRule(plans, judged);
   if ('refusal' in joined) return joined;
-  const judgements = await coverWithinQuotas(ports, joined, judged, { additions, meta, at });
+  const judgements = await coverWithinQuotas(ports, joined, judged, { asker, additions, meta, at });
   if ('refusal' in judgements) return judgements;
   const handled = await Promise.all(
     joined.flatMap((plan, index) => {
@@ -183,19 +185,26 @@ async function record(
   };
 }
 
+interface Covering {
+  readonly asker: Asker;
+  readonly additions: readonly boolean[];
+  readonly meta: RecordMeta;
+  readonly at: number;
+}
+
 /** Quotas count before a grant gives a use away, and once more after: it may have ended meanwhile. */
 async function coverWithinQuotas(
   ports: CommandPorts,
   plans: readonly Plan[],
   judged: readonly Judgement[],
-  { additions, meta, at }: { readonly additions: readonly boolean[]; readonly meta: RecordMeta; readonly at: number },
+  { asker, additions, meta, at }: Covering,
 ): Promise<readonly Judgement[] | Refused> {
   const foreseen = await foreseeCover(ports, plans, judged, at);
-  const over = overQuota(ports, questionsOf(plans, foreseen, additions));
+  const over = overQuota(ports, asker, questionsOf(plans, foreseen, additions));
   if (over !== undefined) return over;
   const judgements = await coverByGrants(ports, plans, judged, meta.commandId, at);
   const isAsForeseen = judgements.every(({ verdict }, index) => verdict.outcome === foreseen[index]?.verdict.outcome);
-  return (isAsForeseen ? undefined : overQuota(ports, questionsOf(plans, judgements, additions))) ?? judgements;
+  return (isAsForeseen ? undefined : overQuota(ports, asker, questionsOf(plans, judgements, additions))) ?? judgements;
 }
 
 /** The calls of a request about which people would be asked. */

@@ -143,6 +143,7 @@ export type {
   PolicySuggestions,
   PolicyVersions,
   PolicyView,
+  QuotaView,
   ShadowReport,
 } from './policy-views.js';
 export { comparedIdentity, identityKinds, identitySchemas } from './identities.js';

@@ -122,6 +122,25 @@ export const shadowReportSchema = z
 /** What the latest candidate policy said of the calls since it began to judge. */
 export type ShadowReport = z.infer<typeof shadowReportSchema>;
 
+/** A quota of the policy in front of a call: what it counts now, and whether it would refuse the call. */
+const quotaViewSchema = z
+  .strictObject({
+    quota: z.enum(['pendingPerAgent', 'coolDown', 'coalesceIdentical']),
+    counts: z.enum(['agent', 'principal']).meta({ description: 'Whose calls it counts: those of `name`' }),
+    name: z.string(),
+    limit: z.int().meta({ description: 'The pending calls or denials that it allows' }),
+    used: z.int().meta({ description: 'Counted up to the limit' }),
+    windowMs: z
+      .int()
+      .nullable()
+      .meta({ description: 'How long a cool-down lasts, and within which time denials count' }),
+    coolDownUntil: z.string().nullable(),
+    identical: z.strictObject({ callId: z.string(), toolCallId: z.string(), approvalId: z.string() }).nullable(),
+    refusal: z.strictObject({ code: z.string(), detail: z.string() }).nullable(),
+  })
+  .meta({ id: 'QuotaState' });
+export type QuotaView = z.infer<typeof quotaViewSchema>;
+
 export const explanationViewSchema = z
   .strictObject({
     verdict: verdictSchema,
@@ -137,6 +156,9 @@ export const explanationViewSchema = z
         why: z.string(),
       }),
     ),
+    quotas: z.array(quotaViewSchema).nullable().meta({
+      description: 'Each quota that counts the call; empty when people are not asked; null when no server was asked',
+    }),
   })
   .meta({ id: 'PolicyExplanation', description: 'The verdict on a call, and what each rule says of it.' });
 

@@ -82,6 +82,9 @@ export const explainedCallSchema = z
     arguments: jsonObjectSchema.default({}),
     agentId: externalIdSchema.default('agent'),
     runId: externalIdSchema.default('run'),
+    requestedBy: externalIdSchema
+      .meta({ description: 'The principal whose token names agents by globs: quotas count its calls together as well' })
+      .optional(),
     ...{ needsApproval, description, expiresInMs, allowedDecisions, labels, hints },
     run: runFactsSchema.meta({ description: 'What expressions see as `run`; default: a run without calls' }).optional(),
     at: z.iso

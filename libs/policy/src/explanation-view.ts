@@ -16,6 +16,8 @@ export function toExplanationView({ judgement, rules }: Explanation): Explanatio
       failed: rule.status === 'failed',
       why: whyOf(rule),
     })),
+    // Only a server can count.
+    quotas: null,
   };
 }
 

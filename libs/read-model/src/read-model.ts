@@ -16,6 +16,7 @@ export interface ApprovalsQuery {
   readonly toolName?: string | undefined;
   readonly runId?: string | undefined;
   readonly agentId?: string | undefined;
+  readonly requestedBy?: string;
   /**
    * Approvals that a member of this group may respond to in their current stage, including those open to every
    * approver.
@@ -99,6 +100,9 @@ export interface Applied {
   readonly position: number;
 }
 
+/** Whose approvals are counted: those of an agent, or those that a principal requested for any agent. */
+export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
+
 /** Figures for metrics and readiness, over all tenants. */
 export interface ReadModelStats {
   readonly checkpoint: number;
@@ -158,13 +162,13 @@ export interface ReadModel {
    * in the order of their requests.
    */
   readonly openCallIds: (tenant: string, runId: string) => readonly string[];
-  /** The number of pending approvals of an agent, counted up to `atMost`. */
-  readonly pendingOfAgent: (tenant: string, agentId: string, atMost: number) => number;
+  /** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
+  readonly pendingOf: (tenant: string, of: Counted, atMost: number) => number;
   /**
-   * The times of an agent's latest denials, `atMost` of them, without an approval by a person in between. Their order
+   * The times of the latest denials of an agent or a principal, `atMost` of them, without an approval by a person in between. Their order
    * is that of the requests, the latest first.
    */
-  readonly denialsInARow: (tenant: string, agentId: string, atMost: number) => readonly string[];
+  readonly denialsInARow: (tenant: string, of: Counted, atMost: number) => readonly string[];
   readonly factsOfRun: (tenant: string, runId: string) => RunFacts;
   /** A page ends early when its rows have more than 8 MiB together, so that no page stalls or fills the process. */
   readonly listApprovals: (tenant: string, query: ApprovalsQuery) => ApprovalsPage;

@@ -67,7 +67,9 @@ function addExplain(policy: Command, runner: Runner): void {
       'after',
       `
 A call has "toolName" and may have "arguments", "agentId", "runId", "labels",
-"description", "needsApproval" and "at", the time at which it is judged.
+"description", "needsApproval" and "at", the time at which it is judged. The
+server also shows the quotas that count the call; "requestedBy" names a principal
+whose calls count together.
 
 Examples:
   countersign policy explain --call '{"toolName":"refund_order","arguments":{"amount":60}}'

@@ -7,6 +7,7 @@ import { exitCodes } from '../exit-codes.js';
 import type { Invocation, Output } from '../invocation.js';
 import { readJsonInput } from '../json-input.js';
 import type { Line } from '../view/line.js';
+import { quotaLines } from '../view/quota-lines.js';
 import { orProblems, problemText, readPolicyFile, textOf } from './policy-input.js';
 
 /** `countersign policy check <file>`: reports every problem of a policy file at once. */
@@ -99,7 +100,7 @@ export async function explainOnServer(invocation: Invocation, options: { readonl
 }
 
 function printExplanation(output: Output, explanation: ExplanationView): ExitCode {
-  const { verdict, requirement, rules } = explanation;
+  const { verdict, requirement, rules, quotas } = explanation;
   output.printJson(explanation);
   output.print(
     ...rules.map(({ ruleId, matched, failed, why }): Line => {
@@ -112,6 +113,7 @@ function printExplanation(output: Output, explanation: ExplanationView): ExitCod
     { text: printable(`Verdict: ${verdict.outcome}, by ${verdict.ruleId}`), tone: 'bold' },
     ...(requirement === null ? [] : [{ text: printable(`Needs: ${requirementWords(requirement)}`) }]),
     ...verdict.why.map((why): Line => ({ text: printable(`  ${why}`) })),
+    ...quotaLines(quotas ?? []),
   );
   return exitCodes.ok;
 }

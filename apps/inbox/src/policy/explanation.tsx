@@ -12,7 +12,7 @@ const outcomeWords: Readonly<Record<Verdict['outcome'], string>> = {
 
 /** The verdict on a call, and what each rule says of it. */
 export function Explanation({ explanation }: { explanation: ExplanationView }): ReactNode {
-  const { verdict, requirement, rules } = explanation;
+  const { verdict, requirement, rules, quotas } = explanation;
   const decisive = rules.findIndex(({ ruleId, matched }) => matched && ruleId === verdict.ruleId);
   return (
     <>
@@ -26,6 +26,14 @@ export function Explanation({ explanation }: { explanation: ExplanationView }): 
           </span>
         )}
       </p>
+      {quotas?.map(
+        ({ quota, counts, refusal }) =>
+          refusal && (
+            <p key={quota + counts}>
+              <strong>Refused now:</strong> <Marked text={refusal.detail} />
+            </p>
+          ),
+      )}
       {rules.length > 0 && (
         <ScrollTable label="What each rule says" columns={['Rule', 'Matches', 'Why']}>
           {rules.map(({ ruleId, matched, failed, why }, index) => (

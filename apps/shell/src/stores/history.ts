@@ -6,10 +6,10 @@ const comparedMax = 1000;
 
 /** What was recorded before, as this process's read model shows it. */
 export function createHistory(
-  readModel: Pick<ReadModel, 'pendingOfAgent' | 'denialsInARow' | 'factsOfRun' | 'listApprovals'>,
+  readModel: Pick<ReadModel, 'pendingOf' | 'denialsInARow' | 'factsOfRun' | 'listApprovals'>,
 ): History {
   return {
-    pendingOfAgent: (...of) => readModel.pendingOfAgent(...of),
+    pendingOf: (...of) => readModel.pendingOf(...of),
     denialsInARow: (...of) => readModel.denialsInARow(...of),
     factsOfRun: (...of) => readModel.factsOfRun(...of),
     pendingCalls: (tenant, of) => {

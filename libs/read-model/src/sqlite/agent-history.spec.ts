@@ -5,7 +5,7 @@ import { createTestLog, minute } from '../testing/test-log.js';
 import type { TestLog } from '../testing/test-log.js';
 
 const path = scratchFolder();
-const agent = 'billing-agent';
+const agent = { agentId: 'billing-agent' };
 
 async function modelOf(log: TestLog) {
   const model = await opened(path('read-model.db'), createTestLog());
@@ -26,8 +26,8 @@ describe('the history of an agent', () => {
     recordPending(log, 'd', { tenant: 'other' });
     decide(log, 'e', 'deny', 1);
     const model = await modelOf(log);
-    expect([model.pendingOfAgent('default', agent, 10), model.pendingOfAgent('default', agent, 2)]).toEqual([3, 2]);
-    expect(model.pendingOfAgent('default', 'another', 10)).toBe(0);
+    expect([model.pendingOf('default', agent, 10), model.pendingOf('default', agent, 2)]).toEqual([3, 2]);
+    expect(model.pendingOf('default', { agentId: 'another' }, 10)).toBe(0);
     model.close();
   });
 

@@ -1,6 +1,6 @@
 import type { StatementSync } from 'node:sqlite';
 import type { Approval } from '@countersign/domain';
-import type { RunFacts } from '../read-model.js';
+import type { Counted, RunFacts } from '../read-model.js';
 import { approvalAt, rowColumns, toCallRow } from './stored-row.js';
 import type { Columns } from './stored-row.js';
 
@@ -9,24 +9,35 @@ type Prepare = (sql: string) => StatementSync;
 /** How many of the latest decisions are looked at: silence that approved is none by a person. */
 const lookedAtMax = 100;
 
-const ofAgent = 'FROM approvals AS a INDEXED BY approvals_by_agent';
+/** The index that finds the approvals of an agent or a principal, its column, and the name. */
+function sourceOf(of: Counted): { readonly from: string; readonly isOf: string; readonly name: string } {
+  return 'agentId' in of
+    ? { from: 'FROM approvals AS a INDEXED BY approvals_by_agent', isOf: 'a.agent_id = ?', name: of.agentId }
+    : {
+        from: 'FROM approvals AS a INDEXED BY approvals_by_principal',
+        isOf: 'a.requested_by = ?',
+        name: of.requestedBy,
+      };
+}
 
-/** The number of pending approvals of an agent, counted up to `atMost`. */
-export function pendingOfAgent(prepare: Prepare, tenant: string, agentId: string, atMost: number): number {
-  const found = `SELECT 1 ${ofAgent} WHERE a.tenant = ? AND a.agent_id = ? AND a.state = 'pending' LIMIT ?`;
-  const counted = prepare(`SELECT count(*) AS pending FROM (${found})`).get(tenant, agentId, atMost);
+/** The number of pending approvals of an agent or a principal, counted up to `atMost`. */
+export function pendingOf(prepare: Prepare, tenant: string, of: Counted, atMost: number): number {
+  const { from, isOf, name } = sourceOf(of);
+  const found = `SELECT 1 ${from} WHERE a.tenant = ? AND ${isOf} AND a.state = 'pending' LIMIT ?`;
+  const counted = prepare(`SELECT count(*) AS pending FROM (${found})`).get(tenant, name, atMost);
   return Number(counted?.['pending']);
 }
 
-/** The times of the agent's latest denials, by request the latest first, up to the last approval by a person. */
-export function denialsInARow(prepare: Prepare, tenant: string, agentId: string, atMost: number): readonly string[] {
+/** The times of the latest denials, by request the latest first, up to the last approval by a person. */
+export function denialsInARow(prepare: Prepare, tenant: string, of: Counted, atMost: number): readonly string[] {
+  const { from, isOf, name } = sourceOf(of);
   const ended = prepare(
-    `SELECT a.seq AS approval_seq, ${rowColumns} ${ofAgent}
+    `SELECT a.seq AS approval_seq, ${rowColumns} ${from}
      CROSS JOIN calls ON calls.seq = a.call_seq CROSS JOIN requests ON requests.seq = a.call_seq
-     WHERE a.tenant = ? AND a.agent_id = ? AND a.state = ? AND a.seq > ? ORDER BY a.seq DESC LIMIT ?`,
+     WHERE a.tenant = ? AND ${isOf} AND a.state = ? AND a.seq > ? ORDER BY a.seq DESC LIMIT ?`,
   );
   const latestOf = (state: string, after: number, limit: number): readonly Decided[] =>
-    ended.all(tenant, agentId, state, after, limit).flatMap(toDecided);
+    ended.all(tenant, name, state, after, limit).flatMap(toDecided);
   const approved = latestOf('approved', 0, lookedAtMax).find(({ approval }) => isByPerson(approval));
   return latestOf('denied', approved?.seq ?? 0, atMost).map(({ at }) => at);
 }

@@ -12,6 +12,7 @@ function filtersOf(query: ApprovalsQuery): readonly Filter[] {
   if (query.runId !== undefined) filters.push(['a.run_id = ?', query.runId]);
   if (query.toolName !== undefined) filters.push(['a.tool_name = ?', query.toolName]);
   if (query.agentId !== undefined) filters.push(['a.agent_id = ?', query.agentId]);
+  if (query.requestedBy !== undefined) filters.push(['a.requested_by = ?', query.requestedBy]);
   if (query.group !== undefined)
     filters.push(['(a.asked IS NULL OR instr(a.asked, ?) > 0)', String(toAsked([query.group]))]);
   return filters;

@@ -33,7 +33,7 @@ const tables = `
   CREATE TABLE requests (seq INTEGER PRIMARY KEY, request ANY NOT NULL) STRICT;
   CREATE TABLE approvals (
     seq INTEGER PRIMARY KEY, call_seq INTEGER NOT NULL, tenant TEXT NOT NULL, state TEXT NOT NULL,
-    tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, asked TEXT
+    tool_name TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, asked TEXT
   ) STRICT;
   CREATE TABLE runs (
     tenant TEXT NOT NULL, run_id TEXT NOT NULL, agent_id TEXT NOT NULL, requested_by TEXT NOT NULL, seq INTEGER NOT NULL,
@@ -57,6 +57,7 @@ const tables = `
   CREATE INDEX approvals_pending ON approvals (tenant, seq, tool_name, run_id, agent_id, asked) WHERE state = 'pending';
   CREATE INDEX approvals_ended ON approvals (tenant, state, seq, tool_name, run_id, agent_id, asked) WHERE state <> 'pending';
   CREATE INDEX approvals_by_agent ON approvals (tenant, agent_id, state, seq);
+  CREATE INDEX approvals_by_principal ON approvals (tenant, requested_by, state, seq);
   PRAGMA user_version = ${String(schemaVersion)};
 `;
 

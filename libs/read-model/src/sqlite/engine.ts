@@ -4,7 +4,7 @@ import type { RecordedEvent } from '@countersign/contracts';
 import { isShown } from '../call-row.js';
 import type { CallRow } from '../call-row.js';
 import type { ApprovalOfCall, ReadModel } from '../read-model.js';
-import { denialsInARow, factsOfRun, pendingOfAgent } from './agent-history.js';
+import { denialsInARow, factsOfRun, pendingOf } from './agent-history.js';
 import { listApprovals } from './approvals-list.js';
 import { listCalls, listRuns } from './calls-list.js';
 import { createStatements, isDiskFull } from './database.js';
@@ -26,7 +26,7 @@ export interface Engine extends Pick<
   | 'run'
   | 'runBytes'
   | 'openCallIds'
-  | 'pendingOfAgent'
+  | 'pendingOf'
   | 'denialsInARow'
   | 'factsOfRun'
   | 'listApprovals'
@@ -97,7 +97,7 @@ export function createEngine(db: DatabaseSync, bounds: Bounds, seal?: RowSeal): 
     approval: (tenant, approvalId) => findApproval(toolCall, tenant, approvalId),
     run: (tenant, runId) => fromFile(() => callsOfRun(prepare, tenant, runId)).filter(isShown),
     runBytes: (tenant, runId) => fromFile(() => bytesOfRun(prepare, tenant, runId)),
-    pendingOfAgent: (...of) => fromFile(() => pendingOfAgent(prepare, ...of)),
+    pendingOf: (...of) => fromFile(() => pendingOf(prepare, ...of)),
     denialsInARow: (...of) => fromFile(() => denialsInARow(prepare, ...of)),
     factsOfRun: (...of) => fromFile(() => factsOfRun(prepare, ...of)),
     openCallIds: (tenant, runId) => fromFile(() => openCallsOfRun(prepare, tenant, runId)),

@@ -101,7 +101,7 @@ function createReadModel(opened: Engine, options: ReadModelOptions): FileReadMod
     run: (tenant, runId) => engine.run(tenant, runId),
     runBytes: (tenant, runId) => engine.runBytes(tenant, runId),
     openCallIds: (tenant, runId) => engine.openCallIds(tenant, runId),
-    pendingOfAgent: (...of) => engine.pendingOfAgent(...of),
+    pendingOf: (...of) => engine.pendingOf(...of),
     denialsInARow: (...of) => engine.denialsInARow(...of),
     factsOfRun: (...of) => engine.factsOfRun(...of),
     listApprovals: (tenant, query) => engine.listApprovals(tenant, query),

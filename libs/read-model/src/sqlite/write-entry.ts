@@ -78,9 +78,9 @@ function writeApprovals(
     const asked = toAsked(groupsAsked(approval));
     pending += (state === 'pending' ? 1 : 0) - (before?.resolution.status === 'pending' ? 1 : 0);
     if (before === undefined) {
-      const { tenant, toolName, runId, agentId } = row.request;
-      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?)').run(
-        ...[seq, row.seq, tenant, state, toolName, runId, agentId, asked],
+      const { tenant, toolName, runId, agentId, requestedBy } = row.request;
+      prepare('INSERT INTO approvals VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)').run(
+        ...[seq, row.seq, tenant, state, toolName, runId, agentId, requestedBy, asked],
       );
     } else {
       prepare('UPDATE approvals SET state = ?, asked = ? WHERE seq = ?').run(state, asked, seq);

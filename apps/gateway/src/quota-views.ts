@@ -1,0 +1,26 @@
+import { quotasOf } from '@countersign/commands';
+import type { CommandPorts, QuotaFinding } from '@countersign/commands';
+import type { ExplainedCall, QuotaView } from '@countersign/contracts';
+
+/** Each quota that counts a call about which people would be asked, by the history of this moment. */
+export function quotaViews(commands: CommandPorts, tenant: string, call: ExplainedCall): QuotaView[] {
+  const { agentId, requestedBy = null } = call;
+  const question = { ...call, callId: '', toolCallId: '' };
+  return [...quotasOf(commands, { tenant, agentId, principal: requestedBy }, [question])].map(toView);
+}
+
+function toView({ counted, untilMs, identical, refusal, ...finding }: QuotaFinding): QuotaView {
+  const { quota, limit, used, windowMs } = finding;
+  const [counts, name] =
+    'agentId' in counted ? (['agent', counted.agentId] as const) : (['principal', counted.requestedBy] as const);
+  return {
+    ...{ quota, counts, name, limit, used, windowMs },
+    coolDownUntil: untilMs === null ? null : new Date(untilMs).toISOString(),
+    identical: identical && {
+      callId: identical.callId,
+      toolCallId: identical.toolCallId,
+      approvalId: identical.approvalId,
+    },
+    refusal: refusal === undefined ? null : { code: refusal.refusal.code, detail: refusal.refusal.detail },
+  };
+}
