@@ -43,7 +43,7 @@ describe('a suggestion', () => {
         rule: {
           id: expect.stringMatching(/^suggested-[0-9a-f]{8}$/) as unknown,
           match: { tools: ['refund'], agents: ['billing'] },
-          when: 'args.env == "staging"',
+          when: 'args.env == "staging" && args.amount >= 0 && args.amount <= 2',
           then: 'allow',
         },
         evidence: { decisions: 3, people: 1, days: 3, firstMs: 0, lastMs: 2 * day, medianToDecideMs: 2000 },
@@ -103,7 +103,38 @@ describe('a suggestion', () => {
     expect(only?.rule).not.toHaveProperty('when');
     // Hidden in one of the calls is enough.
     const [other] = suggested(three.map((one, n) => ({ ...one, hidden: new Set(n === 2 ? ['env'] : []) })));
-    expect(other?.rule).not.toHaveProperty('when');
+    expect(other?.rule['when']).not.toContain('env');
+  });
+
+  it('lets through no number beyond those that people saw', () => {
+    const amounts = (...all: readonly unknown[]) =>
+      suggested(all.map((amount, n) => ({ ...call(n), arguments: { pay: { amount } } as AskedCall['arguments'] })))[0];
+    const judged = (rule: object | undefined, amount: number): string | undefined => {
+      const content = loadPolicy('p', JSON.stringify({ version: 1, default: 'require', rules: [rule] }), celEngine);
+      const asked = {
+        ...{ agentId: 'billing', runId: 'r', toolName: 'refund', arguments: { pay: { amount } }, labels: {} },
+        ...{ description: null, needsApproval: false, expiresInMs: null, allowedDecisions: null },
+      };
+      return createPolicy(content).judge([asked], 0)[0]?.verdict.outcome;
+    };
+    const rule = amounts(0.01, 1, 0.02)?.rule;
+    expect([0.01, 0.5, 1].map((amount) => judged(rule, amount))).toEqual(['allow', 'allow', 'allow']);
+    expect([-5, 0, 1.01, 1e6].map((amount) => judged(rule, amount))).toEqual(Array(4).fill('require'));
+    const large = amounts(1e21, 1e21, 1e21)?.rule;
+    expect([judged(large, 1e21), judged(large, 1e22)]).toEqual(['allow', 'require']);
+  });
+
+  it('says of a number that some calls have only what it may be where it is', () => {
+    const without = { ...call(3), arguments: { env: 'staging' } };
+    expect(suggested([...three, without])[0]?.rule['when']).toContain(
+      '(!has(args.amount) || args.amount >= 0 && args.amount <= 2)',
+    );
+  });
+
+  it('is not made where a number cannot be limited by an expression', () => {
+    for (const args of [{ 'a-b': 1 }, { list: [1] }, Object.fromEntries([...'abcdefghi'].map((name) => [name, 1]))]) {
+      expect(suggested(three.map((one) => ({ ...one, arguments: args })))).toEqual([]);
+    }
   });
 
   it('is a valid rule of a policy file, for any names and values', () => {

@@ -1,5 +1,7 @@
 import { globProblem, jcsDigest, matchesGlob } from '@countersign/contracts';
 import type { JsonObject, JsonValue, Requirement } from '@countersign/contracts';
+import { rangeConditions, withNumbersOf } from './number-ranges.js';
+import type { NumberRanges } from './number-ranges.js';
 import type { PolicyContent } from './policy-file.js';
 import type { Rule } from './rule.js';
 
@@ -72,6 +74,8 @@ interface Group {
   readonly toDecideMs: number[];
   /** The members that had the same plain value in every call so far. */
   stable: ReadonlyMap<string, JsonValue> | undefined;
+  /** Null: a number cannot be named in an expression. */
+  ranges: NumberRanges;
 }
 
 /**
@@ -99,7 +103,7 @@ export function createSuggestions(live: Pick<PolicyContent, 'rules'>, decisionsM
 
 function newGroup({ toolName, agentId }: AskedCall): Group {
   return {
-    ...{ toolName, agentId, stable: undefined },
+    ...{ toolName, agentId, stable: undefined, ranges: new Map() },
     // Attack: a name that is a glob, for a rule about other tools or agents, or one that no policy file can have.
     isRefuted: [toolName, agentId].some((name) => /[*?]/.test(name) || globProblem(name) !== undefined),
     ...{ callIds: [], people: new Set(), days: new Set(), askedMs: [], toDecideMs: [] },
@@ -116,6 +120,7 @@ function addTo(group: Group, { callId, requirements, decision, ...call }: AskedC
   group.days.add(Math.floor(decidedMs / dayMs));
   group.askedMs.push(askedMs);
   group.toDecideMs.push(decidedMs - askedMs);
+  group.ranges = withNumbersOf(group.ranges, call.arguments);
   const before = group.stable ?? plainMembers(call.arguments, call.hidden);
   group.stable = new Map(
     [...before].filter(([name, value]) => call.arguments[name] === value && !call.hidden.has(name)),
@@ -136,8 +141,8 @@ function plainMembers(args: JsonObject, hidden: ReadonlySet<string>): ReadonlyMa
   return new Map(members);
 }
 
-function isProven({ isRefuted, people, days, askedMs }: Group, decisionsMin: number): boolean {
-  return !isRefuted && askedMs.length >= decisionsMin && (people.size >= 2 || days.size >= 2);
+function isProven({ isRefuted, ranges, people, days, askedMs }: Group, decisionsMin: number): boolean {
+  return !isRefuted && ranges !== null && askedMs.length >= decisionsMin && (people.size >= 2 || days.size >= 2);
 }
 
 /** More than one person, or a high risk: no suggestion takes these away. */
@@ -157,11 +162,11 @@ function isGuarded({ rules }: Pick<PolicyContent, 'rules'>, { toolName, agentId 
   });
 }
 
-function toSuggestion({ toolName, agentId, people, days, askedMs, toDecideMs, stable, callIds }: Group): Suggestion {
-  const when = [...(stable ?? [])]
+function toSuggestion({ toolName, agentId, people, days, askedMs, toDecideMs, callIds, ...group }: Group): Suggestion {
+  const equal = [...(group.stable ?? [])]
     .slice(0, conditionsMax)
-    .map(([name, value]) => `args.${name} == ${JSON.stringify(value)}`)
-    .join(' && ');
+    .map(([name, value]) => `args.${name} == ${JSON.stringify(value)}`);
+  const when = [...equal, ...rangeConditions(group.ranges ?? new Map(), askedMs.length)].join(' && ');
   const id = `suggested-${jcsDigest({ toolName, agentId }).slice('sha256:'.length, 'sha256:'.length + 8)}`;
   const match = { tools: [toolName], agents: [agentId] };
   return {

@@ -37,17 +37,18 @@ describe('suggestions for the policy', () => {
   it('propose a rule for what people always approved unchanged, tried in front of the policy in force', async () => {
     const head = await world.store.head();
     const { status, body } = await suggestions();
+    const when = 'args.env == "staging" && args.amount >= 0 && args.amount <= 2';
     expect(status).toBe(200);
     expect(body).toMatchObject({ decisionsMin: 3, calls: 12, complete: true });
     expect(body.suggestions).toMatchObject([
       {
         ...{ toolName: 'refund', agentId: 'agent' },
-        rule: { match: { tools: ['refund'], agents: ['agent'] }, when: 'args.env == "staging"', then: 'allow' },
+        rule: { match: { tools: ['refund'], agents: ['agent'] }, when, then: 'allow' },
         evidence: { decisions: 3, people: 2 },
         backtest: { asked: 3, allowed: 3 },
       },
     ]);
-    expect(body.suggestions[0]?.yaml).toContain('  when: "args.env == \\"staging\\""\n  then: "allow"\n');
+    expect(body.suggestions[0]?.yaml).toContain(`  when: ${JSON.stringify(when)}\n  then: "allow"\n`);
     expect(JSON.stringify(body)).not.toContain('password');
     // Nothing is recorded or applied.
     expect(await world.store.head()).toBe(head);
