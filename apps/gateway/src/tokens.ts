@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { externalIdSchema, principalSchema } from '@countersign/contracts';
+import { externalIdSchema, groupSchema, principalSchema } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
 import { agentIdsSchema } from '@countersign/shell';
@@ -18,7 +18,7 @@ const tokenEntrySchema = z
       .optional(),
     principal: principalSchema,
     roles: z.array(z.enum(roles)),
-    groups: z.array(externalIdSchema).default([]),
+    groups: z.array(groupSchema).default([]),
     tenant: externalIdSchema.default('default'),
     agentIds: agentIdsSchema,
     /** The person who is responsible for an agent. */

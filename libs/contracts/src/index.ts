@@ -66,6 +66,7 @@ export {
   externalIdSchema,
   riskSchema,
 } from './primitives.js';
+export { groupSchema, lookalikeProblem } from './names.js';
 export { isReservedPrincipal, principalSchema } from './principal.js';
 export type { Assurance, BatchMode, DecisionType, DurationMs, Risk } from './primitives.js';
 export { refusalsStream } from './refusal-events.js';

@@ -1,3 +1,4 @@
+import { refuseLookalike } from './names.js';
 import { externalIdSchema } from './primitives.js';
 
 /** Names under which the service itself writes events. No person or agent caused such an event. */
@@ -12,8 +13,13 @@ export function isReservedPrincipal(principal: string): boolean {
   return reserved.includes(name) || name.startsWith('countersign-');
 }
 
-/** A principal in a file that an operator writes. Attack: a token whose principal poses as the service. */
-export const principalSchema = externalIdSchema.refine((principal) => !isReservedPrincipal(principal), {
-  error:
-    'is a name that the service reserves for itself (countersign, countersign-*, policy, operator); choose another',
-});
+/**
+ * A principal in a file that an operator writes. Attack: a token whose principal poses as the service, or looks like
+ * another person.
+ */
+export const principalSchema = externalIdSchema
+  .superRefine(refuseLookalike)
+  .refine((principal) => !isReservedPrincipal(principal), {
+    error:
+      'is a name that the service reserves for itself (countersign, countersign-*, policy, operator); choose another',
+  });

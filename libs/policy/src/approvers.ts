@@ -1,10 +1,4 @@
-import {
-  comparedIdentity,
-  externalIdSchema,
-  identityKinds,
-  identitySchemas,
-  principalSchema,
-} from '@countersign/contracts';
+import { comparedIdentity, groupSchema, identityKinds, identitySchemas, principalSchema } from '@countersign/contracts';
 import type { Identities } from '@countersign/contracts';
 import { z } from 'zod';
 
@@ -22,7 +16,7 @@ const delegateSchema = z
 
 const approverSchema = z.strictObject({
   id: principalSchema,
-  groups: z.array(externalIdSchema).min(1),
+  groups: z.array(groupSchema).min(1),
   identities: z.strictObject(identitySchemas).default({}),
   delegates: z.array(delegateSchema).max(delegatesMax).default([]),
 });

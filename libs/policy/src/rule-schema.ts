@@ -1,4 +1,4 @@
-import { assuranceSchema, batchModes, decisionTypeSchema, riskSchema } from '@countersign/contracts';
+import { assuranceSchema, batchModes, decisionTypeSchema, groupSchema, riskSchema } from '@countersign/contracts';
 import { z } from 'zod';
 import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, uniqueIds } from './field-schemas.js';
 
@@ -10,7 +10,7 @@ const stagesMax = 10;
 const levelsMax = 5;
 const remindersMax = 10;
 
-const groupsSchema = z.array(z.string().min(1).max(256)).min(1).max(50);
+const groupsSchema = z.array(groupSchema).min(1).max(50);
 
 const quorumSchema = z.strictObject({
   approve: z.int().min(1).max(50),

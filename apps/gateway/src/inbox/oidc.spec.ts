@@ -88,6 +88,15 @@ describe('a sign-in at a provider', () => {
     });
   });
 
+  it('is refused for a subject that looks like another, and gives no group that does', async () => {
+    provider.lie = { claims: { sub: 'ali\u200bce' } };
+    expect(await outcomeOf(await signIn())).toEqual(refused);
+    provider.lie = { claims: { groups: ['op\u200bs', '\uff4fps', 'finance'] } };
+    const cookie = cookiesOf(await comeBack(await signIn())).get('countersign_session') ?? '';
+    const session = await fetch(`${world.url}/session`, { headers: { cookie } });
+    expect(await session.json()).toMatchObject({ actor: { groups: ['finance'] } });
+  });
+
   it('is taken once', async () => {
     const signedIn = await signIn();
     expect([await outcomeOf(signedIn), await outcomeOf(signedIn)]).toEqual([taken, refused]);
@@ -151,6 +160,7 @@ describe('a sign-in at a provider', () => {
     ['another audience', { claims: { aud: 'another-client' } }],
     ['a deadline that is over', { claims: { exp: Math.floor(Date.now() / 1000) - 3600 } }],
     ['no subject', { claims: { sub: undefined } }],
+    ['a subject with an invisible character', { claims: { sub: 'ro\u200bbot' } }],
     ['no signature', { isUnsigned: true }],
     ['no ID token', null],
   ])('is refused when the provider says %s', async (_, lie) => {

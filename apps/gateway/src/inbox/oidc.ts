@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto';
+import { lookalikeProblem } from '@countersign/contracts';
 import { createRemoteJWKSet, jwtVerify } from 'jose';
 import type { JWTPayload } from 'jose';
 import * as client from 'openid-client';
@@ -138,14 +139,16 @@ function discover({ issuer, clientId, clientSecret }: OidcConfig): Promise<clien
   });
 }
 
-/** Issuer and subject: names and email addresses can be reassigned, these cannot. */
+/**
+ * Issuer and subject: names and email addresses can be reassigned, these cannot. A group whose name could look like
+ * another one is left out. @throws Error when the subject could look like another one.
+ */
 function personOf({ tenant, rolesClaim, groupsClaim }: OidcConfig, claims: JWTPayload): Person {
-  return {
-    tenant,
-    principal: `${claims.iss ?? ''}#${claims.sub ?? ''}`,
-    roles: listOf(claims[rolesClaim]),
-    groups: listOf(claims[groupsClaim]),
-  };
+  const principal = `${claims.iss ?? ''}#${claims.sub ?? ''}`;
+  const problem = lookalikeProblem(principal);
+  if (problem !== undefined) throw new Error(`the subject that the provider names ${problem}`);
+  const groups = listOf(claims[groupsClaim]).filter((group) => lookalikeProblem(group) === undefined);
+  return { tenant, principal, roles: listOf(claims[rolesClaim]), groups };
 }
 
 function listOf(claim: unknown): string[] {

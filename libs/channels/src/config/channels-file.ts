@@ -1,5 +1,5 @@
 import {
-  externalIdSchema,
+  groupSchema,
   globProblem,
   identitySchemas,
   notificationKinds,
@@ -111,7 +111,7 @@ export type ChannelEntry = z.output<typeof channelSchema>;
 export const personSchema = z.strictObject({
   id: principalSchema,
   ...identitySchemas,
-  groups: z.array(externalIdSchema).default([]),
+  groups: z.array(groupSchema).default([]),
 });
 
 /** A person, with their identities in the channels. */
@@ -132,7 +132,7 @@ export const routeSchema = z
   .strictObject({
     tools: z.array(globSchema).min(1).default(['*']),
     agents: z.array(globSchema).min(1).default(['*']),
-    groups: z.array(externalIdSchema).min(1).optional(),
+    groups: z.array(groupSchema).min(1).optional(),
     events: z
       .array(z.enum(notificationKinds).exclude(['reminder', 'digest']))
       .min(1)
