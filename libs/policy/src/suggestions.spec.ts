@@ -132,7 +132,11 @@ describe('a suggestion', () => {
   });
 
   it('is not made where a number cannot be limited by an expression', () => {
-    for (const args of [{ 'a-b': 1 }, { list: [1] }, Object.fromEntries([...'abcdefghi'].map((name) => [name, 1]))]) {
+    for (const args of [
+      { 'a-b': 1 },
+      { list: [1] },
+      Object.fromEntries('abcdefghi'.split('').map((name) => [name, 1])),
+    ]) {
       expect(suggested(three.map((one) => ({ ...one, arguments: args })))).toEqual([]);
     }
   });
