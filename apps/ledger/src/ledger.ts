@@ -101,7 +101,9 @@ export function createLedger(options: LedgerOptions): Ledger {
       metrics?.refusalDropped();
       return 'refused';
     }
-    const data = { requestId: envelope.id, code, detail: detailOf(refusal), toolCallIds: [...toolCallIds] };
+    const named = { requestId: envelope.id, code, detail: detailOf(refusal), toolCallIds: [...toolCallIds] };
+    const retryAfterMs = refusal.extra?.['retryAfterMs'];
+    const data = typeof retryAfterMs === 'number' ? { ...named, retryAfterMs } : named;
     await refusals.record({ tenant: actor.tenant, runId, commandId, data });
     return 'refused';
   };

@@ -1,2 +1,3 @@
 export { createRefusals } from './refusals.js';
 export { openLedgerWorld, requestMessage as createRequestMessage } from './testing/ledger-world.js';
+export type { LedgerWorld } from './testing/ledger-world.js';

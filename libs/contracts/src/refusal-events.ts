@@ -9,6 +9,8 @@ export const requestRefusedSchema = z.strictObject({
   detail: z.string(),
   /** The calls that the request spoke of; empty when it was refused before it was read. */
   toolCallIds: z.array(z.string()),
+  /** How long to wait before a new request, where the refusal ends by itself, as `Retry-After` over HTTP. */
+  retryAfterMs: z.int().min(0).exactOptional(),
 });
 
 /** Events of a tenant's refused requests, `refusals-<tenant>`. */
