@@ -55,6 +55,7 @@ function createLog() {
           },
           toolCall: () => undefined,
         },
+        tokens: {},
         store: {
           readAll: (after: number, limit: number) => {
             reads += 1;

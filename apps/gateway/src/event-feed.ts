@@ -22,7 +22,7 @@ export interface EventSelection {
 /** Event streams for readers: from any position of the log, then live. */
 export interface EventFeed {
   /**
-   * `isProved` runs at every heartbeat and checks that the reader's rights still hold. A stream does not end by itself,
+   * `isProved` runs at every heartbeat and after each change of the tokens, and checks that the reader's rights still hold. A stream does not end by itself,
    * so it must not outlast a revoked token, an ended session or a removed role.
    * @throws ProblemError `too-many-requests` beyond the quota, before `openSink` is called.
    */
@@ -37,6 +37,14 @@ export interface EventFeed {
   readonly close: () => void;
 }
 
+/** What is done for an open stream from time to time. */
+interface Checks {
+  /** Writes a heartbeat, and ends the stream of a reader that reads nothing. */
+  readonly beat: () => void;
+  /** Ends the stream of a reader whose rights do not hold any more. */
+  readonly prove: () => void;
+}
+
 const heartbeatMs = 15_000;
 /** A reader that reads nothing for this long counts as gone. */
 const fullMsMax = 60_000;
@@ -46,11 +54,11 @@ const pagesAtOnce = 2;
 
 /** The feed: one listener of the read model for any number of readers. */
 export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota }): EventFeed {
-  const { readModel, store, clock, log, quota } = ports;
+  const { readModel, store, clock, log, quota, tokens } = ports;
   const turns = createFairTurns(pagesAtOnce);
   const breathe = createBreather(clock.monotonic);
   const frameFor = createFrames(ports);
-  const readers = new Map<EventReader, () => void>();
+  const readers = new Map<EventReader, Checks>();
   const news: News = { head: readModel.checkpoint(), last: undefined };
   const stopListening = readModel.onApplied((applied) => {
     news.last = { from: news.head, applied };
@@ -62,10 +70,13 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
     if (readers.size === 0) cancelBeat();
   };
   const beat = (): void => {
-    for (const beatOf of readers.values()) beatOf();
+    for (const checks of readers.values()) checks.beat();
     if (readers.size > 0) cancelBeat = clock.setTimer(heartbeatMs, beat);
   };
   let cancelBeat = (): void => undefined;
+  const stopProving = tokens.onChange?.(() => {
+    for (const checks of readers.values()) checks.prove();
+  });
 
   return {
     open: (actor, selection, openSink, isProved) => {
@@ -81,14 +92,18 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
         inTurn: (work) => turns.run(principalKey(actor), work),
         breathe,
       });
-      readers.set(reader, () => {
-        const fullMs = reader.fullMs();
-        if (fullMs > fullMsMax) closeReader(reader);
-        else if (fullMs === 0) sink.write(': heartbeat\n\n');
+      const prove = (): void => {
         void isProved().then((isStill) => {
           if (!isStill) closeReader(reader);
         });
-      });
+      };
+      const beatOf = (): void => {
+        const fullMs = reader.fullMs();
+        if (fullMs > fullMsMax) closeReader(reader);
+        else if (fullMs === 0) sink.write(': heartbeat\n\n');
+        prove();
+      };
+      readers.set(reader, { beat: beatOf, prove });
       if (readers.size === 1) cancelBeat = clock.setTimer(heartbeatMs, beat);
       sink.onClose(() => {
         giveBack();
@@ -104,6 +119,7 @@ export function createEventFeed(ports: GatewayPorts & { readonly quota: Quota })
     count: () => readers.size,
     close: () => {
       stopListening();
+      stopProving?.();
       for (const reader of [...readers.keys()]) closeReader(reader);
     },
   };

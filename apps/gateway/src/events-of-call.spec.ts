@@ -74,6 +74,7 @@ function createWorld() {
       },
     },
     quota: createQuota(10, 'event streams'),
+    tokens: {},
   } as unknown as Parameters<typeof createEventFeed>[0];
   return {
     ports,

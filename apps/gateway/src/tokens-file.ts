@@ -62,13 +62,16 @@ export interface FileTokens extends Tokens {
  */
 export function createFileTokens(path: string, log: Log): FileTokens {
   let tokens = readTokensFile(path, log);
+  const listeners = new Set<() => void>();
   const reload = (): void => {
     try {
       tokens = readTokensFile(path, log);
       log.info({ path }, 'tokens reloaded');
     } catch (error) {
       log.error({ path, error }, 'the tokens file is invalid; the previous tokens stay in force');
+      return;
     }
+    for (const listener of listeners) listener();
   };
   const close = watchForChanges(path, reload);
   return {
@@ -77,6 +80,10 @@ export function createFileTokens(path: string, log: Log): FileTokens {
     grants: (who, role) => tokens.grants(who, role),
     groupsOf: (who) => tokens.groupsOf(who),
     approverGroups: (tenant) => tokens.approverGroups(tenant),
+    onChange: (listener) => {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
     reload,
     close,
   };

@@ -65,6 +65,8 @@ export interface Tokens {
   readonly groupsOf: (who: Pick<Actor, 'tenant' | 'principal'>) => readonly string[];
   /** The groups of all approvers of a tenant. */
   readonly approverGroups: (tenant: string) => ReadonlySet<string>;
+  /** Calls the listener after each change; returns a function that stops this. Absent: the tokens never change. */
+  readonly onChange?: (listener: () => void) => () => void;
 }
 
 /** Returns the problems of a tokens file, with index and path, never with a token. */

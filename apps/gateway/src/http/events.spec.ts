@@ -1,13 +1,19 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { RecordedEvent } from '@countersign/contracts';
 import { createSystemClock } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
+import { createCollectingLog } from '@countersign/runtime/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openDeafStream, openStream } from '../testing/event-stream.js';
 import type { Message, Stream } from '../testing/event-stream.js';
-import { openWorld } from '../testing/world.js';
+import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
+import { createFileTokens } from '../tokens-file.js';
+import type { TokenEntry } from '../tokens.js';
 
 /** A clock whose 15-second timers fire at once, for heartbeats. */
 let hurryMs: number | null = null;
@@ -217,4 +223,24 @@ it('a stream ends when the process stops, and its reader can come back', async (
   await world.app.close();
   await stream.ended;
   expect(performance.now() - before).toBeLessThan(2000);
+});
+
+it('a stream ends when its reader is removed from the tokens file, at once, and those of others go on', async () => {
+  await world.close();
+  const file = join(mkdtempSync(join(tmpdir(), 'countersign-streams-')), 'tokens.json');
+  const write = (entries: readonly TokenEntry[]): void => writeFileSync(file, JSON.stringify(entries));
+  write(tokenEntries);
+  const tokens = createFileTokens(file, createCollectingLog());
+  world = await openWorld({ clock, change: (ports) => ({ ...ports, tokens }) });
+  api = createApi(world);
+  const [removed, staying] = [await open('', 'bob'), await open('', 'ann')];
+  write(tokenEntries.filter(({ principal }) => principal !== 'bob'));
+  const before = performance.now();
+  tokens.reload();
+  await removed.ended;
+  expect(performance.now() - before).toBeLessThan(1000);
+  await api.pending();
+  expect(await staying.until(2)).toHaveLength(2);
+  tokens.close();
+  rmSync(dirname(file), { recursive: true });
 });
