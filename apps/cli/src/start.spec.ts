@@ -28,6 +28,7 @@ describe('countersign start', () => {
       'commands/grants.ts',
       'commands/kafka.ts',
       'commands/keys.ts',
+      'commands/known-people.ts',
       'commands/policy-input.ts',
       'commands/policy.ts',
       'commands/projector.ts',

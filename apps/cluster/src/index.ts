@@ -1,4 +1,4 @@
-export { createTokensFile } from '@countersign/gateway';
+export { createPeople, createTokensFile, readTokens, TokensError } from '@countersign/gateway';
 export { readTopicsConfig, roles } from './config.js';
 export type { Role } from './config.js';
 export { toConnection } from './kafka-connection.js';

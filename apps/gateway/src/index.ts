@@ -23,5 +23,5 @@ export { createIdempotencyStore } from './sqlite/idempotency-store.js';
 export { createTokens, TokensError } from './tokens.js';
 export type { TokenEntry, Tokens } from './tokens.js';
 export { createChannelPeople, createPeople } from './people.js';
-export { createFileTokens, createTokensFile } from './tokens-file.js';
+export { createFileTokens, createTokensFile, readTokens } from './tokens-file.js';
 export type { FileTokens, NewTokenEntry } from './tokens-file.js';

@@ -61,11 +61,13 @@ export interface FileTokens extends Tokens {
  * @throws TokensError when the file cannot be used at the start.
  */
 export function createFileTokens(path: string, log: Log): FileTokens {
-  let tokens = readTokensFile(path, log);
+  const read = (): Tokens =>
+    readTokens(path, () => log.warn({ path }, 'the tokens file has no entries: sign-in with a token is impossible'));
+  let tokens = read();
   const listeners = new Set<() => void>();
   const reload = (): void => {
     try {
-      tokens = readTokensFile(path, log);
+      tokens = read();
       log.info({ path }, 'tokens reloaded');
     } catch (error) {
       log.error({ path, error }, 'the tokens file is invalid; the previous tokens stay in force');
@@ -89,7 +91,12 @@ export function createFileTokens(path: string, log: Log): FileTokens {
   };
 }
 
-function readTokensFile(path: string, log: Log): Tokens {
+/**
+ * Reads a tokens file once.
+ * @param onEmpty is called when it has no entries.
+ * @throws TokensError with all problems at once.
+ */
+export function readTokens(path: string, onEmpty: () => void = () => undefined): Tokens {
   const text = readSettings(path, (problem) => new TokensError(path, [{ path: '', problem }]));
   let entries: unknown;
   try {
@@ -103,8 +110,6 @@ function readTokensFile(path: string, log: Log): Tokens {
       },
     ]);
   }
-  if (Array.isArray(entries) && entries.length === 0) {
-    log.warn({ path }, 'the tokens file has no entries: sign-in with a token is impossible');
-  }
+  if (Array.isArray(entries) && entries.length === 0) onEmpty();
   return createTokens(entries, path);
 }

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { externalIdSchema, groupSchema, principalSchema } from '@countersign/contracts';
+import { externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
 import { agentIdsSchema } from '@countersign/shell';
@@ -89,7 +89,7 @@ export class TokensError extends Error {
  * const tokens = createTokens([{ token: 's3cret', principal: 'billing-agent', roles: ['agent'] }]);
  */
 export function createTokens(entries: unknown, source = 'the tokens'): Tokens {
-  const parsed = tokenEntriesSchema.safeParse(entries);
+  const parsed = tokenEntriesSchema.safeParse(entries, { error: plainWords });
   if (!parsed.success) {
     throw new TokensError(
       source,

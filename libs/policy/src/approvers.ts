@@ -16,7 +16,7 @@ const delegateSchema = z
 
 const approverSchema = z.strictObject({
   id: principalSchema,
-  groups: z.array(groupSchema).min(1),
+  groups: z.array(groupSchema).default([]),
   identities: z.strictObject(identitySchemas).default({}),
   delegates: z.array(delegateSchema).max(delegatesMax).default([]),
 });

@@ -1,4 +1,4 @@
-import { explainedCallSchema } from '@countersign/contracts';
+import { explainedCallSchema, plainWords } from '@countersign/contracts';
 import type { ExplainedCall } from '@countersign/contracts';
 import { z } from 'zod';
 import { fileError, PolicyFileError, readDocument } from './load-document.js';
@@ -32,7 +32,7 @@ export interface CaseResult {
  */
 export function loadCases(file: string, text: string): readonly PolicyCase[] {
   const parsed = readDocument(file, text);
-  const result = z.array(caseSchema).safeParse(parsed.value);
+  const result = z.array(caseSchema).safeParse(parsed.value, { error: plainWords });
   if (!result.success) throw fileError(file, result.error.issues, parsed);
   if (result.data.length > 0) return result.data;
   const message = 'has no cases: write - { call: { toolName: … }, expect: { outcome: … } }';

@@ -1,4 +1,5 @@
 import type { CelEngine } from '@countersign/cel';
+import { plainWords } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import { disagreements } from './approvers.js';
 import type { ChannelPerson, Disagreement } from './approvers.js';
@@ -85,7 +86,7 @@ function readContent(file: string, parsed: Parsed, cel: CelEngine | null): Polic
     const most = `${String(contentBytesMax / 1024)} KiB`;
     throw refused(`has more than ${most} as JSON, and the whole of it is recorded as one event`);
   }
-  const result = policyFileSchema.safeParse(parsed.value);
+  const result = policyFileSchema.safeParse(parsed.value, { error: plainWords });
   const { compiled, issues } = compileExpressions(parsed.value, cel);
   if (!result.success || issues.length > 0) {
     throw fileError(file, [...(result.error?.issues ?? []), ...issues], parsed);

@@ -99,7 +99,7 @@ describe('the rules of a policy file', () => {
     [
       'business hours',
       rule('then: { require: { businessHours: {} } }'),
-      'rules.0.then.require.businessHours.zone: Invalid input',
+      'rules.0.then.require.businessHours.zone: is missing: it must be text',
     ],
     ['an unknown zone', hours('zone: Europe/Lutetia'), '"Europe/Lutetia" is not a time zone: write a name such as'],
     ['an offset as a zone', hours('zone: "+01:00"'), 'businessHours.zone: "+01:00" is not a time zone'],

@@ -1,4 +1,11 @@
-import { assuranceSchema, batchModes, decisionTypeSchema, groupSchema, riskSchema } from '@countersign/contracts';
+import {
+  assuranceSchema,
+  batchModes,
+  decisionTypeSchema,
+  groupSchema,
+  plainWords,
+  riskSchema,
+} from '@countersign/contracts';
 import { z } from 'zod';
 import { durationOrNeverSchema, durationSchema, globSchema, hoursSchema, uniqueIds } from './field-schemas.js';
 
@@ -114,7 +121,7 @@ const thenSchema = z.unknown().transform((written, context): Then => {
     context.addIssue({ code: 'custom', message });
     return z.NEVER;
   }
-  const result = otherThanAllowSchema.safeParse(written);
+  const result = otherThanAllowSchema.safeParse(written, { error: plainWords });
   if (result.success) return result.data;
   for (const issue of result.error.issues) context.issues.push({ ...issue, input: written } as never);
   return z.NEVER;

@@ -64,6 +64,41 @@ describe('countersign policy check', () => {
     expect(JSON.parse(err)).toMatchObject({ code: 'invalid-policy-file' });
   });
 
+  it('reports a group that no approver has, with line and path, where it knows the tokens file', async () => {
+    const tokens = (groups: readonly string[]): string => {
+      const file = inFolder(`tokens-${groups.join('-')}.json`);
+      writeFileSync(file, JSON.stringify([{ token: 't', principal: 'ann', roles: ['approver'], groups }]));
+      return file;
+    };
+    const check = (...args: string[]) => run('policy', 'check', inFolder('good.yaml'), ...args);
+    expect(await check()).toMatchObject({
+      code: 0,
+      out: expect.stringContaining('are not known here: name the tokens'),
+    });
+    const { code, out } = await check('--tokens', tokens(['sales']));
+    expect(code).toBe(5);
+    expect(out).toContain('good.yaml:4: rules.1.then: nobody can answer: no approver is in the group ops\n');
+    const fine = await check('--tokens', tokens(['ops']), '--json');
+    expect([fine.code, JSON.parse(fine.out)]).toMatchObject([0, { areGroupsChecked: true }]);
+  });
+
+  it('finds the tokens file in the data folder', async () => {
+    writeFileSync(inFolder('tokens.json'), JSON.stringify([{ token: 't', principal: 'ann', roles: ['approver'] }]));
+    const inData = createCliRun({ COUNTERSIGN_DATA: folder });
+    const { code, out } = await inData('policy', 'check', inFolder('good.yaml'));
+    expect([code, out]).toEqual([5, expect.stringContaining('no approver is in the group ops')]);
+  });
+
+  it.each([
+    ['is not there', undefined, 'cannot be read: ENOENT'],
+    ['is no list', '{}', 'must be a list'],
+  ])('says what is wrong with a tokens file that %s', async (_, content, problem) => {
+    const file = inFolder('broken-tokens.json');
+    if (content !== undefined) writeFileSync(file, content);
+    const { code, err } = await run('policy', 'check', inFolder('good.yaml'), '--tokens', file);
+    expect([code, err.replaceAll(/\s+/g, ' ')]).toEqual([5, expect.stringContaining(problem)]);
+  });
+
   it('ends with 6 when there is no such file', async () => {
     expect(await run('policy', 'check', inFolder('none.yaml'))).toMatchObject({
       code: 6,

@@ -1,16 +1,23 @@
 import { readFile } from 'node:fs/promises';
-import type { CheckedPolicy, PolicyFileError, PolicyProblem } from '@countersign/policy';
+import type { CheckedPolicy, KnownPeople, PolicyFileError, PolicyProblem } from '@countersign/policy';
 import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
 import type { Output } from '../invocation.js';
 import type { Line } from '../view/line.js';
 
-/** Reads a policy file. Its problems are printed and become the error of the command. */
-export async function readPolicyFile(output: Output, file: string): Promise<CheckedPolicy> {
+/**
+ * Reads a policy file. Its problems are printed and become the error of the command.
+ * @param people null: what the other files say about people is not known
+ */
+export async function readPolicyFile(
+  output: Output,
+  file: string,
+  people: KnownPeople | null = null,
+): Promise<CheckedPolicy> {
   const { checkPolicy } = await import('@countersign/policy');
   const { celEngine } = await import('@countersign/cel');
   const text = await textOf(file);
-  return orProblems(output, () => checkPolicy(file, text, celEngine));
+  return orProblems(output, () => checkPolicy(file, text, celEngine, people));
 }
 
 /** The text of a file. @throws CliError when it cannot be read. */

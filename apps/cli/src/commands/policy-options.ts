@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import { count } from '../count-option.js';
 import type { Runner } from '../runner.js';
 import { time } from '../time-option.js';
+import type { CheckOptions } from './policy.js';
 import type { BacktestOptions } from './policy-backtest.js';
 
 interface ExplainOptions {
@@ -36,24 +37,30 @@ function addCheck(policy: Command, runner: Runner): void {
     .command('check')
     .description('everything that is wrong with a policy file, at once, and rules that no call reaches')
     .argument('<file>', 'the policy file: YAML, JSON or TOML')
+    .option('--tokens <file>', 'the tokens file with the groups of people (default: that of the data folder)')
     .option('--recorded', 'also the rules that judge no recorded call of the server (auditors)')
     .addHelpText(
       'after',
       `
 Asks no server, except with --recorded; where that one cannot be asked, the output
-says so. Ends with 5 when the file cannot be used.
+says so. Ends with 5 when the file cannot be used, also because a rule asks for a
+group that no approver has: the groups are those of the tokens file, of
+COUNTERSIGN_CHANNELS and of the policy file.
 
 Examples:
   countersign policy check countersign.policy.yaml
+  countersign policy check countersign.policy.yaml --tokens tokens.json
   countersign policy check countersign.policy.yaml --recorded
   countersign policy check countersign.policy.yaml --json`,
     )
-    .action(async (file: string, { recorded }: { recorded?: boolean }, command: Command) =>
-      recorded === true
+    .action(async (file: string, options: CheckOptions, command: Command) =>
+      options.recorded === true
         ? runner.asking(command, async (invocation) =>
-            (await import('./policy.js')).checkWithRecorded(invocation, file),
+            (await import('./policy.js')).checkWithRecorded(invocation, file, options),
           )
-        : runner.operating(command, async (output) => (await import('./policy.js')).checkPolicyFile(output, file)),
+        : runner.operating(command, async (output) =>
+            (await import('./policy.js')).checkPolicyFile(output, file, options),
+          ),
     );
 }
 

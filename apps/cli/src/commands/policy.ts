@@ -8,16 +8,38 @@ import type { Invocation, Output } from '../invocation.js';
 import { readJsonInput } from '../json-input.js';
 import type { Line } from '../view/line.js';
 import { quotaLines } from '../view/quota-lines.js';
+import { knownPeople } from './known-people.js';
 import { orProblems, problemText, readPolicyFile, textOf } from './policy-input.js';
 
+/** The options of `countersign policy check`. */
+export interface CheckOptions {
+  readonly recorded?: boolean;
+  /** The tokens file. */
+  readonly tokens?: string;
+}
+
+/** A policy file, and whether its groups could be compared with those that people have. */
+type Checked = CheckedPolicy & { readonly areGroupsChecked: boolean };
+
+async function readWithPeople(output: Output, file: string, { tokens }: CheckOptions): Promise<Checked> {
+  const people = await knownPeople(output, tokens);
+  const checked = await readPolicyFile(output, file, people);
+  const { tenant } = checked.content;
+  return { ...checked, areGroupsChecked: (people?.groupsOf(tenant) ?? null) !== null };
+}
+
 /** `countersign policy check <file>`: reports every problem of a policy file at once. */
-export async function checkPolicyFile(output: Output, file: string): Promise<ExitCode> {
-  return printCheck(output, file, await readPolicyFile(output, file), undefined);
+export async function checkPolicyFile(output: Output, file: string, options: CheckOptions): Promise<ExitCode> {
+  return printCheck(output, file, await readWithPeople(output, file, options), undefined);
 }
 
 /** The same, and the rules that judged no recorded call of the server. Where it cannot be asked, the answer says so. */
-export async function checkWithRecorded(invocation: Invocation, file: string): Promise<ExitCode> {
-  const checked = await readPolicyFile(invocation, file);
+export async function checkWithRecorded(
+  invocation: Invocation,
+  file: string,
+  options: CheckOptions,
+): Promise<ExitCode> {
+  const checked = await readWithPeople(invocation, file, options);
   const { unmatchedRules } = await import('./policy-backtest.js');
   try {
     return printCheck(invocation, file, checked, { ruleIds: await unmatchedRules(invocation, checked.content) });
@@ -33,7 +55,7 @@ type Recorded = { readonly ruleIds: readonly string[] } | { readonly why: string
 function printCheck(
   output: Output,
   file: string,
-  { content, unreachable }: CheckedPolicy,
+  { content, unreachable, areGroupsChecked }: Checked,
   recorded: Recorded | undefined,
 ): ExitCode {
   const warnings = unreachable.map(({ line, index, ruleId, coveredBy }) => ({
@@ -47,12 +69,16 @@ function printCheck(
     policyVersion,
     tenant,
     rules: content.rules.length,
+    areGroupsChecked,
     ...recordedJson(recorded),
   });
   const rules = content.rules.length === 1 ? '1 rule' : `${String(content.rules.length)} rules`;
   output.print(
     { text: `${printable(file)} is fine: ${rules}, version ${policyVersion}`, tone: 'green' },
     ...warnings.map((warning): Line => ({ text: problemText(warning), tone: 'yellow' })),
+    ...(areGroupsChecked
+      ? []
+      : [{ text: 'The groups of people are not known here: name the tokens file with --tokens.' }]),
     ...recordedLines(recorded),
   );
   return exitCodes.ok;

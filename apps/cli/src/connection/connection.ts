@@ -30,10 +30,14 @@ export function findConnection(options: ConnectionOptions, env: Env): Connection
     const source = options.token === undefined ? 'COUNTERSIGN_TOKEN' : '--token';
     return { url: url.href.replace(/\/$/, ''), token: checkedToken(given.trim(), source), tokenSource: source };
   }
-  const file =
-    nonEmpty(env['COUNTERSIGN_TOKENS_FILE']) ?? join(nonEmpty(env['COUNTERSIGN_DATA']) ?? './data', 'tokens.json');
+  const file = tokensFileOf(env);
   const token = isLocal(url) ? tokenOfMe(file) : undefined;
   return { url: url.href.replace(/\/$/, ''), token, tokenSource: token === undefined ? 'nowhere' : file };
+}
+
+/** The tokens file of a server on this machine. */
+export function tokensFileOf(env: Env): string {
+  return nonEmpty(env['COUNTERSIGN_TOKENS_FILE']) ?? join(nonEmpty(env['COUNTERSIGN_DATA']) ?? './data', 'tokens.json');
 }
 
 function nonEmpty(value: string | undefined): string | undefined {

@@ -10,7 +10,7 @@ import {
 import { z } from 'zod';
 import { digestSchema } from './digest-schema.js';
 
-const secretRefSchema = z.union(
+export const secretRefSchema = z.union(
   [z.strictObject({ env: z.string().min(1) }), z.strictObject({ file: z.string().min(1) })],
   { error: 'must be { env: NAME } or { file: PATH }: a secret is never written in place' },
 );
@@ -177,6 +177,9 @@ interface DigestRoute {
   readonly risk?: readonly string[] | undefined;
   readonly events: readonly string[];
 }
+
+/** The part of a route that names channels, also where the rest of the route is wrong. */
+export const routeTargetsSchema = z.object({ to: z.array(z.string()), tell: z.unknown().optional() });
 
 /** Which messages go to which channels. */
 export type Route = z.output<typeof routeSchema>;

@@ -69,6 +69,30 @@ it('refuses aliases that stand for a flood of copies', () => {
   expect(problemsOf(text)).toEqual([': its aliases stand for more than 100 copies']);
 });
 
+it('names what else is wrong in a part that is not valid, and in a file with an unknown setting', () => {
+  expect(
+    problemsOf(`
+version: 2
+colour: red
+people: none
+channels:
+  - { id: inbox, type: webhook, url: "https://hooks.example/", secret: { env: MISSING } }
+  - { id: t, type: telegram, chat: "1", botToken: { file: ./none } }
+routes: [{ to: [ghost], after: soon }]
+`),
+  ).toEqual([
+    'version: must be 1',
+    'people: must be a list, not text',
+    'colour: is not a known setting',
+    'channels[0].id: is the name of a built-in channel',
+    'channels[1].webhookSecret: is needed with mode: webhook',
+    'routes[0].after: "soon" is not a duration: write 30s, 10m, 2h or 3d',
+    'routes[0].to[0]: there is no channel "ghost"',
+    'channels[0].secret: the environment variable MISSING is not set',
+    expect.stringMatching(/^channels\[1\]\.botToken: cannot be read: ENOENT/),
+  ]);
+});
+
 it('names everything that is wrong, at once and with its place', () => {
   expect(
     problemsOf(`
@@ -91,13 +115,17 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
     'people[2].telegramm: is not a known setting',
     'routes[0].after: "soon" is not a duration: write 30s, 10m, 2h or 3d',
     'routes[2].after: is only for a route whose events have "requested"',
-    'routes[3].risk[0]: Invalid option: expected one of "low"|"medium"|"high"',
+    'routes[3].risk[0]: must be "low", "medium" or "high"',
     'people[1].slack: is that of people[0] too',
     'people[1].email: is that of people[0] too',
+    'routes[0].to[0]: there is no channel "nobody"',
     'routes[1].to[1]: there is no channel "ghost"',
+    'routes[3].to[0]: `tell: requester` needs a channel of type email: the others show a message to everybody',
     'routes[4].to[0]: `tell: requester` needs a channel of type email: the others show a message to everybody',
     'channels[3].secret: the environment variable MISSING is not set',
     'channels[3].url: is in a private network: that needs allowPrivateNetwork: true',
+    'channels[0].secret: the environment variable MISSING is not set',
+    expect.stringMatching(/^channels\[1\]\.signingSecret: cannot be read: ENOENT/),
   ]);
 });
 

@@ -1,10 +1,18 @@
 import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
+import { plainWords } from '@countersign/contracts';
 import { privateAddressOf, readSettings, Secret, settingProblems, SettingsFileError } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
-import { channelSchema, channelsFileSchema, personSchema, routeSchema } from './channels-file.js';
+import {
+  channelSchema,
+  channelsFileSchema,
+  personSchema,
+  routeSchema,
+  routeTargetsSchema,
+  secretRefSchema,
+} from './channels-file.js';
 import type { ChannelEntry, Person, Route, SecretRef } from './channels-file.js';
 
 /** The channels file is not usable. */
@@ -67,26 +75,42 @@ function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   const document = parseDocument(text, { uniqueKeys: true, strict: true });
   problems.push(...document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message })));
   if (problems.length > 0) return undefined;
-  const file = channelsFileSchema.safeParse(plain(document, problems));
+  const value = plain(document, problems);
   if (problems.length > 0) return undefined;
-  if (!file.success) {
-    problems.push(...settingProblems('', file.error));
-    return undefined;
-  }
-  const entries = read('channels', file.data.channels, channelSchema, problems);
-  const people = read('people', file.data.people, personSchema, problems).map(({ value }) => value);
-  const routes = read('routes', file.data.routes, routeSchema, problems);
-  repeated(file.data.channels, 'channels', ['id'], problems);
-  repeated(file.data.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
-  checkTargets(routes, typesOf(file.data.channels), problems);
+  const file = channelsFileSchema.safeParse(value, { error: plainWords });
+  if (!file.success) problems.push(...settingProblems('', file.error));
+  // One wrong part hides no problem of another: all of them are reported at once.
+  const given = {
+    channels: listAt(value, 'channels'),
+    people: listAt(value, 'people'),
+    routes: listAt(value, 'routes'),
+  };
+  const entries = read('channels', given.channels, channelSchema, problems);
+  const people = read('people', given.people, personSchema, problems).map((entry) => entry.value);
+  const routes = read('routes', given.routes, routeSchema, problems).map((entry) => entry.value);
+  repeated(given.channels, 'channels', ['id'], problems);
+  repeated(given.people, 'people', ['id', 'slack', 'telegram', 'email'], problems);
+  checkTargets(given.routes, typesOf(given.channels), problems);
   const channels = entries.map((entry) => reveal(entry, loading));
+  const valid = new Set(entries.map(({ path }) => path));
+  for (const entry of given.channels.map(toEntry('channels'))) if (!valid.has(entry.path)) trySecrets(entry, loading);
   checkApps(channels, entries, problems);
-  return { people, channels, routes: routes.map(({ value }) => value) };
+  return { people, channels, routes };
+}
+
+/** A list of the file; empty where there is none. */
+function listAt(file: unknown, key: string): readonly unknown[] {
+  const list: unknown = typeof file === 'object' && file !== null ? Reflect.get(file, key) : undefined;
+  return Array.isArray(list) ? list : [];
 }
 
 interface Entry<T> {
   readonly value: T;
   readonly path: string;
+}
+
+function toEntry(section: string) {
+  return (value: unknown, index: number): Entry<unknown> => ({ value, path: `${section}[${String(index)}]` });
 }
 
 function read<S extends z.ZodType>(
@@ -95,9 +119,8 @@ function read<S extends z.ZodType>(
   schema: S,
   problems: SettingProblem[],
 ): Entry<z.output<S>>[] {
-  return given.flatMap((one, index) => {
-    const path = `${section}[${String(index)}]`;
-    const result = schema.safeParse(one);
+  return given.map(toEntry(section)).flatMap(({ value, path }) => {
+    const result = schema.safeParse(value, { error: plainWords });
     if (result.success) return [{ value: result.data, path }];
     problems.push(...settingProblems(path, result.error));
     return [];
@@ -137,15 +160,16 @@ function typesOf(channels: readonly unknown[]): ReadonlyMap<string | undefined, 
 }
 
 function checkTargets(
-  routes: readonly Entry<Route>[],
+  routes: readonly unknown[],
   known: ReadonlyMap<string | undefined, string | undefined>,
   problems: SettingProblem[],
 ): void {
-  for (const { value, path } of routes) {
-    value.to.forEach((id, index) => {
+  for (const { value, path } of routes.map(toEntry('routes'))) {
+    const route = routeTargetsSchema.safeParse(value);
+    route.data?.to.forEach((id, index) => {
       const problem = !known.has(id)
         ? `there is no channel "${id}"`
-        : value.tell === 'requester' && known.get(id) !== 'email'
+        : route.data.tell === 'requester' && known.get(id) !== 'email'
           ? '`tell: requester` needs a channel of type email: the others show a message to everybody'
           : undefined;
       if (problem !== undefined) problems.push({ path: `${path}.to[${String(index)}]`, problem });
@@ -178,6 +202,15 @@ function reveal({ value, path }: Entry<ChannelEntry>, loading: Loading): Channel
   ) as unknown as ChannelConfig;
   checkMeaning(revealed, path, loading);
   return revealed;
+}
+
+/** Reads the secrets of a channel that is wrong elsewhere, for their problems alone. */
+function trySecrets({ value, path }: Entry<unknown>, loading: Loading): void {
+  if (typeof value !== 'object' || value === null) return;
+  for (const [key, member] of Object.entries(value)) {
+    const ref = secretRefSchema.safeParse(member);
+    if (ref.success) readSecret(ref.data, `${path}.${key}`, loading);
+  }
 }
 
 function isSecretRef(value: unknown): value is SecretRef {
