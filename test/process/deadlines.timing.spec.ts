@@ -62,6 +62,16 @@ describe('the deadline of an approval', () => {
     expect(Math.max(...delays)).toBeLessThan(1000);
   }, 120_000);
 
+  test('ends a long poll within a second, with the state expired', async () => {
+    const { stage, ledger } = await install();
+    const call = await requestOne(stage, { needsApproval: true, expiresInMs: 1500 });
+    const waited = accepted(stage, 'look', await ledger.call(call.callId, '?waitMs=30000&until=decided'));
+    expect(waited).toMatchObject({ state: 'expired', approval: { state: 'expired' } });
+    const lateMs = Date.now() - Date.parse(expiryOf(call));
+    expect(lateMs).toBeGreaterThanOrEqual(0);
+    expect(lateMs).toBeLessThan(1000);
+  }, 120_000);
+
   test('that passes while no process runs is recorded within a second of the next start, and an answer is refused', async () => {
     const { stage, ledger, server, restart, stopAndRead } = await install();
     const short = await requestOne(stage, { needsApproval: true, expiresInMs: 1200 });

@@ -1,7 +1,8 @@
-import { claim, requestToolCalls, respond } from '@countersign/commands';
+import { claim, fireDue, requestToolCalls, respond } from '@countersign/commands';
 import { approvalIdOf, deriveCallId } from '@countersign/contracts';
 import { EventTooLargeError } from '@countersign/event-store';
 import type { RecordedEvent } from '@countersign/contracts';
+import { createSystemClock } from '@countersign/runtime';
 import { approver, callOf, openLedgerWorld, requestMessage } from './testing/ledger-world.js';
 import type { LedgerWorld } from './testing/ledger-world.js';
 
@@ -146,6 +147,27 @@ describe('the ledger', () => {
       await claim(world.commands, resolver, deriveCallId('default', 'run-1', 'a'), { resolverId: 'w' }, 'claim-1');
       await send('ApprovalRequested', { runId: 'run-1', toolCallId: 'a' });
       expect(await world.refusals()).toMatchObject([{ code: 'already-resolved', toolCallIds: ['a'] }]);
+    });
+
+    it('asks again after the expiry as the next round of the same call, once', async () => {
+      await world.close();
+      const system = createSystemClock();
+      let aheadMs = 0;
+      world = await openLedgerWorld({ clock: { ...system, now: () => system.now() + aheadMs } });
+      const callId = deriveCallId('default', 'run-1', 'a');
+      await send('ToolCallRequested', step(callOf('a', { expiresInMs: 60_000 })));
+      const ask = requestMessage('ApprovalRequested', { runId: 'run-1', toolCallId: 'a', reason: 'still wanted' });
+      aheadMs = 60_001;
+      await fireDue(world.commands, 'default', callId);
+      expect(await world.state('a')).toBe('expired');
+      expect([await world.deliver(ask), await world.deliver(ask)]).toEqual([handled, handled]);
+      expect(await world.state('a')).toBe('awaiting_approval');
+      const rounds = (await world.events()).filter(({ type }) => type === 'ApprovalRequested');
+      expect(rounds).toMatchObject([
+        { metadata: { callId }, data: { approvalId: approvalIdOf(callId, 1), round: 1 } },
+        { metadata: { callId }, data: { approvalId: approvalIdOf(callId, 2), round: 2, reason: 'still wanted' } },
+      ]);
+      expect(await world.refusals()).toEqual([]);
     });
 
     it('waits a few tries for the call that it is about', async () => {

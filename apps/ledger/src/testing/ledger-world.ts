@@ -89,7 +89,7 @@ const attemptsMax = 5;
 
 export async function openLedgerWorld(options: Partial<LedgerOptions> = {}): Promise<LedgerWorld> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledger-'));
-  const world = { clock: createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
+  const world = { clock: options.clock ?? createSystemClock(), ids: createSystemIds(), log: createCollectingLog() };
   const real = await openEmbeddedEventStore({ folder, ...world });
   let failing = 0;
   const store: EventStore = {
