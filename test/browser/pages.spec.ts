@@ -9,6 +9,7 @@ version: 1
 approvers:
   - { id: ann, groups: [ops] }
   - { id: bob, groups: [ops] }
+quotas: { pendingPerAgent: 1 }
 rules:
   - { id: no-root, match: { tools: [delete_file] }, when: 'args.path == "/"', then: { block: "never the root" } }
   - { id: deletes, match: { tools: [delete_file] }, then: { require: { anyOf: [ops] } } }
@@ -58,6 +59,7 @@ describe('the other pages', () => {
     const said = page.getByRole('region', { name: 'What each rule says' });
     await said.getByRole('row', { name: /^no-root no / }).waitFor();
     await said.getByRole('row', { name: /^deletes yes: it decides / }).waitFor();
+    await page.getByText(/^Refused now: the policy allows 1 calls of an agent/).waitFor();
     await page.getByLabel('Arguments as JSON').fill('{"path":"/"}');
     await page.getByRole('button', { name: 'Explain' }).click();
     await page.getByText('It is blocked.').waitFor();

@@ -115,3 +115,25 @@ describe('the ledger on Kafka', () => {
     expect((await cluster.events()).length).toBe(expected.flat().length * 2);
   }, 180_000);
 });
+
+describe('the ledger on Kafka under quotas', () => {
+  it('answers a refused question on the events topic, with the code and the time to wait', async () => {
+    const cluster = await openLedgerCluster({ policy: 'version: 1\nquotas: { pendingPerAgent: 1 }' });
+    try {
+      const heard: unknown[] = [];
+      cluster.kafka.bus.subscribe({
+        group: 'worker',
+        topics: [cluster.kafka.topics.names.events],
+        types: ['RequestRefused'],
+        onMessage: (message) => void heard.push(parseEventMessage(message).data),
+      });
+      await cluster.startLedger();
+      await cluster.request('ToolCallRequested', 'run-1', call(), 'r-1');
+      await cluster.request('ToolCallRequested', 'run-1', call({ toolCallId: 'd' }), 'r-2');
+      const refused = { requestId: 'r-2', code: 'too-many-requests', toolCallIds: ['d'], retryAfterMs: 60_000 };
+      await eventually(async () => expect(heard).toEqual([expect.objectContaining(refused)]), withinMs);
+    } finally {
+      await cluster.close();
+    }
+  });
+});

@@ -3,10 +3,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createWriteSide } from '@countersign/commands';
+import type { WriteSidePorts } from '@countersign/commands';
 import type { RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { createLedger, createLedgerApp } from '@countersign/ledger';
-import { createOpenCalls } from '@countersign/shell';
+import { createPolicies, loadPolicy } from '@countersign/policy';
+import { createHistory, createOpenCalls } from '@countersign/shell';
 import type { Ledger } from '@countersign/ledger';
 import type { MessageBus } from '@countersign/message-bus';
 import type { KafkaBus } from '@countersign/message-bus/kafka';
@@ -40,7 +42,7 @@ export interface LedgerCluster {
 
 const world = { clock: createSystemClock(), ids: createSystemIds(), log: createSilentLog() };
 
-export async function openLedgerCluster({ partitions = 2 } = {}): Promise<LedgerCluster> {
+export async function openLedgerCluster({ partitions = 2, policy = 'version: 1' } = {}): Promise<LedgerCluster> {
   const folder = mkdtempSync(join(tmpdir(), 'countersign-ledgers-'));
   const topicPrefix = freshPrefix();
   const stores = await openStores(readStandaloneConfig({ COUNTERSIGN_DATA: folder }), world);
@@ -52,12 +54,16 @@ export async function openLedgerCluster({ partitions = 2 } = {}): Promise<Ledger
     turns: kafka.exclusiveProgress(`${topicPrefix}-relay`),
   });
   relay.start();
+  const judging = {
+    policies: createPolicies([loadPolicy('countersign.policy.yaml', policy)]),
+    history: createHistory(readModel),
+  };
   const processes: LedgerProcess[] = [];
   return {
     kafka,
     startLedger: async () => {
       const openCalls = createOpenCalls({ store, readModel, ...world });
-      const started = await startLedger({ topicPrefix, topic: requests, store, openCalls });
+      const started = await startLedger({ topicPrefix, topic: requests, store, openCalls, judging });
       processes.push(started);
       return started;
     },
@@ -84,9 +90,10 @@ interface StartOptions {
   readonly topic: string;
   readonly store: EventStore;
   readonly openCalls: ReturnType<typeof createOpenCalls>;
+  readonly judging: Pick<WriteSidePorts, 'policies' | 'history'>;
 }
 
-async function startLedger({ topicPrefix, topic, store, openCalls }: StartOptions): Promise<LedgerProcess> {
+async function startLedger({ topicPrefix, topic, store, openCalls, judging }: StartOptions): Promise<LedgerProcess> {
   const { socketFactory, clock, cut } = severable();
   const kafka = await openedKafka({ topicPrefix, socketFactory, clock, patienceMs: 4_000 });
   const writes = createGate();
@@ -107,6 +114,7 @@ async function startLedger({ topicPrefix, topic, store, openCalls }: StartOption
     commands: createWriteSide({
       store: own,
       tools: { find: () => undefined },
+      ...judging,
       writeOnly: true,
       ...world,
     }),
