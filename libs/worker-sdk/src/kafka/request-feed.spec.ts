@@ -39,7 +39,7 @@ describe('messages on the events topic', () => {
     const rumours: string[] = [];
     const onRumour = ({ code }: { readonly code: string }): void => void rumours.push(code);
     feed.watch({ runId: 'run-1', requestId: 'r-1', changes, onRumour });
-    const data = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [] };
+    const data = { requestId: 'r-1', code: 'forbidden', detail: 'no', toolCallIds: [], retryAfterMs: 60_000 };
     const headers = { ce_id: 'e-9', ce_type: 'RequestRefused' };
     feed.hear({ key: 'run-1', headers, value: () => JSON.stringify({ data }) });
     feed.refuse({ data: { ...data, requestId: 'r-2' } });
@@ -47,7 +47,10 @@ describe('messages on the events topic', () => {
     await expect(changes.next(new AbortController().signal)).resolves.toEqual(new Set());
     expect(rumours).toEqual(['forbidden']);
     feed.refuse({ data });
-    await expect(changes.next(new AbortController().signal)).rejects.toMatchObject({ code: 'forbidden' });
+    await expect(changes.next(new AbortController().signal)).rejects.toMatchObject({
+      code: 'forbidden',
+      problem: { retryAfterMs: 60_000 },
+    });
   });
 
   it('makes everybody look who waits, when something may have been missed', () => {

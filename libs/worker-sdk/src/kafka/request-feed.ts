@@ -99,8 +99,8 @@ export function createRequestFeed(onPosition: (position: string) => void): Reque
 function refusalOf(event: unknown): CountersignError | undefined {
   const parsed = refusalSchema.safeParse(event);
   if (!parsed.success) return undefined;
-  const { requestId, code, detail, toolCallIds } = parsed.data.data;
-  const problem = { type: 'about:blank', title: code, status: 0, code, detail, requestId, toolCallIds };
+  const { code, detail } = parsed.data.data;
+  const problem = { ...parsed.data.data, type: 'about:blank', title: code, status: 0 };
   return new CountersignError({ code, problem, message: `${code}: ${detail}` });
 }
 
