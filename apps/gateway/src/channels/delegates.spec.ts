@@ -8,10 +8,9 @@ import { createChannelPeople, createPeople } from '../people.js';
 import { createSessionStore } from '../sqlite/session-store.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { createChangingTokens } from '../testing/changing-tokens.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
-import { createTokens } from '../tokens.js';
-import type { Tokens } from '../tokens.js';
 
 const content = loadPolicy(
   'countersign.policy.yaml',
@@ -26,17 +25,9 @@ rules:
 const mail = mailConfigOf('smtp://127.0.0.1:1');
 const ann = { id: 'ann', email: 'ann@example.com', groups: [] };
 
-let tokens: Tokens;
-const remove = (...principals: readonly string[]): void => {
-  tokens = createTokens(tokenEntries.filter(({ principal }) => !principals.includes(principal)));
-};
-const live: Tokens = {
-  actorOf: (...of) => tokens.actorOf(...of),
-  actorOfHash: (of) => tokens.actorOfHash(of),
-  grants: (...of) => tokens.grants(...of),
-  groupsOf: (of) => tokens.groupsOf(of),
-  approverGroups: (of) => tokens.approverGroups(of),
-};
+const tokens = createChangingTokens(tokenEntries);
+const remove = (...principals: readonly string[]): void =>
+  tokens.replace(tokenEntries.filter(({ principal }) => !principals.includes(principal)));
 
 let world: World;
 let api: Api;
@@ -49,10 +40,10 @@ beforeEach(async () => {
     policies,
     change: (ports) => ({
       ...ports,
-      tokens: live,
+      tokens,
       channels,
       people: createChannelPeople(channels.people, policies, known, ports.clock),
-      sessions: createSessions({ ...ports, tokens: live, store: createSessionStore(':memory:') }),
+      sessions: createSessions({ ...ports, tokens, store: createSessionStore(':memory:') }),
       commands: { ...ports.commands, people: known },
     }),
   });

@@ -4,10 +4,10 @@ import { createPolicies, loadPolicy } from '@countersign/policy';
 import { createPeople } from '../people.js';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
+import { createChangingTokens } from '../testing/changing-tokens.js';
 import { openWorld, tokenEntries } from '../testing/world.js';
 import type { World } from '../testing/world.js';
-import { createTokens } from '../tokens.js';
-import type { TokenEntry, Tokens } from '../tokens.js';
+import type { TokenEntry } from '../tokens.js';
 
 const content = loadPolicy(
   'countersign.policy.yaml',
@@ -24,18 +24,18 @@ const all: readonly TokenEntry[] = [
   { token: 'kim-token', principal: ofProvider, roles: ['approver'], groups: ['ops'] },
 ];
 
-let tokens: Tokens = createTokens(all);
+const tokens = createChangingTokens(all);
 /** The tokens file as it stands while `work` runs: changed for one person. */
 async function whileChanged<T>(
   principal: string,
   change: (entry: TokenEntry) => TokenEntry | undefined,
   work: () => Promise<T>,
 ): Promise<T> {
-  tokens = createTokens(all.flatMap((entry) => (entry.principal === principal ? (change(entry) ?? []) : [entry])));
+  tokens.replace(all.flatMap((entry) => (entry.principal === principal ? (change(entry) ?? []) : [entry])));
   try {
     return await work();
   } finally {
-    tokens = createTokens(all);
+    tokens.replace(all);
   }
 }
 
@@ -44,16 +44,9 @@ let api: Api;
 let calls = 0;
 beforeAll(async () => {
   const people = createPeople({ tokens: () => tokens, channels: undefined, issuer });
-  const live: Tokens = {
-    actorOf: (...of) => tokens.actorOf(...of),
-    actorOfHash: (of) => tokens.actorOfHash(of),
-    grants: (...of) => tokens.grants(...of),
-    groupsOf: (of) => tokens.groupsOf(of),
-    approverGroups: (of) => tokens.approverGroups(of),
-  };
   world = await openWorld({
     policies: createPolicies([content]),
-    change: (ports) => ({ ...ports, tokens: live, commands: { ...ports.commands, people } }),
+    change: (ports) => ({ ...ports, tokens, commands: { ...ports.commands, people } }),
   });
   api = createApi(world);
 });

@@ -1,0 +1,20 @@
+import { createTokens } from '../tokens.js';
+import type { TokenEntry, Tokens } from '../tokens.js';
+
+/** Tokens whose file changes while the gateway runs. */
+export interface ChangingTokens extends Tokens {
+  readonly replace: (entries: readonly TokenEntry[]) => void;
+}
+
+/** Tokens that begin with these entries. */
+export function createChangingTokens(entries: readonly TokenEntry[]): ChangingTokens {
+  let tokens = createTokens(entries);
+  return {
+    actorOf: (...of) => tokens.actorOf(...of),
+    actorOfHash: (of) => tokens.actorOfHash(of),
+    grants: (...of) => tokens.grants(...of),
+    groupsOf: (of) => tokens.groupsOf(of),
+    approverGroups: (of) => tokens.approverGroups(of),
+    replace: (next) => void (tokens = createTokens(next)),
+  };
+}
