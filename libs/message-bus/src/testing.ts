@@ -2,7 +2,7 @@ export { Dispatcher, inFlightMaxDefault } from './dispatcher.js';
 export { exclusiveProgressContract } from './exclusive-progress.contract.js';
 export type { ExclusiveProgressHarness } from './exclusive-progress.contract.js';
 export { messageBusContract } from './message-bus.contract.js';
-export type { ContractMessage, MessageBusHarness } from './message-bus.contract.js';
+export type { ContractMessage, MessageBusHarness } from './testing/bus-under-test.js';
 export { eventually } from './testing/eventually.js';
 export { createMemoryExclusiveProgress } from './testing/memory-exclusive-progress.js';
 export type { MemoryExclusiveProgress } from './testing/memory-exclusive-progress.js';
