@@ -22,7 +22,7 @@ export interface Rights {
 export interface User {
   password: string;
   readonly groups: readonly string[];
-  /** The server refuses it, whatever its password. */
+  /** The server refuses it with any password. */
   isDisabled?: boolean;
 }
 

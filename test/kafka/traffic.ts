@@ -1,6 +1,6 @@
 import type { Message, OutgoingMessage } from '@countersign/message-bus';
 
-/** Messages `<key>.<n>` of so many keys in turns, each id in the header `ce_id`. */
+/** Messages `<key>.<n>` of a number of keys in turns, each id in the header `ce_id`. */
 export function inTurns(keys: number, each: number, from = 1): readonly OutgoingMessage[] {
   return Array.from({ length: each }, (_, index) => from + index).flatMap((n) =>
     Array.from({ length: keys }, (_, key) => ({ key: `k${key}`, value: '{}', headers: { ce_id: `k${key}.${n}` } })),

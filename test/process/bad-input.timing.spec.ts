@@ -190,7 +190,7 @@ describe('one principal that takes all it can get', () => {
   const countOf = (sockets: readonly RawSocket[], pattern: RegExp): number =>
     sockets.reduce((sum, socket) => sum + [...socket.heard().matchAll(pattern)].length, 0);
 
-  /** Settles once the process has so many streams and waiting reads. */
+  /** Settles once the process has this number of streams and waiting reads. */
   const held = (streams: number, waits: number): Promise<true> =>
     eventually(`${streams} streams and ${waits} waiting reads`, 30_000, async () => {
       const { text } = await installation.http.send({ method: 'GET', path: '/metrics' });

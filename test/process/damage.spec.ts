@@ -94,7 +94,7 @@ describe('a log that is not the one that was recorded', () => {
   }, 180_000);
 });
 
-/** Requests so many calls, two events each at least, in large steps. */
+/** Requests a number of calls in large steps, each with at least two events. */
 async function fillLog(stage: Stage, events: number): Promise<void> {
   for (let step = 0; step * 512 < events; step += 1) {
     const calls = Array.from({ length: 256 }, (_, call) => ({

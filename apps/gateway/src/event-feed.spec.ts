@@ -68,7 +68,7 @@ function createLog() {
 }
 let applied = 0;
 
-/** A socket that is full after so many writes, until it is drained. */
+/** A socket that is full after a number of writes, until it is drained. */
 function createSink(roomFor: number) {
   const written: string[] = [];
   let room = roomFor;

@@ -50,7 +50,7 @@ export async function previewGrant(ports: GatewayPorts, actor: Actor, body: Crea
   return ok(preview);
 }
 
-/** The first approvals of the newest calls of a tool, whatever came of them. */
+/** The first approvals of the newest calls of a tool, with any result. */
 function newestAsked({ readModel }: GatewayPorts, tenant: string, toolName: string): readonly ApprovalOfCall[] {
   const seqOf = ({ call, approval }: ApprovalOfCall): number =>
     call.approvalSeqs[call.approvals.indexOf(approval)] ?? 0;

@@ -29,7 +29,7 @@ export interface IdempotencyStore {
   readonly close: () => void;
 }
 
-/** Encrypts sent responses, and hashes requests so that nobody without the key can guess what was in them. */
+/** Encrypts sent responses, and hashes requests so that their content cannot be guessed without the key. */
 export interface AnswerSeal {
   readonly hash: (bytes: Uint8Array) => string;
   readonly close: (text: string) => string;

@@ -19,7 +19,7 @@ export interface Waiting {
   readonly until?: 'decided' | 'settled' | undefined;
 }
 
-/** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
+/** The number of calls in memory at once: a run may have thousands, each with large arguments. */
 const atOnce = 32;
 /** Attack: reading a run of many large calls at once. Their views are up to three times as large as their rows. */
 const runBytesMax = 8 * 1024 * 1024;

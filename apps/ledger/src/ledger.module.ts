@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.js';
 
 const ledgerPort = Symbol('Ledger');
 
-/** Hands all messages of the requests topic to the ledger, whatever their type: the ledger refuses unknown ones. */
+/** Hands all messages of the requests topic to the ledger, of any type: the ledger refuses unknown ones. */
 @Controller()
 @UseFilters(BusExceptionFilter)
 export class LedgerController {

@@ -76,7 +76,7 @@ export class Outbox {
     return this.#entries.slice(0, count);
   }
 
-  /** The oldest so many are published. */
+  /** The oldest `count` are published. */
   done(count: number): void {
     for (const entry of this.#entries.splice(0, count)) this.#bytes -= entry.bytes;
     if (this.#hasRoom()) this.#wakeReader();

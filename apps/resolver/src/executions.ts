@@ -12,7 +12,7 @@ export interface ExecutableCall {
   readonly idempotent: boolean;
   /** The callIds of the other members of its all-or-nothing batch, which become claimable together. Otherwise empty. */
   readonly siblings: readonly string[];
-  /** The approvalIds of its granted approvals, whatever happened to the call later. */
+  /** The approvalIds of its granted approvals, in any later state of the call. */
   readonly granted: readonly string[];
 }
 

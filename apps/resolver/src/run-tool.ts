@@ -19,7 +19,7 @@ export interface RunOptions {
   readonly clock: Clock;
 }
 
-/** At most so many tries per claim, with pauses of 1, 2, 4 and 8 seconds between them. */
+/** The number of attempts per claim, with pauses of 1, 2, 4 and 8 seconds between them. */
 const triesMax = 5;
 
 /**

@@ -169,7 +169,7 @@ it('refuses to start with new keys over encrypted values, unless they are given 
   await stores().close();
   for (const name of readdirSync(folder()).filter((each) => /^(keys\.db|root\.key)/.test(each)))
     rmSync(join(folder(), name));
-  // The second time as well: a failed start has not made the keys anew for good.
+  // The second start fails too: a failed start must not create new keys.
   for (let start = 0; start < 2; start += 1) {
     await expect(open()).rejects.toThrow('the log has values that were encrypted with its keys');
   }

@@ -38,7 +38,7 @@ export interface NotCancelled {
   readonly refusal: Refusal;
 }
 
-/** A run may have thousands of calls, each with large arguments: so many of them are in memory. */
+/** The number of calls in memory at once: a run may have thousands, each with large arguments. */
 const atOnce = 32;
 /** The number of ids that fit into one append of EventStoreDB. */
 const callIdsMax = 20_000;

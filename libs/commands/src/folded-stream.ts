@@ -44,7 +44,7 @@ export interface FoldedStreams<State> {
   readonly drop: (stream: string) => void;
 }
 
-/** Attack: thousands of calls with large arguments. Beyond about so many bytes of events the streams used least are forgotten. */
+/** Attack: thousands of calls with large arguments. Beyond about this number of bytes of events, the least recently used streams are evicted. */
 const weightMax = 32 * 1024 * 1024;
 
 /** Folds streams, keeping about `size` of them. */

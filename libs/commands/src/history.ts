@@ -10,7 +10,7 @@ export interface PendingCall {
   readonly arguments: JsonObject;
 }
 
-/** Whose calls are counted: those of an agent, or those that a principal requested, whatever agent it named. */
+/** Whose calls are counted: those of an agent, or those that a principal requested, for any agent. */
 export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
 
 /**

@@ -108,7 +108,7 @@ function toTerms(
 
 /**
  * Who has no room for another grant, or undefined.
- * Attack: so many grants for one tool that each call of it keeps the process busy for seconds.
+ * Attack: enough grants for one tool that each call of it keeps the process busy for seconds.
  */
 function fullness(index: GrantIndex | undefined, tenant: string, toolName: string, at: number): string | undefined {
   if (index === undefined) return undefined;

@@ -32,7 +32,7 @@ export interface ServiceTools {
 /** An approver, as the tokens file, the sign-in provider and the channels file say now. */
 export interface KnownApprover {
   readonly groups: readonly string[];
-  /** True for a person of the sign-in provider without a session: nobody can say which groups the provider gives them. */
+  /** True for a person of the sign-in provider without a session: the groups that the provider gives them are unknown. */
   readonly isAway: boolean;
 }
 
@@ -66,7 +66,7 @@ export interface CommandPorts {
   readonly people?: People | undefined;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
-  /** What quotas and expressions over a run need; absent in a process that cannot know: it then asks nobody. */
+  /** What quotas and expressions over a run need; absent in a process that cannot know it; such a process requests no approval. */
   readonly asking?: { readonly history: History; readonly inTurn: KeyedQueue };
   /**
    * For a process that does not return what it records: a request for one call is recorded without a read of its

@@ -17,7 +17,7 @@ export type BulkResult =
   | { readonly approvalId: string; readonly status: 'done' | 'skipped' | 'possible' }
   | { readonly approvalId: string; readonly status: 'refused'; readonly refusal: Refusal };
 
-/** Calls may have large arguments: so many of them are in memory. */
+/** The number of calls in memory at once, because calls may have large arguments. */
 const atOnce = 32;
 
 /**

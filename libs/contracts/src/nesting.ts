@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The largest depth of nested calls: a call has at most so many calls around it. */
+/** The largest depth of nested calls: the number of calls around a call. */
 export const nestingMax = 8;
 
 /** One call around a nested call, as its own stream records it. */

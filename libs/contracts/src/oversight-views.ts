@@ -21,11 +21,11 @@ const figures = {
   p90Ms: count.nullable(),
   /** Approvals given faster than the arguments can be read. A hint, not a proof. */
   fastApprovals: count,
-  /** Votes for somebody else. */
+  /** Votes given as a delegate. */
   onBehalfOf: count,
   withdrawn: count,
   reveals: count,
-  // No person causes the rest. By approver, they are in the row whose key is null.
+  // No approver causes the counts below. A report by approver has them in the row whose key is null.
   requests: count,
   expiries: count,
   escalations: count,
@@ -60,7 +60,7 @@ export const oversightReportSchema = z
     complete: z.boolean(),
     /** The most decisions first; at most 1,000. */
     rows: z.array(oversightRowSchema),
-    /** The rows that were left out, together; `keys`: at least so many. */
+    /** The sum of the rows that were left out; `keys` is a lower bound of their number. */
     others: z.strictObject({ keys: count, ...figures }).nullable(),
     total: oversightFiguresSchema,
   })

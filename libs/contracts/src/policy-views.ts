@@ -144,7 +144,7 @@ export type QuotaView = z.infer<typeof quotaViewSchema>;
 export const explanationViewSchema = z
   .strictObject({
     verdict: verdictSchema,
-    /** Who would be asked; null when nobody would. */
+    /** Who would be asked; null without an approval. */
     requirement: requirementSchema.nullable(),
     rules: z.array(
       z.strictObject({

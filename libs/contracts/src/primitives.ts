@@ -12,7 +12,7 @@ const plainText = new RegExp(String.raw`^[^\u0000-\u001f\u007f-\u009f\u2028\u202
 /** A client's id: 1 to 256 characters without control characters. */
 export const externalIdSchema = z.string().min(1).max(256).regex(plainText, 'must not contain control characters');
 
-/** In the path of a URL every client resolves these two as folders, so nobody could read or cancel such a run. */
+/** In the path of a URL every client resolves these two as folders, so no request could read or cancel such a run. */
 const unreachableIds = ['.', '..'];
 
 /** The id of a run that is about to be recorded. */

@@ -90,9 +90,9 @@ const upcomingSchema = z
     at: timeSchema,
     to: z.array(z.string()).meta({ description: 'The groups that are asked as well after an escalation.' }),
   })
-  .meta({ id: 'Upcoming', description: 'What happens to a pending approval by itself when nobody responds.' });
+  .meta({ id: 'Upcoming', description: 'What happens automatically to a pending approval without a response.' });
 
-/** What happens to a pending approval by itself when nobody responds. */
+/** What happens automatically to a pending approval without a response. */
 export type Upcoming = z.infer<typeof upcomingSchema>;
 
 export const approvalViewSchema = z

@@ -36,7 +36,7 @@ function seatsOf({ mode, approve, groups }: Stage): readonly (readonly string[] 
   return Array.from({ length: approve }, () => groups);
 }
 
-/** How many people of these groups take part in a stage, whoever fills its seats. */
+/** How many people of these groups take part in a stage, in any of its seats. */
 function countedIn(stage: Stage, groups: readonly string[] | null): number {
   const isOneOf = (seat: readonly string[] | null): boolean =>
     groups === null || (seat?.every((group) => groups.includes(group)) ?? false);

@@ -4,7 +4,7 @@ import { toEpochMs, toStored } from './time.js';
 import type { Approval } from './tool-call.state.js';
 import { isDisputed } from './voting.js';
 
-/** What happens to an approval by itself while nobody responds, in order of time. Empty when it has ended. */
+/** What happens automatically to an approval without a response, in order of time. Empty when it has ended. */
 export function upcomingOf(approval: Approval): Upcoming[] {
   if (approval.resolution.status !== 'pending') return [];
   const ends = endsOf(approval);
@@ -36,6 +36,6 @@ function endsOf(approval: Approval): Upcoming[] {
 function endKind(approval: Approval): Upcoming['kind'] {
   const { onTimeout, risk } = approval.requirement;
   if (onTimeout === 'hold') return 'hold';
-  // The rule of silence: it approves only what nobody has objected to, below high risk.
+  // The rule of silence: it approves only without an objection, and below high risk.
   return onTimeout === 'allow' && risk !== 'high' && !isDisputed(approval) ? 'automatic-approval' : 'expiry';
 }

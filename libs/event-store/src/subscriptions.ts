@@ -20,7 +20,7 @@ export interface Subscriptions {
 
 /** The page size while catching up: the memory that a slow subscriber costs. */
 const pageSize = 100;
-/** After so many pages other work gets a turn; fewer, and a busy log would grow faster than it is read. */
+/** After this number of pages other work gets a turn. With fewer, a busy log would grow faster than it is read. */
 const pagesPerTurn = 10;
 
 /** A subscriber in the process of the log. `publish` reports whether it wants the next commit. */

@@ -84,7 +84,7 @@ function reachableFrom(nodes: readonly SchemaNode[]): ReadonlySet<SchemaNode> {
   return reached;
 }
 
-/** The schemas that apply to one value: this one, and all that it refers to, whatever their condition. */
+/** The schemas that apply to one value: this one, and all that it refers to, under any condition. */
 interface Place {
   readonly nodes: readonly SchemaNode[];
   readonly isMarked: boolean;

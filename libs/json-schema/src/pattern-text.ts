@@ -35,7 +35,7 @@ const categories: Readonly<Record<string, string>> = {
 
 const property = /^(?:(Script|sc|General_Category|gc)=)?(\w+)$/;
 
-/** A pattern in RE2's words; undefined where it has none. */
+/** Returns a pattern in RE2's syntax; undefined when RE2 cannot express it. */
 export function toRe2Text(pattern: string): string | undefined {
   let out = '';
   let inClass = false;

@@ -30,7 +30,7 @@ export function describeError(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error);
 }
 
-/** The pause before the next try after so many failures. */
+/** The pause before the next attempt after a number of failures. */
 export function retryDelayMs(failures: number, options: RetryOptions): number {
   const { retryDelayMsMin = 100, retryDelayMsMax = 5_000 } = options;
   return backoffMs(failures, { firstMs: retryDelayMsMin, maxMs: retryDelayMsMax });

@@ -46,7 +46,7 @@ export interface SubscribeOptions {
   readonly concurrency?: number;
   /** How many messages are held in memory, waiting ones included; then reading pauses. Default: 1024. */
   readonly inFlightMax?: number;
-  /** After so many failed attempts a message is parked. Default 5. */
+  /** The number of failed attempts after which a message is parked. Default 5. */
   readonly attemptsMax?: number;
   /** The pause after the first failure; it doubles with each further one. Default: 100. */
   readonly retryDelayMsMin?: number;

@@ -1,6 +1,6 @@
 import type { Failure } from './failure.js';
 
-/** A message that has ended so many processes is parked. */
+/** The number of ended processes after which a message is parked. */
 const crashesMax = 3;
 
 /** Why such a message is parked; undefined while it may be handled again. */

@@ -2,7 +2,7 @@ import type { BacktestSummary, ChangedCall, EventData, Requirement, Verdict } fr
 import { recordedCall } from './policy-call.js';
 import type { Judgement, Policy } from './policy.js';
 
-/** A recorded call and its first verdict. `requirement`: who was asked; null when nobody was. */
+/** A recorded call and its first verdict. `requirement`: who was asked; null without an approval. */
 export interface JudgedCall {
   readonly request: EventData<'ToolCallRequested'>;
   readonly verdict: Verdict;

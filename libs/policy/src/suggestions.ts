@@ -18,7 +18,7 @@ export interface AskedCall {
 }
 
 /**
- * What people decided. `unchanged`: approved as it was requested, and nothing failed after it. `open`: nobody has
+ * What people decided. `unchanged`: approved as it was requested, and nothing failed after it. `open`: no person has
  * decided, or the requester cancelled. `against`: anything else.
  */
 export type PeoplesDecision =

@@ -1,6 +1,6 @@
 import type { Rule } from './rule.js';
 
-/** A part of a rule that nobody can fill. */
+/** A part of a rule without a possible approver. */
 export interface UnknownGroup {
   /** The place of the rule among the rules, from 0. */
   readonly index: number;
@@ -8,8 +8,7 @@ export interface UnknownGroup {
 }
 
 /**
- * Finds the stages and escalations that nobody can fill, because no approver has the group. Such an approval would wait
- * for nobody until it expires.
+ * Finds the stages and escalations whose group no approver has. Such an approval would wait until it expires.
  * @param known the groups that approvers have
  */
 export function unknownGroups(rules: readonly Rule[], known: ReadonlySet<string>): readonly UnknownGroup[] {

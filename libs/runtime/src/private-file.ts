@@ -5,7 +5,7 @@ const ownerOnly = 0o600;
 const sideFiles = ['', '-wal', '-shm', '-journal'] as const;
 
 /**
- * Sets a data file and its SQLite side files to mode 0600, whatever the umask and the mode of the folder. Creates the
+ * Sets a data file and its SQLite side files to mode 0600, under any umask and any mode of the folder. Creates the
  * file, empty, when it is missing. Call it before the file is opened.
  *
  * An existing file is never opened here: closing a second descriptor of a database would release the locks of this

@@ -40,7 +40,7 @@ export function createRandom(seed: number): Random {
   };
 }
 
-/** Ids out of a seeded source, for tests and simulations. */
+/** Ids from a seeded source, for tests and simulations. */
 export function createSeededIds(random: Random): Ids {
   return { uuid: () => formatUuid(random.bytes(16), 4), randomBytes: random.bytes };
 }

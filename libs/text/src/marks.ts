@@ -34,7 +34,7 @@ export interface SegmentOptions {
 }
 
 /**
- * The one way of a foreign text to people, whatever shows it: what would be obeyed, hidden or reordered becomes a mark such
+ * Every foreign text passes through here before people see it: what would be obeyed, hidden or reordered becomes a mark such
  * as `⟦U+202E⟧`, and so does a letter that poses as a Latin one. No two texts have the same segments.
  *
  * @example

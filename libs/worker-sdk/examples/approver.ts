@@ -1,4 +1,4 @@
-// An approver that is a program: it denies what is asked about production, and leaves the rest to people.
+// An approver that is a program: it denies calls that touch production, and leaves the others to people.
 import { CountersignError, createClient } from '@countersign/worker-sdk';
 
 const client = createClient({ url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '' });

@@ -61,7 +61,7 @@ export function createExecutions(ports: ExecutionPorts, notice: (call: ToolCallV
 export interface Runs {
   readonly has: (callId: string) => boolean;
   readonly add: (callId: string, run: Promise<Run>) => void;
-  /** How many run. */
+  /** The number of calls that run. */
   readonly count: () => number;
   /** Resolves when all are over; then rejects if one failed outside of its tool. */
   readonly allOver: () => Promise<void>;

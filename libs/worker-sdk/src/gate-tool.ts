@@ -7,7 +7,7 @@ import type { ApprovalContext, ApprovalNeed, GateTool, NeedsApproval, ToolDefini
 /**
  * Declares a tool, and when a person must agree to a call of it.
  *
- * Throws a TypeError for a tool that nobody would run (neither `execute` nor `clientExecuted`), or two would.
+ * Throws a TypeError for a tool that has neither `execute` nor `clientExecuted`, or both.
  *
  * @example
  * const deleteFile = gateTool({

@@ -1,7 +1,7 @@
 import type { Client } from './client.js';
 import type { ToolResult } from './results.js';
 
-/** Thrown by adapters in place of running a call that the ledger has not approved, whatever the framework's state says. */
+/** Thrown by adapters in place of running a call that the ledger has not approved, also when the framework's state says that it is. */
 export class NotApprovedError extends Error {
   override readonly name = 'NotApprovedError';
   constructor(

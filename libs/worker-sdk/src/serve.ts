@@ -107,7 +107,7 @@ function keepOnly(firstSeen: Map<string, number>, calls: readonly ToolCallView[]
 }
 
 interface Places {
-  /** Runs the calls as soon as there is a place. */
+  /** Runs the calls as soon as the concurrency limit allows. */
   readonly add: (calls: readonly ToolCallView[]) => void;
   /** Forgets those that wait. */
   readonly clear: () => void;

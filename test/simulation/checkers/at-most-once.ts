@@ -3,7 +3,7 @@ import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
- * A tool that is not idempotent changes the world at most once, whatever crashes or hangs; there is one claim at a
+ * A tool that is not idempotent changes the world at most once, under all crashes and hangs; there is one claim at a
  * time; and a call is settled once.
  */
 export const atMostOnce: CreateChecker = (site, fail) => ({

@@ -46,7 +46,7 @@ export interface Slot<T> {
   /** The running process; undefined while there is none, or while it starts. */
   readonly running: () => T | undefined;
   readonly machine: () => Machine | undefined;
-  /** No further one is started. */
+  /** Starts no further process. */
   readonly close: () => void;
 }
 

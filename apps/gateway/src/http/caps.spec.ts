@@ -28,7 +28,7 @@ const get = (path: string, token?: string): string =>
 const countOf = (statuses: readonly number[]): Record<number, number> =>
   Object.fromEntries([...new Set(statuses)].map((status) => [status, statuses.filter((one) => one === status).length]));
 
-/** Opens connections that have sent so many requests each. */
+/** Opens connections, and sends a number of requests on each. */
 function openSockets({ url }: World, count: number, text: string): Socket[] {
   const sockets = Array.from({ length: count }, () => connect(Number(new URL(url).port), '127.0.0.1'));
   for (const socket of sockets) {

@@ -53,7 +53,7 @@ export interface GatewayApp {
 const finishMsMax = 10_000;
 
 /**
- * The HTTP API over its ports. The ports stay the caller's: they are closed by whoever opened them, after this.
+ * The HTTP API over its ports. The caller owns the ports, and closes them after this.
  * @example
  * const app = await createGatewayApp(ports, { host: '127.0.0.1', port: 7400 });
  * await app.listen();

@@ -16,7 +16,7 @@ const periods = [
 ] as const;
 const groupings = ['approver', 'tool', 'rule'] as const satisfies readonly OversightGrouping[];
 
-/** How people decided in a period, per approver, tool or rule: from the log, whatever this page has loaded. */
+/** How people decided in a period, per approver, tool or rule: from the log, not only from what this page has loaded. */
 export function Report(): ReactNode {
   const [by, setBy] = useState<OversightGrouping>('approver');
   const [days, setDays] = useState(30);

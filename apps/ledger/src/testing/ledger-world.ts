@@ -23,7 +23,7 @@ export interface LedgerWorld {
   readonly commands: CommandPorts;
   readonly store: EventStore;
   readonly log: CollectingLog;
-  /** The next so many appends fail as if the store were down. */
+  /** The next `count` appends fail as if the store were down. */
   readonly failAppends: (count: number) => void;
   /** Delivers a message until it is handled or parked, as a bus does. Returns the result. */
   readonly deliver: (message: Message) => Promise<Delivered>;

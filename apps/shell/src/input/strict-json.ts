@@ -164,7 +164,7 @@ function judgeNumber(text: string, start: number, end: number): string | undefin
   if (Number.isNaN(value)) return undefined;
   if (!Number.isFinite(value)) return 'is too large for a number; send it as a string';
   const size = Math.abs(value);
-  // Below 1e21 a number is printed as an integer again, whatever its original form.
+  // Below 1e21 a number is printed as an integer again, in any original form.
   if (size > Number.MAX_SAFE_INTEGER && (size < 1e21 || /^-?\d+$/.test(literal))) {
     return 'is an integer beyond ±(2^53−1); send it as a string';
   }

@@ -72,7 +72,7 @@ const candidateJudges = 'the candidate policy judges beside the policy in force,
 
 /**
  * Follows the candidate of `COUNTERSIGN_POLICY_SHADOW`. It judges from about a second after the start, and a file that
- * cannot be used keeps nobody from starting: a candidate influences nothing.
+ * cannot be used stops no process from starting: a candidate influences nothing.
  */
 export function followShadowPolicy(
   followed: Omit<FollowedPolicy, 'tenant' | 'policies'>,

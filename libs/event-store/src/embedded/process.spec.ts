@@ -37,7 +37,7 @@ function toAcknowledged(line: string): Acknowledged {
   return { stream, revision: Number(revision), position: Number(position) };
 }
 
-/** Runs a writer, calls back after so many lines, and waits for its end. */
+/** Runs a writer, calls back after a number of lines, and waits for its end. */
 async function run(
   lines: number,
   onLines: (pid: number) => void | Promise<void>,

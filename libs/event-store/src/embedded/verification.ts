@@ -27,7 +27,7 @@ export interface Verification {
 }
 
 const sliceSize = 100;
-/** In the background, for each ms of work so many ms of rest. */
+/** The pause in ms after each ms of work in the background. */
 const restFactor = 9;
 
 /** Verification of an opened log. */

@@ -23,7 +23,7 @@ export function createWriteGuard(monotonic: () => number): WriteGuard {
   let health: StoreHealth = { status: 'ok' };
   let probeAt = Infinity;
   const become = (next: StoreHealth, nextProbeAt: number): void => {
-    // A broken store stays broken, whatever follows.
+    // A broken store never recovers.
     if (health.status === 'unavailable') return;
     health = next;
     probeAt = nextProbeAt;

@@ -57,7 +57,7 @@ const defaults = { appendMs: 5000, readMs: 10_000, probeMs: 5000, silenceMs: 30_
 /**
  * The event store over EventStoreDB or KurrentDB. It opens without waiting for the server: `health` says when it answers.
  *
- * Every call ends within its timeout, whatever server and client do: an append as `unknown`, a read as
+ * Every call ends within its timeout, also when the server or the client hangs: an append as `unknown`, a read as
  * EventStoreUnavailableError. Have one of these in a process.
  * @throws RangeError when the connection string is not usable.
  * @example const store = openEventStoreDb({ url, connect: await connectOf(url), log, clock });

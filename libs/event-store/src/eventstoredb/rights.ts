@@ -21,7 +21,7 @@ export interface RightsReport {
   readonly tried: readonly RightTried[];
 }
 
-/** No stream has so many events: the server checks the right first, then refuses the revision. */
+/** A revision that no stream reaches: the server checks the right first, then refuses the revision. */
 const neverReached = 1_000_000_000;
 const settingsMs = 5000;
 const againMs = 250;

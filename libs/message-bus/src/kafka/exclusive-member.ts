@@ -97,7 +97,7 @@ export class ExclusiveMember {
       this.#joins += 1;
       this.#options.onJoined?.();
       const owns = payload.memberAssignment[topic]?.includes(partition) === true;
-      // With a new member id, the group had removed this process in between, whoever owns the partition now.
+      // A new member id means that the group had removed this process in between, also when it owns the partition again.
       const isContinued = payload.memberId === this.#memberId;
       this.#memberId = payload.memberId;
       if (this.#hasTurn && !(owns && isContinued)) this.#end();

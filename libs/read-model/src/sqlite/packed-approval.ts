@@ -26,7 +26,7 @@ export function toEditRef(action: Action, { request, approvals }: CallRow): Edit
   return null;
 }
 
-/** The action that is written there. */
+/** Returns the action that the reference names. */
 export function toAction(ref: EditRef, approvals: readonly Pick<Approval, 'votes'>[], requested: Action): Action {
   const vote = ref === null ? undefined : approvals[ref[0]]?.votes[ref[1]];
   if (vote?.decision.type !== 'edit') return requested;

@@ -168,7 +168,7 @@ export const rowBytes = '(octet_length(calls.progress) + octet_length(requests.r
 /** A row of a query, by column. */
 export type Columns = Readonly<Record<string, unknown>>;
 
-/** A call's row out of the columns `rowColumns`. */
+/** Returns a call's row from the columns `rowColumns`. */
 export function toCallRow(columns: Columns): CallRow {
   const request = JSON.parse(String(columns['request'])) as ReturnType<typeof packCallRequest>;
   const progress = JSON.parse(String(columns['progress'])) as PackedProgress;

@@ -43,7 +43,7 @@ export async function verifyReadModel({ file, source, onProgress, seal }: Rebuil
   const scratch = `${file}.verify-${String(process.pid)}`;
   const live = new DatabaseSync(file, { readOnly: true });
   try {
-    // One read transaction: a snapshot, whatever is written meanwhile.
+    // One read transaction: a snapshot that no write changes.
     live.exec('BEGIN');
     const version = live.prepare('PRAGMA user_version').get()?.['user_version'];
     if (version !== schemaVersion)
