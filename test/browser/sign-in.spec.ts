@@ -79,7 +79,7 @@ describe('signing in to the inbox', () => {
       ({ principal }) => principal !== 'ann',
     );
     writeFileSync(world.tokensFile, JSON.stringify(left));
-    // The file is looked at every 2 s, and who listens at every heartbeat.
+    // The file is checked every 2 s, and the reader of a stream at every heartbeat.
     await ann.page.getByText('Your session is over. Sign in again.').waitFor({ timeout: 45_000 });
     expect(await rowOf(ann.page, 'delete_file').count()).toBe(0);
     await rowOf(bob.page, 'delete_file').waitFor();

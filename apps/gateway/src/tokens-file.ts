@@ -52,7 +52,7 @@ export function createTokensFile(path: string): readonly NewTokenEntry[] | undef
 export interface FileTokens extends Tokens {
   /** Reads the file again; a file that is not valid changes nothing and is logged. */
   readonly reload: () => void;
-  /** Stops looking after the file. */
+  /** Stops watching the file. */
   readonly close: () => void;
 }
 
