@@ -6,7 +6,7 @@ import type { Installation } from './installation.js';
 import { kafkaScenes } from './kafka-scenes.js';
 
 /** Agents and people through both gateways and on Kafka, one scene after the other, during all faults. */
-export function startTraffic(installation: Installation, users = 4): Traffic {
+export function startTraffic(installation: Installation, users = 8): Traffic {
   const { journal, random, requests } = installation;
   const onKafka = Object.entries(kafkaScenes).map(([name, scene]): NamedScene => [
     `kafka-${name}`,
