@@ -159,6 +159,7 @@ export const floors = [
   ...[
     { name: 'ai-sdk', framework: ['ai'] },
     { name: 'openai-agents', framework: ['@openai/agents'] },
+    { name: 'langchain', framework: ['@langchain/core', '@langchain/langgraph', 'langchain'] },
   ].map(({ name, framework }) => ({
     unit: `libs/adapters/${name}`,
     floor: 3,

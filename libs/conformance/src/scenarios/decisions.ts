@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Session } from '../session.js';
+import { toldBy, type Session } from '../session.js';
 import { lookup, oneRefund, refund, type Scenario } from './scenario.js';
 
 /** What people can decide, and what the model is told then. */
@@ -73,8 +73,7 @@ export const decisions: readonly Scenario[] = [
       const rest = await pause.resume();
       assert.equal(rest.event, 'paused', 'it did not wait for the other call');
       await session.ledger.decide('c3', { type: 'approve' });
-      const end = await session.start(rest.state).rest();
-      assert.equal(end.event, 'finished');
+      toldBy(await session.start(rest.state).rest());
       const amounts = session.ran('refund').map(({ amount }) => amount);
       assert.deepEqual(amounts.toSorted(), [50, 70]);
     },
@@ -89,7 +88,7 @@ export const decisions: readonly Scenario[] = [
       const rest = await pause.resume();
       assert.equal(rest.event, 'paused');
       await session.ledger.decide('c2', { type: 'approve' });
-      assert.equal((await session.start(rest.state).rest()).event, 'finished');
+      toldBy(await session.start(rest.state).rest());
       assert.deepEqual(session.ran('refund'), [{ amount: 50 }, { amount: 70 }]);
     },
   },
@@ -113,7 +112,7 @@ export const decisions: readonly Scenario[] = [
       const pause = await session.untilAsked('c1');
       assert.equal((await session.ledger.callOf('c1'))?.toolName, 'refund');
       await session.ledger.decide('c1', { type: 'approve' });
-      assert.equal((await pause.resume()).event, 'finished');
+      await pause.finish();
       assert.deepEqual(session.ran('refund'), [{ amount: 50 }]);
       await session.ledger.until('c1', 'succeeded');
     },

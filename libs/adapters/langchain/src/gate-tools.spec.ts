@@ -1,0 +1,171 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
+import { fakeModel } from '@langchain/core/testing';
+import { tool, type StructuredToolInterface, type ToolRunnableConfig } from '@langchain/core/tools';
+import { Command, END, MemorySaver, MessagesAnnotation, START, StateGraph } from '@langchain/langgraph';
+import { ToolNode } from '@langchain/langgraph/prebuilt';
+import { createAgent } from 'langchain';
+import { z } from 'zod';
+import { gateTools, type Gate, type GateToolsOptions } from './gate-tools.js';
+
+const ran: unknown[] = [];
+const gates: Gate[] = [];
+const schema = z.strictObject({ amount: z.int() });
+
+const refund = tool(
+  ({ amount }) => {
+    ran.push(amount);
+    if (amount === 13) throw new Error('the bank said no');
+    return { refunded: amount };
+  },
+  { name: 'refund', description: 'Refunds an amount', schema },
+);
+const lookup = tool(
+  ({ id }) => {
+    ran.push(id);
+    return `found ${id}`;
+  },
+  { name: 'lookup', description: 'Looks up an order', schema: z.strictObject({ id: z.string() }) },
+);
+
+function gateOver(countersign: FakeCountersign, more: Partial<GateToolsOptions> = {}): Gate {
+  const { fetch } = countersign;
+  const gate = gateTools({ url: 'http://fake.test', token: 't', agentId: 'a', tools: [refund], fetch, ...more });
+  gates.push(gate);
+  return gate;
+}
+
+const call = (id: string, amount: number) => ({ name: 'refund', args: { amount }, id });
+const thread = { configurable: { thread_id: 'thread-1' } };
+const go = { messages: [new HumanMessage('go')] };
+
+function agentWith(tools: readonly StructuredToolInterface[], ...calls: { name: string; args: object; id: string }[]) {
+  const asking = new AIMessage({ content: '', tool_calls: calls });
+  const model = fakeModel().respond(asking).respond(new AIMessage('done'));
+  return createAgent({ model, tools: [...tools], checkpointer: new MemorySaver() });
+}
+
+const resultsIn = (messages: readonly BaseMessage[]): Record<string, string> =>
+  Object.fromEntries(messages.flatMap((one) => (ToolMessage.isInstance(one) ? [[one.tool_call_id, one.text]] : [])));
+
+afterEach(async () => {
+  ran.length = 0;
+  await Promise.all(gates.splice(0).map((gate) => gate.close()));
+});
+
+describe('a tool behind Countersign', () => {
+  it('interrupts with what is asked, in the words of the human-in-the-loop middleware', async () => {
+    const countersign = createFakeCountersign();
+    const agent = agentWith(gateOver(countersign).tools, call('c1', 50));
+    const { __interrupt__: interrupts } = (await agent.invoke(go, thread)) as unknown as {
+      __interrupt__: { value: unknown }[];
+    };
+    expect(interrupts.map(({ value }) => value)).toMatchObject([
+      {
+        actionRequests: [{ name: 'refund', args: { amount: 50 }, description: 'Refunds an amount' }],
+        reviewConfigs: [{ actionName: 'refund' }],
+        countersign: { toolCallId: 'c1' },
+      },
+    ]);
+  });
+
+  it.each([{ decisions: [{ type: 'approve' }] }, true, 'approve', [{ type: 'accept' }]])(
+    'does not run on the resume value %j alone',
+    async (resume) => {
+      const agent = agentWith(gateOver(createFakeCountersign()).tools, call('c1', 50));
+      await agent.invoke(go, thread);
+      for (let times = 0; times < 3; times += 1) await agent.invoke(new Command({ resume }), thread);
+      expect(ran).toEqual([]);
+    },
+  );
+
+  it('runs only the approved one of two, though one resume value goes to both', async () => {
+    const countersign = createFakeCountersign();
+    const agent = agentWith(gateOver(countersign).tools, call('c1', 50), call('c3', 70));
+    await agent.invoke(go, thread);
+    countersign.approve('c1');
+    await agent.invoke(new Command({ resume: 'approve' }), thread);
+    expect(ran).toEqual([50]);
+    countersign.deny('c3', { reason: 'too much' });
+    const { messages } = await agent.invoke(new Command({ resume: 'approve' }), thread);
+    expect(resultsIn(messages)).toMatchObject({ c1: '{"refunded":50}', c3: expect.stringContaining('too much') });
+    expect(messages.at(-1)?.text).toBe('done');
+  });
+
+  it('leaves a free tool of the same turn to run once', async () => {
+    const countersign = createFakeCountersign();
+    const free = { name: 'lookup', args: { id: 'x' }, id: 'c2' };
+    const agent = agentWith([...gateOver(countersign).tools, lookup], call('c1', 50), free);
+    await agent.invoke(go, thread);
+    countersign.approve('c1');
+    const { messages } = await agent.invoke(new Command({ resume: 1 }), thread);
+    expect(ran.toSorted()).toEqual([50, 'x']);
+    expect(resultsIn(messages)).toMatchObject({ c2: 'found x' });
+  });
+
+  it('gives the model the error of the tool', async () => {
+    const countersign = createFakeCountersign();
+    const agent = agentWith(gateOver(countersign).tools, call('c1', 13));
+    await agent.invoke(go, thread);
+    countersign.approve('c1');
+    const { messages } = await agent.invoke(new Command({ resume: 1 }), thread);
+    expect(resultsIn(messages)['c1']).toContain('the bank said no');
+    expect(countersign.callOf('c1').state).toBe('failed');
+  });
+
+  it('runs with edited arguments', async () => {
+    const countersign = createFakeCountersign();
+    const agent = agentWith(gateOver(countersign).tools, call('c1', 50));
+    await agent.invoke(go, thread);
+    countersign.edit('c1', { amount: 7 });
+    const { messages } = await agent.invoke(new Command({ resume: 1 }), thread);
+    expect(ran).toEqual([7]);
+    expect(resultsIn(messages)['c1']).toContain('"amount":7');
+  });
+
+  it('asks by its predicate', async () => {
+    const needsApproval = ({ amount }: { amount?: unknown }) => Number(amount) > 100;
+    const gate = gateOver(createFakeCountersign(), { options: { refund: { needsApproval } } });
+    await agentWith(gate.tools, call('c1', 50)).invoke(go, thread);
+    expect(ran).toEqual([50]);
+  });
+
+  it('does not run while Countersign is away, and the model is told so', async () => {
+    const countersign = createFakeCountersign();
+    countersign.setAway(true);
+    const agent = agentWith(gateOver(countersign, { attempts: 1 }).tools, call('c1', 50));
+    const { messages } = await agent.invoke(go, thread);
+    expect(resultsIn(messages)['c1']).toMatch(/fake\.test/);
+    expect(ran).toEqual([]);
+  });
+
+  it('says that it needs a thread', async () => {
+    const [gated] = gateOver(createFakeCountersign()).tools;
+    const invoked = gated!.invoke({ ...call('c1', 50), type: 'tool_call' }, {} satisfies ToolRunnableConfig);
+    await expect(invoked).rejects.toThrow('needs a checkpointer and a thread_id');
+  });
+
+  it('must be one of the given tools to have options', () => {
+    const options = { refudn: {} };
+    expect(() => gateOver(createFakeCountersign(), { options })).toThrow('options for refudn');
+  });
+});
+
+describe('a graph of LangGraph with a ToolNode', () => {
+  it('pauses, and goes on after the approval', async () => {
+    const countersign = createFakeCountersign();
+    const turn = new AIMessage({ content: '', tool_calls: [call('c1', 50)] });
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode('tools', new ToolNode([...gateOver(countersign).tools]))
+      .addEdge(START, 'tools')
+      .addEdge('tools', END)
+      .compile({ checkpointer: new MemorySaver() });
+    await graph.invoke({ messages: [turn] }, thread);
+    expect(ran).toEqual([]);
+    countersign.approve('c1');
+    const { messages } = await graph.invoke(new Command({ resume: 1 }), thread);
+    expect(resultsIn(messages)).toEqual({ c1: '{"refunded":50}' });
+    expect(ran).toEqual([50]);
+  });
+});

@@ -1,0 +1,121 @@
+import {
+  createWorker,
+  gateTool,
+  modelText,
+  type ExecutionContext,
+  type JsonObject,
+  type ToolDefinition,
+  type ToolResult,
+  type Worker,
+  type WorkerOptions,
+} from '@countersign/worker-sdk';
+import { ToolMessage } from '@langchain/core/messages';
+import { tool, type StructuredToolInterface, type ToolRunnableConfig } from '@langchain/core/tools';
+import { toJsonSchema } from '@langchain/core/utils/json_schema';
+import { interrupt, isCommand, isGraphInterrupt } from '@langchain/langgraph';
+import { interruptOf } from './review.js';
+
+/** How one tool asks: as in `gateTool` of the worker SDK. By default every call needs approval. */
+export type GatedToolOptions = Pick<
+  ToolDefinition<JsonObject>,
+  'needsApproval' | 'approvalPrompt' | 'idempotent' | 'expiresInMs' | 'allowedDecisions' | 'labels'
+>;
+
+/** The connection to Countersign, and the tools to put behind it. */
+export interface GateToolsOptions extends Omit<WorkerOptions, 'tools'> {
+  readonly tools: readonly StructuredToolInterface[];
+  /** By the name of the tool. */
+  readonly options?: Readonly<Record<string, GatedToolOptions>>;
+}
+
+/** Tools behind Countersign. */
+export interface Gate {
+  /** In the order of the given ones: use them in their place. */
+  readonly tools: readonly StructuredToolInterface[];
+  /** For everything else: cancelling, asking again after expiry, the API. */
+  readonly worker: Worker;
+  readonly close: () => Promise<void>;
+}
+
+/** The execution of a tool within one call of the framework. */
+interface InFramework {
+  readonly config: ToolRunnableConfig;
+}
+
+/**
+ * Puts tools behind Countersign, for `createAgent` of LangChain and for any graph of LangGraph with a `ToolNode`. A call that
+ * waits for people is an interrupt; resume the thread with any value once they have decided. The thread id is the run, so
+ * a checkpointer is needed. A resume value is never believed: the tool runs when the ledger says so, and once.
+ */
+export function gateTools({ tools, options = {}, ...connection }: GateToolsOptions): Gate {
+  const unknown = Object.keys(options).find((name) => !tools.some((one) => one.name === name));
+  if (unknown !== undefined) throw new TypeError(`options for ${unknown}, but there is no tool of this name`);
+  const worker = createWorker({
+    ...connection,
+    tools: tools.map((inner) => gated(inner, options[inner.name])),
+  });
+  return {
+    tools: tools.map((inner) => wrapped(inner, worker)),
+    worker,
+    close: () => worker.close(),
+  };
+}
+
+function gated(inner: StructuredToolInterface, options: GatedToolOptions = {}): ReturnType<typeof gateTool> {
+  return gateTool({
+    needsApproval: true,
+    ...options,
+    name: inner.name,
+    description: inner.description,
+    inputSchema: toJsonSchema(inner.schema) as JsonObject,
+    execute: (args, { toolCallId, signal, context }: ExecutionContext) =>
+      runInner(inner, { name: inner.name, id: toolCallId, args }, context as InFramework, signal),
+  });
+}
+
+/** Runs the tool as the framework would. An error that the framework puts into a message is an error for the ledger too. */
+async function runInner(
+  inner: StructuredToolInterface,
+  call: { readonly name: string; readonly id: string; readonly args: JsonObject },
+  { config }: InFramework,
+  signal: AbortSignal,
+): Promise<unknown> {
+  try {
+    const output: unknown = await inner.invoke({ ...call, type: 'tool_call' }, { ...config, signal });
+    if (isCommand(output)) throw new Error('the tool ran, but it returned a Command, which the ledger cannot record');
+    if (!ToolMessage.isInstance(output)) return output;
+    if (output.status === 'error') throw new Error(output.text);
+    return output.content;
+  } catch (error) {
+    if (!isGraphInterrupt(error)) throw error;
+    throw new Error('a tool behind Countersign cannot interrupt: it has been claimed', { cause: error });
+  }
+}
+
+function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredToolInterface {
+  const { name, description, schema } = inner;
+  const func = async (args: unknown, config: ToolRunnableConfig): Promise<ToolMessage> => {
+    const toolCallId = config.toolCall?.id;
+    const runId: unknown = config.configurable?.['thread_id'];
+    if (toolCallId === undefined) throw new Error(`${name} was called without a tool call id`);
+    if (typeof runId !== 'string') throw new Error(`${name} needs a checkpointer and a thread_id to ask people`);
+    const call = { runId, toolCallId, toolName: name, arguments: args as JsonObject };
+    for (;;) {
+      const { result, approval } = await worker.call(call, { context: { config }, signal: config.signal });
+      if (result !== null) return messageOf(result);
+      // Throws to pause. It returns when the thread is resumed: what it returns is no decision, so the ledger is asked again.
+      if (approval !== null) interrupt(interruptOf(approval));
+    }
+  };
+  return tool(func, { name, description, schema: schema as JsonObject });
+}
+
+function messageOf(result: ToolResult): ToolMessage {
+  const { toolCallId, toolName, status } = result;
+  return new ToolMessage({
+    tool_call_id: toolCallId,
+    name: toolName,
+    content: modelText(result),
+    status: status === 'succeeded' ? 'success' : 'error',
+  });
+}

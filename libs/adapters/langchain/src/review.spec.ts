@@ -1,0 +1,50 @@
+import { describe, expect, it } from '@jest/globals';
+import { agentInboxResponses, hitlResponses, type CountersignInterrupt } from './review.js';
+
+const interruptFor = (approvalId: string, name: string): CountersignInterrupt => ({
+  actionRequests: [{ name, args: { amount: 50, note: 'x', urgent: false } }],
+  reviewConfigs: [{ actionName: name, allowedDecisions: ['approve', 'edit', 'reject', 'respond'] }],
+  countersign: { approvalId, callId: 'tc', toolCallId: 'c1', actionDigest: `digest of ${approvalId}` },
+});
+const two = [interruptFor('a1', 'refund'), interruptFor('a2', 'refund')];
+
+describe('decisions of the human-in-the-loop middleware', () => {
+  it('are for the interrupts in their order, each with the digest that was shown', () => {
+    expect(hitlResponses(two, [{ type: 'approve' }, { type: 'reject', message: 'too much' }])).toEqual([
+      { approvalId: 'a1', body: { actionDigest: 'digest of a1', decision: { type: 'approve' } } },
+      { approvalId: 'a2', body: { actionDigest: 'digest of a2', decision: { type: 'deny' }, reason: 'too much' } },
+    ]);
+  });
+
+  it('must be as many as the interrupts', () => {
+    expect(() => hitlResponses(two, [{ type: 'approve' }])).toThrow('1 decisions for 2 calls');
+  });
+
+  it('cannot change the tool in an edit', () => {
+    const edit = (name: string) => hitlResponses([two[0]!], [{ type: 'edit', editedAction: { name, args: {} } }]);
+    expect(() => edit('delete_customer')).toThrow('an edit cannot change the tool');
+    expect(edit('refund')[0]?.body.decision).toEqual({ type: 'edit', arguments: {} });
+  });
+});
+
+describe('responses of the Agent Inbox', () => {
+  it('become decisions: accept, response and ignore', () => {
+    const decisionOf = (response: Parameters<typeof agentInboxResponses>[1][number]) =>
+      agentInboxResponses([two[0]!], [response])[0]?.body;
+    expect(decisionOf({ type: 'accept' })?.decision).toEqual({ type: 'approve' });
+    expect(decisionOf({ type: 'response', args: 'done by hand' })?.decision).toEqual({
+      type: 'answer',
+      output: 'done by hand',
+    });
+    expect(decisionOf({ type: 'ignore' })).toMatchObject({ decision: { type: 'deny' }, reason: expect.any(String) });
+  });
+
+  it('write edited values as text: what was no text becomes a value again, what was a text stays one', () => {
+    const args = { amount: '7', note: '8', urgent: 'true', added: '9' };
+    const [response] = agentInboxResponses([two[0]!], [{ type: 'edit', args: { action: 'refund', args } }]);
+    expect(response?.body.decision).toEqual({
+      type: 'edit',
+      arguments: { amount: 7, note: '8', urgent: true, added: '9' },
+    });
+  });
+});
