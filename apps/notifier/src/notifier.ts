@@ -1,4 +1,3 @@
-import { stateShown } from '@countersign/channels';
 import type { Channel, ChannelsConfig, PeopleNow } from '@countersign/channels';
 import type { EventView } from '@countersign/contracts';
 import { keyText } from '@countersign/domain';
@@ -9,15 +8,13 @@ import type { SubscribeOptions } from '@countersign/message-bus';
 import type { CallRow, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
-import { TimerQueue } from './timer-queue.js';
-import type { TimerEntry } from './timer-queue.js';
+import { TimerQueue, type TimerEntry } from './timer-queue.js';
 import { Backlog } from './backlog.js';
-import { ChannelWorker, NotifierStoppedError } from './channel-worker.js';
-import type { ChannelStatus } from './channel-worker.js';
+import { ChannelWorker, NotifierStoppedError, type ChannelStatus } from './channel-worker.js';
 import type { Job } from './planned-message.js';
-import { createDeliveryLog } from './delivery-log.js';
-import type { DeliveryLog } from './delivery-log.js';
-import { approvalOf, noticeOf, readCall, subjectOf } from './notice.js';
+import { createDeliveryLog, type DeliveryLog } from './delivery-log.js';
+import { copyKeys } from './copy-keys.js';
+import { approvalOf, readCall } from './notice.js';
 import { newsAgeMsMax } from './retry-schedule.js';
 import { findFailedDeliveries, retryOf } from './failed-deliveries.js';
 import { sweepPending } from './sweep-pending.js';
@@ -177,8 +174,7 @@ class ChannelNotifier implements Notifier {
   };
 
   async #callOf({ callId, tenant }: EventView): Promise<CallRow | undefined> {
-    if (callId === null || tenant !== this.#tenant) return undefined;
-    return readCall(this.#options.store, this.#tenant, callId);
+    return callId === null || tenant !== this.#tenant ? undefined : readCall(this.#options.store, tenant, callId);
   }
 
   /** Every message of a channel that an event may require. Those that are up to date are skipped later. */
@@ -191,7 +187,7 @@ class ChannelNotifier implements Notifier {
     const keys = [
       ...this.#questionKeys(event, call, approval, channel),
       ...((await this.#isNews(event, channel)) ? this.#immediateKeys(event, call, approval, channel) : []),
-      ...(await this.#copyKeys(event, call, approval, channel)),
+      ...(await copyKeys(this.#deliveries, event, call, approval, channel)),
     ];
     return [...new Map(keys.map((key) => [keyText(key), key])).values()];
   }
@@ -212,29 +208,6 @@ class ChannelNotifier implements Notifier {
       this.#plan({ callId, approvalId, key, dueAtMs }, dueAtMs);
       return [];
     });
-  }
-
-  /** The copies that an event made outdated and, where a channel wants it, a message with the outcome. */
-  async #copyKeys(
-    event: EventView,
-    call: CallRow,
-    approval: Approval | null,
-    channel: Channel,
-  ): Promise<readonly MessageKey[]> {
-    if (approval === null || channel.update === undefined) return [];
-    const sent = await this.#deliveries.load(subjectOf(call, approval.approvalId));
-    const what = { messageId: '', kind: 'requested', nth: 0, recipient: null } as const;
-    const now = stateShown(noticeOf(call, approval, what));
-    const copies = [...sent.values()].filter(
-      ({ channelId, kind, status }) =>
-        channelId === channel.id && status === 'delivered' && (kind === 'requested' || kind === 'reminder'),
-    );
-    const outdated = copies
-      .filter(({ shows }) => shows !== now)
-      .map(({ channelId, kind, nth, recipient }) => ({ channelId, kind, nth, recipient }));
-    if (copies.length === 0 || !channel.tellsOutcomeBelow) return outdated;
-    const outcomes = outcomesOf(event).map((kind) => ({ channelId: channel.id, kind, nth: 0, recipient: null }));
-    return [...outdated, ...outcomes];
   }
 
   /** Outcomes from before the channel existed, or from long ago, are not sent. */

@@ -9,14 +9,14 @@ import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
 import { inBatch, settleRequested } from './batch.js';
 import { joinedByRule } from './batch-by-rule.js';
-import { coverByGrants, foreseeCover } from './cover-by-grant.js';
+import { coverWithinQuotas } from './cover-within-quotas.js';
 import { checkCalls, together } from './check-calls.js';
 import type { CommandMeta } from './handle-command.js';
 import { toDomainJudgement } from './judge-recorded.js';
 import { judgeInShadow, withShadowVerdict } from './shadow.js';
 import type { ShadowVerdicts } from './shadow.js';
 import { applyRule } from './with-tool-call.js';
-import { askerOf, inTurnOfAsker, inTurnOfRun, overQuota } from './quotas.js';
+import { askerOf, inTurnOfAsker, inTurnOfRun } from './quotas.js';
 import type { Asker } from './quotas.js';
 import { withRunFacts } from './run-facts.js';
 import type { Refused } from './with-tool-call.js';
@@ -183,39 +183,6 @@ async function record(
     value: { callIds: plans.map((plan) => plan.callId), isNew },
     position: Math.max(position, settledAt),
   };
-}
-
-interface Covering {
-  readonly asker: Asker;
-  readonly additions: readonly boolean[];
-  readonly meta: RecordMeta;
-  readonly at: number;
-}
-
-/** Quotas count before a grant gives a use away, and once more after: it may have ended meanwhile. */
-async function coverWithinQuotas(
-  ports: CommandPorts,
-  plans: readonly Plan[],
-  judged: readonly Judgement[],
-  { asker, additions, meta, at }: Covering,
-): Promise<readonly Judgement[] | Refused> {
-  const foreseen = await foreseeCover(ports, plans, judged, at);
-  const over = overQuota(ports, asker, questionsOf(plans, foreseen, additions));
-  if (over !== undefined) return over;
-  const judgements = await coverByGrants(ports, plans, judged, meta.commandId, at);
-  const isAsForeseen = judgements.every(({ verdict }, index) => verdict.outcome === foreseen[index]?.verdict.outcome);
-  return (isAsForeseen ? undefined : overQuota(ports, asker, questionsOf(plans, judgements, additions))) ?? judgements;
-}
-
-/** The calls of a request about which people would be asked. */
-function questionsOf(
-  plans: readonly Plan[],
-  judgements: readonly Judgement[],
-  additions: readonly boolean[],
-): readonly ToolCallProposal[] {
-  return plans
-    .filter((_, index) => additions[index] === true && judgements[index]?.verdict.outcome === 'require')
-    .map(({ proposal }) => proposal);
 }
 
 interface Judged {
