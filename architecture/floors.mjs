@@ -155,6 +155,14 @@ export const floors = [
     npm: ['zod'],
     node: [...harmless, ...files, 'child_process', 'net', 'readline'],
   },
+  // A JSON-RPC relay before any MCP server; tool calls pass the ledger.
+  {
+    unit: 'libs/mcp-gate',
+    floor: 3,
+    ours: ['contracts', 'worker-sdk'],
+    npm: ['@modelcontextprotocol/sdk', 'zod'],
+    node: [...harmless, 'http', 'process'],
+  },
   // Adapters of the worker SDK: each has its agent framework as a peer.
   ...[
     { name: 'ai-sdk', framework: ['ai'] },

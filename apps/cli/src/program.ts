@@ -8,6 +8,7 @@ import { addCallsCommands } from './commands/calls-options.js';
 import { addConformance } from './commands/conformance-options.js';
 import { addGrants } from './commands/grants-options.js';
 import { addLookCommands } from './commands/look-options.js';
+import { addMcp } from './commands/mcp-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes, exitCodesHelp } from './exit-codes.js';
@@ -76,6 +77,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addGrants(program, runner);
   addActCommands(program, runner);
   addOperateCommands(program, runner);
+  addMcp(program, runner);
   addConformance(program, runner);
   return program;
 }

@@ -29,6 +29,7 @@ describe('countersign start', () => {
       'commands/kafka.ts',
       'commands/keys.ts',
       'commands/known-people.ts',
+      'commands/mcp.ts',
       'commands/policy-input.ts',
       'commands/policy.ts',
       'commands/projector.ts',

@@ -40,6 +40,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     expiresInMs: definition.expiresInMs,
     allowedDecisions: definition.allowedDecisions,
     labels: definition.labels,
+    hints: definition.hints,
     check: async (args) => {
       const parsed = await schema.parse(args);
       if (!parsed.valid) return parsed;

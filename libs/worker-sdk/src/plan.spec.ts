@@ -18,6 +18,7 @@ const deleteFile = gateTool({
   expiresInMs: 60_000,
   allowedDecisions: ['approve', 'deny'],
   labels: { team: 'ops' },
+  hints: { destructiveHint: true },
   execute: () => null,
 });
 const openForm = gateTool({
@@ -46,6 +47,7 @@ describe('the plan of a step', () => {
         expiresInMs: 60_000,
         allowedDecisions: ['approve', 'deny'],
         labels: { team: 'ops' },
+        hints: { destructiveHint: true },
       },
       expect.objectContaining({ toolName: 'open_form', clientExecuted: true, idempotent: true, needsApproval: false }),
     ]);

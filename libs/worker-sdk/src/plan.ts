@@ -83,6 +83,7 @@ async function requestOf(
     ...(tool.expiresInMs === undefined ? {} : { expiresInMs: tool.expiresInMs }),
     ...(tool.allowedDecisions === undefined ? {} : { allowedDecisions: [...tool.allowedDecisions] }),
     ...(tool.labels === undefined ? {} : { labels: { ...tool.labels } }),
+    ...(tool.hints === undefined ? {} : { hints: tool.hints }),
   };
 }
 

@@ -1,4 +1,4 @@
-import type { ApprovalView, DecisionType, DurationMs, JsonObject, JsonValue } from '@countersign/contracts';
+import type { ApprovalView, DecisionType, DurationMs, JsonObject, JsonValue, ToolHints } from '@countersign/contracts';
 import type { z } from 'zod';
 import type { InputIssue, InputOf, JsonSchema } from './schema.js';
 
@@ -94,6 +94,8 @@ interface ToolBase<S, I, C> {
   readonly expiresInMs?: DurationMs;
   readonly allowedDecisions?: readonly DecisionType[];
   readonly labels?: Readonly<Record<string, string>>;
+  /** The annotations of an MCP tool, for expressions of the policy. */
+  readonly hints?: ToolHints | undefined;
 }
 
 /** The executor of the tool: this worker, or the user's client. Exactly one of them. */
@@ -134,6 +136,7 @@ export interface GateTool<C = unknown> {
   readonly expiresInMs: DurationMs | undefined;
   readonly allowedDecisions: readonly DecisionType[] | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
+  readonly hints: ToolHints | undefined;
   /** Validates arguments, those of the model and those that an approver put in their place alike. */
   readonly check: (
     args: JsonValue,

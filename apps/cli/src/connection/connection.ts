@@ -31,8 +31,43 @@ export function findConnection(options: ConnectionOptions, env: Env): Connection
     return { url: url.href.replace(/\/$/, ''), token: checkedToken(given.trim(), source), tokenSource: source };
   }
   const file = tokensFileOf(env);
-  const token = isLocal(url) ? tokenOfMe(file) : undefined;
+  const token = isLocal(url) ? tokenOf('me', file) : undefined;
   return { url: url.href.replace(/\/$/, ''), token, tokenSource: token === undefined ? 'nowhere' : file };
+}
+
+/** The server's address, and the tokens of those who ask for calls and execute them. */
+export interface WorkerConnection {
+  readonly url: string;
+  readonly token: string;
+  readonly resolverToken: string;
+}
+
+/**
+ * Returns the connection of a command that asks for calls and executes them. Without a token, and only when the server is
+ * on this machine, it reads those of `agent` and `worker` from the tokens file that standalone created.
+ */
+export function findWorkerConnection(options: ConnectionOptions, env: Env): WorkerConnection {
+  const url = checkedUrl(options.url ?? nonEmpty(env['COUNTERSIGN_URL']) ?? localUrl(env));
+  const base = url.href.replace(/\/$/, '');
+  const given = options.token ?? nonEmpty(env['COUNTERSIGN_TOKEN']);
+  const resolver = nonEmpty(env['COUNTERSIGN_RESOLVER_TOKEN']);
+  const local = (principal: string): string | undefined =>
+    isLocal(url) ? tokenOf(principal, tokensFileOf(env)) : undefined;
+  const token = given ?? local('agent');
+  const resolverToken = resolver ?? given ?? local('worker');
+  if (token !== undefined && resolverToken !== undefined) {
+    return {
+      url: base,
+      token: checkedToken(token, options.token === undefined ? 'COUNTERSIGN_TOKEN' : '--token'),
+      resolverToken: checkedToken(resolverToken, 'COUNTERSIGN_RESOLVER_TOKEN'),
+    };
+  }
+  throw localError(
+    'forbidden',
+    'tokens-file',
+    `There is no token for ${base}.`,
+    'Set COUNTERSIGN_TOKEN to the token of an agent, and COUNTERSIGN_RESOLVER_TOKEN to that of a resolver; on the machine of a standalone server, COUNTERSIGN_DATA to its data folder.',
+  );
 }
 
 /** The tokens file of a server on this machine. */
@@ -76,7 +111,7 @@ export function isLocal(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
-function tokenOfMe(file: string): string | undefined {
+function tokenOf(principal: string, file: string): string | undefined {
   let text: string;
   try {
     text = readFileSync(file, 'utf8');
@@ -90,7 +125,7 @@ function tokenOfMe(file: string): string | undefined {
       'Set COUNTERSIGN_TOKEN, or run as its owner.',
     );
   }
-  return tokensIn(text, file).find((entry) => entry.principal === 'me')?.token;
+  return tokensIn(text, file).find((entry) => entry.principal === principal)?.token;
 }
 
 interface TokenEntry {

@@ -1,0 +1,120 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCNotification,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+} from '@modelcontextprotocol/sdk/types.js';
+import { createCatalog } from './catalog.js';
+import { createAnswerCall, type GateOptions } from './gated-calls.js';
+import { createInnerRequests } from './inner-requests.js';
+import { createSession } from './session.js';
+import { objectOf, responseOf, type Wire } from './wire.js';
+
+/** A gate between one client and one server. */
+export interface Gate {
+  /** Resolves when either side has ended and both are closed. */
+  readonly ended: Promise<unknown>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Passes every message on as it is, in both directions, except tool calls: those pass the ledger. Capabilities, requests
+ * of the server, progress and list changes are those of the two sides.
+ */
+export async function openGate(client: Wire, server: Wire, options: GateOptions): Promise<Gate> {
+  const requests = createInnerRequests(server);
+  const catalog = createCatalog(requests);
+  const answerCall = createAnswerCall(options, catalog, requests);
+  const session = createSession(server);
+  const open = new Map<string | number, AbortController>();
+  const answering = new Set<Promise<void>>();
+  const ended = Promise.withResolvers<undefined>();
+
+  const toClient = (message: JSONRPCMessage): void => {
+    client.send(message, session.relatedTo(message)).catch(() => undefined);
+  };
+  const answer = async ({ id, params = {} }: JSONRPCRequest): Promise<void> => {
+    const cancelled = new AbortController();
+    open.set(id, cancelled);
+    const reply = await answerCall({
+      params,
+      signal: cancelled.signal,
+      opensUrls: session.opensUrls(),
+      labels: session.labels(),
+      onWaiting: createProgress(params, toClient),
+    });
+    open.delete(id);
+    if (cancelled.signal.reason !== byClient) toClient(responseOf(id, reply));
+    session.answered(id);
+  };
+  client.onmessage = (message) => {
+    session.fromClient(message);
+    if (isToolCall(message)) {
+      // A notification with this method has nobody to answer to, so it goes nowhere.
+      if (isJSONRPCRequest(message)) keepUntilDone(answering, answer(message));
+      return;
+    }
+    const cancelled = open.get(cancelledBy(message) ?? '');
+    if (cancelled === undefined) server.send(message).catch(() => undefined);
+    else cancelled.abort(byClient);
+  };
+  server.onmessage = (message) => {
+    if (requests.take(message)) return;
+    if (isJSONRPCNotification(message) && message.method === 'notifications/tools/list_changed') catalog.forget();
+    session.fromServer(message);
+    toClient(message);
+    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) session.answered(message.id);
+  };
+
+  let closing: Promise<void> | undefined;
+  const close = (): Promise<void> => (closing ??= end());
+  const end = async (): Promise<void> => {
+    requests.lose();
+    for (const cancelled of open.values()) cancelled.abort(new Error('the MCP server has ended'));
+    // Every open call gets its last reply before the connection ends.
+    await Promise.all(answering);
+    await Promise.allSettled([server.close(), client.close()]);
+    ended.resolve(undefined);
+  };
+  client.onclose = () => void close();
+  server.onclose = () => void close();
+  await server.start();
+  await client.start();
+  return { ended: ended.promise, close };
+}
+
+/** The reason of a cancellation by the client, which expects no reply. */
+const byClient = new Error('the client has cancelled the request');
+
+function keepUntilDone(set: Set<Promise<void>>, work: Promise<void>): void {
+  const done = work.finally(() => set.delete(done));
+  set.add(done);
+}
+
+function isToolCall(message: JSONRPCMessage): boolean {
+  return 'method' in message && message.method === 'tools/call';
+}
+
+function cancelledBy(message: JSONRPCMessage): string | number | undefined {
+  if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId } = objectOf(message.params);
+  return typeof requestId === 'string' || typeof requestId === 'number' ? requestId : undefined;
+}
+
+/** Tells a client that asked for progress that the call still waits.  */
+function createProgress(
+  params: Readonly<Record<string, unknown>>,
+  send: (message: JSONRPCMessage) => void,
+): (approvalId: string) => void {
+  const { progressToken } = objectOf(params['_meta']);
+  let ticks = 0;
+  return (approvalId) => {
+    if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return;
+    // Small steps: progress must grow, and the tool's own begins when a person has approved.
+    const progress = (ticks += 1) / 1_000_000;
+    const message = `waiting for a person: approval ${approvalId}`;
+    send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress, message } });
+  };
+}

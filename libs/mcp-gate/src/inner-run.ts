@@ -1,0 +1,59 @@
+import type { JsonObject } from '@countersign/contracts';
+import { ConnectionLostError, type InnerRequest, type InnerRequests } from './inner-requests.js';
+import type { Reply } from './wire.js';
+
+/** The connection was lost while the tool ran: it may have taken effect. */
+export class LostRunError extends Error {
+  override readonly name = 'LostRunError';
+}
+
+/** Whether the tool ran for a request, and with which reply. */
+export interface InnerRun {
+  readonly execute: (args: JsonObject) => Promise<unknown>;
+  /** The reply of the inner server, once the tool has run. */
+  readonly reply: () => Reply | undefined;
+  /** Rejects with a `LostRunError`. */
+  readonly lost: Promise<never>;
+}
+
+/** Runs a tool at the inner server with the parameters of the client's request. */
+export function createInnerRun(
+  params: Readonly<Record<string, unknown>>,
+  signal: AbortSignal,
+  requests: InnerRequests,
+): InnerRun {
+  let ran: Reply | undefined;
+  const { promise: lost, reject: lose } = Promise.withResolvers<never>();
+  lost.catch(() => undefined);
+  return {
+    execute: async (args) => {
+      const request = requests.send('tools/call', { ...params, arguments: args });
+      const stopWatching = cancelWith(signal, request);
+      try {
+        ran = await request.reply;
+      } catch (error) {
+        if (!(error instanceof ConnectionLostError)) throw error;
+        lose(new LostRunError(error.message));
+        // There is nothing true to report: the claim lapses, and the outcome becomes unknown.
+        return await new Promise<never>(() => undefined);
+      } finally {
+        stopWatching();
+      }
+      if ('error' in ran) throw new Error(ran.error.message);
+      return ran.result;
+    },
+    reply: () => ran,
+    lost,
+  };
+}
+
+function cancelWith(signal: AbortSignal, request: InnerRequest): () => void {
+  const cancel = (): void => {
+    request.cancel('the client has cancelled the request');
+  };
+  if (signal.aborted) cancel();
+  signal.addEventListener('abort', cancel);
+  return () => {
+    signal.removeEventListener('abort', cancel);
+  };
+}

@@ -1,0 +1,59 @@
+import type { TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+} from '@modelcontextprotocol/sdk/types.js';
+import { objectOf, type Wire } from './wire.js';
+
+/** What the gate has learnt about the two sides from the messages that it passed on. */
+export interface Session {
+  readonly fromClient: (message: JSONRPCMessage) => void;
+  readonly fromServer: (message: JSONRPCMessage) => void;
+  readonly answered: (id: string | number | undefined) => void;
+  /** The client opens addresses for its user. */
+  readonly opensUrls: () => boolean;
+  /** The name of the server, for the policy and the approvers. */
+  readonly labels: () => Readonly<Record<string, string>>;
+  /** Over HTTP a message travels on the stream of the request that it belongs to. */
+  readonly relatedTo: (message: JSONRPCMessage) => TransportSendOptions;
+}
+
+export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session {
+  let opensUrls = false;
+  let serverName: string | undefined;
+  let initializeId: string | number | undefined;
+  /** Open requests of the client, the latest last, with their progress tokens. */
+  const open = new Map<string | number, unknown>();
+  return {
+    fromClient: (message) => {
+      if (!isJSONRPCRequest(message)) return;
+      const params = objectOf(message.params);
+      open.set(message.id, objectOf(params['_meta'])['progressToken']);
+      if (message.method !== 'initialize') return;
+      initializeId = message.id;
+      const { elicitation } = objectOf(params['capabilities']);
+      opensUrls = 'url' in objectOf(elicitation);
+    },
+    fromServer: (message) => {
+      if (!isJSONRPCResultResponse(message) || message.id !== initializeId) return;
+      const { protocolVersion, serverInfo } = message.result;
+      if (typeof protocolVersion === 'string') server.setProtocolVersion?.(protocolVersion);
+      const { name } = objectOf(serverInfo);
+      if (typeof name === 'string') serverName = name.slice(0, 256);
+    },
+    answered: (id) => {
+      if (id !== undefined) open.delete(id);
+    },
+    opensUrls: () => opensUrls,
+    labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
+    relatedTo: (message) => {
+      if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) return {};
+      const { progressToken } = objectOf(message.params);
+      const byToken = [...open].find(([, token]) => token !== undefined && token === progressToken)?.[0];
+      const relatedRequestId = byToken ?? (isJSONRPCRequest(message) ? [...open.keys()].at(-1) : undefined);
+      return relatedRequestId === undefined ? {} : { relatedRequestId };
+    },
+  };
+}

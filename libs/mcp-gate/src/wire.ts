@@ -1,0 +1,24 @@
+import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+
+/** One side of the gate: a transport of the MCP SDK. */
+export type Wire = Pick<Transport, 'start' | 'close' | 'setProtocolVersion' | 'onmessage' | 'onclose' | 'onerror'> & {
+  readonly send: Transport['send'];
+};
+
+/** The end of a request: what a JSON-RPC response carries besides its id. */
+export type Reply =
+  | { readonly result: Record<string, unknown> }
+  | { readonly error: { readonly code: number; readonly message: string; readonly data?: unknown } };
+
+/** The message that carries a reply. */
+export function responseOf(id: string | number, reply: Reply): JSONRPCMessage {
+  return { jsonrpc: '2.0', id, ...reply };
+}
+
+/** Returns the value when it is an object, else an empty one. */
+export function objectOf(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+    ? (value as Readonly<Record<string, unknown>>)
+    : {};
+}

@@ -1,0 +1,129 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createClient, type ApprovalView, type Client as Ledger } from '@countersign/worker-sdk';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { cleanUpAfterAll } from '../harness/cleanup.js';
+import { install, type Installation } from '../harness/standalone.js';
+import { eventually } from '../harness/wait.js';
+import { connectClient, gateBefore, referenceServer, textOf } from './mcp-client.js';
+
+cleanUpAfterAll();
+
+let place: Installation;
+let ledger: Ledger;
+let env: Readonly<Record<string, string>>;
+beforeAll(async () => {
+  place = await install();
+  ledger = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.me });
+  env = { COUNTERSIGN_PORT: String(place.port), COUNTERSIGN_DATA: place.dataFolder };
+});
+
+const pendingOf = (toolName: string): Promise<ApprovalView> =>
+  eventually(`a pending approval of ${toolName}`, 20_000, async () => {
+    const { approvals } = await ledger.listApprovals({ state: 'pending', toolName });
+    return approvals[0];
+  });
+const approve = async (toolName: string): Promise<void> => {
+  const { approvalId, actionDigest } = await pendingOf(toolName);
+  await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
+};
+
+describe('the filesystem server behind the gate', () => {
+  it('reads at once, and writes after a person has approved the held request', async () => {
+    const folder = join(place.folder, 'files');
+    mkdirSync(folder);
+    writeFileSync(join(folder, 'a.txt'), 'hello');
+    const server = [...referenceServer('filesystem'), folder];
+    const [gated, direct] = [await connectClient(gateBefore(server), env), await connectClient(server)];
+    const read = { name: 'read_text_file', arguments: { path: join(folder, 'a.txt') } };
+    expect(await gated.client.callTool(read)).toEqual(await direct.client.callTool(read));
+    expect(await gated.client.listTools()).toEqual(await direct.client.listTools());
+
+    const file = join(folder, 'b.txt');
+    const written = gated.client.callTool({ name: 'write_file', arguments: { path: file, content: 'new' } });
+    const { arguments: asked } = await pendingOf('write_file');
+    expect([asked, existsSync(file)]).toEqual([{ path: file, content: 'new' }, false]);
+    await approve('write_file');
+    expect(await written).toMatchObject({ content: [{ type: 'text' }] });
+    expect(readFileSync(file, 'utf8')).toBe('new');
+  });
+});
+
+describe('the memory server behind the gate', () => {
+  it('says that a call is pending, and gives its result when the client calls again', async () => {
+    const server = referenceServer('memory');
+    const gate = gateBefore(server, ['--hold', '0s']);
+    const { client } = await connectClient(gate, { ...env, MEMORY_FILE_PATH: join(place.folder, 'memory.json') });
+    const create = {
+      name: 'create_entities',
+      arguments: { entities: [{ name: 'Ada', entityType: 'person', observations: ['counts'] }] },
+    };
+    expect(textOf(await client.callTool(create))).toMatch(/^pending: approval apr_/);
+    await approve('create_entities');
+    expect(await client.callTool(create)).toMatchObject({ structuredContent: { entities: [{ name: 'Ada' }] } });
+    const graph = await client.callTool({ name: 'read_graph', arguments: {} });
+    expect(graph).toMatchObject({ structuredContent: { entities: [{ name: 'Ada' }] } });
+  });
+});
+
+describe('the everything server behind the gate', () => {
+  it('keeps prompts, resources, progress and the elicitations of the server', async () => {
+    const server = referenceServer('everything');
+    const capabilities = { elicitation: { form: {} } };
+    const { client } = await connectClient(gateBefore(server), env, capabilities);
+    const direct = await connectClient(server, {}, capabilities);
+    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'decline' }));
+    expect(client.getServerCapabilities()).toEqual(direct.client.getServerCapabilities());
+    expect(await client.listPrompts()).toEqual(await direct.client.listPrompts());
+    expect(await client.listResources()).toEqual(await direct.client.listResources());
+    const told: number[] = [];
+    const long = { name: 'trigger-long-running-operation', arguments: { duration: 1, steps: 2 } };
+    await client.callTool(long, undefined, { onprogress: ({ progress }) => told.push(progress) });
+    expect(told).toEqual([1, 2]);
+    const elicited = client.callTool({ name: 'trigger-elicitation-request', arguments: {} });
+    await approve('trigger-elicitation-request');
+    expect(textOf(await elicited)).toMatch(/declined/);
+  });
+});
+
+describe('a gate that is killed', () => {
+  it('never runs the tool a second time: the outcome is unknown', async () => {
+    const file = join(place.folder, 'paid.txt');
+    const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file];
+    const options = ['--gate', 'none', '--run-id', 'killed', '--lease', '2s'];
+    const pay = { name: 'pay', arguments: { euros: 5 } };
+    const killed = await connectClient(gateBefore([...server, 'hang'], options), env);
+    const lost = killed.client.callTool(pay).catch(String);
+    await eventually('the payment', 20_000, () => existsSync(file) || undefined);
+    process.kill(killed.pid, 'SIGKILL');
+    expect(await lost).toMatch(/closed/i);
+    const { client } = await connectClient(gateBefore(server, options), env);
+    for (let attempt = 0; attempt < 2; attempt += 1) {
+      expect(await client.callTool(pay)).toMatchObject({
+        isError: true,
+        content: [{ text: expect.stringMatching(/not known/) }],
+      });
+    }
+    expect(readFileSync(file, 'utf8')).toBe('paid 5\n');
+  });
+});
+
+describe('a server that ends inside a call', () => {
+  it('leaves an unknown outcome, and the client hears that the tool may have run', async () => {
+    const file = join(place.folder, 'ended.txt');
+    const server = [process.execPath, join(import.meta.dirname, 'counting-server.mjs'), file, 'end'];
+    const { client } = await connectClient(
+      gateBefore(server, ['--gate', 'none', '--run-id', 'ended', '--lease', '2s']),
+      env,
+    );
+    const result = await client.callTool({ name: 'pay', arguments: { euros: 5 } });
+    expect(textOf(result)).toMatch(/may or may not have taken effect/);
+    await client.close();
+    const state = await eventually('the end of the lease', 20_000, async () => {
+      const [call] = (await ledger.getRun('ended')).calls;
+      return call?.state === 'executing' ? undefined : call?.state;
+    });
+    expect([state, readFileSync(file, 'utf8')]).toEqual(['unknown', 'paid 5\n']);
+  });
+});
