@@ -1,4 +1,9 @@
+import type { connectKafka as connect } from './kafka/connection.js';
+
 export { createFakeCountersign } from './testing/fake-countersign.js';
 export type { FakeCountersign, FakeRemarks } from './testing/fake-countersign.js';
-export { connectKafka } from './kafka/connection.js';
 export type { KafkaConnection } from './kafka/connection.js';
+
+/** Loaded when it is called: kafkajs is an optional package. */
+export const connectKafka: typeof connect = async (options) =>
+  (await import('./kafka/connection.js')).connectKafka(options);
