@@ -189,6 +189,16 @@ describe('the MCP gate', () => {
     expect(textOf(await after.refund(5))).toBe('refunded 5');
   });
 
+  it('gives a result of an earlier process once more, because the client may not have heard it', async () => {
+    const countersign = createFakeCountersign();
+    const before = await open({ continuesRun: true }, {}, countersign);
+    await before.refund(5);
+    countersign.deny(before.asked[0]!.toolCallId, { reason: 'not today' });
+    const after = await open({ continuesRun: true }, {}, countersign);
+    expect(textOf(await after.refund(5))).toContain('not today');
+    expect(textOf(await after.refund(5))).toContain('pending');
+  });
+
   it('passes requests of the server and everything else on', async () => {
     const { client, server } = await open({}, { roots: {} });
     client.setRequestHandler(ListRootsRequestSchema, () => ({ roots: [{ uri: 'file:///work' }] }));

@@ -1,4 +1,4 @@
-import { isSettled, jcsDigest, type JsonValue, type ToolCallView } from '@countersign/contracts';
+import { jcsDigest, type JsonValue, type ToolCallView } from '@countersign/contracts';
 
 /** One call of a client, and the id under which the ledger knows it. */
 export interface KnownCall {
@@ -43,8 +43,8 @@ export function createSameCalls(): SameCalls {
     remember: (views) => {
       for (const view of views) {
         const { calls } = callsOf(view.toolName, view.originalArguments ?? view.arguments);
-        const told = isSettled(view.state) && view.state !== 'unknown';
-        calls.push({ toolCallId: view.toolCallId, attached: 0, told });
+        // The client may not have heard the result, so it hears it once more: a second run would be worse.
+        calls.push({ toolCallId: view.toolCallId, attached: 0, told: false });
       }
     },
   };

@@ -103,6 +103,16 @@ describe('a tool', () => {
     expect((await describeWith(() => 'x'.repeat(10_000)))?.length).toBeLessThan(8192);
   });
 
+  it('refuses a schema that transforms, when a framework has parsed the input by it already', async () => {
+    const cents = z.strictObject({ amount: z.number().overwrite((amount) => amount * 100) });
+    const trimmed = z.strictObject({ amount: z.string().trim().default('1') });
+    const toolOf = (schema: z.ZodType) =>
+      gateTool({ name: 't', inputSchema: schema, inputIsParsed: true, execute: () => null });
+    expect(await toolOf(cents).check({ amount: 500 })).toMatchObject({ valid: false });
+    expect(await toolOf(cents).check({ amount: 0 })).toMatchObject({ valid: true });
+    expect(await toolOf(trimmed).check({})).toMatchObject({ valid: true, arguments: { amount: '1' } });
+  });
+
   it('infers its input from the schema', async () => {
     const tool = gateTool({
       name: 't',

@@ -44,6 +44,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     check: async (args) => {
       const parsed = await schema.parse(args);
       if (!parsed.valid) return parsed;
+      if (definition.inputIsParsed === true && !parsed.isAsAsked) return changedAgain;
       const { input } = parsed;
       return {
         valid: true,
@@ -56,6 +57,11 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     },
   };
 }
+
+const changedAgain = {
+  valid: false,
+  issues: [{ path: '', message: 'the schema of the tool transforms, so people would see another value than it gets' }],
+} as const;
 
 /** Checked again at run time: types do not reach tools written in JavaScript. */
 function assertRunnable(definition: {

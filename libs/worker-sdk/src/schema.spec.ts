@@ -9,6 +9,7 @@ describe('the input to approve', () => {
       valid: true,
       input: { path: '/x', recursive: true },
       arguments: { path: '/x', recursive: true },
+      isAsAsked: true,
     });
   });
 

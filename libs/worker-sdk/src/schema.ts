@@ -24,6 +24,8 @@ export type ParsedInput<I> =
        * will run.
        */
       readonly arguments: JsonObject;
+      /** The input, as JSON, is `arguments`. Otherwise the schema transforms, and the tool gets another value than people see. */
+      readonly isAsAsked: boolean;
     }
   | { readonly valid: false; readonly issues: readonly InputIssue[] };
 
@@ -56,10 +58,12 @@ export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): Inpu
       if (unrecordable !== undefined) return invalid(unrecordable);
       const parsed = await safeParse(validator, args);
       if (!parsed.success) return { valid: false, issues: parsed.issues };
+      const settled = await settledForm(validator, parsed.data);
       return {
         valid: true,
         input: parsed.data as InputOf<S>,
-        arguments: await argumentsToAsk(validator, args, parsed.data),
+        arguments: settled ?? args,
+        isAsAsked: settled !== undefined,
       };
     },
   };
@@ -111,16 +115,16 @@ async function safeParse(schema: z.ZodType, value: unknown): Promise<SafeParsed>
 }
 
 /**
- * The validated form, if it is JSON that the schema maps to itself; else the arguments as the model wrote them.
- * A default that an approver does not see would be something that runs without having been approved.
+ * The validated form, if it is JSON that the schema maps to itself; without one, people are asked about the arguments as
+ * the model wrote them. A default that an approver does not see would be something that runs without having been approved.
  */
-async function argumentsToAsk(schema: z.ZodType, raw: JsonObject, parsed: unknown): Promise<JsonObject> {
+async function settledForm(schema: z.ZodType, parsed: unknown): Promise<JsonObject | undefined> {
   const json = asJson(parsed);
-  if (!isJsonObject(json) || whyUnrecordable(json) !== undefined) return raw;
+  if (!isJsonObject(json) || whyUnrecordable(json) !== undefined) return undefined;
   const again = await safeParse(schema, json);
-  if (!again.success) return raw;
+  if (!again.success) return undefined;
   const jsonAgain = asJson(again.data);
-  return jsonAgain !== undefined && jcsDigest(jsonAgain) === jcsDigest(json) ? json : raw;
+  return jsonAgain !== undefined && jcsDigest(jsonAgain) === jcsDigest(json) ? json : undefined;
 }
 
 /** A value as JSON would carry it; undefined when it cannot. */
@@ -131,6 +135,12 @@ export function asJson(value: unknown): JsonValue | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** Whether two values are the same JSON, in any order of members. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  const [first, second] = [asJson(one), asJson(other)];
+  return first !== undefined && second !== undefined && jcsDigest(first) === jcsDigest(second);
 }
 
 export function isJsonObject(value: unknown): value is JsonObject {

@@ -83,6 +83,11 @@ interface ToolBase<S, I, C> {
   readonly needsApproval?: NeedsApproval<I, C>;
   /** The question put to people. It is not masked: leave secrets out of it. */
   readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;
+  /**
+   * The arguments come from a framework that has parsed them by this schema already. Then a schema that would change them
+   * once more is refused as `invalid-arguments`: the tool would get another value than people see.
+   */
+  readonly inputIsParsed?: boolean;
   /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
   readonly idempotent?: boolean;
   /**

@@ -25,6 +25,7 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
     ...(gate === true ? {} : (gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>)),
     name,
     inputSchema: schemaOf(name, tool),
+    inputIsParsed: true,
     clientExecuted: false,
     execute: async (input, { context, signal, toolCallId, messages }) => {
       // A worker that recovers a run has no framework around it.

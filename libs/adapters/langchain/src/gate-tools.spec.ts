@@ -140,6 +140,19 @@ describe('a tool behind Countersign', () => {
     expect(ran).toEqual([]);
   });
 
+  it('does not run when its schema transforms, because people would see another value', async () => {
+    const cents = tool(({ amount }) => ran.push(amount), {
+      name: 'refund',
+      schema: z.strictObject({ amount: z.number().overwrite((amount) => amount * 100) }),
+    });
+    const countersign = createFakeCountersign();
+    const agent = agentWith(gateOver(countersign, { tools: [cents] }).tools, call('c1', 5));
+    const { messages } = await agent.invoke(go, thread);
+    expect(resultsIn(messages)['c1']).toContain('people would see another value');
+    expect(() => countersign.callOf('c1')).toThrow();
+    expect(ran).toEqual([]);
+  });
+
   it('says that it needs a thread', async () => {
     const [gated] = gateOver(createFakeCountersign()).tools;
     const invoked = gated!.invoke({ ...call('c1', 50), type: 'tool_call' }, {} satisfies ToolRunnableConfig);

@@ -1,6 +1,7 @@
 import {
   createWorker,
   gateTool,
+  isSameJson,
   modelText,
   type ExecutionContext,
   type JsonObject,
@@ -12,6 +13,7 @@ import {
 import { ToolMessage } from '@langchain/core/messages';
 import { tool, type StructuredToolInterface, type ToolRunnableConfig } from '@langchain/core/tools';
 import { toJsonSchema } from '@langchain/core/utils/json_schema';
+import { interopParseAsync, isInteropZodSchema } from '@langchain/core/utils/types';
 import { interrupt, isCommand, isGraphInterrupt } from '@langchain/langgraph';
 import { interruptOf } from './review.js';
 
@@ -81,6 +83,7 @@ async function runInner(
   signal: AbortSignal,
 ): Promise<unknown> {
   try {
+    await refuseTransforms(inner, call.args);
     const output: unknown = await inner.invoke({ ...call, type: 'tool_call' }, { ...config, signal });
     if (isCommand(output)) throw new Error('the tool ran, but it returned a Command, which the ledger cannot record');
     if (!ToolMessage.isInstance(output)) return output;
@@ -99,6 +102,7 @@ function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredTool
     const runId: unknown = config.configurable?.['thread_id'];
     if (toolCallId === undefined) throw new Error(`${name} was called without a tool call id`);
     if (typeof runId !== 'string') throw new Error(`${name} needs a checkpointer and a thread_id to ask people`);
+    await refuseTransforms(inner, args);
     const call = { runId, toolCallId, toolName: name, arguments: args as JsonObject };
     for (;;) {
       const { result, approval } = await worker.call(call, { context: { config }, signal: config.signal });
@@ -108,6 +112,14 @@ function wrapped(inner: StructuredToolInterface, worker: Worker): StructuredTool
     }
   };
   return tool(func, { name, description, schema: schema as JsonObject });
+}
+
+/** The framework parses at each step. A schema that changes its own output would give the tool another value than people saw. */
+async function refuseTransforms({ name, schema }: StructuredToolInterface, args: unknown): Promise<void> {
+  if (!isInteropZodSchema(schema) || isSameJson(await interopParseAsync(schema, args), args)) return;
+  throw new TypeError(
+    `the schema of ${name} transforms, so people would see another value than it gets: it did not run`,
+  );
 }
 
 function messageOf(result: ToolResult): ToolMessage {

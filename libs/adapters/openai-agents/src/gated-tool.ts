@@ -47,6 +47,7 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
     needsApproval: true,
     ...rest,
     inputSchema: parameters,
+    inputIsParsed: true,
     execute: (input, { context, signal }) => {
       const given = context?.details?.signal;
       const signals = given === undefined ? [signal] : [signal, given];
