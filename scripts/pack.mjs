@@ -1,6 +1,6 @@
 // `npm run pack [folder]`: writes what customers install into packages, as tarballs for `npm install`.
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { ensureAdapters, root } from './prepare.mjs';
 
@@ -12,6 +12,7 @@ const adapters = readdirSync(join(root, 'libs', 'adapters'), { withFileTypes: tr
   .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
   .map(({ name }) => join('adapters', name));
 for (const name of ['contracts', 'http-client', 'worker-sdk', 'conformance', ...adapters]) {
+  copyFileSync(join(root, 'LICENSE'), join(root, 'libs', name, 'LICENSE'));
   execFileSync('npm', ['pack', '--silent', '--pack-destination', target], {
     cwd: join(root, 'libs', name),
     stdio: ['ignore', 'ignore', 'inherit'],

@@ -29,6 +29,12 @@ export interface ServePorts extends ExecutionPorts {
   readonly context: unknown;
 }
 
+/**
+ * How long a call that needed no approval is left to the process that requested it. Half of the time between two looks:
+ * a call that one look finds is due at the next one.
+ */
+const leftToRequesterMs = lookEveryMs / 2;
+
 /** After these a call may be claimable. Calls that need no approval are not waited for: who requests them runs them. */
 const wakingTypes = ['ApprovalResponded', 'ToolCallCommitted', 'ExecutionLapsed', 'ExecutionReconciled'];
 
@@ -96,7 +102,7 @@ function isDue({ clock }: ServePorts, firstSeen: Map<string, number>, { callId, 
   if (state === 'approved') return true;
   const seenAt = firstSeen.get(callId) ?? clock.monotonic();
   firstSeen.set(callId, seenAt);
-  if (clock.monotonic() - seenAt < lookEveryMs) return false;
+  if (clock.monotonic() - seenAt < leftToRequesterMs) return false;
   firstSeen.delete(callId);
   return true;
 }

@@ -40,7 +40,10 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
   /** Runs around every tool of the worker. */
   readonly middleware?: readonly Middleware<C>[] | undefined;
   readonly hooks?: WorkerHooks | undefined;
-  /** Runs the calls of a step one after another in their order, unless the step says otherwise. Default: side by side. */
+  /**
+   * Runs the calls of a step one after another in their order, unless the step says otherwise. Default: side by side. The
+   * order is this worker's alone: a worker that serves the same agent runs each call as soon as it is approved.
+   */
   readonly sequential?: boolean | undefined;
 }
 
