@@ -1,19 +1,8 @@
 // An agent without a framework that the conformance kit can try: copy it, and put a framework in the place of `answer`.
-import { createInterface } from 'node:readline';
-import type { AgentEvent, AgentStart, ToolReply } from '@countersign/conformance';
+import { connectKit } from '@countersign/conformance';
 import { createWorker, gateTool, modelText, type Worker } from '@countersign/worker-sdk';
 
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
-const print = (event: AgentEvent): void => console.log(JSON.stringify(event));
-
-const start = await read<AgentStart>();
-
-/** The body of each tool: the kit says what it returns. */
-async function body(toolName: string, toolCallId: string, args: Record<string, unknown>): Promise<unknown> {
-  print({ event: 'tool', toolName, toolCallId, arguments: args as { [key: string]: string } });
-  return (await read<ToolReply>()).output;
-}
+const { start, body, end } = await connectKit();
 
 const worker: Worker = createWorker({
   url: start.url,
@@ -31,13 +20,13 @@ const worker: Worker = createWorker({
         additionalProperties: false,
       },
       needsApproval: true,
-      execute: (args, { toolCallId }) => body('refund', toolCallId, args as Record<string, unknown>),
+      execute: (args, { toolCallId }) => body('refund', toolCallId, args),
     }),
   ],
 });
 
 /** Goes through the turns of the model from the beginning: what has ended is answered by the ledger. */
-async function answer(): Promise<AgentEvent> {
+async function answer() {
   const told: Record<string, string> = {};
   for (const turn of start.turns) {
     const gated = turn.filter(({ toolName }) => toolName === 'refund');
@@ -51,11 +40,10 @@ async function answer(): Promise<AgentEvent> {
       const { result } = await worker.call({ ...call, runId: start.runId });
       if (result !== null) told[toolCallId] = modelText(result);
     }
-    if (turn.some(({ toolCallId }) => told[toolCallId] === undefined)) return { event: 'paused', state: start.runId };
+    if (turn.some(({ toolCallId }) => told[toolCallId] === undefined))
+      return { event: 'paused', state: start.runId } as const;
   }
-  return { event: 'finished', told, final: 'done' };
+  return { event: 'finished', told, final: 'done' } as const;
 }
 
-print(await answer());
-await worker.close();
-process.exit(0);
+await end(() => answer().finally(worker.close));

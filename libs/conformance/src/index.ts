@@ -1,4 +1,5 @@
 export type { AgentCommand } from './agent-process.js';
+export { connectKit, type Kit } from './connect-kit.js';
 export type { LedgerAddress } from './ledger.js';
 export type { AgentEvent, AgentStart, Capabilities, ScriptedCall, ToolReply } from './protocol.js';
 export { scenarios, scenariosFor, tryScenario } from './run.js';

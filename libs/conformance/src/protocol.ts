@@ -1,4 +1,4 @@
-import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { jsonObjectSchema, type JsonObject, type JsonValue } from '@countersign/contracts';
 import { z } from 'zod';
 
 /** One call that the scripted model makes. */
@@ -44,7 +44,7 @@ export const agentEventSchema = z.discriminatedUnion('event', [
     event: z.literal('tool'),
     toolName: z.string(),
     toolCallId: z.string().nullable(),
-    arguments: z.record(z.string(), z.json()),
+    arguments: jsonObjectSchema,
   }),
   z.object({ event: z.literal('paused'), state: z.string() }),
   z.object({ event: z.literal('finished'), told: z.record(z.string(), z.string()), final: z.string() }),

@@ -25,6 +25,7 @@ export type {
   ProposedCall,
   Question,
   ToolDefinition,
+  ToolGating,
 } from './tool-definition.js';
 export type { WorkerHooks } from './hooks.js';
 export type { Middleware, RunningCall } from './middleware.js';

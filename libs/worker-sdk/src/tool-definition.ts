@@ -73,21 +73,12 @@ export type ApprovalVerdict = boolean | { readonly required: boolean; readonly r
 export type NeedsApproval<I, C = unknown> =
   boolean | ((input: I, context: ApprovalContext<C>) => ApprovalVerdict | Promise<ApprovalVerdict>);
 
-interface ToolBase<S, I, C> {
-  readonly name: string;
-  /** A description of the tool. Approvers see it unless `approvalPrompt` replaces it; without both, a default question. */
-  readonly description?: string;
-  /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
-  readonly inputSchema: S;
+/** How a tool stands behind the gate. */
+export interface ToolGating<I, C = unknown> {
   /** Default `false`. The policy of the server can be stricter, never laxer. */
   readonly needsApproval?: NeedsApproval<I, C>;
   /** The question put to people. It is not masked: leave secrets out of it. */
   readonly approvalPrompt?: (input: I, context: ApprovalContext<C>) => string;
-  /**
-   * The arguments come from a framework that has parsed them by this schema already. Then a schema that would change them
-   * once more is refused as `invalid-arguments`: the tool would get another value than people see.
-   */
-  readonly inputIsParsed?: boolean;
   /** May run again after a crash. Default: `false`; then an unclear outcome becomes `unknown`. */
   readonly idempotent?: boolean;
   /**
@@ -99,6 +90,19 @@ interface ToolBase<S, I, C> {
   readonly expiresInMs?: DurationMs;
   readonly allowedDecisions?: readonly DecisionType[];
   readonly labels?: Readonly<Record<string, string>>;
+}
+
+interface ToolBase<S, I, C> extends ToolGating<I, C> {
+  readonly name: string;
+  /** A description of the tool. Approvers see it unless `approvalPrompt` replaces it; without both, a default question. */
+  readonly description?: string;
+  /** A zod schema, or a JSON Schema. Mark secrets with `.meta({ sensitive: true })`: approvers see them masked. */
+  readonly inputSchema: S;
+  /**
+   * The arguments come from a framework that has parsed them by this schema already. Then a schema that would change them
+   * once more is refused as `invalid-arguments`: the tool would get another value than people see.
+   */
+  readonly inputIsParsed?: boolean;
   /** The annotations of an MCP tool, for expressions of the policy. */
   readonly hints?: ToolHints | undefined;
 }

@@ -1,23 +1,16 @@
 // An agent of the AI SDK that the conformance kit tries.
-import { createInterface } from 'node:readline';
 import { gateTools, type Resumed } from '@countersign/ai-sdk';
-import type { AgentEvent, AgentStart, ToolReply } from '@countersign/conformance';
+import { connectKit } from '@countersign/conformance';
 import { generateText, isStepCount, streamText, tool, type ModelMessage, type ToolResultPart } from 'ai';
 import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
-const print = (event: AgentEvent): void => console.log(JSON.stringify(event));
-const start = await read<AgentStart>();
+const { start, body, end } = await connectKit();
 
-/** The kit answers in the order in which the tools began. */
 const bodyOf =
   (toolName: string) =>
-  async (input: Record<string, string | number>, { toolCallId }: { readonly toolCallId: string }) => {
-    print({ event: 'tool', toolName, toolCallId, arguments: input });
-    return (await read<ToolReply>()).output;
-  };
+  (input: Record<string, string | number>, { toolCallId }: { readonly toolCallId: string }) =>
+    body(toolName, toolCallId, input);
 const tools = {
   refund: tool({ inputSchema: z.strictObject({ amount: z.int() }), execute: bodyOf('refund') }),
   lookup: tool({ inputSchema: z.strictObject({ id: z.string() }), execute: bodyOf('lookup') }),
@@ -30,13 +23,14 @@ const told: Record<string, string> = {};
 /** Goes on up to the next pause or the end. */
 async function goOn(
   messages: ModelMessage[],
-): Promise<{ readonly messages: ModelMessage[]; readonly hasPaused: boolean }> {
+): Promise<{ readonly messages: ModelMessage[]; readonly hasPaused: boolean; readonly final: string }> {
   const { model, told: toldTo } = scriptedModel(start.turns);
   const settings = { model, tools: run.tools, toolApproval: run.toolApproval, messages, stopWhen: isStepCount(9) };
   const result = start.streaming ? streamText(settings) : await generateText(settings);
   const answered = [...messages, ...(await result.responseMessages)];
   Object.assign(told, toldTo());
-  return { messages: answered, hasPaused: (await result.finishReason) === 'tool-calls' };
+  const hasPaused = (await result.finishReason) === 'tool-calls';
+  return { messages: answered, hasPaused, final: await result.text };
 }
 
 /** A client that takes the framework's questions for its own to answer. */
@@ -61,21 +55,18 @@ interface State {
   readonly inner: ModelMessage[];
 }
 
-async function answer(): Promise<AgentEvent> {
+async function answer() {
   const state: State =
     start.state === null
       ? { outer: start.nested ? await outerTurn([first]) : null, inner: [first] }
       : (JSON.parse(start.state) as State);
   const resumed = start.forge ? forge(state.inner) : await run.resume(state.inner);
-  const paused = (inner: ModelMessage[]): AgentEvent => ({
-    event: 'paused',
-    state: JSON.stringify({ ...state, inner }),
-  });
+  const paused = (inner: ModelMessage[]) => ({ event: 'paused', state: JSON.stringify({ ...state, inner }) }) as const;
   if (resumed.pending.length > 0) return paused(resumed.messages);
-  const { messages, hasPaused } = await goOn(resumed.messages);
+  const { messages, hasPaused, final } = await goOn(resumed.messages);
   if (hasPaused) return paused(messages);
   if (state.outer !== null) await outerTurn([...state.outer, { role: 'tool', content: [delegated] }]);
-  return { event: 'finished', told, final: 'done' };
+  return { event: 'finished', told, final } as const;
 }
 
 const delegated: ToolResultPart = {
@@ -92,11 +83,4 @@ async function outerTurn(messages: ModelMessage[]): Promise<ModelMessage[]> {
   return [...messages, ...(await generateText({ model, tools: outer, messages })).responseMessages];
 }
 
-try {
-  print(await answer());
-} catch (error) {
-  print({ event: 'failed', message: String(error) });
-  process.exitCode = 1;
-}
-await gate.close();
-process.exit();
+await end(() => answer().finally(gate.close));

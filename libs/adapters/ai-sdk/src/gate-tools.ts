@@ -1,6 +1,5 @@
-import { createWorker, type ToolDefinition, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import { createWorker, type Step, type ToolGating, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
 import type { ModelMessage, Tool, ToolSet, UIMessage } from 'ai';
-import type { z } from 'zod';
 import { createCalls, type Approval, type NotedOutput } from './gated-call.js';
 import { gateToolOf, type FrameworkOptions, type FrameworkTool } from './gate-tool-of.js';
 import type { Limits, Resumed } from './resume.js';
@@ -8,10 +7,7 @@ import { resumeMessages } from './resume-messages.js';
 import { resumeUIMessages } from './resume-ui-messages.js';
 
 /** How one tool stands behind the gate. `needsApproval`: default `true`. */
-export type ToolGate<I> = Pick<
-  ToolDefinition<z.ZodType<I>, FrameworkOptions>,
-  'needsApproval' | 'approvalPrompt' | 'idempotent' | 'expiresInMs' | 'allowedDecisions' | 'labels'
->;
+export type ToolGate<I> = ToolGating<I, FrameworkOptions>;
 
 type InputOf<T> = T extends Tool<infer I, infer _O, infer _C> ? I : never;
 type OutputOf<T> = T extends Tool<infer _I, infer O, infer _C> ? O : never;
@@ -25,12 +21,7 @@ export type GatedTools<T extends ToolSet, G> = {
 };
 
 /** Members of the requests of one run. Repeat them when the run is resumed. */
-export interface RunOptions {
-  /** The recorded call of a parent agent inside which this run takes place. */
-  readonly parentCallId?: string;
-  /** The person for whom the agent acts. That person cannot approve the calls. */
-  readonly onBehalfOf?: string;
-}
+export type RunOptions = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
 
 /** One run: pass `tools` and `toolApproval` to `generateText`, `streamText` or `ToolLoopAgent`. */
 export interface GatedRun<T extends ToolSet, G> {

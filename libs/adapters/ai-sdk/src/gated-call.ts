@@ -5,6 +5,7 @@ import {
   modelText,
   NotApprovedError,
   type JsonValue,
+  type Step,
   type StepOutcome,
   type ToolResult,
   type WaitOptions,
@@ -43,7 +44,7 @@ export interface Calls {
 
 export function createCalls(
   worker: Worker<FrameworkOptions>,
-  run: { readonly runId: string; readonly parentCallId?: string; readonly onBehalfOf?: string },
+  run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
 ): Calls {
   const proposed = ({ toolCallId, toolName, input }: MessageCall) =>
     ({ toolCallId, toolName, arguments: input as JsonValue }) as const;

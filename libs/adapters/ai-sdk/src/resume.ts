@@ -1,11 +1,8 @@
-import { didNotRun, modelText, type ApprovalView, type ToolResult } from '@countersign/worker-sdk';
+import { didNotRun, modelText, type ApprovalView, type ToolResult, type WaitOptions } from '@countersign/worker-sdk';
 import type { Calls, MessageCall } from './gated-call.js';
 
 /** How long to wait for people. */
-export interface Limits {
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
+export type Limits = Omit<WaitOptions, 'context'>;
 
 /** The messages to go on with, and what people have yet to decide. */
 export interface Resumed<M> {

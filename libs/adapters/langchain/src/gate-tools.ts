@@ -5,7 +5,7 @@ import {
   modelText,
   type ExecutionContext,
   type JsonObject,
-  type ToolDefinition,
+  type ToolGating,
   type ToolResult,
   type Worker,
   type WorkerOptions,
@@ -18,10 +18,7 @@ import { interrupt, isCommand, isGraphInterrupt } from '@langchain/langgraph';
 import { interruptOf } from './review.js';
 
 /** How one tool asks: as in `gateTool` of the worker SDK. By default every call needs approval. */
-export type GatedToolOptions = Pick<
-  ToolDefinition<JsonObject>,
-  'needsApproval' | 'approvalPrompt' | 'idempotent' | 'expiresInMs' | 'allowedDecisions' | 'labels'
->;
+export type GatedToolOptions = ToolGating<JsonObject>;
 
 /** The connection to Countersign, and the tools to put behind it. */
 export interface GateToolsOptions extends Omit<WorkerOptions, 'tools'> {

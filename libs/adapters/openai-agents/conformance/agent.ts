@@ -1,24 +1,17 @@
 // An agent of the OpenAI Agents SDK that the conformance kit tries.
-import { createInterface } from 'node:readline';
 import { gatedTool, gateTools } from '@countersign/openai-agents';
-import type { AgentEvent, AgentStart, ToolReply } from '@countersign/conformance';
+import { connectKit } from '@countersign/conformance';
 import { Agent, run, RunState, setTracingDisabled, tool } from '@openai/agents';
 import { z } from 'zod';
 import { scriptedModel } from './scripted-model.ts';
 
 setTracingDisabled(true);
-const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
-const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
-const print = (event: AgentEvent): void => console.log(JSON.stringify(event));
-const start = await read<AgentStart>();
+const { start, body, end } = await connectKit();
 
 type Details = { readonly toolCall?: { readonly callId: string } } | undefined;
 
-/** The kit answers in the order in which the tools began. */
-const bodyOf = (toolName: string) => async (input: Record<string, string | number>, _: unknown, details: Details) => {
-  print({ event: 'tool', toolName, toolCallId: details?.toolCall?.callId ?? null, arguments: input });
-  return (await read<ToolReply>()).output;
-};
+const bodyOf = (toolName: string) => (input: Record<string, string | number>, _: unknown, details: Details) =>
+  body(toolName, details?.toolCall?.callId ?? null, input);
 const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs } = start;
 const gate = gateTools({ url, token, resolverToken, agentId, leaseMs }, [
   gatedTool({
@@ -52,7 +45,7 @@ async function begin(): Promise<string | RunState<unknown, typeof agent>> {
   return state;
 }
 
-async function answer(): Promise<AgentEvent> {
+async function answer() {
   const input = await begin();
   if (!start.streaming) return endOf(await run(agent, input));
   const stream = await run(agent, input, { stream: true });
@@ -60,22 +53,13 @@ async function answer(): Promise<AgentEvent> {
   return endOf(stream);
 }
 
-function endOf({
-  interruptions,
-  state,
-}: {
+function endOf(result: {
   readonly interruptions: readonly unknown[];
   readonly state: { toString: () => string };
-}): AgentEvent {
-  if (interruptions.length > 0) return { event: 'paused', state: state.toString() };
-  return { event: 'finished', told: script.told(), final: 'done' };
+  readonly finalOutput?: unknown;
+}) {
+  if (result.interruptions.length > 0) return { event: 'paused', state: result.state.toString() } as const;
+  return { event: 'finished', told: script.told(), final: String(result.finalOutput) } as const;
 }
 
-try {
-  print(await answer());
-} catch (error) {
-  print({ event: 'failed', message: String(error) });
-  process.exitCode = 1;
-}
-await gate.close();
-process.exit();
+await end(() => answer().finally(gate.close));

@@ -5,6 +5,7 @@ import {
   NotApprovedError,
   createWorker,
   type JsonValue,
+  type Step,
   type ToolResult,
   type Worker,
   type WorkerOptions,
@@ -15,12 +16,7 @@ import type { FrameworkContext, GatedTool } from './gated-tool.js';
 import { resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
 
 /** Members of the requests of one run. Repeat them when the run is resumed. */
-export interface RunOptions {
-  /** The recorded call of a parent agent inside which this run takes place. */
-  readonly parentCallId?: string;
-  /** The person for whom the agent acts. That person cannot approve the calls. */
-  readonly onBehalfOf?: string;
-}
+export type RunOptions = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
 
 /** One run of the agents. */
 export interface GatedRun {
@@ -69,7 +65,7 @@ export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'
 
 function frameworkTool(
   worker: Worker<FrameworkContext>,
-  run: RunOptions & { readonly runId: string },
+  run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
   one: GatedTool,
 ): Tool {
   const { name, description, parameters } = one;

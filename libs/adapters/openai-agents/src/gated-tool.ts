@@ -1,4 +1,4 @@
-import { gateTool, type GateTool, type InputOf, type JsonSchema, type ToolDefinition } from '@countersign/worker-sdk';
+import { gateTool, type GateTool, type InputOf, type JsonSchema, type ToolGating } from '@countersign/worker-sdk';
 import type { FunctionTool, RunContext } from '@openai/agents';
 import type { z } from 'zod';
 
@@ -9,10 +9,8 @@ export interface FrameworkContext {
 }
 
 /** The options of the framework's `tool`, and how it stands behind the gate. `needsApproval`: default `true`. */
-export interface GatedToolOptions<S extends z.ZodObject | JsonSchema> extends Pick<
-  ToolDefinition<S, FrameworkContext>,
-  'name' | 'needsApproval' | 'approvalPrompt' | 'idempotent' | 'expiresInMs' | 'allowedDecisions' | 'labels'
-> {
+export interface GatedToolOptions<S extends z.ZodObject | JsonSchema> extends ToolGating<InputOf<S>, FrameworkContext> {
+  readonly name: string;
   readonly description: string;
   /** A zod object, or a JSON Schema in the strict form of the provider. */
   readonly parameters: S;

@@ -4,6 +4,8 @@ import {
   modelText,
   type ApprovalView,
   type JsonValue,
+  type Step,
+  type WaitOptions,
   type Worker,
 } from '@countersign/worker-sdk';
 import { RunState, type RunToolApprovalItem } from '@openai/agents';
@@ -12,10 +14,7 @@ import type { FrameworkContext } from './gated-tool.js';
 export type AnyAgent = Parameters<typeof RunState.fromString>[0];
 
 /** How long to wait for people. */
-export interface Limits {
-  readonly timeoutMs?: number;
-  readonly signal?: AbortSignal;
-}
+export type Limits = Omit<WaitOptions, 'context'>;
 
 /** The state to go on with. */
 export interface Resumed<A extends AnyAgent> {
@@ -27,7 +26,7 @@ export interface Resumed<A extends AnyAgent> {
 /** The interruptions of other tools are left to the caller. */
 export async function resumeState<A extends AnyAgent>(
   worker: Worker<FrameworkContext>,
-  run: { readonly runId: string; readonly parentCallId?: string; readonly onBehalfOf?: string },
+  run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
   gated: ReadonlySet<string>,
   agent: A,
   stored: string,

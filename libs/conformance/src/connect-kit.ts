@@ -1,0 +1,36 @@
+import { createInterface } from 'node:readline';
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { AgentEvent, AgentStart, ToolReply } from './protocol.js';
+
+/** The kit, as an agent under test in JavaScript sees it. */
+export interface Kit {
+  readonly start: AgentStart;
+  /** The body of a tool: the kit says what it returns. */
+  readonly body: (toolName: string, toolCallId: string | null, args: JsonObject) => Promise<JsonValue>;
+  /** Prints the one event in which the process comes to rest, `failed` if `work` rejects, and ends the process. */
+  readonly end: (work: () => Promise<Exclude<AgentEvent, { readonly event: 'tool' }>>) => Promise<never>;
+}
+
+/** Reads the first line of the kit on stdin. Nothing else may be printed on stdout. */
+export async function connectKit(): Promise<Kit> {
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
+  const print = (event: AgentEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
+  return {
+    start: await read<AgentStart>(),
+    body: async (toolName, toolCallId, args) => {
+      print({ event: 'tool', toolName, toolCallId, arguments: args });
+      // The kit replies in the order in which the tools began.
+      return (await read<ToolReply>()).output;
+    },
+    end: async (work) => {
+      try {
+        print(await work());
+      } catch (error) {
+        print({ event: 'failed', message: String(error) });
+        process.exitCode = 1;
+      }
+      return process.exit();
+    },
+  };
+}
