@@ -65,6 +65,30 @@ describe('a worker that serves', () => {
     expect(await ended).toBeUndefined();
   });
 
+  it('looks at nothing when a call of another agent is approved', async () => {
+    const countersign = createFakeCountersign();
+    await asked(countersign, '1', '/etc/a');
+    await workerOf(countersign, { agentId: 'other' }).ask({
+      runId: 'run of other',
+      toolCalls: [{ toolCallId: 'other', toolName: 'remove', arguments: { path: '/etc/other' } }],
+    });
+    const lists: string[] = [];
+    serving(
+      workerOf(countersign, {
+        fetch: (input, init) => {
+          const { pathname, search } = new URL(input instanceof Request ? input.url : input);
+          if (pathname === '/v1/tool-calls') lists.push(search);
+          return countersign.fetch(input, init);
+        },
+      }),
+    );
+    await until(() => lists.length > 0);
+    countersign.approve('other');
+    countersign.approve('1');
+    await until(() => countersign.callOf('1').state === 'succeeded');
+    expect(lists.some((search) => search.includes('other'))).toBe(false);
+  });
+
   it('runs each call once when several serve', async () => {
     const countersign = createFakeCountersign();
     const ids = Array.from({ length: 20 }, (_, index) => String(index));

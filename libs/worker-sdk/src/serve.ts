@@ -72,7 +72,10 @@ export async function serveCalls(ports: ServePorts, signal: AbortSignal): Promis
 async function listen(ports: ServePorts, changes: Changes, signal: AbortSignal): Promise<void> {
   const options = { after: 'now', types: wakingTypes, signal, onOpen: changes.addAnything } as const;
   try {
-    for await (const { runId } of ports.requester.events(options)) if (runId !== null) changes.add(runId);
+    for await (const { runId, agentId } of ports.requester.events(options)) {
+      // Events that older servers recorded do not name the agent.
+      if (runId !== null && (agentId ?? ports.agentId) === ports.agentId) changes.add(runId);
+    }
   } catch (error) {
     changes.fail(error instanceof Error ? error : new Error(messageOf(error)));
   }

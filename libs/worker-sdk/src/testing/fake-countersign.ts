@@ -40,9 +40,10 @@ export function createFakeCountersign(): FakeCountersign {
 
   const publish = (call: FakeCall): void => {
     status.position += 1;
-    const { callId, runId } = call.view;
+    const { callId, runId, toolCallId, toolName, agentId } = call.view;
     const id = String(status.position);
-    const data = JSON.stringify({ type: 'Changed', position: status.position, callId, runId, data: {} });
+    const names = { callId, runId, toolCallId, toolName, agentId };
+    const data = JSON.stringify({ type: 'Changed', position: status.position, ...names, data: {} });
     for (const stream of streams) stream.enqueue(new TextEncoder().encode(`id: ${id}\ndata: ${data}\n\n`));
     for (const wake of [...polls]) wake();
   };
