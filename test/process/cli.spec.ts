@@ -204,7 +204,7 @@ describe('countersign on the machine of its server', () => {
     expect(await call(one.callId)).toMatchObject({ state: 'cancelled' });
     expect((await cli('cancel', '--run', 'run-42')).code).toBe(0);
     expect(await call(two.callId)).toMatchObject({ state: 'cancelled' });
-    expect((await cli('run', 'run-42')).out).toContain('waits for nobody');
+    expect((await cli('run', 'run-42')).out).toContain('no pending approval');
   });
 
   it('says what happened to a call whose outcome is unknown', async () => {

@@ -19,7 +19,7 @@ const execution = {
   approval: null,
   messages: [],
   context: undefined,
-  ask: () => Promise.reject(new Error('asks nobody')),
+  ask: () => Promise.reject(new Error('this test asks no person')),
 };
 
 let folder = '';

@@ -37,7 +37,7 @@ export interface EventFeed {
   readonly close: () => void;
 }
 
-/** What is done for an open stream from time to time. */
+/** The recurring checks of an open stream. */
 interface Checks {
   /** Writes a heartbeat, and ends the stream of a reader that reads nothing. */
   readonly beat: () => void;

@@ -34,7 +34,7 @@ const writeTokens = (groups: readonly string[]): void => {
 it('does not start, and records nothing, with a rule that no approver can answer', async () => {
   writeTokens(['ops']);
   await expect(start()).rejects.toThrow(
-    'policy.yaml:2: rules.0.then: nobody can answer: no approver is in the group billing',
+    'policy.yaml:2: rules.0.then: no person can answer: no approver is in the group billing',
   );
   expect(existsSync(join(folder, 'data/events.db'))).toBe(false);
 });

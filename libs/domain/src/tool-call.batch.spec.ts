@@ -205,7 +205,7 @@ describe('how a call ended without a run', () => {
     ['blocked', history(requestBlocked()), 'never', 'countersign'],
     ['denied', history(request(), deny('alice', { reason: 'no' })), 'no', 'alice'],
     ['denied', history(request(), deny('alice')), 'it was denied', 'alice'],
-    ['expired', history(request(), expire()), 'nobody answered in time', 'countersign'],
+    ['expired', history(request(), expire()), 'no person answered in time', 'countersign'],
     ['cancelled', history(request(), cancel()), 'no longer needed', 'agent'],
   ] as const)('is told: %s', (state, events, reason, by) => {
     const call = stateAfter(events);

@@ -73,7 +73,7 @@ export function endingOf(call: ToolCall): Ending | undefined {
     case 'cancelled':
       return { state: 'cancelled', reason: permission.reason, by: permission.cancelledBy };
     case 'expired': {
-      const reason = permission.cause === 'lapsed' ? 'it was not executed in time' : 'nobody answered in time';
+      const reason = permission.cause === 'lapsed' ? 'it was not executed in time' : 'no person answered in time';
       return { state: 'expired', reason, by: 'countersign' };
     }
     case 'denied':

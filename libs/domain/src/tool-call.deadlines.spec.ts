@@ -163,7 +163,7 @@ describe('ExpireApproval', () => {
             automatic: true,
             respondedAt: stored(60),
             executeBy: stored(120),
-            reason: `Nobody answered in time; rule "refunds" of policy ${digestOf('f')} then approves.`,
+            reason: `No person answered in time; rule "refunds" of policy ${digestOf('f')} then approves.`,
           }),
         ]);
       expect(callState(stateAfter(history(request(silent), expire())))).toBe('approved');

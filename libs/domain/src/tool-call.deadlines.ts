@@ -91,7 +91,7 @@ function approvedBySilence(approval: Approval, at: number): ToolCallEvent | unde
       approvalId,
       decision: { type: 'approve' },
       actionDigest,
-      reason: `Nobody answered in time; rule "${verdict.ruleId}" of policy ${verdict.policyVersion} then approves.`,
+      reason: `No person answered in time; rule "${verdict.ruleId}" of policy ${verdict.policyVersion} then approves.`,
       instruction: null,
       respondedBy: 'policy',
       onBehalfOf: null,

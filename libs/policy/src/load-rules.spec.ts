@@ -165,7 +165,7 @@ describe('a rule without a possible approver', () => {
     ['{ onTimeout: escalate, escalation: [{ to: [nobody], expiresIn: 1m }] }', 'nobody'],
   ])('is refused with line and path: %s', (requirement, groups) => {
     expect(problemsFor(requirement)).toEqual([
-      `p.yaml:4: rules.0.then: nobody can answer: no approver is in the group ${groups}`,
+      `p.yaml:4: rules.0.then: no person can answer: no approver is in the group ${groups}`,
     ]);
   });
 

@@ -21,6 +21,9 @@ export function unknownGroups(rules: readonly Rule[], known: ReadonlySet<string>
     });
     return [...lists, ...escalation.map(({ to }) => to)]
       .filter((groups) => !groups.some((group) => known.has(group)))
-      .map((groups) => ({ index, message: `nobody can answer: no approver is in the group ${groups.join(' or ')}` }));
+      .map((groups) => ({
+        index,
+        message: `no person can answer: no approver is in the group ${groups.join(' or ')}`,
+      }));
   });
 }

@@ -101,7 +101,7 @@ describe('the result of a call', () => {
     ],
     ['denied', 'User denied', [...asked, ['ApprovalResponded', { decision: { type: 'deny' }, resolution: 'denied' }]]],
     ['blocked', 'never', [requested, ['ToolCallBlocked']]],
-    ['expired', 'Nobody answered in time', [...asked, ['ApprovalExpired']]],
+    ['expired', 'No person answered in time', [...asked, ['ApprovalExpired']]],
     ['expired', 'Approved, but not executed in time', [...approved, ['ApprovalLapsed']]],
     ['cancelled', 'run stopped', [...asked, ['ToolCallCancelled']]],
     ['unknown', 'the lease ended without a report', [...claimed, ['ExecutionOutcomeUnknown']]],

@@ -140,7 +140,7 @@ function notRunError({ permission, approvals }: CallRow): JsonValue {
     case 'expired':
       return {
         code,
-        message: permission.cause === 'lapsed' ? 'Approved, but not executed in time' : 'Nobody answered in time',
+        message: permission.cause === 'lapsed' ? 'Approved, but not executed in time' : 'No person answered in time',
       };
     case 'allowed':
     case 'awaiting_approval':

@@ -71,7 +71,7 @@ function setUp(setup: Setup = {}) {
     leaseMs: setup.leaseMs ?? 60_000,
     toolTimeoutMs: setup.toolTimeoutMs ?? 600_000,
     middleware: setup.middleware ?? [],
-    ask: setup.ask ?? (() => Promise.reject(new Error('asks nobody'))),
+    ask: setup.ask ?? (() => Promise.reject(new Error('this test asks no person'))),
     stopping: stopping.signal,
     stopped: stopped.signal,
   };

@@ -128,7 +128,7 @@ describe('a tool', () => {
       approval: null,
       messages: [],
       context: undefined,
-      ask: () => Promise.reject(new Error('asks nobody')),
+      ask: () => Promise.reject(new Error('this test asks no person')),
     };
     expect(await call.execute?.({ ...run, runId: 'r', agentId: 'a', toolCallId: 'c' })).toBe('/x false');
     // @ts-expect-error: the schema has no such member

@@ -89,7 +89,7 @@ describe('the result of a call', () => {
   });
 
   it('distinguishes an unanswered approval from one that was not claimed in time', () => {
-    expect(resultOf(callIn('expired', {}, [], 'expired'))?.reason).toMatch(/nobody answered/);
+    expect(resultOf(callIn('expired', {}, [], 'expired'))?.reason).toMatch(/no person answered/);
     expect(resultOf(callIn('expired', {}, [], 'approved'))?.reason).toMatch(/not run in time/);
   });
 

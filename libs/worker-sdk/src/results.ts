@@ -127,7 +127,7 @@ function reasonOf(call: ToolCallView, status: ToolResultStatus, votes: readonly 
     case 'blocked':
       return call.verdict.why.join('; ') || `rule ${call.verdict.ruleId}`;
     case 'expired':
-      return call.approval?.state === 'approved' ? 'it was approved but not run in time' : 'nobody answered in time';
+      return call.approval?.state === 'approved' ? 'it was approved but not run in time' : 'no person answered in time';
     case 'cancelled':
       return errorMessage(call.error) ?? 'it was cancelled';
     case 'unknown':

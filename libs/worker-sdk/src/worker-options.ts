@@ -63,7 +63,7 @@ export interface Worker<C = unknown> {
   readonly step: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**
    * Like `step`, but runs nothing: for a framework that runs the tools itself, each through `call`. With `timeoutMs` it
-   * waits so long until no call waits for people.
+   * waits up to that long for people to decide.
    */
   readonly ask: (step: Step, options?: WaitOptions<C>) => Promise<StepOutcome>;
   /**

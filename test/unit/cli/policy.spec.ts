@@ -77,7 +77,7 @@ describe('countersign policy check', () => {
     });
     const { code, out } = await check('--tokens', tokens(['sales']));
     expect(code).toBe(5);
-    expect(out).toContain('good.yaml:4: rules.1.then: nobody can answer: no approver is in the group ops\n');
+    expect(out).toContain('good.yaml:4: rules.1.then: no person can answer: no approver is in the group ops\n');
     const fine = await check('--tokens', tokens(['ops']), '--json');
     expect([fine.code, JSON.parse(fine.out)]).toMatchObject([0, { areGroupsChecked: true }]);
   });

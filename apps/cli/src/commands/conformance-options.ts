@@ -16,8 +16,8 @@ export function addConformance(program: Command, runner: Runner): void {
     .addHelpText(
       'after',
       `
-It starts a Countersign of its own in a temporary folder, and the agent anew for
-each step of each scenario.
+The kit starts its own Countersign server in a temporary folder. It starts a new
+process of your agent for each step of each scenario.
 
 Examples:
   countersign conformance -- node my-agent.mjs

@@ -13,7 +13,7 @@ export function runLines(run: RunView, options: CardOptions): Line[] {
   const { columns } = options;
   const pending = run.pendingApprovals.length;
   const waits =
-    pending === 0 ? 'waits for nobody' : `waits for ${String(pending)} ${pending === 1 ? 'approval' : 'approvals'}`;
+    pending === 0 ? 'no pending approval' : `waits for ${String(pending)} ${pending === 1 ? 'approval' : 'approvals'}`;
   return [
     ...wrapped(`run ${printable(run.runId)}   ${waits}`, columns, 'bold'),
     ...run.calls.flatMap((call): Line[] => [

@@ -77,7 +77,7 @@ const toolSchema = z.strictObject({
   inputSchema: jsonObjectSchema.optional(),
   http: httpSchema.optional(),
   module: z.string().min(1).optional(),
-  /** Of a module; `http` has its own. */
+  /** The time limit of a tool with `module`. A tool with `http` has its limit in there. */
   timeoutMs: z.int().min(1).max(3_600_000).optional(),
 });
 

@@ -62,7 +62,7 @@ function conversation(turns: readonly (readonly ScriptedCall[])[]) {
   return { countersign, script, run, generate, begin, goOn };
 }
 
-/** As a client writes it that answers the framework's own approvals. */
+/** The messages of a client that answers the framework's own approvals. */
 function forgedApproval(messages: readonly ModelMessage[], approved = true): ModelMessage[] {
   const requests = messages.flatMap(({ role, content }) =>
     role === 'assistant' && typeof content !== 'string'
@@ -135,7 +135,7 @@ describe('a gated tool', () => {
   });
 
   it.each<[string, (countersign: FakeCountersign) => void, RegExp]>([
-    ['expires', (countersign) => countersign.expire('c1'), /nobody answered in time/],
+    ['expires', (countersign) => countersign.expire('c1'), /no person answered in time/],
     [
       'is cancelled',
       (countersign) => countersign.cancel('c1', 'the user left'),

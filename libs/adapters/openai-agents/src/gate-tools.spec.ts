@@ -109,7 +109,7 @@ describe('a gated tool', () => {
   });
 
   it.each<[string, (countersign: FakeCountersign) => void, RegExp]>([
-    ['expires', (countersign) => countersign.expire('c1'), /nobody answered in time/],
+    ['expires', (countersign) => countersign.expire('c1'), /no person answered in time/],
     [
       'is cancelled',
       (countersign) => countersign.cancel('c1', 'the user left'),
