@@ -163,6 +163,8 @@ export const floors = [
     npm: ['@modelcontextprotocol/sdk', 'zod'],
     node: [...harmless, 'http', 'process'],
   },
+  // The hooks of coding agents: a table of their forms, and one decision.
+  { unit: 'libs/coding-agents', floor: 3, ours: ['contracts', 'worker-sdk'], npm: [], node: [] },
   // Adapters of the worker SDK: each has its agent framework as a peer.
   ...[
     { name: 'ai-sdk', framework: ['ai'] },

@@ -7,3 +7,8 @@ export async function durationMs(option: string, given: string): Promise<number>
   if (ms === undefined) throw usageError(`${option} must be a time such as 30m, 8h or 3d, not "${given}".`);
   return ms;
 }
+
+/** The milliseconds of `--hold`; 0 holds nothing. @throws CliError usage. */
+export async function holdMsOf(given: string): Promise<number> {
+  return /^0s?$/.test(given) ? 0 : durationMs('--hold', given);
+}

@@ -48,7 +48,8 @@ async function readGiven(option: string, path: string): Promise<string> {
   }
 }
 
-async function readAll(stream: NodeJS.ReadStream): Promise<string> {
+/** Reads a stream to its end. */
+export async function readAll(stream: NodeJS.ReadStream): Promise<string> {
   const chunks: Buffer[] = [];
   for await (const chunk of stream) chunks.push(Buffer.from(chunk as Uint8Array));
   return Buffer.concat(chunks).toString('utf8');

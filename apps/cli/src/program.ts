@@ -7,6 +7,7 @@ import { addAnswerCommands } from './commands/answer-options.js';
 import { addCallsCommands } from './commands/calls-options.js';
 import { addConformance } from './commands/conformance-options.js';
 import { addGrants } from './commands/grants-options.js';
+import { addHook } from './commands/hook-options.js';
 import { addLookCommands } from './commands/look-options.js';
 import { addMcp } from './commands/mcp-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
@@ -78,6 +79,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addActCommands(program, runner);
   addOperateCommands(program, runner);
   addMcp(program, runner);
+  addHook(program, runner);
   addConformance(program, runner);
   return program;
 }

@@ -4,11 +4,12 @@ import {
   createClient,
   createWorker,
   type CallEnd,
+  type GateMode,
   type GateTool,
   type TransportOptions,
 } from '@countersign/worker-sdk';
 import type { Catalog } from './catalog.js';
-import { gatedToolOf, readCall, type GateMode } from './gated-tool.js';
+import { gatedToolOf, readCall } from './gated-tool.js';
 import type { InnerRequests } from './inner-requests.js';
 import { createInnerRun, LostRunError, type InnerRun } from './inner-run.js';
 import { failureReply, finalReply, forTask, pendingReply, refusal } from './replies.js';

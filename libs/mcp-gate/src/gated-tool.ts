@@ -1,10 +1,6 @@
-import { gateTool, type GateTool } from '@countersign/worker-sdk';
+import { gateTool, needsPerson, type GateMode, type GateTool } from '@countersign/worker-sdk';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import type { ListedTool } from './catalog.js';
-
-/** Which calls the gate itself puts before a person; the policy of the server can be stricter. */
-export const gateModes = ['writes', 'all', 'none'] as const;
-export type GateMode = (typeof gateModes)[number];
 
 const descriptionMax = 4000;
 
@@ -23,7 +19,7 @@ export function gatedToolOf(
       name,
       description: description.slice(0, descriptionMax),
       inputSchema,
-      needsApproval: mode === 'all' || (mode === 'writes' && !isReadOnly),
+      needsApproval: needsPerson(mode, isReadOnly),
       labels,
       hints,
       execute: (args) => execute(args),

@@ -1,7 +1,5 @@
 export { openGate } from './gate.js';
 export type { Gate } from './gate.js';
-export { gateModes } from './gated-tool.js';
-export type { GateMode } from './gated-tool.js';
 export type { GateOptions } from './gated-calls.js';
 export { openStdioGate } from './stdio.js';
 export type { ServerCommand } from './stdio.js';

@@ -1,5 +1,12 @@
 import type { ApprovalView } from '@countersign/contracts';
-import { CountersignError, modelText, type ToolResult } from '@countersign/worker-sdk';
+import {
+  approvalUrl,
+  CountersignError,
+  gateRemedy,
+  modelText,
+  pendingText,
+  type ToolResult,
+} from '@countersign/worker-sdk';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import type { ListedTool } from './catalog.js';
 import { LostRunError } from './inner-run.js';
@@ -16,16 +23,13 @@ export function refusal(text: string, meta: Readonly<Record<string, unknown>> = 
 /** The call waits for people. A client that opens addresses gets that of the card; opening it approves nothing. */
 export function pendingReply(approval: ApprovalView, inboxUrl: string, opensUrls: boolean): Reply {
   const { approvalId, callId, toolName } = approval;
-  const url = `${inboxUrl}/approvals/${encodeURIComponent(approvalId)}`;
+  const url = approvalUrl(inboxUrl, approvalId);
   if (opensUrls) {
     const message = `A person must decide about ${toolName} (approval ${approvalId}). Then call it again with the same arguments.`;
     const elicitations = [{ mode: 'url', elicitationId: approvalId, url, message }];
     return { error: { code: ErrorCode.UrlElicitationRequired, message, data: { elicitations } } };
   }
-  return refusal(
-    `pending: approval ${approvalId} of ${toolName} waits for a person, and the tool did not run. Call it again with the same arguments to get the result. People decide at ${url}`,
-    { status: 'pending', approvalId, callId, url },
-  );
+  return refusal(pendingText(approval, inboxUrl), { status: 'pending', approvalId, callId, url });
 }
 
 /**
@@ -64,14 +68,7 @@ export function failureReply(error: unknown, ran: Reply | undefined): Reply {
   }
   const cause = error instanceof Error ? error.message : String(error);
   const code = error instanceof CountersignError ? error.code : 'gate-error';
-  return refusal(`The tool did not run: ${cause}. ${remedyOf(code)}`, { status: 'failed', code });
-}
-
-function remedyOf(code: string): string {
-  if (code === 'unreachable') return 'Start Countersign, or set COUNTERSIGN_URL to where it runs, and call again.';
-  if (code === 'unauthenticated' || code === 'forbidden')
-    return 'The gate needs the token of an agent in COUNTERSIGN_TOKEN, and of a resolver in COUNTERSIGN_RESOLVER_TOKEN.';
-  return 'Ask the operator of Countersign.';
+  return refusal(`The tool did not run: ${cause}. ${gateRemedy(code)}`, { status: 'failed', code });
 }
 
 /** A client that asked for a task expects no tool result before the task exists. */

@@ -11,10 +11,13 @@ export type {
 } from './client.js';
 export type { ApprovalPage, RunPage, ToolCallPage } from './answers.js';
 export type { Clock as WorkerClock } from '@countersign/http-client';
-export { CountersignError } from './errors.js';
+export { CountersignError, isRefusal } from './errors.js';
 export type { Problem } from './errors.js';
 export type { EventsOptions } from './events.js';
+export { gateModes, needsPerson } from './gate-mode.js';
+export type { GateMode } from './gate-mode.js';
 export { gateTool } from './gate-tool.js';
+export { approvalUrl, gateRemedy, pendingText } from './gate-words.js';
 export type {
   ApprovalContext,
   ApprovalVerdict,
@@ -37,12 +40,15 @@ export { approvalFor } from './outcome.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
 export { modelNote, modelText } from './model-text.js';
 export { assertRequested, didNotRun, NotApprovedError } from './not-approved.js';
+export { resultOf } from './results.js';
 export type { ToolResult, ToolResultStatus } from './results.js';
 export type { KafkaOptions, KafkaSasl, KafkaTls, RequestSigning } from './kafka/options.js';
 export { isSameJson } from './schema.js';
 export type { InputIssue, InputOf, JsonSchema } from './schema.js';
 export type { RunState, Step } from './state.js';
 export type { CallOptions, TransportOptions } from './transport.js';
+export { problemOfClaim } from './verify-claim.js';
+export type { ClaimProblem } from './verify-claim.js';
 export { createWorker } from './worker.js';
 export type { RunOptions, Worker, WorkerOptions } from './worker-options.js';
 export type { ApprovalView, EventView, JsonObject, JsonValue, RunView, ToolCallView } from '@countersign/contracts';

@@ -1,5 +1,11 @@
 import { actionDigest, jcsDigest, type ClaimView, type ToolCallView } from '@countersign/contracts';
-import type { GateTool } from './tool-definition.js';
+
+/** The tool as the executor knows it. */
+export interface ClaimedTool {
+  readonly name: string;
+  /** Null for a tool without a schema. */
+  readonly toolSchemaHash: string | null;
+}
 
 /** Why a claim must not be executed. */
 export interface ClaimProblem {
@@ -14,7 +20,7 @@ export interface ClaimProblem {
 export function problemOfClaim(
   claim: ClaimView,
   call: ToolCallView,
-  tool: GateTool,
+  tool: ClaimedTool,
   argumentsHash: string | null,
 ): ClaimProblem | undefined {
   const { digestInput } = claim;

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { GateMode, GateOptions } from '@countersign/mcp-gate';
+import type { GateOptions } from '@countersign/mcp-gate';
+import type { GateMode } from '@countersign/worker-sdk';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import { localError } from '../cli-error.js';
-import { durationMs } from '../duration-option.js';
+import { durationMs, holdMsOf } from '../duration-option.js';
 import type { Output } from '../invocation.js';
 
 /** The options of `countersign mcp`. */
@@ -46,6 +47,6 @@ export async function gateOptions(options: McpOptions, env: Output['terminal']['
     continuesRun: runId !== undefined,
     gate,
     leaseMs: await durationMs('--lease', lease),
-    holdMs: /^0s?$/.test(hold) ? 0 : await durationMs('--hold', hold),
+    holdMs: await holdMsOf(hold),
   };
 }

@@ -38,7 +38,7 @@ function requestCalls(calls: Map<string, FakeCall>, body: AnyBody): Response {
   return Response.json({ calls: known.map(({ view }) => view) }, { status: 201 });
 }
 
-/** The calls that are asked for, all in one page, the oldest first. */
+/** The calls that are asked for, all in one page. */
 export function listCalls(calls: ReadonlyMap<string, FakeCall>, query: URLSearchParams): Response {
   const isWanted = (name: string, value: string): boolean => query.get(name)?.split(',').includes(value) ?? true;
   const found = [...calls.values()].filter(
@@ -48,6 +48,7 @@ export function listCalls(calls: ReadonlyMap<string, FakeCall>, query: URLSearch
       isWanted('runId', view.runId) &&
       isWanted('toolName', view.toolName),
   );
+  if (query.get('order') === 'newest') found.reverse();
   return Response.json({ calls: found.map(({ view }) => view), nextCursor: null });
 }
 

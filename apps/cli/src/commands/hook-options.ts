@@ -1,0 +1,44 @@
+import type { Command } from 'commander';
+import { Argument, Option } from 'commander';
+import type { Runner } from '../runner.js';
+import type { HookCommandOptions } from './hook.js';
+
+/** The agents of `libs/coding-agents`, by name, so that the help loads nothing. */
+const agents = ['claude-code', 'codex'];
+
+/** `countersign hook`: the tools of a coding agent behind approval. */
+export function addHook(program: Command, runner: Runner): void {
+  program
+    .command('hook')
+    .description('put the tools of a coding agent behind approval: its hook before each tool')
+    .addArgument(new Argument('<agent>', 'whose hook it is').choices(agents))
+    .option('--post', 'the hook after each tool: record how it ended')
+    .addOption(
+      new Option('--gate <which>', 'calls that need a person: those of tools that write, all, or as the policy says')
+        .choices(['writes', 'all', 'none'])
+        .default('writes'),
+    )
+    .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
+    .option('--hold <duration>', "wait so long while people decide (default: below the agent's own timeout)")
+    .option('--lease <duration>', 'a call without a report is unknown after this time', '10m')
+    .option('--agent <agentId>', 'the agent that asks (default: the name of the coding agent)')
+    .option('--defer', 'Claude Code with -p: end its process while people decide')
+    .addHelpText(
+      'after',
+      `
+The agent runs it: it reads the call on stdin and writes the decision on stdout.
+Every failure denies the call, with exit code 2 where the agent heeds it. It asks
+with COUNTERSIGN_TOKEN (an agent) and claims with COUNTERSIGN_RESOLVER_TOKEN; on
+the machine of a standalone server COUNTERSIGN_DATA is enough.
+
+Examples:
+  countersign hook claude-code
+  countersign hook claude-code --post
+  countersign hook codex --gate all --ungated 'mcp__docs__*'`,
+    )
+    .action(async (agent: string, options: HookCommandOptions, self: Command) =>
+      runner.operating(self, async (output) =>
+        (await import('./hook.js')).hook(output, agent, { ...self.optsWithGlobals<object>(), ...options }),
+      ),
+    );
+}

@@ -1,0 +1,69 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+
+/** A tool call that an agent is about to run, as its hook describes it. */
+export interface AgentCall {
+  readonly sessionId: string;
+  readonly toolName: string;
+  readonly args: JsonObject;
+  /** The agent's own id of the call; undefined where it sends none. */
+  readonly id: string | undefined;
+  /** The folder in which the agent works. */
+  readonly cwd: string | undefined;
+}
+
+/** A tool call that an agent has run. */
+export interface AgentEnd {
+  readonly call: AgentCall;
+  readonly status: 'succeeded' | 'failed';
+  /** The output, or the error. */
+  readonly result: JsonValue;
+}
+
+/**
+ * The decision about a call.
+ * `pass`: the hook says nothing, and the agent's own rules apply. `defer`: the agent ends and asks again when it is resumed.
+ */
+export type Decision =
+  | { readonly type: 'pass' }
+  | {
+      readonly type: 'allow';
+      /** The arguments that an approver put in the place of the agent's. */
+      readonly args?: JsonObject | undefined;
+      /** What the model should know: an edit, an instruction of the approver. */
+      readonly note?: string | undefined;
+    }
+  | { readonly type: 'deny'; readonly reason: string }
+  | { readonly type: 'defer' };
+
+/** The answer of a hook process to its agent. */
+export interface HookAnswer {
+  readonly stdout: string;
+  readonly stderr: string;
+  readonly exitCode: 0 | 1 | 2;
+}
+
+/** A coding agent: how its hooks ask, and in which form it expects the answer. */
+export interface CodingAgent {
+  readonly title: string;
+  /** How long the hook waits for people, in ms: below the agent's own timeout. */
+  readonly holdMs: number;
+  /** Tools that change nothing outside of the agent. */
+  readonly readOnlyTools: readonly string[];
+  /** Reads the input of the hook before a tool. Throws a `HookInputError`. */
+  readonly readCall: (input: JsonObject) => AgentCall;
+  /** Reads the input of the hook after a tool. Throws a `HookInputError`. */
+  readonly readEnd: (input: JsonObject) => AgentEnd;
+  /** The decision in the agent's own form. */
+  readonly write: (decision: Decision) => JsonObject | null;
+  /** A failure in the form that stops the tool. */
+  readonly writeFailure: (reason: string) => HookAnswer;
+  /** A text for the model after the tool; null where the agent has no place for it. */
+  readonly writeNote: (note: string) => JsonObject | null;
+  /** How the agent runs the tool although the hook failed, and the remedy; null where it does not. */
+  readonly failsOpen: (input: JsonObject) => string | null;
+}
+
+/** The input of a hook has not the form that its agent sends. */
+export class HookInputError extends Error {
+  override readonly name = 'HookInputError';
+}

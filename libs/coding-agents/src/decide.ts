@@ -1,0 +1,129 @@
+import { jcsDigest, matchesGlob, type ToolCallView } from '@countersign/contracts';
+import {
+  createClient,
+  isRefusal,
+  modelNote,
+  modelText,
+  needsPerson,
+  pendingText,
+  problemOfClaim,
+  resultOf,
+  type Client,
+} from '@countersign/worker-sdk';
+import type { AgentCall, CodingAgent, Decision } from './agent.js';
+import type { Marks } from './marks.js';
+import type { HookOptions } from './options.js';
+import { findSameCall, hasRun, type KnownCall } from './same-call.js';
+
+/** The longest wait of one request, in ms. */
+const pollMs = 50_000;
+
+/** Parts of one run of the hook. */
+export interface HookPorts {
+  readonly agent: CodingAgent;
+  readonly options: HookOptions;
+  readonly marks: Marks;
+  readonly signal: AbortSignal;
+}
+
+/** Decides about a call of an agent. Rejects when the ledger cannot be asked, or refuses. */
+export async function decide(ports: HookPorts, call: AgentCall): Promise<Decision> {
+  const { options, marks, signal } = ports;
+  if (options.ungated.some((glob) => matchesGlob(glob, call.toolName))) return { type: 'pass' };
+  const client = createClient(options);
+  const known = await findSameCall(client, marks, call, signal);
+  const view = await heldOpen(client, ports, await requested(client, ports, call, known));
+  if (view.state === 'awaiting_approval') return pending(client, ports, view);
+  if (view.state === 'approved' || view.state === 'allowed') return claimed(ports, call, view);
+  if (hasRun(view)) return alreadyAllowed(view);
+  marks.add(view.callId);
+  const result = resultOf(view);
+  const reason = result === undefined ? `The call is ${view.state} and did not run.` : modelText(result);
+  return { type: 'deny', reason };
+}
+
+/** Requests the call, also one that is open already: a duplicate adds nothing. */
+async function requested(
+  client: Client,
+  { agent, options, signal }: HookPorts,
+  call: AgentCall,
+  { toolCallId, view }: KnownCall,
+): Promise<ToolCallView> {
+  if (view !== undefined && resultOf(view) !== undefined) return view;
+  const isReadOnly = agent.readOnlyTools.includes(call.toolName);
+  const requestedCall = {
+    toolCallId,
+    toolName: call.toolName,
+    arguments: call.args,
+    needsApproval: needsPerson(options.gate, isReadOnly),
+    description: `${agent.title}: ${call.toolName}`,
+    ...(isReadOnly ? { hints: { readOnlyHint: true } } : {}),
+    ...(call.cwd === undefined || call.cwd.length > 512 ? {} : { labels: { cwd: call.cwd } }),
+  };
+  const body = { runId: call.sessionId, agentId: options.agentId, calls: [requestedCall] };
+  const [recorded] = await client.requestToolCalls(body, { signal });
+  if (recorded === undefined) throw new Error('Countersign returned no call');
+  return recorded;
+}
+
+/** Waits while people decide, for the time of the hold. */
+async function heldOpen(client: Client, { options, signal }: HookPorts, first: ToolCallView): Promise<ToolCallView> {
+  const until = performance.now() + options.holdMs;
+  let view = first;
+  while (view.state === 'awaiting_approval') {
+    const waitMs = Math.min(pollMs, Math.ceil(until - performance.now()));
+    if (waitMs <= 0) break;
+    view = await client.getToolCall(view.callId, { waitMs, until: 'decided', signal });
+  }
+  return view;
+}
+
+async function pending(client: Client, { options, signal }: HookPorts, view: ToolCallView): Promise<Decision> {
+  const { approval, runId } = view;
+  if (options.defer) {
+    // The agent keeps one deferred call of a step alone, so all others are denied.
+    const state = ['awaiting_approval'] as const;
+    const { calls } = await client.listToolCalls({ runId, state, order: 'oldest', limit: 1, signal });
+    if (calls[0]?.callId === view.callId) return { type: 'defer' };
+  }
+  return { type: 'deny', reason: approval === null ? 'pending' : pendingText(approval, options.url) };
+}
+
+/** The agent runs the tool itself, so the call is claimed before the agent hears that it may. */
+async function claimed({ options, signal }: HookPorts, call: AgentCall, view: ToolCallView): Promise<Decision> {
+  const resolver = createClient({ ...options, token: options.resolverToken });
+  const { leaseMs, agentId } = options;
+  const body = { resolverId: `${agentId.slice(0, 200)}/hook`, leaseMs };
+  const claim = await resolver.claim(view.callId, body, { signal }).catch((error: unknown) => {
+    if (isRefusal(error, 'already-claimed')) return undefined;
+    throw error;
+  });
+  if (claim === undefined) return alreadyAllowed(view);
+  const tool = { name: call.toolName, toolSchemaHash: null };
+  const problem = problemOfClaim(claim, view, tool, jcsDigest(call.args));
+  if (problem !== undefined) {
+    const { attempt } = claim;
+    await resolver.reportOutcome(view.callId, { attempt, status: 'failed', error: { ...problem } }, { signal });
+    return { type: 'deny', reason: `The call did not run: ${problem.message}.` };
+  }
+  const isEdited = view.originalArguments !== undefined;
+  const note = noteOf(view);
+  return {
+    type: 'allow',
+    ...(isEdited ? { args: claim.arguments } : {}),
+    ...(note === null ? {} : { note }),
+  };
+}
+
+/** What the model should know of a call that runs: an edit, and the instruction of the approver. */
+export function noteOf(view: ToolCallView): string | null {
+  const result = resultOf({ ...view, state: 'succeeded', output: null });
+  return result === undefined ? null : modelNote(result);
+}
+
+function alreadyAllowed({ callId }: ToolCallView): Decision {
+  return {
+    type: 'deny',
+    reason: `This call was already allowed once (${callId}); it may have run, and it does not run again. Look at its effect before you make another call.`,
+  };
+}

@@ -1,0 +1,263 @@
+import { describe, expect, it } from '@jest/globals';
+import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
+import type { HookAnswer } from './agent.js';
+import { codingAgents, type AgentName } from './agents.js';
+import { afterTool, beforeTool } from './hook.js';
+import type { HookOptions } from './options.js';
+
+interface Place {
+  readonly countersign: FakeCountersign;
+  readonly before: (input: object, more?: Partial<HookOptions>) => Promise<HookAnswer>;
+  readonly after: (input: object) => Promise<HookAnswer>;
+}
+
+function open(name: AgentName = 'claude-code'): Place {
+  const countersign = createFakeCountersign();
+  const kept = new Set<string>();
+  const marks = { has: (key: string) => kept.has(key), add: (key: string) => void kept.add(key) };
+  const options: HookOptions = {
+    url: 'http://countersign.test',
+    token: 'agent',
+    resolverToken: 'worker',
+    fetch: countersign.fetch,
+    random: () => 0,
+    agentId: name,
+    gate: 'writes',
+    ungated: [],
+    holdMs: 0,
+    leaseMs: 60_000,
+    defer: false,
+  };
+  const run = (input: object) => ({
+    agent: codingAgents[name],
+    input: Promise.resolve(JSON.stringify(input)),
+    marks,
+  });
+  return {
+    countersign,
+    before: (input, more = {}) => beforeTool(run(input), () => ({ ...options, ...more })),
+    after: (input) => afterTool(run(input), () => options),
+  };
+}
+
+const bash = (id: string, command = 'make deploy', more: object = {}): object => ({
+  session_id: 's1',
+  cwd: '/work',
+  permission_mode: 'default',
+  hook_event_name: 'PreToolUse',
+  tool_name: 'Bash',
+  tool_input: { command },
+  tool_use_id: id,
+  ...more,
+});
+const post = (id: string, more: object): object => ({ ...bash(id), hook_event_name: 'PostToolUse', ...more });
+
+const decided = ({ stdout }: HookAnswer): Record<string, unknown> =>
+  (JSON.parse(stdout) as { hookSpecificOutput: Record<string, unknown> }).hookSpecificOutput;
+const deny = (reason: RegExp): object => ({
+  permissionDecision: 'deny',
+  permissionDecisionReason: expect.stringMatching(reason),
+});
+
+describe('the hook before a tool', () => {
+  it('allows a read-only tool, and records it', async () => {
+    const { before, countersign } = open();
+    const read = { ...bash('t1'), tool_name: 'Read', tool_input: { file_path: '/a' } };
+    expect(decided(await before(read))).toMatchObject({ permissionDecision: 'allow' });
+    expect(countersign.callOf('t1')).toMatchObject({ state: 'executing', runId: 's1', toolName: 'Read' });
+  });
+
+  it('asks a person for a read-only tool with the gate all, and for none with the gate none', async () => {
+    const { before } = open();
+    const read = { ...bash('t1'), tool_name: 'Read' };
+    expect(decided(await before(read, { gate: 'all' }))).toMatchObject(deny(/^pending: approval/));
+    expect(decided(await before(bash('t2'), { gate: 'none' }))).toMatchObject({ permissionDecision: 'allow' });
+  });
+
+  it('passes an ungated tool without asking the ledger', async () => {
+    const { before, countersign } = open();
+    countersign.setAway(true);
+    expect(await before(bash('t1'), { ungated: ['Ba*'] })).toEqual({ stdout: '', stderr: '', exitCode: 0 });
+  });
+
+  it('denies as pending after the hold, and finds the same approval when the agent calls again', async () => {
+    const { before, countersign } = open();
+    expect(decided(await before(bash('t1')))).toMatchObject(deny(/^pending: approval/));
+    expect(decided(await before(bash('t2')))).toMatchObject(deny(/^pending: approval/));
+    countersign.approve('t1');
+    expect(decided(await before(bash('t3')))).toMatchObject({ permissionDecision: 'allow' });
+    expect(() => countersign.callOf('t3')).toThrow();
+  });
+
+  it('allows a held call when a person approves', async () => {
+    const { before, countersign } = open();
+    const answer = before(bash('t1'), { holdMs: 20_000 });
+    await until(() => countersign.callOf('t1').state === 'awaiting_approval');
+    countersign.approve('t1', { instruction: 'then run the tests' });
+    expect(decided(await answer)).toMatchObject({
+      permissionDecision: 'allow',
+      additionalContext: 'Instruction of the approver: then run the tests',
+    });
+  });
+
+  it('gives the agent the arguments of an edit', async () => {
+    const { before, countersign } = open();
+    await before(bash('t1'));
+    countersign.edit('t1', { command: 'make deploy-staging' });
+    expect(decided(await before(bash('t1')))).toMatchObject({
+      permissionDecision: 'allow',
+      updatedInput: { command: 'make deploy-staging' },
+    });
+  });
+
+  it('denies with the answer of a person in place of the tool', async () => {
+    const { before, countersign } = open();
+    await before(bash('t1'));
+    countersign.answer('t1', 'deployed by hand');
+    expect(decided(await before(bash('t2')))).toMatchObject(deny(/^deployed by hand\nA person gave this output/));
+  });
+
+  it('tells a denial once, and then asks about an equal call again', async () => {
+    const { before, countersign } = open();
+    await before(bash('t1'));
+    countersign.deny('t1', { reason: 'not on Friday' });
+    expect(decided(await before(bash('t2')))).toMatchObject(deny(/not on Friday/));
+    expect(decided(await before(bash('t3')))).toMatchObject(deny(/^pending: approval/));
+    expect(countersign.callOf('t3').state).toBe('awaiting_approval');
+  });
+
+  it('never allows the same call twice', async () => {
+    const { before } = open();
+    await before(bash('t1'), { gate: 'none' });
+    expect(decided(await before(bash('t1'), { gate: 'none' }))).toMatchObject(
+      deny(/already allowed once .*may have run/),
+    );
+  });
+
+  it('denies when both processes of one call may claim it, except for one', async () => {
+    const { before } = open();
+    const answers = await Promise.all([1, 2, 3].map(() => before(bash('t1'), { gate: 'none' })));
+    const decisions = answers.map((answer) => decided(answer)['permissionDecision']);
+    expect(decisions.toSorted()).toEqual(['allow', 'deny', 'deny']);
+  });
+
+  it('takes a call after the end of an equal one for a new call', async () => {
+    const { before, after, countersign } = open();
+    await before(bash('t1'), { gate: 'none' });
+    await after(post('t1', { tool_response: { stdout: 'ok' } }));
+    expect(decided(await before(bash('t2')))).toMatchObject(deny(/^pending/));
+    expect(countersign.callOf('t2').state).toBe('awaiting_approval');
+  });
+});
+
+describe('deferring', () => {
+  it('defers the oldest call that waits, and denies the others of the step', async () => {
+    const { before, countersign } = open();
+    expect(decided(await before(bash('t1'), { defer: true }))).toMatchObject({ permissionDecision: 'defer' });
+    expect(decided(await before(bash('t2', 'rm x'), { defer: true }))).toMatchObject(deny(/^pending/));
+    countersign.approve('t1');
+    expect(decided(await before(bash('t1'), { defer: true }))).toMatchObject({ permissionDecision: 'allow' });
+  });
+});
+
+describe('a failure', () => {
+  it.each(['claude-code', 'codex'] as const)('blocks the tool of %s while Countersign is away', async (name) => {
+    const { before, countersign } = open(name);
+    countersign.setAway(true);
+    const answer = await before(bash('t1'));
+    expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('Start Countersign') });
+    expect(decided(answer)).toMatchObject(deny(/^The tool did not run/));
+  });
+
+  it.each([
+    ['[]', 'is not a JSON object'],
+    ['x', 'is not JSON'],
+    ['{"session_id":"s"}', 'has no "tool_name"'],
+    [
+      '{"session_id":"s","tool_name":"Bash","tool_input":[1]}',
+      '"tool_input" in the input of the hook is not an object',
+    ],
+  ])('blocks the tool for the input %s', async (text, why) => {
+    const run = { agent: codingAgents['claude-code'], input: Promise.resolve(text), marks: new Set<string>() };
+    const answer = await beforeTool(run, () => ({ holdMs: 0 }) as HookOptions);
+    expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(why) });
+  });
+
+  it('blocks the tool when the settings are wrong', async () => {
+    const input = Promise.reject(new Error('closed'));
+    const run = { agent: codingAgents.codex, input, marks: new Set<string>() };
+    const answer = await beforeTool(run, () => Promise.reject(new Error('there is no token')));
+    expect(answer).toMatchObject({ exitCode: 2, stderr: 'The tool did not run: there is no token' });
+  });
+
+  it('blocks the tool after its own deadline, although the ledger never answers', async () => {
+    const { before } = open();
+    const silent: typeof fetch = (_input, init) =>
+      new Promise((_resolve, reject) => {
+        init?.signal?.addEventListener('abort', () => {
+          reject(new Error('aborted'));
+        });
+      });
+    const answer = await before(bash('t1'), { fetch: silent, graceMs: 20 });
+    expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('did not answer in 20 ms') });
+  });
+
+  it('warns once in a session that the agent itself lets a tool run when its hook fails', async () => {
+    const { before } = open();
+    const bypass = { permission_mode: 'bypassPermissions' };
+    expect((await before(bash('t1', 'a', bypass))).stderr).toContain('Set "onFailure": "block"');
+    expect((await before(bash('t2', 'b', bypass))).stderr).toBe('');
+  });
+});
+
+describe('the hook after a tool', () => {
+  it('records the output, and tells the model of an edit', async () => {
+    const { before, after, countersign } = open();
+    await before(bash('t1'));
+    countersign.edit('t1', { command: 'make x' });
+    await before(bash('t1'));
+    const answer = await after(post('t1', { tool_input: { command: 'make x' }, tool_response: { stdout: 'ok' } }));
+    expect(countersign.callOf('t1')).toMatchObject({ state: 'succeeded', output: { stdout: 'ok' } });
+    expect(decided(answer)['additionalContext']).toContain('An approver changed the arguments');
+  });
+
+  it('records a failure', async () => {
+    const { before, after, countersign } = open();
+    await before(bash('t1'), { gate: 'none' });
+    await after(post('t1', { hook_event_name: 'PostToolUseFailure', error: 'exit 1' }));
+    expect(countersign.callOf('t1')).toMatchObject({ state: 'failed', error: 'exit 1' });
+  });
+
+  it('records the call of an earlier id that a retry was allowed for', async () => {
+    const { before, after, countersign } = open();
+    await before(bash('t1'));
+    countersign.approve('t1');
+    await before(bash('t2'));
+    await after(post('t2', { tool_response: 'ok' }));
+    expect(countersign.callOf('t1').state).toBe('succeeded');
+  });
+
+  it('does not stop the agent when the report fails', async () => {
+    const { after, countersign } = open();
+    countersign.setAway(true);
+    expect(await after(post('t1', {}))).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('not recorded') });
+  });
+});
+
+describe('the forms of the agents', () => {
+  it('says nothing to Codex for an approved call, because Codex takes a plain allow for a fault', async () => {
+    const { before } = open('codex');
+    expect(await before(bash('t1'), { gate: 'none' })).toEqual({ stdout: '', stderr: '', exitCode: 0 });
+  });
+});
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (;;) {
+    try {
+      if (isSo()) return;
+    } catch {
+      // Not requested yet.
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}

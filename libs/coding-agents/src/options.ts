@@ -1,0 +1,22 @@
+import type { GateMode, TransportOptions } from '@countersign/worker-sdk';
+
+/** The ledger, and how the hook behaves. */
+export interface HookOptions extends TransportOptions {
+  /** A token with role agent. */
+  readonly token: string;
+  /** A token with role resolver: the hook claims the call for the agent. */
+  readonly resolverToken: string;
+  readonly agentId: string;
+  /** `writes`: every tool that is not known to be read-only. */
+  readonly gate: GateMode;
+  /** Globs of the tools that do not go to the ledger. */
+  readonly ungated: readonly string[];
+  /** How long the hook waits for people, in ms. */
+  readonly holdMs: number;
+  /** After the hold this long is left to claim and to answer, in ms (5000 unless set). */
+  readonly graceMs?: number;
+  /** A call without a report is `unknown` after this time, in ms. */
+  readonly leaseMs: number;
+  /** A call that waits ends the process of the agent, which is resumed later (Claude Code with `-p`). */
+  readonly defer: boolean;
+}
