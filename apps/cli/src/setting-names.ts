@@ -11,6 +11,7 @@ const settingNames: readonly string[] = [
     'RESOLVER_LEASE_MS',
     'URL',
     'TOKEN',
+    'MCP_AUTHORIZATION',
     'RESOLVER_TOKEN',
   ],
   ...['EVENTSTORE_URL', 'EVENTSTORE_ADMIN_URL'],

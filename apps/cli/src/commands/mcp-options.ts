@@ -8,13 +8,15 @@ export function addMcp(program: Command, runner: Runner): void {
   program
     .command('mcp')
     .description('put the tools of an MCP server behind approval')
-    .argument('<command...>', 'what starts the MCP server (stdio)')
+    .argument('[command...]', 'what starts the MCP server (stdio)')
+    .option('--server <url>', 'an MCP server that runs elsewhere (streamable HTTP)')
+    .option('--listen <port>', 'serve clients of this machine over HTTP, in place of stdin and stdout')
     .addOption(
       new Option('--gate <which>', 'calls that need a person: those of tools that write, all, or as the policy says')
         .choices(['writes', 'all', 'none'])
         .default('writes'),
     )
-    .option('--hold <duration>', 'hold a request so long while people decide', '45s')
+    .option('--hold <duration>', 'how long a request is held while people decide', '45s')
     .option('--lease <duration>', 'a call of a killed gate is unknown after this time', '60s')
     .option('--agent <agentId>', 'the agent that asks', 'mcp')
     .option('--run-id <runId>', 'the run of the calls (default: a new one per connection)')
@@ -23,11 +25,13 @@ export function addMcp(program: Command, runner: Runner): void {
       `
 Put it before the command of a server in the settings of an MCP client. It asks
 with COUNTERSIGN_TOKEN (an agent) and executes with COUNTERSIGN_RESOLVER_TOKEN;
-on the machine of a standalone server COUNTERSIGN_DATA is enough.
+on the machine of a standalone server COUNTERSIGN_DATA is enough. A server that
+runs elsewhere gets COUNTERSIGN_MCP_AUTHORIZATION as its Authorization header.
 
 Examples:
   countersign mcp -- npx -y @modelcontextprotocol/server-filesystem ~/work
-  countersign mcp --gate all --run-id nightly -- node my-server.mjs`,
+  countersign mcp --gate all --run-id nightly -- node my-server.mjs
+  countersign mcp --listen 7500 --server https://mcp.example.com/mcp`,
     )
     .action(async (command: string[], options: McpOptions, self: Command) =>
       runner.operating(self, async (output) =>

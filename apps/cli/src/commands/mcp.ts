@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import type { GateOptions } from '@countersign/mcp-gate';
+import type * as McpGate from '@countersign/mcp-gate';
+import type { Gate, GateOptions, Wire } from '@countersign/mcp-gate';
 import type { GateMode } from '@countersign/worker-sdk';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
-import { localError } from '../cli-error.js';
+import { localError, usageError } from '../cli-error.js';
 import { durationMs, holdMsOf } from '../duration-option.js';
 import type { Output } from '../invocation.js';
 
@@ -14,27 +15,76 @@ export interface McpOptions extends ConnectionOptions {
   readonly lease: string;
   readonly agent: string;
   readonly runId?: string;
+  readonly server?: string;
+  readonly listen?: string;
 }
 
-/** `countersign mcp -- <command>`: the gate between a client on stdin and stdout, and the server that it starts. */
-export async function mcp(
-  { terminal }: Output,
-  [command = '', ...args]: readonly string[],
-  options: McpOptions,
-): Promise<ExitCode> {
-  const { stdin, stdout, env, interrupted } = terminal;
-  const { openStdioGate } = await import('@countersign/mcp-gate');
-  const gate = await openStdioGate(stdin, stdout, { command, args, env }, await gateOptions(options, env)).catch(
-    notStarted,
-  );
+/**
+ * `countersign mcp`: the gate before a server that it starts (`-- <command>`) or that runs elsewhere (`--server`), for one
+ * client on stdin and stdout or for clients of this machine over HTTP (`--listen`).
+ */
+export async function mcp(output: Output, command: readonly string[], options: McpOptions): Promise<ExitCode> {
+  const { stdin, stdout, env, interrupted } = output.terminal;
+  checkOptions(command, options);
+  const mcpGate = await import('@countersign/mcp-gate');
+  const openServer = serverOf(mcpGate, command, options, env);
+  const { listen } = options;
+  // A missing token is an error at the start, also when the first client comes later.
+  const first = await gateOptions(options, env);
+  const opening: Promise<Gate & { readonly url?: string }> =
+    listen === undefined
+      ? mcpGate.openStdioGate(stdin, stdout, openServer(), first)
+      : mcpGate.openHttpGate({ port: portOf(listen), openServer, optionsOf: () => gateOptions(options, env) });
+  const gate = await opening.catch(notStarted);
+  if (gate.url !== undefined) output.note(`The gate listens at ${gate.url}.`);
   interrupted.addEventListener('abort', () => void gate.close());
   await gate.ended;
   return interrupted.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 
+function checkOptions(command: readonly string[], { server, listen, runId }: McpOptions): void {
+  if (command.length > 0 === (server !== undefined)) {
+    throw usageError('name one MCP server', 'Give either `-- <command>`, which starts it, or `--server <url>`.');
+  }
+  if (listen !== undefined && runId !== undefined) {
+    throw usageError(
+      '--run-id is for one connection',
+      'Leave it out with --listen: each connection is a run of its own.',
+    );
+  }
+}
+
+function serverOf(
+  { commandServer, remoteServer }: typeof McpGate,
+  [command = '', ...args]: readonly string[],
+  { server }: McpOptions,
+  env: Output['terminal']['env'],
+): () => Wire {
+  if (server === undefined) return () => commandServer({ command, args, env });
+  const url = URL.parse(server);
+  if (url === null || !/^https?:$/.test(url.protocol)) {
+    throw usageError(`--server ${server} is no address`, 'It begins with http:// or https://.');
+  }
+  return () => remoteServer(url, env['COUNTERSIGN_MCP_AUTHORIZATION']);
+}
+
+function portOf(listen: string): number {
+  const port = Number(listen);
+  if (Number.isInteger(port) && port > 0 && port < 65_536) return port;
+  throw usageError(
+    `--listen ${listen} is no port`,
+    'It is a number up to 65535; the gate listens on this machine alone.',
+  );
+}
+
 function notStarted(error: unknown): never {
   const cause = error instanceof Error ? error.message : String(error);
-  throw localError('unexpected', 'mcp-server', `The MCP server did not start: ${cause}.`, 'Check its command.');
+  throw localError(
+    'unexpected',
+    'mcp-server',
+    `The gate did not start: ${cause}.`,
+    'Check the MCP server, and the port of --listen.',
+  );
 }
 
 /** Without a run of the caller's each connection is one. */

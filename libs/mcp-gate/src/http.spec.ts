@@ -1,0 +1,122 @@
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { openHttpGate, type HttpGate, type HttpGateOptions } from './http.js';
+import type { Wire } from './wire.js';
+
+const gates: HttpGate[] = [];
+const clients: Client[] = [];
+afterEach(async () => {
+  await Promise.all(clients.splice(0).map((client) => client.close()));
+  await Promise.all(gates.splice(0).map((gate) => gate.close()));
+});
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
+
+/** A server whose only tool says how it is. */
+function openServer(): Wire {
+  const [wire, ofServer] = InMemoryTransport.createLinkedPair();
+  const server = new McpServer({ name: 'inner', version: '1' });
+  server.registerTool('ping', { annotations: { readOnlyHint: true } }, () => ({
+    content: [{ type: 'text', text: 'pong' }],
+  }));
+  void server.connect(ofServer);
+  return wire;
+}
+
+async function open(more: Partial<HttpGateOptions> = {}): Promise<HttpGate> {
+  const { fetch } = createFakeCountersign();
+  const connection = { url: 'http://fake.test', token: 'a', resolverToken: 'r', agentId: 'mcp', fetch };
+  const optionsOf = async () => ({
+    ...connection,
+    ...{ runId: 'run', continuesRun: false, gate: 'writes' as const, holdMs: 0 },
+  });
+  const gate = await openHttpGate({ port: await freePort(), openServer, optionsOf, ...more });
+  gates.push(gate);
+  return gate;
+}
+
+async function connect({ url }: HttpGate): Promise<Client> {
+  const client = new Client({ name: 'spec', version: '1' });
+  clients.push(client);
+  await client.connect(new StreamableHTTPClientTransport(new URL(url)));
+  return client;
+}
+
+const ping = (client: Client) => client.callTool({ name: 'ping', arguments: {} });
+
+it('a connection passes calls on, and leaves its place when it ends', async () => {
+  const gate = await open({ sessionsMax: 1 });
+  const first = await connect(gate);
+  expect(await ping(first)).toMatchObject({ content: [{ text: 'pong' }] });
+  await expect(connect(gate)).rejects.toThrow(/too many connections/);
+  await (first.transport as StreamableHTTPClientTransport).terminateSession();
+  expect(await ping(await connect(gate))).toMatchObject({ content: [{ text: 'pong' }] });
+});
+
+it('a connection without requests ends with its server, and the client hears that it must begin a new one', async () => {
+  const serverEnded = Promise.withResolvers<undefined>();
+  const openWatchedServer = (): Wire => {
+    const wire = openServer();
+    const close = wire.close.bind(wire);
+    return Object.assign(wire, {
+      close: async () => {
+        await close();
+        serverEnded.resolve(undefined);
+      },
+    });
+  };
+  const client = await connect(await open({ idleMs: 400, openServer: openWatchedServer }));
+  await serverEnded.promise;
+  await expect(ping(client)).rejects.toThrow(/does not know this session/);
+});
+
+describe('a request that begins no session', () => {
+  const initialize = {
+    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
+    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'spec', version: '1' } },
+  };
+  const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+  const cases: readonly [string, number, Readonly<Record<string, string>>, string][] = [
+    ['of a page of another origin', 403, { origin: 'http://evil.example' }, JSON.stringify(initialize)],
+    ['of a page without an origin', 403, { origin: 'null' }, JSON.stringify(initialize)],
+    ['with another method', 400, {}, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })],
+    ['that is not JSON', 400, {}, '{'],
+    ['that is too large', 413, {}, `"${'x'.repeat(4 * 1024 * 1024)}"`],
+    ['that the transport refuses', 406, { accept: 'text/html' }, JSON.stringify(initialize)],
+  ];
+  it.each(cases)('%s is refused with %i and leaves no server behind', async (_, status, headers, body) => {
+    const running = new Set<Wire>();
+    const openCountedServer = (): Wire => {
+      const wire = openServer();
+      const close = wire.close.bind(wire);
+      running.add(wire);
+      return Object.assign(wire, {
+        close: async () => {
+          running.delete(wire);
+          await close();
+        },
+      });
+    };
+    const { url } = await open({ openServer: openCountedServer });
+    const response = await fetch(url, { method: 'POST', headers: { ...json, ...headers }, body });
+    expect([response.status, running.size]).toEqual([status, 0]);
+    await response.body?.cancel();
+  });
+});
+
+it('a port that is taken is an error', async () => {
+  const { url } = await open();
+  await expect(open({ port: Number(new URL(url).port) })).rejects.toThrow(/EADDRINUSE/);
+});

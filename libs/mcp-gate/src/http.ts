@@ -1,0 +1,128 @@
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js';
+import { isInitializeRequest } from '@modelcontextprotocol/sdk/types.js';
+import { openGate, type Gate } from './gate.js';
+import type { GateOptions } from './gated-calls.js';
+import { checkCaller, HttpRefusal, readBody, refuse } from './http-request.js';
+import type { Wire } from './wire.js';
+
+/** A gate that clients of this machine reach over streamable HTTP. */
+export interface HttpGate extends Gate {
+  readonly url: string;
+}
+
+/** The connections of a gate, each with a server and a run of its own. */
+export interface HttpGateOptions {
+  readonly port: number;
+  readonly openServer: () => Wire;
+  readonly optionsOf: () => Promise<GateOptions>;
+  /** Connections at once. Default: 64. */
+  readonly sessionsMax?: number;
+  /** A connection without a request for this time ends. Default: an hour. */
+  readonly idleMs?: number;
+}
+
+interface Session {
+  readonly transport: StreamableHTTPServerTransport;
+  readonly idle: NodeJS.Timeout;
+  readonly gate: Gate;
+}
+
+const host = '127.0.0.1';
+const path = '/mcp';
+
+/**
+ * Listens on the loopback address alone, because every client of the port asks and executes with the tokens of the gate.
+ * Rejects when the port is taken.
+ */
+export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> {
+  const { port } = options;
+  const sessions = createSessions(options);
+  const ended = Promise.withResolvers<undefined>();
+
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    checkCaller(request, port);
+    if (URL.parse(request.url ?? '/', 'http://gate')?.pathname !== path) {
+      throw new HttpRefusal(404, `the gate is at ${path}`);
+    }
+    const body = await readBody(request);
+    const id = request.headers['mcp-session-id'];
+    const transport = id === undefined ? await sessions.begin(body) : sessions.find(String(id));
+    await transport.handleRequest(request, response, body);
+    // The transport has refused to begin a session, so its server must end.
+    if (transport.sessionId === undefined) await transport.close();
+  };
+  const server = createServer((request, response) => {
+    handle(request, response).catch((error: unknown) => {
+      refuse(response, error);
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, resolve);
+  });
+  return {
+    url: `http://${host}:${String(port)}${path}`,
+    ended: ended.promise,
+    close: async () => {
+      server.close();
+      await sessions.close();
+      server.closeAllConnections();
+      ended.resolve(undefined);
+    },
+  };
+}
+
+interface Sessions {
+  /** Starts a server for a request that begins a session. Throws an `HttpRefusal`. */
+  readonly begin: (body: unknown) => Promise<StreamableHTTPServerTransport>;
+  /** Throws an `HttpRefusal` when there is no such session. */
+  readonly find: (id: string) => StreamableHTTPServerTransport;
+  readonly close: () => Promise<void>;
+}
+
+function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_600_000 }: HttpGateOptions): Sessions {
+  const sessions = new Map<string, Session>();
+  /** Open gates, also those whose session has not begun. */
+  const gates = new Set<Promise<Gate>>();
+
+  const openFor = async (transport: StreamableHTTPServerTransport): Promise<Gate> =>
+    openGate(transport, openServer(), await optionsOf());
+
+  return {
+    begin: async (body) => {
+      if (!isInitializeRequest(body)) throw new HttpRefusal(400, 'a session begins with a request "initialize"');
+      if (gates.size >= sessionsMax) throw new HttpRefusal(503, 'the gate has too many connections');
+      const transport = new StreamableHTTPServerTransport({
+        sessionIdGenerator: randomUUID,
+        onsessioninitialized: async (id) => {
+          const gate = await opening;
+          const idle = setTimeout(() => void gate.close(), idleMs).unref();
+          sessions.set(id, { transport, gate, idle });
+          void gate.ended.then(() => {
+            clearTimeout(idle);
+            sessions.delete(id);
+          });
+        },
+      });
+      const opening = openFor(transport);
+      gates.add(opening);
+      const forget = (): void => void gates.delete(opening);
+      opening.then(({ ended }) => ended.then(forget), forget);
+      await opening;
+      return transport;
+    },
+    find: (id) => {
+      const session = sessions.get(id);
+      if (session === undefined) {
+        throw new HttpRefusal(404, 'the gate does not know this session: begin a new one');
+      }
+      session.idle.refresh();
+      return session.transport;
+    },
+    close: async () => {
+      await Promise.allSettled([...gates].map(async (opening) => (await opening).close()));
+    },
+  };
+}

@@ -1,0 +1,25 @@
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import type { Wire } from './wire.js';
+
+/** A server that the gate starts. */
+export interface ServerCommand {
+  readonly command: string;
+  readonly args: readonly string[];
+  /** The environment of the gate. The server does not get the gate's own settings, which hold tokens. */
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
+
+/** The connection to a server that is started as a process, and ends with it. */
+export function commandServer({ command, args, env }: ServerCommand): Wire {
+  const inherited = Object.entries(env).filter(
+    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('COUNTERSIGN_'),
+  );
+  return new StdioClientTransport({ command, args: [...args], env: Object.fromEntries(inherited) });
+}
+
+/** The connection to a server that runs elsewhere, over streamable HTTP. `authorization` is the header of this name. */
+export function remoteServer(url: URL, authorization: string | undefined): Wire {
+  const headers = authorization === undefined ? {} : { authorization };
+  return new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+}
