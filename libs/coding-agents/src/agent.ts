@@ -55,6 +55,11 @@ export interface CodingAgent {
   readonly readEnd: (input: JsonObject) => AgentEnd;
   /** The decision in the agent's own form. */
   readonly write: (decision: Decision) => JsonObject | null;
+  /**
+   * Returns whether the agent would run exactly the approved arguments in the place of its own; absent: always. Where not, the
+   * model is told them and calls again.
+   */
+  readonly takesEdit?: (asked: JsonObject, approved: JsonObject) => boolean;
   /** A failure in the form that stops the tool. */
   readonly writeFailure: (reason: string) => HookAnswer;
   /** A text for the model after the tool; null where the agent has no place for it. */

@@ -34,7 +34,8 @@ export async function decide(ports: HookPorts, call: AgentCall): Promise<Decisio
   const known = await findSameCall(client, marks, call, signal);
   const view = await heldOpen(client, ports, await requested(client, ports, call, known));
   if (view.state === 'awaiting_approval') return pending(client, ports, view);
-  if (view.state === 'approved' || view.state === 'allowed') return claimed(ports, call, view);
+  if (view.state === 'approved' || view.state === 'allowed')
+    return editRefused(ports, call, view) ?? claimed(ports, call, view);
   if (hasRun(view)) return alreadyAllowed(view);
   marks.add(view.callId);
   const result = resultOf(view);
@@ -49,7 +50,8 @@ async function requested(
   call: AgentCall,
   { toolCallId, view }: KnownCall,
 ): Promise<ToolCallView> {
-  if (view !== undefined && resultOf(view) !== undefined) return view;
+  // An approved one may have other arguments by now.
+  if (view !== undefined && view.state !== 'awaiting_approval' && view.state !== 'allowed') return view;
   const isReadOnly = agent.readOnlyTools.includes(call.toolName);
   const requestedCall = {
     toolCallId,
@@ -89,6 +91,17 @@ async function pending(client: Client, { options, signal }: HookPorts, view: Too
   return { type: 'deny', reason: approval === null ? 'pending' : pendingText(approval, options.url) };
 }
 
+/** For an edit that the agent cannot take: the model calls again with the approved arguments, which is the same call. */
+function editRefused({ agent }: HookPorts, call: AgentCall, view: ToolCallView): Decision | undefined {
+  if (jcsDigest(view.arguments) === jcsDigest(call.args)) return undefined;
+  if (agent.takesEdit === undefined || agent.takesEdit(call.args, view.arguments)) return undefined;
+  const args = JSON.stringify(view.arguments);
+  return {
+    type: 'deny',
+    reason: `An approver changed the arguments, and the tool did not run. Call it again with exactly these: ${args}`,
+  };
+}
+
 /** The agent runs the tool itself, so the call is claimed before the agent hears that it may. */
 async function claimed({ options, signal }: HookPorts, call: AgentCall, view: ToolCallView): Promise<Decision> {
   const resolver = createClient({ ...options, token: options.resolverToken });
@@ -106,7 +119,7 @@ async function claimed({ options, signal }: HookPorts, call: AgentCall, view: To
     await resolver.reportOutcome(view.callId, { attempt, status: 'failed', error: { ...problem } }, { signal });
     return { type: 'deny', reason: `The call did not run: ${problem.message}.` };
   }
-  const isEdited = view.originalArguments !== undefined;
+  const isEdited = jcsDigest(claim.arguments) !== jcsDigest(call.args);
   const note = noteOf(view);
   return {
     type: 'allow',

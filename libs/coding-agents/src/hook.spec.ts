@@ -1,7 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
+import type { RequestToolCalls } from '@countersign/contracts';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import type { HookAnswer } from './agent.js';
-import { codingAgents, type AgentName } from './agents.js';
+import { codingAgents, type AgentName } from './agents/agents.js';
 import { afterTool, beforeTool } from './hook.js';
 import type { HookOptions } from './options.js';
 
@@ -9,17 +10,24 @@ interface Place {
   readonly countersign: FakeCountersign;
   readonly before: (input: object, more?: Partial<HookOptions>) => Promise<HookAnswer>;
   readonly after: (input: object) => Promise<HookAnswer>;
+  /** The ids of the calls that were asked for. */
+  readonly asked: string[];
 }
 
 function open(name: AgentName = 'claude-code'): Place {
   const countersign = createFakeCountersign();
+  const asked: string[] = [];
   const kept = new Set<string>();
   const marks = { has: (key: string) => kept.has(key), add: (key: string) => void kept.add(key) };
   const options: HookOptions = {
     url: 'http://countersign.test',
     token: 'agent',
     resolverToken: 'worker',
-    fetch: countersign.fetch,
+    fetch: (input, init) => {
+      const body = typeof init?.body === 'string' ? (JSON.parse(init.body) as RequestToolCalls) : undefined;
+      asked.push(...(body?.calls ?? []).map(({ toolCallId }) => toolCallId));
+      return countersign.fetch(input, init);
+    },
     random: () => 0,
     agentId: name,
     gate: 'writes',
@@ -35,6 +43,7 @@ function open(name: AgentName = 'claude-code'): Place {
   });
   return {
     countersign,
+    asked,
     before: (input, more = {}) => beforeTool(run(input), () => ({ ...options, ...more })),
     after: (input) => afterTool(run(input), () => options),
   };
@@ -248,6 +257,37 @@ describe('the forms of the agents', () => {
   it('says nothing to Codex for an approved call, because Codex takes a plain allow for a fault', async () => {
     const { before } = open('codex');
     expect(await before(bash('t1'), { gate: 'none' })).toEqual({ stdout: '', stderr: '', exitCode: 0 });
+  });
+});
+
+describe('an agent without call ids', () => {
+  const shell = (args: object = { command: 'make deploy', dir: '/' }): object => ({
+    session_id: 's1',
+    tool_name: 'run_shell_command',
+    tool_input: args,
+  });
+  const read = ({ stdout }: HookAnswer): unknown => JSON.parse(stdout);
+
+  it('finds the approval of a pending call again, and takes a call after its end for a new one', async () => {
+    const { before, after, countersign, asked } = open('gemini');
+    const first = read(await before(shell()));
+    expect(read(await before(shell()))).toEqual(first);
+    countersign.approve(asked[0] ?? '');
+    expect(read(await before(shell()))).toEqual({ decision: 'allow' });
+    expect(read(await before(shell()))).toMatchObject({ decision: 'deny', reason: expect.stringContaining('already') });
+    await after({ ...shell(), tool_response: { llmContent: 'ok' } });
+    expect(read(await before(shell()))).toMatchObject({ reason: expect.stringMatching(/^pending/) });
+    expect([...new Set(asked)].map((id) => id.slice(-2))).toEqual(['_1', '_2']);
+  });
+
+  it('tells the model the approved arguments where the agent would keep a removed one, and allows them', async () => {
+    const { before, countersign, asked } = open('gemini');
+    await before(shell());
+    countersign.edit(asked[0] ?? '', { command: 'make staging' });
+    const exactly = expect.stringContaining('exactly these: {"command":"make staging"}');
+    expect(read(await before(shell()))).toMatchObject({ decision: 'deny', reason: exactly });
+    expect(read(await before(shell({ command: 'make staging' })))).toMatchObject({ decision: 'allow' });
+    expect(read(await before(shell({ command: 'make staging' })))).toMatchObject({ decision: 'deny' });
   });
 });
 

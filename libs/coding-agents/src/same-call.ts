@@ -26,7 +26,7 @@ export async function findSameCall(
   let newest: ToolCallView | undefined;
   for await (const view of callsOf(client, call, signal)) {
     if (view.toolCallId === call.id) return { toolCallId: call.id, view };
-    newest ??= keyOf(view) === key ? view : undefined;
+    newest ??= keysOf(view).includes(key) ? view : undefined;
     if (newest !== undefined && call.id === undefined) break;
   }
   if (newest !== undefined && isStillTheSame(newest, marks, call))
@@ -45,7 +45,7 @@ export async function findRunningCall(
   for await (const view of callsOf(client, call, signal)) {
     if (view.state !== 'executing' && view.state !== 'unknown') continue;
     if (view.toolCallId === call.id) return view;
-    newest ??= [keyOf(view), actionKey(view.toolName, view.arguments)].includes(key) ? view : undefined;
+    newest ??= keysOf(view).includes(key) ? view : undefined;
     if (newest !== undefined && call.id === undefined) break;
   }
   return newest;
@@ -86,8 +86,9 @@ function nextId(key: string, newest: ToolCallView | undefined): string {
   return `hook_${key}_${String(number)}`;
 }
 
-function keyOf(view: ToolCallView): string {
-  return actionKey(view.toolName, view.originalArguments ?? view.arguments);
+/** The call as it was made and, after an edit, as it may run. */
+function keysOf({ toolName, arguments: args, originalArguments = args }: ToolCallView): readonly string[] {
+  return [actionKey(toolName, originalArguments), actionKey(toolName, args)];
 }
 
 function actionKey(toolName: string, args: JsonObject): string {
