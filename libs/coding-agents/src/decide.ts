@@ -88,7 +88,10 @@ async function pending(client: Client, { options, signal }: HookPorts, view: Too
     const { calls } = await client.listToolCalls({ runId, state, order: 'oldest', limit: 1, signal });
     if (calls[0]?.callId === view.callId) return { type: 'defer' };
   }
-  return { type: 'deny', reason: approval === null ? 'pending' : pendingText(approval, options.url) };
+  return {
+    type: 'deny',
+    reason: approval === null ? 'pending' : pendingText(approval, options.inboxUrl ?? options.url),
+  };
 }
 
 /** For an edit that the agent cannot take: the model calls again with the approved arguments, which is the same call. */

@@ -7,6 +7,8 @@ export interface HookOptions extends TransportOptions {
   /** A token with role resolver: the hook claims the call for the agent. */
   readonly resolverToken: string;
   readonly agentId: string;
+  /** Where people open the inbox, when it is not `url`. */
+  readonly inboxUrl?: string;
   /** `writes`: every tool that is not known to be read-only. */
   readonly gate: GateMode;
   /** Globs of the tools that do not go to the ledger. */

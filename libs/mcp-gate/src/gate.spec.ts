@@ -1,82 +1,13 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
-import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
-import { ListRootsRequestSchema, type ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
-import { z } from 'zod';
-import { openGate, type Gate } from './gate.js';
-import type { GateOptions } from './gated-calls.js';
+import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import {
+  ElicitationCompleteNotificationSchema,
+  ListRootsRequestSchema,
+  ListToolsRequestSchema,
+} from '@modelcontextprotocol/sdk/types.js';
+import { closeGates, openPlace as open, textOf } from './testing/place.js';
 
-const gates: Gate[] = [];
-afterEach(async () => {
-  await Promise.all(gates.splice(0).map((gate) => gate.close()));
-});
-
-interface Place {
-  readonly client: Client;
-  readonly server: McpServer;
-  readonly countersign: FakeCountersign;
-  readonly ran: unknown[];
-  readonly refund: (amount: number, more?: object) => Promise<Record<string, unknown>>;
-  /** The bodies that the gate sent to the ledger. */
-  readonly asked: { readonly toolCallId: string; readonly [member: string]: unknown }[];
-}
-
-async function open(
-  more: Partial<GateOptions> = {},
-  capabilities: ClientCapabilities = {},
-  countersign = createFakeCountersign(),
-): Promise<Place> {
-  const ran: unknown[] = [];
-  const asked: Place['asked'] = [];
-  const server = new McpServer({ name: 'bank', version: '1' });
-  server.registerTool(
-    'refund',
-    { inputSchema: { amount: z.number() }, annotations: { destructiveHint: true } },
-    async ({ amount }, { sendNotification, _meta }) => {
-      ran.push(amount);
-      if (amount === 13) throw new Error('no luck');
-      if (_meta?.progressToken !== undefined) {
-        const params = { progressToken: _meta.progressToken, progress: 1, message: 'half way' };
-        await sendNotification({ method: 'notifications/progress', params });
-      }
-      return { content: [{ type: 'text', text: `refunded ${amount}` }], _meta: { trace: 'x' } };
-    },
-  );
-  server.registerTool(
-    'balance',
-    { annotations: { readOnlyHint: true }, outputSchema: { euros: z.number() } },
-    async () => {
-      ran.push('balance');
-      return { content: [], structuredContent: { euros: 7 } };
-    },
-  );
-  server.registerResource('note', 'note://1', {}, async () => ({ contents: [{ uri: 'note://1', text: 'hi' }] }));
-  const [clientSide, gateToClient] = InMemoryTransport.createLinkedPair();
-  const [gateToServer, serverSide] = InMemoryTransport.createLinkedPair();
-  await server.connect(serverSide);
-  const record: typeof fetch = async (input, init) => {
-    const { calls = [] } = (typeof init?.body === 'string' ? JSON.parse(init.body) : {}) as { calls?: Place['asked'] };
-    asked.push(...calls);
-    return countersign.fetch(input, init);
-  };
-  gates.push(
-    await openGate(gateToClient, gateToServer, {
-      ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', runId: 'run' },
-      ...{ continuesRun: false, gate: 'writes', holdMs: 0, fetch: record },
-      ...more,
-    }),
-  );
-  const client = new Client({ name: 'spec', version: '1' }, { capabilities });
-  await client.connect(clientSide);
-  const refund = (amount: number, params: object = {}) =>
-    client.callTool({ name: 'refund', arguments: { amount }, ...params });
-  return { client, server, countersign, ran, refund, asked };
-}
-
-const textOf = (result: Record<string, unknown>): string =>
-  (result['content'] as { readonly text: string }[]).map(({ text }) => text).join('\n');
+afterEach(closeGates);
 
 describe('the MCP gate', () => {
   it('lets a read-only tool run at once and passes its result on as it is', async () => {
@@ -137,6 +68,30 @@ describe('the MCP gate', () => {
     });
   });
 
+  it('tells a client that was sent to the card when the approval is decided', async () => {
+    const { refund, client, countersign, asked } = await open({}, { elicitation: { url: {} } });
+    const told = Promise.withResolvers<string>();
+    client.setNotificationHandler(ElicitationCompleteNotificationSchema, ({ params }) => {
+      told.resolve(params.elicitationId);
+    });
+    await expect(refund(5)).rejects.toMatchObject({ code: -32042 });
+    const { toolCallId } = asked[0]!;
+    const approvalId = countersign.callOf(toolCallId).approval?.approvalId;
+    countersign.approve(toolCallId);
+    expect(await told.promise).toBe(approvalId);
+    expect(textOf(await refund(5))).toBe('refunded 5');
+  });
+
+  it('names the address where people open the inbox, which need not be that of the API', async () => {
+    const inboxUrl = 'https://approvals.example';
+    const { refund } = await open({ inboxUrl });
+    expect(textOf(await refund(5))).toMatch(/People decide at https:\/\/approvals\.example\/approvals\/apr_/);
+    const { refund: refundByUrl } = await open({ inboxUrl }, { elicitation: { url: {} } });
+    await expect(refundByUrl(5)).rejects.toMatchObject({
+      data: { elicitations: [{ url: expect.stringMatching(/^https:\/\/approvals\.example\/approvals\/apr_/) }] },
+    });
+  });
+
   it('runs edited arguments and tells the model which', async () => {
     const { refund, countersign, asked, ran } = await open();
     await refund(500);
@@ -155,10 +110,29 @@ describe('the MCP gate', () => {
     expect(ran).toEqual([]);
   });
 
-  it('passes on the error of the tool', async () => {
-    const { refund, ran } = await open({ gate: 'none' });
-    expect(await refund(13)).toMatchObject({ isError: true, content: [{ text: 'no luck' }] });
+  it('passes on the error of the tool as it is, and records it as a failure', async () => {
+    const { refund, ran, countersign, asked } = await open({ gate: 'none' });
+    expect(await refund(13)).toEqual({ isError: true, content: [{ type: 'text', text: 'no luck' }] });
     expect(ran).toEqual([13]);
+    expect(countersign.callOf(asked[0]!.toolCallId)).toMatchObject({ state: 'failed', error: { message: 'no luck' } });
+  });
+
+  it('tells the model which edited arguments failed', async () => {
+    const { refund, countersign, asked } = await open();
+    await refund(500);
+    countersign.edit(asked[0]!.toolCallId, { amount: 13 });
+    const result = await refund(500);
+    expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { arguments: { amount: 13 } } } });
+    expect(textOf(result)).toBe('no luck\nArguments: {"amount":13}');
+  });
+
+  it('asks about a tool whose schema it cannot check, and leaves the check to the server', async () => {
+    const { server, client, asked } = await open();
+    const list = { tools: [{ name: 'odd', inputSchema: { type: 'object', $ref: 'https://example.com/schema' } }] };
+    server.server.setRequestHandler(ListToolsRequestSchema, () => list);
+    const result = await client.callTool({ name: 'odd', arguments: { any: 1 } });
+    expect(textOf(result)).toMatch(/^pending/);
+    expect(asked[0]).toMatchObject({ toolName: 'odd', toolSchema: { type: 'object' } });
   });
 
   it('does not run a tool when Countersign is away, and says what to do', async () => {
@@ -187,6 +161,15 @@ describe('the MCP gate', () => {
     countersign.approve(before.asked[0]!.toolCallId);
     const after = await open({ continuesRun: true }, {}, countersign);
     expect(textOf(await after.refund(5))).toBe('refunded 5');
+  });
+
+  it('takes such a call up although the client names it otherwise', async () => {
+    const countersign = createFakeCountersign();
+    const before = await open({ continuesRun: true }, {}, countersign);
+    await before.refund(5, { _meta: { 'claudecode/toolUseId': 'toolu_1' } });
+    const after = await open({ continuesRun: true }, {}, countersign);
+    await after.refund(5, { _meta: { 'claudecode/toolUseId': 'toolu_2' } });
+    expect(after.asked.map(({ toolCallId }) => toolCallId)).toEqual(['toolu_1']);
   });
 
   it('gives a result of an earlier process once more, because the client may not have heard it', async () => {

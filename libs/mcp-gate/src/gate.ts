@@ -6,6 +6,9 @@ import {
   type JSONRPCMessage,
   type JSONRPCRequest,
 } from '@modelcontextprotocol/sdk/types.js';
+import type { ApprovalView } from '@countersign/contracts';
+import { createClient } from '@countersign/worker-sdk';
+import { createCardWatch } from './card-watch.js';
 import { createCatalog } from './catalog.js';
 import { createAnswerCall, type GateOptions } from './gated-calls.js';
 import { createInnerRequests } from './inner-requests.js';
@@ -35,19 +38,27 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   const toClient = (message: JSONRPCMessage): void => {
     client.send(message, session.relatedTo(message)).catch(() => undefined);
   };
+  const cards = createCardWatch(createClient(options), (elicitationId) => {
+    toClient({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } });
+  });
   const answer = async ({ id, params = {} }: JSONRPCRequest): Promise<void> => {
     const cancelled = new AbortController();
     open.set(id, cancelled);
+    let card: ApprovalView | undefined;
     const reply = await answerCall({
       params,
       signal: cancelled.signal,
       opensUrls: session.opensUrls(),
       labels: session.labels(),
       onWaiting: createProgress(params, toClient),
+      onCard: (approval) => {
+        card = approval;
+      },
     });
     open.delete(id);
     if (cancelled.signal.reason !== byClient) toClient(responseOf(id, reply));
     session.answered(id);
+    if (card !== undefined) cards.watch(card);
   };
   client.onmessage = (message) => {
     session.fromClient(message);
@@ -72,6 +83,7 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   const close = (): Promise<void> => (closing ??= end());
   const end = async (): Promise<void> => {
     requests.lose();
+    cards.close();
     for (const cancelled of open.values()) cancelled.abort(new Error('the MCP server has ended'));
     // Every open call gets its last reply before the connection ends.
     await Promise.all(answering);

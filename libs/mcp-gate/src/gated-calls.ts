@@ -1,4 +1,4 @@
-import type { JsonValue, ToolCallView } from '@countersign/contracts';
+import type { ApprovalView, JsonValue, ToolCallView } from '@countersign/contracts';
 import {
   CountersignError,
   createClient,
@@ -23,6 +23,8 @@ export interface GateOptions extends TransportOptions {
   /** A token with role resolver. */
   readonly resolverToken: string;
   readonly agentId: string;
+  /** Where people open the inbox, when it is not `url`. */
+  readonly inboxUrl?: string | undefined;
   readonly runId: string;
   /** The run may have calls of an earlier process. */
   readonly continuesRun: boolean;
@@ -42,6 +44,8 @@ export interface ClientCall {
   readonly opensUrls: boolean;
   /** Called from time to time while people decide. */
   readonly onWaiting: (approvalId: string) => void;
+  /** Called when the client is sent to the card of an approval. */
+  readonly onCard: (approval: ApprovalView) => void;
   /** For the policy and the approvers. */
   readonly labels: Readonly<Record<string, string>>;
 }
@@ -71,7 +75,7 @@ export function createAnswerCall(options: GateOptions, catalog: Catalog, request
       known.attached += 1;
       try {
         const end = await endOf(options, { tool, args, toolCallId: known.toolCallId }, call, run);
-        if (end.approval !== null) return pendingReply(end.approval, options.url, call.opensUrls);
+        if (end.approval !== null) return pendingReplyTo(call, end.approval, options);
         if (end.result === null) return refusal('The call has no result yet. Call again with the same arguments.');
         known.told = end.result.status !== 'unknown' && !call.signal.aborted;
         return finalReply(end.result, listed, run.reply());
@@ -83,6 +87,11 @@ export function createAnswerCall(options: GateOptions, catalog: Catalog, request
     }
   };
   return async (call) => (call.params['task'] === undefined ? answer(call) : forTask(await answer(call)));
+}
+
+function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {
+  if (opensUrls) onCard(approval);
+  return pendingReply(approval, options.inboxUrl ?? options.url, opensUrls);
 }
 
 /** Reads the calls of the run once, before the first call, when an earlier process may have recorded some. */

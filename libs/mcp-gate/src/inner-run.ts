@@ -1,6 +1,6 @@
 import type { JsonObject } from '@countersign/contracts';
 import { ConnectionLostError, type InnerRequest, type InnerRequests } from './inner-requests.js';
-import type { Reply } from './wire.js';
+import { objectOf, type Reply } from './wire.js';
 
 /** The connection was lost while the tool ran: it may have taken effect. */
 export class LostRunError extends Error {
@@ -40,11 +40,20 @@ export function createInnerRun(
         stopWatching();
       }
       if ('error' in ran) throw new Error(ran.error.message);
+      // By the MCP specification this is how a tool reports its failure, so the ledger must not record a success.
+      if (ran.result['isError'] === true)
+        throw new Error(textOf(ran.result) || 'the tool reported an error without a text');
       return ran.result;
     },
     reply: () => ran,
     lost,
   };
+}
+
+function textOf({ content }: Readonly<Record<string, unknown>>): string {
+  const blocks = Array.isArray(content) ? (content as readonly unknown[]) : [];
+  const texts = blocks.map((block) => objectOf(block)['text']);
+  return texts.filter((text): text is string => typeof text === 'string').join('\n');
 }
 
 function cancelWith(signal: AbortSignal, request: InnerRequest): () => void {

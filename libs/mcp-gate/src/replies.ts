@@ -3,6 +3,7 @@ import {
   approvalUrl,
   CountersignError,
   gateRemedy,
+  modelNote,
   modelText,
   pendingText,
   type ToolResult,
@@ -37,13 +38,18 @@ export function pendingReply(approval: ApprovalView, inboxUrl: string, opensUrls
  * as it is. After an edit or with an instruction one text is added, because the model must know.
  */
 export function finalReply(result: ToolResult, tool: ListedTool, ran: Reply | undefined): Reply {
-  const { status, callId, answered, edited, instruction } = result;
+  const { status, callId, answered } = result;
   if (ran !== undefined && 'error' in ran) return ran;
+  // The text of a failure is in the tool's own result.
+  if (ran !== undefined && status === 'failed') return resultReply({ ...result, message: null }, ran.result);
   if (status !== 'succeeded') return refusal(modelText(result), { status, callId });
-  if (answered) return answerReply(result, tool);
-  const given = ran?.result ?? objectOf(result.output);
+  return answered ? answerReply(result, tool) : resultReply(result, ran?.result ?? objectOf(result.output));
+}
+
+function resultReply(result: ToolResult, given: Readonly<Record<string, unknown>>): Reply {
+  const { status, callId, edited, instruction } = result;
   if (!edited && instruction === null) return { result: given };
-  const note = modelText({ ...result, output: '' }).trim();
+  const note = modelNote(result) ?? '';
   const content = Array.isArray(given['content']) ? (given['content'] as readonly unknown[]) : [];
   const meta = { ...objectOf(given['_meta']), [metaKey]: { status, callId, edited, arguments: result.arguments } };
   return { result: { ...given, content: [...content, { type: 'text', text: note }], _meta: meta } };

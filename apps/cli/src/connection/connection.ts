@@ -40,6 +40,8 @@ export interface WorkerConnection {
   readonly url: string;
   readonly token: string;
   readonly resolverToken: string;
+  /** Where people open the inbox. */
+  readonly inboxUrl: string;
 }
 
 /**
@@ -58,6 +60,7 @@ export function findWorkerConnection(options: ConnectionOptions, env: Env): Work
   if (token !== undefined && resolverToken !== undefined) {
     return {
       url: base,
+      inboxUrl: inboxUrlOf(env, base),
       token: checkedToken(token, options.token === undefined ? 'COUNTERSIGN_TOKEN' : '--token'),
       resolverToken: checkedToken(resolverToken, 'COUNTERSIGN_RESOLVER_TOKEN'),
     };
@@ -68,6 +71,11 @@ export function findWorkerConnection(options: ConnectionOptions, env: Env): Work
     `There is no token for ${base}.`,
     'Set COUNTERSIGN_TOKEN to the token of an agent, and COUNTERSIGN_RESOLVER_TOKEN to that of a resolver; on the machine of a standalone server, COUNTERSIGN_DATA to its data folder.',
   );
+}
+
+function inboxUrlOf(env: Env, base: string): string {
+  const url = nonEmpty(env['COUNTERSIGN_PUBLIC_URL']);
+  return url === undefined ? base : checkedUrl(url).href.replace(/\/+$/, '');
 }
 
 /** The tokens file of a server on this machine. */

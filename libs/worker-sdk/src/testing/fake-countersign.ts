@@ -47,16 +47,18 @@ export function createFakeCountersign(): FakeCountersign {
     for (const stream of streams) stream.enqueue(new TextEncoder().encode(`id: ${id}\ndata: ${data}\n\n`));
     for (const wake of [...polls]) wake();
   };
-  /** Resolves at the next change, or after `waitMs`. */
-  const nextChange = (waitMs: number): Promise<void> =>
+  /** Resolves at the next change, after `waitMs`, or when the request is aborted. */
+  const nextChange = (waitMs: number, signal: AbortSignal | null | undefined): Promise<void> =>
     new Promise((resolve) => {
       const wake = (): void => {
         clearTimeout(timer);
         polls.delete(wake);
+        signal?.removeEventListener('abort', wake);
         resolve();
       };
       const timer = setTimeout(wake, waitMs);
       polls.add(wake);
+      signal?.addEventListener('abort', wake);
     });
   const byToolCallId = (toolCallId: string): FakeCall => {
     const found = [...calls.values()].findLast((call) => call.view.toolCallId === toolCallId);
@@ -92,7 +94,8 @@ export function createFakeCountersign(): FakeCountersign {
       const url = new URL(input instanceof Request ? input.url : input.toString());
       if (url.pathname === '/v1/events') return openStream(init?.signal ?? undefined);
       const waitMs = Number(url.searchParams.get('waitMs') ?? 0);
-      if (waitMs > 0 && isPending(calls, url.pathname)) await nextChange(waitMs);
+      if (waitMs > 0 && isPending(calls, url.pathname)) await nextChange(waitMs, init?.signal);
+      init?.signal?.throwIfAborted();
       const text = typeof init?.body === 'string' ? init.body : 'null';
       const target = `${init?.method ?? 'GET'} ${url.pathname}`;
       if (target === 'GET /v1/tool-calls') return listCalls(calls, url.searchParams);
