@@ -170,6 +170,7 @@ export const floors = [
     { name: 'ai-sdk', framework: ['ai'] },
     { name: 'openai-agents', framework: ['@openai/agents'] },
     { name: 'langchain', framework: ['@langchain/core', '@langchain/langgraph', 'langchain'] },
+    { name: 'mastra', framework: ['@mastra/core', '@mastra/libsql'] },
   ].map(({ name, framework }) => ({
     unit: `libs/adapters/${name}`,
     floor: 3,

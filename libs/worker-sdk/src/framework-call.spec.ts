@@ -128,6 +128,22 @@ describe('ask', () => {
   });
 });
 
+describe('pending', () => {
+  it('returns the pending approvals of the run, and waits up to the time limit until there are none', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    expect(await worker.pending('run')).toEqual([]);
+    await worker.ask({ runId: 'run', toolCalls: [call(50), { ...call(60), toolCallId: 'c2' }] });
+    await worker.ask({ runId: 'other', toolCalls: [{ ...call(50), toolCallId: 'c9' }] });
+    expect((await worker.pending('run', { timeoutMs: 20 })).map(({ toolCallId }) => toolCallId)).toEqual(['c1', 'c2']);
+    const waiting = worker.pending('run', { timeoutMs: 60_000 });
+    countersign.deny('c2');
+    countersign.approve('c1');
+    expect(await waiting).toEqual([]);
+    expect(ran).toHaveLength(0);
+  });
+});
+
 describe('assertRequested', () => {
   it('throws for a call that the run does not have, and records nothing', async () => {
     const countersign = createFakeCountersign();

@@ -47,20 +47,22 @@ export async function endOfCall(
   return { result: outcome.results[0] ?? null, approval: outcome.pendingApprovals[0] ?? null };
 }
 
-interface Asking {
-  readonly ask: (limits: WaitOptions) => Promise<StepOutcome>;
+type Pending = Pick<StepOutcome, 'pendingApprovals'>;
+
+interface Asking<O extends Pending> {
+  readonly ask: (limits: WaitOptions) => Promise<O>;
   readonly client: Pick<Client, 'getToolCall'>;
 }
 
 /** The server ends a longer wait by itself. */
 const waitMsMax = 50_000;
 
-/** Requests the step, and waits up to the time limit (by default not at all) until no call of it waits for people. */
-export async function endOfAsking(
-  { ask, client }: Asking,
+/** Asks, and waits up to the time limit (by default not at all) until no call waits for people. */
+export async function endOfAsking<O extends Pending>(
+  { ask, client }: Asking<O>,
   { signal, context }: WaitOptions,
   remaining: () => WaitOptions,
-): Promise<StepOutcome> {
+): Promise<O> {
   for (;;) {
     const outcome = await ask({ signal, context });
     const [pending] = outcome.pendingApprovals;
@@ -68,6 +70,16 @@ export async function endOfAsking(
     if (pending === undefined || waitMs <= 0) return outcome;
     await client.getToolCall(pending.callId, { waitMs: Math.ceil(waitMs), until: 'decided', signal });
   }
+}
+
+/** The approvals of the run that are pending. */
+export async function pendingIn(
+  client: Pick<Client, 'listToolCalls'>,
+  runId: string,
+  signal: AbortSignal | undefined,
+): Promise<Pending> {
+  const { calls } = await client.listToolCalls({ runId, state: ['awaiting_approval'], order: 'oldest', signal });
+  return { pendingApprovals: calls.flatMap(({ approval }) => (approval === null ? [] : [approval])) };
 }
 
 /** People are not waited for without a time limit: the agent pauses instead. */

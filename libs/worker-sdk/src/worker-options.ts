@@ -1,4 +1,4 @@
-import type { RequestApprovalBody } from '@countersign/contracts';
+import type { ApprovalView, RequestApprovalBody } from '@countersign/contracts';
 import type { Client } from './client.js';
 import type { CallEnd, FrameworkCall } from './framework-call.js';
 import type { WorkerHooks } from './hooks.js';
@@ -90,6 +90,11 @@ export interface Worker<C = unknown> {
   readonly run: (step: Step, options?: RunOptions<C>) => Promise<StepOutcome>;
   /** Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. */
   readonly restore: (runId: string, options?: WaitOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
+  /**
+   * The approvals of a run that are pending, its oldest calls first; one page at most. Runs nothing. With `timeoutMs` it
+   * waits so long until there are none.
+   */
+  readonly pending: (runId: string, options?: Omit<WaitOptions, 'context'>) => Promise<readonly ApprovalView[]>;
   /**
    * Runs the approved calls of this agent in all its runs, those of earlier processes too, until `signal` aborts or the
    * worker is closed. Any number of workers may serve: each call runs once. Throws `CountersignError` when the server

@@ -4,7 +4,7 @@ import { clientOver } from './client.js';
 import { submitFailure, submitOutput } from './client-output.js';
 import type { ExecutionPorts } from './execution-ports.js';
 import { createExecutions } from './executions.js';
-import { endOfAsking, endOfCall } from './framework-call.js';
+import { endOfAsking, endOfCall, pendingIn } from './framework-call.js';
 import { createNotices } from './hooks.js';
 import { openKafkaRequests } from './kafka/open-requests.js';
 import { createCountdown, createWithin, type WaitOptions } from './limits.js';
@@ -100,6 +100,10 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
       return endOfAsking({ ask, client }, limits, createCountdown(ports.clock, limits));
     },
     call: (call, limits = {}) => endOfCall(steps, call, limits, createCountdown(ports.clock, limits)),
+    pending: async (runId, limits = {}) => {
+      const ask = ({ signal }: WaitOptions): ReturnType<typeof pendingIn> => pendingIn(client, runId, signal);
+      return (await endOfAsking({ ask, client }, limits, createCountdown(ports.clock, limits))).pendingApprovals;
+    },
     serve,
     client,
     submitOutput: (callId, output) => submitOutput(requests, callId, output),

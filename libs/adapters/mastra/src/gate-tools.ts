@@ -1,0 +1,97 @@
+import {
+  createWorker,
+  modelNote,
+  modelText,
+  type ApprovalView,
+  type JsonValue,
+  type Step,
+  type ToolResult,
+  type WaitOptions,
+  type Worker,
+  type WorkerOptions,
+} from '@countersign/worker-sdk';
+import { createTool, type Tool } from '@mastra/core/tools';
+import type { z } from 'zod';
+import type { FrameworkContext, GatedTool } from './gated-tool.js';
+
+/** Members of the requests of one run. Repeat them when the run is resumed. */
+export type RunOptions = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
+
+/** The payload of the suspension of a call that waits for people. It is for showing. */
+export interface Suspension {
+  readonly approvalId: string;
+  readonly toolCallId: string;
+  readonly actionDigest: string;
+  readonly description: string | null;
+  readonly expiresAt: string | null;
+}
+
+/** One run of the agents. */
+export interface GatedRun {
+  /** By their ids, for `new Agent({ tools })`; also for agents that others use as a tool. */
+  readonly tools: Readonly<Record<string, Tool>>;
+  /**
+   * The approvals of the run that are pending in the ledger, after waiting up to `timeoutMs` (default: not at all) until
+   * there are none.
+   */
+  readonly pending: (limits?: Omit<WaitOptions, 'context'>) => Promise<readonly ApprovalView[]>;
+}
+
+/** The gate of one agent. */
+export interface Gate {
+  /** The tools for one run. Ids of calls must be unique in it. */
+  readonly run: (runId: string, options?: RunOptions) => GatedRun;
+  readonly worker: Worker<FrameworkContext>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Puts tools of Mastra behind Countersign. A call that waits for people suspends its run. Resume it with any data: the tool
+ * asks the ledger, and runs or suspends again.
+ *
+ * @example
+ * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['AGENT_TOKEN'] ?? '', agentId: 'support' }, [
+ *   refund,
+ * ]);
+ */
+export function gateTools(options: Omit<WorkerOptions<FrameworkContext>, 'tools'>, tools: readonly GatedTool[]): Gate {
+  const worker = createWorker<FrameworkContext>({ ...options, tools: tools.map(({ gate }) => gate) });
+  return {
+    run: (runId, more = {}) => ({
+      tools: Object.fromEntries(tools.map((one) => [one.id, frameworkTool(worker, { ...more, runId }, one)])),
+      pending: (limits) => worker.pending(runId, limits),
+    }),
+    worker,
+    close: () => worker.close(),
+  };
+}
+
+function frameworkTool(
+  worker: Worker<FrameworkContext>,
+  run: Pick<Step, 'runId' | 'parentCallId' | 'onBehalfOf'>,
+  { id, description, inputSchema }: GatedTool,
+): Tool {
+  const execute = async (input: unknown, context: FrameworkContext): Promise<JsonValue | undefined> => {
+    const { agent, abortSignal: signal } = context;
+    if (agent === undefined) throw new Error(`${id} is behind Countersign, so only an agent can call it`);
+    const { result, approval } = await worker.call(
+      { ...run, toolCallId: agent.toolCallId, toolName: id, arguments: input as JsonValue },
+      { context, signal },
+    );
+    if (result !== null) return outputOf(result);
+    // What the run is resumed with is no decision: the tool is called again, and the ledger is asked again.
+    await agent.suspend(approval === null ? undefined : suspensionOf(approval));
+    return undefined;
+  };
+  return createTool({ id, description, inputSchema: inputSchema as z.ZodObject, execute }) as unknown as Tool;
+}
+
+/** The framework tells the model the message of an error. */
+function outputOf(result: ToolResult): JsonValue {
+  if (result.status !== 'succeeded') throw new Error(modelText(result));
+  return modelNote(result) === null ? result.output : modelText(result);
+}
+
+function suspensionOf({ approvalId, toolCallId, actionDigest, description, expiresAt }: ApprovalView): Suspension {
+  return { approvalId, toolCallId, actionDigest, description, expiresAt };
+}
