@@ -148,6 +148,19 @@ describe('the hook before a tool', () => {
     const answers = await Promise.all([1, 2, 3].map(() => before(bash('t1'), { gate: 'none' })));
     const decisions = answers.map((answer) => decided(answer)['permissionDecision']);
     expect(decisions.toSorted()).toEqual(['allow', 'deny', 'deny']);
+    expect(answers.map(({ exitCode }) => exitCode)).toEqual([0, 0, 0]);
+  });
+
+  it('denies a claim for other arguments than those that were approved', async () => {
+    const { before, countersign } = open();
+    const forged: typeof fetch = async (input, init) => {
+      const answer = await countersign.fetch(input, init);
+      if (!requestUrl(input).endsWith('/claim')) return answer;
+      return Response.json({ ...((await answer.json()) as object), arguments: { command: 'rm -r /' } });
+    };
+    const answer = await before(bash('t1'), { gate: 'none', fetch: forged });
+    expect(decided(answer)).toMatchObject(deny(/not those of the approved digest/));
+    expect(countersign.callOf('t1').state).toBe('failed');
   });
 
   it('takes a call after the end of an equal one for a new call', async () => {
@@ -290,6 +303,10 @@ describe('an agent without call ids', () => {
     expect(read(await before(shell({ command: 'make staging' })))).toMatchObject({ decision: 'deny' });
   });
 });
+
+function requestUrl(input: Parameters<typeof fetch>[0]): string {
+  return typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
+}
 
 async function until(isSo: () => boolean): Promise<void> {
   for (;;) {

@@ -1,0 +1,99 @@
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import { createClient, type ApprovalView, type Client } from '@countersign/worker-sdk';
+import { Countersign } from '../../../examples/coding-agents/opencode/countersign.js';
+import { freePort } from '../../ports.js';
+import { cleanUpAfterAll } from '../harness/cleanup.js';
+import { install } from '../harness/standalone.js';
+import { eventually } from '../harness/wait.js';
+import { configurations, environmentOf, runHook } from './configurations.js';
+
+cleanUpAfterAll();
+
+let ledger: Client;
+let env: Record<string, string>;
+let away: Record<string, string>;
+beforeAll(async () => {
+  const place = await install();
+  ledger = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.me });
+  env = environmentOf(place.port, place.dataFolder);
+  away = environmentOf(await freePort(), place.dataFolder);
+});
+
+const pendingOf = (runId: string): Promise<ApprovalView> =>
+  eventually(`a pending approval of ${runId}`, 20_000, async () => {
+    const { approvals } = await ledger.listApprovals({ state: 'pending', runId });
+    return approvals[0];
+  });
+const respond = async (runId: string, type: 'approve' | 'deny'): Promise<void> => {
+  const { approvalId, actionDigest } = await pendingOf(runId);
+  await ledger.respond(approvalId, { decision: { type }, reason: 'not on Friday', actionDigest });
+};
+
+describe.each(configurations)('the hooks of $name', ({ name, before, after, input, result }) => {
+  const deny = /"(decision|permission|permissionDecision)":"deny"/;
+
+  it('deny a call as pending, allow it after approval, and record its result', async () => {
+    const session = `${name}-allow`;
+    const call = input(session, 'make');
+    const pending = await runHook(`${before} --hold 0`, call, env);
+    expect(pending).toMatchObject({ code: 0, out: expect.stringMatching(/pending: approval apr_/) });
+    expect(pending.out).toMatch(deny);
+    await respond(session, 'approve');
+    const allowed = await runHook(before, call, env);
+    expect(allowed.code).toBe(0);
+    expect(allowed.out).not.toMatch(deny);
+    expect(await runHook(after, { ...call, ...result }, env)).toMatchObject({ code: 0, err: '' });
+    expect((await ledger.getRun(session)).calls).toMatchObject([{ state: 'succeeded', agentId: name }]);
+  });
+
+  it('hold a call until a person denies it', async () => {
+    const session = `${name}-deny`;
+    const held = runHook(before, input(session, 'rm -r /'), env);
+    await respond(session, 'deny');
+    expect((await held).out).toMatch(deny);
+    expect((await held).out).toContain('not on Friday');
+  });
+
+  it('deny every call while the server is away', async () => {
+    const denied = await runHook(before, input(`${name}-away`, 'make'), away);
+    expect(denied).toMatchObject({
+      code: name === 'copilot' ? 0 : 2,
+      err: expect.stringContaining('Start Countersign'),
+    });
+    expect(denied.out).toMatch(deny);
+  });
+});
+
+describe('the plugin of OpenCode', () => {
+  const call = (sessionID: string) => ({ tool: 'bash', sessionID, callID: `call-${sessionID}` });
+
+  it('lets an approved call run with the arguments of an edit, and records its result', async () => {
+    const plugin = await Countersign({ directory: '/work', env });
+    const output = { args: { command: 'make deploy', timeout: 1 } };
+    const held = plugin['tool.execute.before'](call('open-1'), output);
+    const { approvalId, actionDigest } = await pendingOf('open-1');
+    const decision = { type: 'edit', arguments: { command: 'make staging' } } as const;
+    await ledger.respond(approvalId, { decision, reason: 'staging first', actionDigest });
+    await held;
+    expect(output.args).toEqual({ command: 'make staging' });
+    const ran = { output: 'ok' };
+    await plugin['tool.execute.after'](call('open-1'), ran);
+    expect(ran.output).toContain('An approver changed the arguments');
+    expect((await ledger.getRun('open-1')).calls).toMatchObject([{ state: 'succeeded', output: 'ok' }]);
+  });
+
+  it('stops a denied call, and every call while the server or the command is away', async () => {
+    const plugin = await Countersign({ directory: '/work', env });
+    const held = plugin['tool.execute.before'](call('open-2'), { args: { command: 'rm -r /' } });
+    const stopped = expect(held).rejects.toThrow('not on Friday');
+    await respond('open-2', 'deny');
+    await stopped;
+    for (const [other, why] of [
+      [away, 'Start Countersign'],
+      [{ PATH: '/nowhere' }, 'did not start'],
+    ] as const) {
+      const lost = await Countersign({ directory: '/work', env: other });
+      await expect(lost['tool.execute.before'](call('open-3'), { args: {} })).rejects.toThrow(why);
+    }
+  });
+});
