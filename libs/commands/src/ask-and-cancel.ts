@@ -4,7 +4,7 @@ import { isBatchMember, nextRound, toolCallRules } from '@countersign/domain';
 import type { RequestApproval, ToolCall } from '@countersign/domain';
 import type { Actor } from './actor.js';
 import { reachOf } from './actor.js';
-import { fateOf, hasSpoken, inBatch, settleBatch } from './batch.js';
+import { doneByWord, fateOf, inBatch, settleBatch } from './batch.js';
 import { withoutValue } from './execution.js';
 import { judgeRecorded } from './judge-recorded.js';
 import { askerOf, inTurnOfAsker, overQuota } from './quotas.js';
@@ -136,19 +136,7 @@ export async function cancelToolCall(
       return inBatch(ports, call, { type: 'CancelToolCall', at, reason, ...by }, commandId);
     },
   );
-  if (outcome.status === 'refused') return (await cancelledByBatch(ports, found, outcome, commandId)) ?? outcome;
+  if (outcome.status === 'refused') return (await doneByWord(ports, found, commandId)) ?? outcome;
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
-}
-
-/** This command has broken the batch, and the process manager has cancelled the call in its name. */
-async function cancelledByBatch(
-  ports: CommandPorts,
-  call: ToolCall | undefined,
-  outcome: Result<ToolCall> & { readonly status: 'refused' },
-  commandId: string,
-): Promise<Result | undefined> {
-  if (call === undefined || outcome.refusal.code !== 'already-settled' || !isBatchMember(call)) return undefined;
-  if (!(await hasSpoken(ports, call, commandId))) return undefined;
-  return { status: 'done', value: undefined, position: await settleBatch(ports, call) };
 }

@@ -9,6 +9,7 @@ import { EventStoreUnavailableError, openEmbeddedEventStore } from '@countersign
 import type { EmbeddedEventStore, EventStore } from '@countersign/event-store';
 import { createSystemIds } from '@countersign/runtime';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { Actor } from './actor.js';
 import * as api from './commands.js';
 import type { CommandPorts } from './ports.js';
 import type { Result } from './result.js';
@@ -16,6 +17,8 @@ import { actor, agent, alice } from './testing/policy-world.js';
 import { createWriteSide } from './write-side.js';
 
 const worker = actor('worker', 'resolver');
+const bob = actor('bob', 'approver');
+const dora = actor('dora', 'approver');
 const hourMs = 60 * 60 * 1000;
 
 let folder: string;
@@ -93,8 +96,11 @@ async function pair(first: Partial<RequestedCall> = {}, second: Partial<Requeste
 const claim = (callId: string, by = commands) => api.claim(by, worker, callId, { resolverId: 'w' }, id());
 const cancel = (callId: string, by = commands) => api.cancelToolCall(by, agent, callId, 'not needed', id());
 const ask = (callId: string, by = commands) => api.requestApproval(by, agent, callId, { reason: 'unsure' }, id());
-const answer = (callId: string, type: 'approve' | 'deny', by = commands) =>
-  api.respond(by, alice, approvalIdOf(callId, 1), { decision: { type } }, id());
+const respondAs = (person: Actor, callId: string, type: 'approve' | 'deny', by = commands, commandId = id()) => {
+  const reason = type === 'deny' ? { reason: 'too risky' } : {};
+  return api.respond(by, person, approvalIdOf(callId, 1), { decision: { type }, ...reason }, commandId);
+};
+const answer = (callId: string, type: 'approve' | 'deny', by = commands) => respondAs(alice, callId, type, by);
 
 async function stateOf(callId: string) {
   const call = await api.findCall(commands, 'default', callId);
@@ -297,6 +303,30 @@ describe('two processes at the same moment', () => {
     );
     expect(codeOf(await claim(a, racing))).toBe('batch-incomplete');
     expect([await stateOf(a), await stateOf(b)]).toEqual(['cancelled', 'denied']);
+  });
+
+  it.each(['approve', 'deny'] as const)(
+    'tell a person that their denial took effect when it broke the batch just before another person could %s',
+    async (type) => {
+      const { a, b } = await pair();
+      done(await ask(b));
+      const racing = processOver(before('ApprovalResponded', () => respondAs(bob, b, type)));
+      const denial = (by = commands) => respondAs(dora, b, 'deny', by, 'denial');
+      expect(codeOf(await denial(racing))).toBe('done');
+      const end =
+        type === 'deny' ? { status: 'denied' } : { status: 'cancelled', reason: 'too risky', cancelledBy: 'dora' };
+      expect(await stateOf(a)).toBe('cancelled');
+      expect(await api.findCall(commands, 'default', b)).toMatchObject({ permission: end });
+      expect(codeOf(await denial())).toBe('done');
+    },
+  );
+
+  it('refuse a denial that comes after the approval, and break nothing', async () => {
+    const { a, b } = await pair();
+    done(await ask(b));
+    done(await respondAs(bob, b, 'approve'));
+    expect(codeOf(await respondAs(dora, b, 'deny'))).toBe('already-resolved');
+    expect([await stateOf(a), await stateOf(b)]).toEqual(['allowed', 'approved']);
   });
 });
 

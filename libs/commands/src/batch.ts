@@ -24,6 +24,7 @@ import type { CommandResult } from './handle-command.js';
 import { callOf, withToolCall } from './with-tool-call.js';
 import type { Refused } from './with-tool-call.js';
 import { refused } from './result.js';
+import type { Result } from './result.js';
 import type { CommandPorts } from './ports.js';
 
 /** The commands whose result may depend on the batch of the call. */
@@ -82,9 +83,19 @@ export async function fateOf(ports: CommandPorts, call: ToolCall): Promise<Batch
   return (await ports.batches.load(batchStream(call.request))).state;
 }
 
-/** Resolves to whether this command settled the batch, so that a process manager may have done the rest. */
-export async function hasSpoken(ports: CommandPorts, call: ToolCall, commandId: string): Promise<boolean> {
-  return (await ports.batches.load(batchStream(call.request))).commandIds.includes(commandId);
+/**
+ * The result of a refused command that had broken the batch of its call before another process changed the call: it has
+ * taken effect, and the open members are cancelled in its name. Undefined for every other command.
+ */
+export async function doneByWord(
+  ports: CommandPorts,
+  call: ToolCall | undefined,
+  commandId: string,
+): Promise<Result | undefined> {
+  if (call === undefined || !isBatchMember(call)) return undefined;
+  const { state, commandIds } = await ports.batches.load(batchStream(call.request));
+  if (state.status !== 'broken' || !commandIds.includes(commandId)) return undefined;
+  return { status: 'done', value: undefined, position: await closeMembers(ports, call, state) };
 }
 
 function begin(ports: CommandPorts, call: ToolCall, commandId: string) {

@@ -5,7 +5,7 @@ import type { EditDecision, Responder, RespondToApproval, ResponseDecision, Tool
 import type { Actor } from './actor.js';
 import { aliasesOf } from './aliases.js';
 import type { SchemaCheck } from './argument-schema.js';
-import { commitToBatch, inBatch, settleBatch } from './batch.js';
+import { commitToBatch, doneByWord, inBatch, settleBatch } from './batch.js';
 import { judgeRecorded, toDomainJudgement } from './judge-recorded.js';
 import { withToolCall } from './with-tool-call.js';
 import { refused } from './result.js';
@@ -35,15 +35,19 @@ export async function answer(
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
   const { callId } = target;
+  let found: ToolCall | undefined;
   const outcome = await withToolCall(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.respondToApproval,
-    (call, at) => inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId),
+    (call, at) => {
+      found = call;
+      return inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId);
+    },
   );
   if (outcome.status === 'refused') {
     if (outcome.refusal.code === 'batch-begun') await commitToBatch(ports, { tenant: actor.tenant, callId });
-    return asUnknownApproval(outcome, approvalId);
+    return (await doneByWord(ports, found, commandId)) ?? asUnknownApproval(outcome, approvalId);
   }
   const closedAt = await settleBatch(ports, outcome.value);
   return { status: 'done', value: undefined, position: Math.max(outcome.position, closedAt) };
