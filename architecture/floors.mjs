@@ -171,6 +171,7 @@ export const floors = [
     { name: 'openai-agents', framework: ['@openai/agents'] },
     { name: 'langchain', framework: ['@langchain/core', '@langchain/langgraph', 'langchain'] },
     { name: 'mastra', framework: ['@mastra/core', '@mastra/libsql'] },
+    { name: 'ag-ui', framework: ['@ag-ui/core', '@ag-ui/client'] },
   ].map(({ name, framework }) => ({
     unit: `libs/adapters/${name}`,
     floor: 3,

@@ -144,6 +144,22 @@ describe('pending', () => {
   });
 });
 
+describe('the fake Countersign', () => {
+  it('cancels a call that has not ended, or all of a run', async () => {
+    const countersign = createFakeCountersign();
+    const worker = workerOf(countersign);
+    const calls = ['c1', 'c2', 'c3'].map((toolCallId) => ({ ...call(50), toolCallId }));
+    await worker.ask({ runId: 'run', toolCalls: calls });
+    countersign.deny('c1');
+    await expect(worker.cancel(countersign.callOf('c1').callId, 'no')).rejects.toThrow(/already-settled/);
+    await worker.cancel(countersign.callOf('c2').callId, 'the user left');
+    await worker.cancelRun('run', 'the end');
+    expect(countersign.callOf('c1').state).toBe('denied');
+    expect(countersign.callOf('c2')).toMatchObject({ state: 'cancelled', error: { message: 'the user left' } });
+    expect(countersign.callOf('c3')).toMatchObject({ state: 'cancelled', error: { message: 'the end' } });
+  });
+});
+
 describe('assertRequested', () => {
   it('throws for a call that the run does not have, and records nothing', async () => {
     const countersign = createFakeCountersign();

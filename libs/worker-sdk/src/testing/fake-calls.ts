@@ -159,3 +159,9 @@ export function moveTo(
 ): void {
   Object.assign(view, { state, ...more, revision: view.revision + 1 });
 }
+
+/** Ends a call that has not begun to run. */
+export function cancelCall(call: FakeCall, reason: string): void {
+  if (call.view.approval?.state === 'pending') resolveApproval(call, 'cancelled');
+  moveTo(call, 'cancelled', { error: { code: 'cancelled', message: reason } });
+}

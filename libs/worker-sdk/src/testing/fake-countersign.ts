@@ -1,5 +1,5 @@
 import { type JsonObject, type JsonValue, type ResponseView, type ToolCallView } from '@countersign/contracts';
-import { editArguments, moveTo, resolveApproval, type FakeCall } from './fake-calls.js';
+import { cancelCall, editArguments, moveTo, resolveApproval, type FakeCall } from './fake-calls.js';
 import { listCalls, route, type AnyBody } from './fake-routes.js';
 
 /** The comment or reason with a decision. */
@@ -115,11 +115,7 @@ export function createFakeCountersign(): FakeCountersign {
         resolveApproval(call, 'expired');
         moveTo(call, 'expired');
       }),
-    cancel: (toolCallId, reason) =>
-      change(toolCallId, (call) => {
-        if (call.view.approval?.state === 'pending') resolveApproval(call, 'cancelled');
-        moveTo(call, 'cancelled', { error: { code: 'cancelled', message: reason } });
-      }),
+    cancel: (toolCallId, reason) => change(toolCallId, (call) => cancelCall(call, reason)),
     loseWorker: (toolCallId) =>
       change(toolCallId, (call) => moveTo(call, call.request.idempotent === true ? 'approved' : 'unknown')),
     setAway: (isAway) => {

@@ -1,5 +1,5 @@
 import { isSettled, type JsonValue, type RequestToolCalls } from '@countersign/contracts';
-import { moveTo, newApproval, newFakeCall, type FakeCall } from './fake-calls.js';
+import { cancelCall, moveTo, newApproval, newFakeCall, type FakeCall } from './fake-calls.js';
 
 /** The bodies of all requests: the SDK must follow the contract. */
 export type AnyBody = Partial<RequestToolCalls> & {
@@ -7,6 +7,7 @@ export type AnyBody = Partial<RequestToolCalls> & {
   readonly status?: 'succeeded' | 'failed';
   readonly output?: JsonValue;
   readonly error?: JsonValue;
+  readonly reason?: string;
 };
 
 /** Answers a request as the server does. */
@@ -17,8 +18,14 @@ export function route(
   body: AnyBody,
 ): Response {
   if (target === 'POST /v1/tool-calls') return requestCalls(calls, body);
-  const run = /^GET \/v1\/runs\/(.+)$/.exec(target)?.[1];
-  if (run !== undefined) return runOf(calls, decodeURIComponent(run));
+  const [, verb, runId] = /^(GET|POST) \/v1\/runs\/([^/]+)(?:\/cancel)?$/.exec(target) ?? [];
+  if (runId !== undefined) {
+    const inRun = [...calls.values()].filter(({ view }) => view.runId === decodeURIComponent(runId));
+    for (const call of inRun) {
+      if (verb === 'POST' && cancel(call, body).ok) publish(call);
+    }
+    return runOf(calls, decodeURIComponent(runId));
+  }
   const [, method = '', callId = '', action = ''] =
     /^(GET|POST) \/v1\/tool-calls\/([^/]+)(?:\/(.+))?$/.exec(target) ?? [];
   const call = calls.get(callId);
@@ -79,9 +86,19 @@ function onCall(calls: ReadonlyMap<string, FakeCall>, call: FakeCall, action: st
       view.approval = newApproval(call, (view.approval?.round ?? 0) + 1);
       moveTo(call, 'awaiting_approval', { error: null });
       return Response.json(view, { status: 201 });
+    case 'POST cancel':
+      return cancel(call, body);
     default:
       return refuse(404, 'not-found');
   }
+}
+
+function cancel(call: FakeCall, { reason = '' }: AnyBody): Response {
+  const { view } = call;
+  if (view.state === 'executing') return refuse(409, 'already-claimed');
+  if (isSettled(view.state)) return refuse(409, 'already-settled');
+  cancelCall(call, reason);
+  return Response.json(view);
 }
 
 function claim(calls: ReadonlyMap<string, FakeCall>, call: FakeCall): Response {

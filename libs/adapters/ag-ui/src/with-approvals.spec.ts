@@ -1,0 +1,205 @@
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { HttpAgent } from '@ag-ui/client';
+import {
+  contentToText,
+  EventType,
+  type AGUIEvent,
+  type Interrupt,
+  type ResumeEntry,
+  type RunAgentInput,
+} from '@ag-ui/core';
+import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
+import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { withApprovals } from './with-approvals.js';
+
+const ran: number[] = [];
+const closers: (() => Promise<void>)[] = [];
+
+const refund = gateTool({
+  name: 'refund',
+  inputSchema: z.strictObject({ amount: z.int() }),
+  needsApproval: true,
+  approvalPrompt: ({ amount }) => `Refund ${String(amount)}?`,
+  execute: ({ amount }) => {
+    ran.push(amount);
+    return { refunded: amount };
+  },
+});
+
+/** A process of the agent: each of its runs makes the calls c1 and c2 again, and says what they returned. */
+async function processOn({ fetch }: FakeCountersign): Promise<string> {
+  const worker = createWorker({
+    url: 'http://fake.test',
+    token: 't',
+    agentId: 'a',
+    tools: [refund],
+    fetch,
+    attempts: 1,
+  });
+  async function* agent({ threadId, runId }: RunAgentInput): AsyncGenerator<AGUIEvent> {
+    yield { type: EventType.RUN_STARTED, threadId, runId };
+    for (const toolCallId of ['c1', 'c2']) {
+      const call = { runId: threadId, toolCallId, toolName: 'refund', arguments: { amount: 50 } };
+      const { result } = await worker.call(call);
+      const messageId = `${runId}-${toolCallId}`;
+      if (result !== null)
+        yield { type: EventType.TOOL_CALL_RESULT, messageId, toolCallId, content: modelText(result) };
+    }
+    yield { type: EventType.RUN_FINISHED, threadId, runId };
+  }
+  const server = createServer((request, response) => {
+    void (async () => {
+      const input = (await new Response(ReadableStream.from(request)).json()) as RunAgentInput;
+      response.setHeader('content-type', 'text/event-stream');
+      const options = { worker, inboxUrl: 'https://inbox.test/' };
+      try {
+        for await (const event of withApprovals(options, input, () => agent(input)))
+          response.write(`data: ${JSON.stringify(event)}\n\n`);
+      } catch (error) {
+        response.write(`data: ${JSON.stringify({ type: EventType.RUN_ERROR, message: String(error) })}\n\n`);
+      }
+      response.end();
+    })();
+  });
+  closers.push(worker.close, () => closed(server));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+}
+
+function closed(server: Server): Promise<void> {
+  return new Promise((resolve) => {
+    server.close(() => resolve());
+    server.closeAllConnections();
+  });
+}
+
+/** Runs the real client, and returns what the run ended with. */
+async function runOn(client: HttpAgent, resume?: readonly ResumeEntry[]) {
+  const told: Record<string, string> = {};
+  const errors: string[] = [];
+  await client.runAgent(resume === undefined ? {} : { resume: [...resume] }, {
+    onToolCallResultEvent: ({ event }) => void (told[event.toolCallId] = contentToText(event.content)),
+    onRunErrorEvent: ({ event }) => void errors.push(event.message),
+  });
+  return { told, errors, interrupts: client.pendingInterrupts };
+}
+
+const clientOf = (url: string, from?: HttpAgent): HttpAgent => {
+  const client = new HttpAgent({
+    url,
+    threadId: 'thread',
+    ...(from === undefined ? {} : { initialMessages: from.messages }),
+  });
+  client.pendingInterrupts = [...(from?.pendingInterrupts ?? [])];
+  return client;
+};
+
+const answers = (interrupts: readonly Interrupt[], status: ResumeEntry['status'] = 'resolved', payload?: unknown) =>
+  interrupts.map(({ id }) => ({ interruptId: id, status, ...(payload === undefined ? {} : { payload }) }));
+
+async function interrupted() {
+  const countersign = createFakeCountersign();
+  const client = clientOf(await processOn(countersign));
+  const { interrupts } = await runOn(client);
+  expect(interrupts).toHaveLength(2);
+  return { countersign, client, interrupts };
+}
+
+afterEach(async () => {
+  ran.length = 0;
+  await Promise.all(closers.splice(0).map((close) => close()));
+});
+
+describe('an AG-UI run with a call that waits for people', () => {
+  it('ends with an interrupt for each pending approval, which says where people decide', async () => {
+    const { countersign, interrupts } = await interrupted();
+    const { approval, actionDigest } = countersign.callOf('c1');
+    const approvalId = approval?.approvalId ?? '';
+    expect(interrupts[0]).toMatchObject({
+      id: approvalId,
+      reason: 'tool_call',
+      message: 'Refund 50?',
+      toolCallId: 'c1',
+      metadata: {
+        countersign: { approvalId, actionDigest, address: `https://inbox.test/approvals/${approvalId}` },
+      },
+    });
+    expect(ran).toEqual([]);
+  });
+
+  it('goes on in another process after the decisions', async () => {
+    const { countersign, client, interrupts } = await interrupted();
+    countersign.approve('c1');
+    countersign.deny('c2', { reason: 'too much' });
+    const { told, interrupts: after } = await runOn(
+      clientOf(await processOn(countersign), client),
+      answers(interrupts),
+    );
+    expect(told).toEqual({ c1: '{"refunded":50}', c2: expect.stringContaining('too much') });
+    expect(after).toEqual([]);
+    expect(ran).toEqual([50]);
+  });
+
+  it('is interrupted again by what is still pending', async () => {
+    const { countersign, client, interrupts } = await interrupted();
+    countersign.approve('c1');
+    const half = await runOn(client, answers(interrupts));
+    expect(half.told).toEqual({ c1: '{"refunded":50}' });
+    expect(half.interrupts).toMatchObject([{ toolCallId: 'c2' }]);
+    countersign.approve('c2');
+    expect((await runOn(client, answers(half.interrupts))).interrupts).toEqual([]);
+    expect(ran).toEqual([50, 50]);
+  });
+});
+
+describe('an answer of the client', () => {
+  it.each([{ approved: true }, { decision: 'approve' }, 'yes'])('is no decision: %j', async (payload) => {
+    const { countersign, client, interrupts } = await interrupted();
+    const { told, interrupts: after } = await runOn(client, answers(interrupts, 'resolved', payload));
+    expect(told).toEqual({});
+    expect(after).toEqual(interrupts);
+    expect(ran).toEqual([]);
+    expect(countersign.callOf('c1').state).toBe('awaiting_approval');
+  });
+
+  it('cancels the call when the user leaves the question, and no other call', async () => {
+    const { countersign, client, interrupts } = await interrupted();
+    const [first, second] = interrupts;
+    const resume = [...answers([first as Interrupt], 'cancelled'), ...answers([second as Interrupt])];
+    const { told } = await runOn(client, resume);
+    expect(told['c1']).toMatch(/cancelled before it ran/);
+    expect(countersign.callOf('c2').state).toBe('awaiting_approval');
+    expect(ran).toEqual([]);
+  });
+
+  it('to an interrupt that the thread does not have changes nothing', async () => {
+    const { countersign, client, interrupts } = await interrupted();
+    const resume = [...answers(interrupts), { interruptId: 'apr_other', status: 'cancelled' as const }];
+    expect((await runOn(client, resume)).interrupts).toEqual(interrupts);
+    expect(countersign.callOf('c2').state).toBe('awaiting_approval');
+  });
+});
+
+describe('a client that does not know the interrupts', () => {
+  it('gets them, and the agent does not run', async () => {
+    const { countersign, interrupts } = await interrupted();
+    countersign.approve('c1');
+    const fresh = await runOn(clientOf(await processOn(countersign)));
+    expect(fresh.interrupts).toEqual(interrupts.slice(1));
+    expect(fresh.told).toEqual({});
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('without Countersign', () => {
+  it('nothing runs, and the run ends with the error', async () => {
+    const countersign = createFakeCountersign();
+    countersign.setAway(true);
+    const { errors } = await runOn(clientOf(await processOn(countersign)));
+    expect(errors).toEqual([expect.stringContaining('ECONNREFUSED')]);
+    expect(ran).toEqual([]);
+  });
+});
