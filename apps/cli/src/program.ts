@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { Command, CommanderError } from 'commander';
 import { printable } from '@countersign/text';
 import { CliError, toCliError, usageError } from './cli-error.js';
+import { addAcp } from './commands/acp-options.js';
 import { addActCommands } from './commands/act-options.js';
 import { addAnswerCommands } from './commands/answer-options.js';
 import { addCallsCommands } from './commands/calls-options.js';
@@ -80,6 +81,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addOperateCommands(program, runner);
   addMcp(program, runner);
   addHook(program, runner);
+  addAcp(program, runner);
   addConformance(program, runner);
   return program;
 }

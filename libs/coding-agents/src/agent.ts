@@ -9,6 +9,10 @@ export interface AgentCall {
   readonly id: string | undefined;
   /** The folder in which the agent works. */
   readonly cwd: string | undefined;
+  /** For people; absent: the tool's name. */
+  readonly description?: string | undefined;
+  /** Absent: as the agent's list of tools says. */
+  readonly isReadOnly?: boolean;
 }
 
 /** A tool call that an agent has run. */

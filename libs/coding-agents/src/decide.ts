@@ -1,4 +1,4 @@
-import { jcsDigest, matchesGlob, type ToolCallView } from '@countersign/contracts';
+import { jcsDigest, matchesGlob, type RequestedCall, type ToolCallView } from '@countersign/contracts';
 import {
   createClient,
   isRefusal,
@@ -17,10 +17,12 @@ import { findSameCall, hasRun, type KnownCall } from './same-call.js';
 
 /** The longest wait of one request, in ms. */
 const pollMs = 50_000;
+const descriptionMax = 8000;
+const labelMax = 512;
 
 /** Parts of one run of the hook. */
 export interface HookPorts {
-  readonly agent: CodingAgent;
+  readonly agent: Pick<CodingAgent, 'title' | 'readOnlyTools' | 'takesEdit'>;
   readonly options: HookOptions;
   readonly marks: Marks;
   readonly signal: AbortSignal;
@@ -52,20 +54,32 @@ async function requested(
 ): Promise<ToolCallView> {
   // An approved one may have other arguments by now.
   if (view !== undefined && view.state !== 'awaiting_approval' && view.state !== 'allowed') return view;
-  const isReadOnly = agent.readOnlyTools.includes(call.toolName);
-  const requestedCall = {
-    toolCallId,
-    toolName: call.toolName,
-    arguments: call.args,
-    needsApproval: needsPerson(options.gate, isReadOnly),
-    description: `${agent.title}: ${call.toolName}`,
-    ...(isReadOnly ? { hints: { readOnlyHint: true } } : {}),
-    ...(call.cwd === undefined || call.cwd.length > 512 ? {} : { labels: { cwd: call.cwd } }),
-  };
+  const requestedCall = { toolCallId, ...requestOf(agent, options, call) };
   const body = { runId: call.sessionId, agentId: options.agentId, calls: [requestedCall] };
   const [recorded] = await client.requestToolCalls(body, { signal });
   if (recorded === undefined) throw new Error('Countersign returned no call');
   return recorded;
+}
+
+/** The call as it is asked for. */
+function requestOf(
+  agent: HookPorts['agent'],
+  options: HookOptions,
+  call: AgentCall,
+): Omit<RequestedCall, 'toolCallId'> {
+  const { toolName, args, cwd, description = toolName } = call;
+  const isReadOnly = call.isReadOnly ?? agent.readOnlyTools.includes(toolName);
+  const { allowedDecisions } = options;
+  return {
+    toolName,
+    arguments: args,
+    needsApproval: needsPerson(options.gate, isReadOnly),
+    description: `${agent.title}: ${description}`.slice(0, descriptionMax),
+    ...(allowedDecisions === undefined ? {} : { allowedDecisions: [...allowedDecisions] }),
+    ...(isReadOnly ? { hints: { readOnlyHint: true } } : {}),
+    // A part of a folder's name would mislead.
+    ...(cwd === undefined || cwd.length > labelMax ? {} : { labels: { cwd } }),
+  };
 }
 
 /** Waits while people decide, for the time of the hold. */

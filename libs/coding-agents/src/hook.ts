@@ -1,11 +1,11 @@
 import { jcsDigest } from '@countersign/contracts';
-import { CountersignError, gateRemedy } from '@countersign/worker-sdk';
-import { HookInputError, type AgentCall, type CodingAgent, type HookAnswer } from './agent.js';
+import type { AgentCall, CodingAgent, HookAnswer } from './agent.js';
 import { decide } from './decide.js';
 import { parseHookInput } from './hook-input.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { report } from './report.js';
+import { whyOf } from './why.js';
 
 const graceMsDefault = 5_000;
 /** A hook does not wait long for a server that is away. */
@@ -68,12 +68,6 @@ export async function afterTool(run: HookRun, settings: () => HookOptions | Prom
     const stderr = `The result was not recorded, and its call will be unknown: ${whyOf(error)}`;
     return { stdout: '', stderr, exitCode: 1 };
   }
-}
-
-function whyOf(error: unknown): string {
-  const cause = error instanceof Error ? error.message : String(error);
-  if (error instanceof HookInputError) return `${cause}. Check which agent the command names.`;
-  return error instanceof CountersignError ? `${cause}. ${gateRemedy(error.code)}` : cause;
 }
 
 function warnOnce(marks: Marks, warning: string | null, { sessionId }: AgentCall): string {

@@ -1,3 +1,5 @@
+export { openAcpBridge } from './acp/bridge.js';
+export type { AcpBridge, AcpSides } from './acp/bridge.js';
 export { HookInputError } from './agent.js';
 export type { AgentCall, AgentEnd, CodingAgent, Decision, HookAnswer } from './agent.js';
 export { agentNames, codingAgents } from './agents/agents.js';

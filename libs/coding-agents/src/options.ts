@@ -1,3 +1,4 @@
+import type { DecisionType } from '@countersign/contracts';
 import type { GateMode, TransportOptions } from '@countersign/worker-sdk';
 
 /** The ledger, and how the hook behaves. */
@@ -11,6 +12,8 @@ export interface HookOptions extends TransportOptions {
   readonly inboxUrl?: string;
   /** `writes`: every tool that is not known to be read-only. */
   readonly gate: GateMode;
+  /** Narrows what people can decide; absent: as the policy says. */
+  readonly allowedDecisions?: readonly DecisionType[];
   /** Globs of the tools that do not go to the ledger. */
   readonly ungated: readonly string[];
   /** How long the hook waits for people, in ms. */

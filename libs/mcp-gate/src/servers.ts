@@ -1,3 +1,4 @@
+import { childEnvironment } from '@countersign/worker-sdk';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { Wire } from './wire.js';
@@ -12,10 +13,7 @@ export interface ServerCommand {
 
 /** The connection to a server that is started as a process, and ends with it. */
 export function commandServer({ command, args, env }: ServerCommand): Wire {
-  const inherited = Object.entries(env).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && !entry[0].startsWith('COUNTERSIGN_'),
-  );
-  return new StdioClientTransport({ command, args: [...args], env: Object.fromEntries(inherited) });
+  return new StdioClientTransport({ command, args: [...args], env: childEnvironment(env) });
 }
 
 /** The connection to a server that runs elsewhere, over streamable HTTP. `authorization` is the header of this name. */

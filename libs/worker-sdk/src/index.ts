@@ -1,3 +1,4 @@
+export { childEnvironment } from './child-environment.js';
 export { createClient } from './client.js';
 export type {
   ClaimRequest,

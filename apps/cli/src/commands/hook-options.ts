@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { Argument, Option } from 'commander';
+import { Argument } from 'commander';
 import type { Runner } from '../runner.js';
+import { gateOption } from './gate-option.js';
 import type { HookCommandOptions } from './hook.js';
 
 /** The agents of `libs/coding-agents`, by name, so that the help loads nothing. */
@@ -13,11 +14,7 @@ export function addHook(program: Command, runner: Runner): void {
     .description('put the tools of a coding agent behind approval: its hook before each tool')
     .addArgument(new Argument('<agent>', 'whose hook it is').choices(agents))
     .option('--post', 'the hook after each tool: record how it ended')
-    .addOption(
-      new Option('--gate <which>', 'calls that need a person: those of tools that write, all, or as the policy says')
-        .choices(['writes', 'all', 'none'])
-        .default('writes'),
-    )
+    .addOption(gateOption())
     .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
     .option('--hold <duration>', "wait so long while people decide (default: below the agent's own timeout)")
     .option('--lease <duration>', 'a call without a report is unknown after this time', '10m')

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import { Option } from 'commander';
 import type { Runner } from '../runner.js';
+import { gateOption } from './gate-option.js';
 import type { McpOptions } from './mcp.js';
 
 /** `countersign mcp`: any MCP server behind approval. */
@@ -11,11 +11,7 @@ export function addMcp(program: Command, runner: Runner): void {
     .argument('[command...]', 'what starts the MCP server (stdio)')
     .option('--server <url>', 'an MCP server that runs elsewhere (streamable HTTP)')
     .option('--listen <port>', 'serve clients of this machine over HTTP, in place of stdin and stdout')
-    .addOption(
-      new Option('--gate <which>', 'calls that need a person: those of tools that write, all, or as the policy says')
-        .choices(['writes', 'all', 'none'])
-        .default('writes'),
-    )
+    .addOption(gateOption())
     .option('--hold <duration>', 'how long a request is held while people decide', '45s')
     .option('--lease <duration>', 'a call of a killed gate is unknown after this time', '60s')
     .option('--agent <agentId>', 'the agent that asks', 'mcp')

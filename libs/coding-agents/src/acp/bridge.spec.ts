@@ -1,0 +1,173 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
+import { openAcpBridge, type AcpBridge } from './bridge.js';
+
+interface Place extends AcpBridge {
+  readonly countersign: FakeCountersign;
+  readonly toAgent: unknown[];
+  readonly toEditor: unknown[];
+  readonly warnings: string[];
+}
+
+const open: AcpBridge[] = [];
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((bridge) => bridge.close()));
+});
+
+function openPlace(): Place {
+  const countersign = createFakeCountersign();
+  const [toAgent, toEditor, warnings]: [unknown[], unknown[], string[]] = [[], [], []];
+  const bridge = openAcpBridge(
+    {
+      url: 'http://countersign.test',
+      token: 'agent',
+      resolverToken: 'worker',
+      fetch: countersign.fetch,
+      attempts: 1,
+      agentId: 'acp',
+      gate: 'writes',
+      allowedDecisions: ['approve', 'deny'],
+      ungated: [],
+      holdMs: Infinity,
+      leaseMs: 60_000,
+      defer: false,
+    },
+    {
+      toAgent: (line) => toAgent.push(JSON.parse(line)),
+      toEditor: (line) => toEditor.push(JSON.parse(line)),
+      warn: (text) => warnings.push(text),
+    },
+  );
+  open.push(bridge);
+  return { ...bridge, countersign, toAgent, toEditor, warnings };
+}
+
+const allOptions = [
+  { optionId: 'always', name: 'Always', kind: 'allow_always' },
+  { optionId: 'yes', name: 'Yes', kind: 'allow_once' },
+  { optionId: 'no', name: 'No', kind: 'reject_once' },
+];
+const toldCall = { toolCallId: 't1', title: 'npm test', kind: 'execute', rawInput: { command: 'npm test' } };
+const update = (more: object): string =>
+  JSON.stringify({ jsonrpc: '2.0', method: 'session/update', params: { sessionId: 's1', update: more } });
+const ask = (toolCall: object = { toolCallId: 't1' }, options: object[] = allOptions): string =>
+  JSON.stringify({
+    jsonrpc: '2.0',
+    id: 7,
+    method: 'session/request_permission',
+    params: { sessionId: 's1', toolCall, options },
+  });
+const outcome = (given: object): object => ({ jsonrpc: '2.0', id: 7, result: { outcome: given } });
+const cancel = { jsonrpc: '2.0', method: 'session/cancel', params: { sessionId: 's1' } };
+
+async function until(isSo: () => boolean): Promise<void> {
+  for (;;) {
+    try {
+      if (isSo()) return;
+    } catch {
+      // Not requested yet.
+    }
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+const waits = (place: Place) => until(() => place.countersign.callOf('t1').state === 'awaiting_approval');
+const answered = (place: Place) => until(() => place.toAgent.length > 0);
+
+describe('the ACP bridge', () => {
+  it('passes all other messages on', () => {
+    const place = openPlace();
+    const prompt = { jsonrpc: '2.0', id: 1, method: 'session/prompt', params: { sessionId: 's1' } };
+    place.fromEditor(JSON.stringify(prompt));
+    place.fromAgent(JSON.stringify({ jsonrpc: '2.0', id: 1, result: { stopReason: 'end_turn' } }));
+    expect(place.toAgent).toEqual([prompt]);
+    expect(place.toEditor).toEqual([{ jsonrpc: '2.0', id: 1, result: { stopReason: 'end_turn' } }]);
+  });
+
+  it('asks people about all that the agent told of the call, and allows it once after their approval', async () => {
+    const place = openPlace();
+    place.fromAgent(update({ sessionUpdate: 'tool_call', ...toldCall }));
+    place.fromAgent(ask());
+    await waits(place);
+    expect(place.countersign.callOf('t1')).toMatchObject({
+      runId: 's1',
+      toolName: 'execute',
+      arguments: { command: 'npm test' },
+      approval: { description: 'ACP: npm test', allowedDecisions: ['approve', 'deny'] },
+    });
+    place.countersign.approve('t1');
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'yes' })]);
+    expect(place.toEditor).toHaveLength(1);
+    place.fromAgent(
+      update({ sessionUpdate: 'tool_call_update', toolCallId: 't1', status: 'completed', rawOutput: 'ok' }),
+    );
+    await until(() => place.countersign.callOf('t1').state === 'succeeded');
+    expect(place.countersign.callOf('t1').output).toBe('ok');
+  });
+
+  it('shows people what an editor would show where the agent tells no input', async () => {
+    const place = openPlace();
+    const content = [{ type: 'diff', path: '/a', oldText: 'x', newText: 'y' }];
+    place.fromAgent(ask({ toolCallId: 't1', title: 'Edit a', kind: 'edit', content }));
+    await waits(place);
+    expect(place.countersign.callOf('t1').arguments).toEqual({ title: 'Edit a', content });
+  });
+
+  it('allows a tool of a reading kind without a person', async () => {
+    const place = openPlace();
+    place.fromAgent(ask({ ...toldCall, kind: 'read' }));
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'yes' })]);
+  });
+
+  it.each(['deny', 'expire'] as const)('rejects a call once after: %s', async (end) => {
+    const place = openPlace();
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    place.countersign[end]('t1');
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'no' })]);
+    expect(place.warnings).toHaveLength(1);
+  });
+
+  it('never chooses an option for later calls', async () => {
+    const place = openPlace();
+    place.fromAgent(ask({ ...toldCall, kind: 'read' }, [{ optionId: 'always', kind: 'allow_always' }]));
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'cancelled' })]);
+    expect(place.warnings[0]).toContain('no option to allow this call once');
+  });
+
+  it('does not allow the same call twice', async () => {
+    const place = openPlace();
+    place.fromAgent(ask({ ...toldCall, kind: 'read' }));
+    await answered(place);
+    place.fromAgent(ask({ ...toldCall, kind: 'read' }));
+    await until(() => place.toAgent.length === 2);
+    expect(place.toAgent[1]).toEqual(outcome({ outcome: 'selected', optionId: 'no' }));
+  });
+
+  it('answers cancelled when the editor cancels the session', async () => {
+    const place = openPlace();
+    place.fromAgent(ask(toldCall));
+    await waits(place);
+    place.fromEditor(JSON.stringify(cancel));
+    await until(() => place.toAgent.length === 2);
+    expect(place.toAgent).toEqual([cancel, outcome({ outcome: 'cancelled' })]);
+  });
+
+  it('rejects while Countersign is away', async () => {
+    const place = openPlace();
+    place.countersign.setAway(true);
+    place.fromAgent(ask(toldCall));
+    await answered(place);
+    expect(place.toAgent).toEqual([outcome({ outcome: 'selected', optionId: 'no' })]);
+    expect(place.warnings[0]).toContain('Start Countersign');
+  });
+
+  it('drops a line of the agent that is no message', () => {
+    const place = openPlace();
+    place.fromAgent('[{"method":"session/request_permission"}]');
+    expect([place.toEditor, place.warnings.length]).toEqual([[], 1]);
+  });
+});

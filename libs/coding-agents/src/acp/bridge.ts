@@ -1,0 +1,135 @@
+import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { createClient } from '@countersign/worker-sdk';
+import type { AgentCall, AgentEnd, Decision } from '../agent.js';
+import { decide } from '../decide.js';
+import { objectIn, textIn } from '../hook-input.js';
+import type { HookOptions } from '../options.js';
+import { report } from '../report.js';
+import { whyOf } from '../why.js';
+import { optionOf, permissionRequest, type PermissionRequest } from './permission.js';
+import { hearUpdate, keyOf, type ToldCalls } from './told-calls.js';
+
+/** The two sides of the bridge: each message is one line of JSON. */
+export interface AcpSides {
+  readonly toAgent: (line: string) => void;
+  readonly toEditor: (line: string) => void;
+  /** For the person who operates the editor: reasons that the protocol cannot carry. */
+  readonly warn: (text: string) => void;
+}
+
+/** A bridge between one editor and one agent that speak the Agent Client Protocol. */
+export interface AcpBridge {
+  readonly fromAgent: (line: string) => void;
+  readonly fromEditor: (line: string) => void;
+  /** Gives up the open requests. Resolves when their last reports are sent. */
+  readonly close: () => Promise<void>;
+}
+
+/** How long a report may take, in ms. */
+const reportMs = 30_000;
+
+/**
+ * Passes every line on as it is, except requests for permission: those are answered from the ledger, and the editor does
+ * not see them.
+ */
+export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge {
+  const told: ToldCalls = new Map();
+  const allowed = new Map<string, AgentCall>();
+  const open = new Map<AbortController, string>();
+  const working = new Set<Promise<void>>();
+  const marked = new Set<string>();
+
+  const track = (work: Promise<void>): void => {
+    const done = work
+      .catch((error: unknown) => {
+        sides.warn(whyOf(error));
+      })
+      .finally(() => working.delete(done));
+    working.add(done);
+  };
+  const recordEnd = async (end: AgentEnd): Promise<void> => {
+    await report(options, end, AbortSignal.timeout(reportMs));
+  };
+  const reply = (id: JsonValue, outcome: JsonObject): void => {
+    sides.toAgent(JSON.stringify({ jsonrpc: '2.0', id, result: { outcome } }));
+  };
+  const answer = async (request: PermissionRequest): Promise<void> => {
+    const { id, call } = request;
+    const stop = new AbortController();
+    open.set(stop, call.sessionId);
+    const agent = { title: 'ACP', readOnlyTools: [] };
+    const decision = await decided(request, () => decide({ agent, options, marks: marked, signal: stop.signal }, call));
+    open.delete(stop);
+    if (decision.type === 'allow' && stop.signal.aborted) {
+      track(recordEnd({ call, status: 'failed', result: { code: 'cancelled', message: 'the session was cancelled' } }));
+    } else if (decision.type === 'allow') {
+      allowed.set(keyOf(call.sessionId, call.id), call);
+      reply(id, selected(optionOf(request.options, 'allow_once')));
+      return;
+    }
+    if (decision.type === 'deny' && !stop.signal.aborted) sides.warn(`${call.toolName}: ${decision.reason}`);
+    reply(id, stop.signal.aborted ? selected(undefined) : selected(optionOf(request.options, 'reject_once')));
+  };
+  const hear = (message: JsonObject): void => {
+    const end = hearUpdate(message, told);
+    const call = end === undefined ? undefined : allowed.get(end.key);
+    if (end === undefined || call === undefined) return;
+    allowed.delete(end.key);
+    track(recordEnd({ call, status: end.status, result: end.result }));
+  };
+  const cancelSession = (sessionId: string): void => {
+    for (const [stop, session] of open) if (session === sessionId) stop.abort();
+    const client = createClient(options);
+    track(client.cancelRun(sessionId, 'the session was cancelled in the editor').then(() => undefined));
+  };
+
+  return {
+    fromAgent: (line) => {
+      const message = messageIn(line);
+      if (message === undefined) {
+        sides.warn('the agent wrote a line that is no message; it is dropped');
+        return;
+      }
+      const request = permissionRequest(message, told);
+      if (request === undefined) {
+        hear(message);
+        sides.toEditor(line);
+      } else track(answer(request));
+    },
+    fromEditor: (line) => {
+      const message = messageIn(line);
+      const sessionId = textIn(objectIn(message?.['params']) ?? {}, 'sessionId');
+      const hasOpen = [...open.values()].some((session) => session === sessionId);
+      if (message?.['method'] === 'session/cancel' && sessionId !== undefined && hasOpen) cancelSession(sessionId);
+      sides.toAgent(line);
+    },
+    close: async () => {
+      for (const stop of open.keys()) stop.abort();
+      await Promise.all(working);
+    },
+  };
+}
+
+/** Every failure is a denial. */
+async function decided(request: PermissionRequest, ask: () => Promise<Decision>): Promise<Decision> {
+  if (optionOf(request.options, 'allow_once') === undefined)
+    return { type: 'deny', reason: 'the agent offers no option to allow this call once, so it does not run' };
+  try {
+    return await ask();
+  } catch (error) {
+    return { type: 'deny', reason: `The tool did not run: ${whyOf(error)}` };
+  }
+}
+
+/** Without an option to choose, the protocol has `cancelled`, which runs nothing. */
+function selected(optionId: string | undefined): JsonObject {
+  return optionId === undefined ? { outcome: 'cancelled' } : { outcome: 'selected', optionId };
+}
+
+function messageIn(line: string): JsonObject | undefined {
+  try {
+    return objectIn(JSON.parse(line) as JsonValue);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,9 @@
+import { CountersignError, gateRemedy } from '@countersign/worker-sdk';
+import { HookInputError } from './agent.js';
+
+/** The cause of a failure, and its remedy. */
+export function whyOf(error: unknown): string {
+  const cause = error instanceof Error ? error.message : String(error);
+  if (error instanceof HookInputError) return `${cause}. Check which agent the command names.`;
+  return error instanceof CountersignError ? `${cause}. ${gateRemedy(error.code)}` : cause;
+}
