@@ -25,7 +25,7 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
     guardEdge(`countersign ${role}`, log, async () => running?.leave());
     // Loaded here, so that a wrong configuration is reported before the clients load.
     const { startRole } = await import('./start-role.js');
-    const tracing = role === 'gateway' ? await openTracing({ service: 'countersign', env, log }) : undefined;
+    const tracing = await openTracing({ service: `countersign-${role}`, env, log });
     running = await startRole(role, config, { clock: createSystemClock(), ids: createSystemIds(), log, tracing });
   } catch (error) {
     complain(`countersign ${role}: cannot start: ${reasonOf(error)}`);

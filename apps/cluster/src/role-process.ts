@@ -3,7 +3,7 @@ import type { EventStore } from '@countersign/event-store';
 import { connectOf, mayDelete, openEventStoreDb } from '@countersign/event-store/eventstoredb';
 import type { EventStoreDbOptions } from '@countersign/event-store/eventstoredb';
 import { orAborted, sleep } from '@countersign/runtime';
-import { createStoreCheck } from '@countersign/shell';
+import { createStoreCheck, createTracedStore } from '@countersign/shell';
 import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
@@ -94,7 +94,7 @@ export async function openEventStore(
   hasAnswered = true;
   check(createStoreCheck(store));
   void watchRights(process);
-  return store;
+  return createTracedStore(store, process.tracing);
 }
 
 const rightsAgainMs = 600_000;

@@ -41,7 +41,8 @@ export async function startRole(role: Role, config: RoleConfig, world: RuntimePo
   const open = await readRole[role](config, world);
   const stopping = new AbortController();
   const checks = new Map<string, ReadinessCheck>();
-  const stops: (() => void | Promise<void>)[] = [];
+  // Spans of the last steps of the shutdown are sent too.
+  const stops: (() => void | Promise<void>)[] = world.tracing === undefined ? [] : [world.tracing.close];
   const registry = createMetricsRegistry();
   checks.set('process', {
     name: 'process',

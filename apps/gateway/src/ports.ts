@@ -39,5 +39,5 @@ export interface GatewayPorts {
   /** Per principal. Default: 5,000. */
   readonly requestsPerSecond?: number | undefined;
   /** Off by default. */
-  readonly tracing?: Pick<Tracing, 'requestStarted'> | undefined;
+  readonly tracing?: Pick<Tracing, 'requestScope' | 'requestStarted'> | undefined;
 }

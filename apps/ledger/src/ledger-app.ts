@@ -1,7 +1,7 @@
 import type { MessageBus } from '@countersign/message-bus';
 import type { Log } from '@countersign/runtime';
 import { createBusApp } from '@countersign/shell';
-import type { BusApp } from '@countersign/shell';
+import type { BusApp, BusAppOptions } from '@countersign/shell';
 import { isTransientFailure, runsAtOnce } from './ledger.js';
 import type { Ledger } from './ledger.js';
 import { leaveUnread, LedgerModule } from './ledger.module.js';
@@ -13,14 +13,16 @@ export interface LedgerAppOptions {
   /** The topic of the requests. */
   readonly topic: string;
   readonly log: Log;
+  readonly tracing?: BusAppOptions['tracing'];
 }
 
 /** The ledger as a Nest microservice: its `@EventPattern` handlers are what runs. */
-export function createLedgerApp({ ledger, bus, topic, log }: LedgerAppOptions): Promise<BusApp> {
+export function createLedgerApp({ ledger, bus, topic, log, tracing }: LedgerAppOptions): Promise<BusApp> {
   return createBusApp({
     module: LedgerModule.of(ledger),
     log,
     bus,
+    tracing,
     group: 'ledger',
     topics: [topic],
     concurrency: runsAtOnce,

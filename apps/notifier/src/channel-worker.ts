@@ -4,11 +4,13 @@ import type { DeliveryEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 import { crashPoint, sleep } from '@countersign/runtime';
 import type { Clock, Log } from '@countersign/runtime';
+import type { Tracing } from '@countersign/shell';
 import { planMessage, toEvent } from './planned-message.js';
 import type { PlannedMessage, Job } from './planned-message.js';
 import { dataOf, leaseMs, timeOf } from './delivery-log.js';
 import type { DeliveryLog } from './delivery-log.js';
 import { pauseAfter } from './retry-schedule.js';
+import { sendInSpan } from './send-in-span.js';
 
 export interface ChannelWorkerPorts {
   readonly store: Pick<EventStore, 'readStream'>;
@@ -18,6 +20,7 @@ export interface ChannelWorkerPorts {
   readonly tenant: string;
   readonly clock: Clock;
   readonly log: Log;
+  readonly tracing: Pick<Tracing, 'inSpan'> | undefined;
   /** Tries a message again at a time. */
   readonly later: (job: Job, dueAtMs: number) => void;
 }
@@ -105,7 +108,9 @@ export class ChannelWorker {
       // Combined messages are sent together; existing copies are updated one by one.
       const batch = actions.filter(({ messageRef }) => messageRef === undefined);
       const together = first.messageRef === undefined ? batch : [first];
-      const result = await this.#act(together as [PlannedMessage, ...PlannedMessage[]], signal);
+      const result = await sendInSpan(together, { channelId: this.channel.id, tracing: this.#ports.tracing }, () =>
+        this.#act(together as [PlannedMessage, ...PlannedMessage[]], signal),
+      );
       if (result.status !== 'failed') {
         await this.#settle(together, result, signal);
         left = actions.filter((action) => !together.includes(action)).map(({ job }) => job);

@@ -16,6 +16,8 @@ export interface Subject {
   readonly runId: string;
   readonly tool: CalledTool;
   readonly approvalId: string | null;
+  /** The trace of its call. */
+  readonly traceparent?: string | undefined;
 }
 
 /** The sent messages in the event store. */
@@ -55,13 +57,14 @@ export function createDeliveryLog(options: DeliveryLogOptions): DeliveryLog {
   const { store, clock, ids, log, notifierId } = options;
   const handler = createCommandHandler({ store, fold: deliveryDecider, clock, ids, cacheSize });
   const handle = (subject: Subject, command: DeliveryCommand, commandId: string) => {
-    const { tenant, callId, runId, tool } = subject;
+    const { tenant, callId, runId, tool, traceparent } = subject;
     return handler.handleCommand(deliveryStream(subject), (state) => deliveryDecider.decide(command, state), {
       commandId,
       tenant,
       callId,
       runId,
       tool,
+      traceparent,
     });
   };
   return {

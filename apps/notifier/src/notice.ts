@@ -18,9 +18,15 @@ export async function readCall(
   store: Pick<EventStore, 'readStream'>,
   tenant: string,
   callId: string,
-): Promise<CallRow | undefined> {
-  const call = foldCall(await store.readStream(toolCallStream(callId)));
-  return call?.request.tenant === tenant ? call : undefined;
+): Promise<TracedCall | undefined> {
+  const events = await store.readStream(toolCallStream(callId));
+  const call = foldCall(events);
+  return call?.request.tenant === tenant ? { ...call, traceparent: events[0]?.metadata.traceparent } : undefined;
+}
+
+/** A call, and the trace that it belongs to. */
+export interface TracedCall extends CallRow {
+  readonly traceparent?: string | undefined;
 }
 
 /** The approval of a call by its id; null when the call needs none. */
@@ -29,9 +35,9 @@ export function approvalOf(call: CallRow, approvalId: string | null): Approval |
 }
 
 /** The subject of a message about a call and one of its approvals. */
-export function subjectOf(call: CallRow, approvalId: string | null): Subject {
+export function subjectOf(call: TracedCall, approvalId: string | null): Subject {
   const { tenant, callId, runId } = call.request;
-  return { tenant, callId, runId, tool: toCalledTool(call.request), approvalId };
+  return { tenant, callId, runId, tool: toCalledTool(call.request), approvalId, traceparent: call.traceparent };
 }
 
 /** The input of the routes. An escalation adds its groups. */

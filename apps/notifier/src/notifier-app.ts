@@ -2,6 +2,7 @@ import { parseEventMessage } from '@countersign/message-bus';
 import type { MessageBus, SubscriptionStatus } from '@countersign/message-bus';
 import type { Log } from '@countersign/runtime';
 import { createBusApp } from '@countersign/shell';
+import type { BusAppOptions } from '@countersign/shell';
 import { isTransientFailure } from './notifier.js';
 import type { Notifier } from './notifier.js';
 import { NotifierModule } from './notifier.module.js';
@@ -13,6 +14,7 @@ export interface NotifierAppOptions {
   /** The topic of the recorded events. */
   readonly topic: string;
   readonly log: Log;
+  readonly tracing?: BusAppOptions['tracing'];
   /** Default `notifier`; the channel's id is added. */
   readonly group?: string;
 }
@@ -44,6 +46,7 @@ export async function createNotifierApp({
   bus,
   topic,
   log,
+  tracing,
   group = 'notifier',
 }: NotifierAppOptions): Promise<NotifierApp> {
   const apps = await Promise.all(
@@ -52,6 +55,7 @@ export async function createNotifierApp({
         module: NotifierModule.of(notifier, channelId),
         log,
         bus,
+        tracing,
         group: `${group}-${channelId}`,
         topics: [topic],
         concurrency,

@@ -7,6 +7,7 @@ import type { EventStore } from '@countersign/event-store';
 import type { SubscribeOptions } from '@countersign/message-bus';
 import type { CallRow, ReadModel } from '@countersign/read-model';
 import { sleep } from '@countersign/runtime';
+import type { Tracing } from '@countersign/shell';
 import type { Clock, Ids, Log } from '@countersign/runtime';
 import { TimerQueue, type TimerEntry } from './timer-queue.js';
 import { Backlog } from './backlog.js';
@@ -34,6 +35,8 @@ export interface NotifierOptions {
   readonly tenant?: string;
   /** Names this process when several notifiers share the work; undefined: it is the only one. */
   readonly notifierId?: string;
+  /** Makes a span of each message. */
+  readonly tracing?: Pick<Tracing, 'inSpan'> | undefined;
 }
 
 /** Sends messages through channels. */
@@ -91,13 +94,13 @@ class ChannelNotifier implements Notifier {
   #stopListening = (): void => undefined;
 
   constructor(options: NotifierOptions) {
-    const { channels, clock, ids, log, store, notifierId, people } = options;
+    const { channels, clock, ids, log, store, notifierId, people, tracing } = options;
     this.#options = options;
     this.#deliveries = createDeliveryLog({ store, clock, ids, log, notifierId });
     this.#agenda = new TimerQueue(clock, (due) => this.#onDue(due));
     for (const channel of channels) {
       const later = (job: Job, dueAtMs: number): void => this.#plan(job, dueAtMs);
-      const ports = { store, deliveries: this.#deliveries, people, tenant: this.#tenant, clock, log, later };
+      const ports = { store, deliveries: this.#deliveries, people, tenant: this.#tenant, clock, log, tracing, later };
       const lane = new ChannelWorker(channel, ports);
       this.#lanes.set(channel.id, lane);
       const { signal } = this.#stopping;

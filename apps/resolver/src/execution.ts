@@ -1,6 +1,8 @@
 import { actionDigest, deriveCallId } from '@countersign/contracts';
 import type { ClaimView } from '@countersign/contracts';
 import { crashPoint } from '@countersign/runtime';
+import { inSpan, toolSpan } from '@countersign/shell';
+import type { Tracing } from '@countersign/shell';
 import type { Clock, Log } from '@countersign/runtime';
 import type { Executions, ReportedOutcome } from './executions.js';
 import type { Lease } from './lease.js';
@@ -27,14 +29,25 @@ export interface ExecutionPorts {
   readonly log: Log;
   /** Aborts when the resolver ends: what is not recorded then is left to the lease. */
   readonly ending: AbortSignal;
+  readonly tracing?: Pick<Tracing, 'inSpan'> | undefined;
 }
 
 /** Executes a claimed call and records its result; never rejects. */
-export async function execute(call: ClaimedCall, ports: ExecutionPorts): Promise<void> {
+export function execute(call: ClaimedCall, ports: ExecutionPorts): Promise<void> {
+  const { callId, claim } = call;
+  return inSpan(
+    ports.tracing,
+    () => toolSpan(claim.digestInput, { callId, runId: claim.digestInput.runId }),
+    (span) => executeNow(call, ports, span.fail),
+  );
+}
+
+async function executeNow(call: ClaimedCall, ports: ExecutionPorts, fail: (code: string) => void): Promise<void> {
   const log = ports.log.child({ callId: call.callId, toolName: call.tool.name, attempt: call.claim.attempt });
   try {
     const outcome = await outcomeOf(call, ports.clock);
     crashPoint('resolver.after-execute');
+    if (outcome.status !== 'succeeded') fail(errorTypeOf(outcome));
     if (outcome.status === 'unknown') await abandon(call, outcome.reason, { ...ports, log });
     else await report(call, outcome, { ...ports, log });
   } catch (error) {
@@ -43,6 +56,16 @@ export async function execute(call: ClaimedCall, ports: ExecutionPorts): Promise
     call.lease.end();
   }
 }
+
+/** A code of ours; nothing that the tool said. */
+function errorTypeOf(outcome: Exclude<FinalOutcome, { status: 'succeeded' }>): string {
+  if (outcome.status === 'unknown') return 'unknown';
+  const { error } = outcome;
+  const code = typeof error === 'object' && error !== null && 'code' in error ? error['code'] : undefined;
+  return typeof code === 'string' && ourCodes.has(code) ? code : 'tool-error';
+}
+
+const ourCodes: ReadonlySet<string> = new Set(['invalid-arguments', 'digest-mismatch', 'tool-timeout']);
 
 async function outcomeOf(call: ClaimedCall, clock: Clock): Promise<FinalOutcome> {
   const { claim, tool, callId } = call;

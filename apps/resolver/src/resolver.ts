@@ -3,6 +3,7 @@ import { parseEventMessage } from '@countersign/message-bus';
 import type { MessageBus, SubscribeOptions, Subscription } from '@countersign/message-bus';
 import { sleep } from '@countersign/runtime';
 import type { Clock, Ids, Log } from '@countersign/runtime';
+import type { Tracing } from '@countersign/shell';
 import { claimCall } from './claim-call.js';
 import type { ClaimResult, OwnCall } from './claim-call.js';
 import { execute } from './execution.js';
@@ -29,6 +30,8 @@ export interface ResolverOptions {
   /** How long `stop` waits for running tools, in ms. Default: 20,000. */
   readonly drainMs?: number;
   readonly metrics?: ResolverMetrics;
+  /** Makes a span of each execution. */
+  readonly tracing?: Pick<Tracing, 'inSpan'> | undefined;
 }
 
 /** Executes the calls of the service's own tools. */

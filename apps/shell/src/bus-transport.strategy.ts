@@ -6,6 +6,7 @@ import { BaseRpcContext, RpcException, Server } from '@nestjs/microservices';
 import type { CustomTransportStrategy, MessageHandler } from '@nestjs/microservices';
 import { isObservable, lastValueFrom, throwError } from 'rxjs';
 import type { Observable } from 'rxjs';
+import type { SpanOptions, Tracing } from './tracing/tracing.js';
 
 /** The metadata of a message for its handler: `@Ctx() context: BusContext`. */
 export class BusContext extends BaseRpcContext<[message: Message, delivery: Delivery]> {
@@ -40,6 +41,8 @@ export interface BusTransportOptions extends Omit<SubscribeOptions, 'types' | 'o
   readonly parse?: (message: Message) => unknown;
   /** Required when one application has several strategies: the `transport` that its `@EventPattern`s name. */
   readonly transportId?: symbol;
+  /** Makes a span of each handled message that belongs to a trace. */
+  readonly tracing?: Pick<Tracing, 'inSpan'> | undefined;
 }
 
 /**
@@ -88,15 +91,21 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
   }
 
   #subscribe(): Subscription | undefined {
-    const { bus, parse: _parse, transportId: _transportId, ...consumer } = this.#options;
+    const { bus, parse: _parse, transportId: _transportId, tracing: _tracing, ...consumer } = this.#options;
     for (const [pattern, { isEventHandler }] of this.messageHandlers) {
       // A request-response pattern would wait for a response that a bus cannot give.
       if (isEventHandler !== true) throw new Error(`"${pattern}" is a @MessagePattern: the bus has events only`);
     }
     const types = [...this.messageHandlers.keys()];
     if (types.length === 0) return undefined;
-    const onMessage = (message: Message, delivery: Delivery): Promise<void> => this.#handle(message, delivery);
+    const onMessage = (message: Message, delivery: Delivery): Promise<void> => this.#traced(message, delivery);
     return bus.subscribe({ ...consumer, ...(types.includes(anyType) ? {} : { types }), onMessage });
+  }
+
+  #traced(message: Message, delivery: Delivery): Promise<void> {
+    const { tracing, group } = this.#options;
+    if (tracing === undefined || message.headers['traceparent'] === undefined) return this.#handle(message, delivery);
+    return tracing.inSpan(spanOf(message, group), () => this.#handle(message, delivery));
   }
 
   async #handle(message: Message, delivery: Delivery): Promise<void> {
@@ -113,6 +122,18 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
       });
     });
   }
+}
+
+/** The span of a handled message, as OpenTelemetry's conventions for messaging name it. */
+function spanOf({ topic, headers }: Message, group: string): SpanOptions {
+  const attributes = {
+    'messaging.operation.name': 'process',
+    'messaging.operation.type': 'process',
+    'messaging.destination.name': topic,
+    'messaging.consumer.group.name': group,
+    'messaging.message.id': headers['ce_id'],
+  };
+  return { name: `process ${topic}`, kind: 'consumer', attributes, parent: headers['traceparent'] };
 }
 
 /** A handler may return a stream, and has ended only when the stream has. */

@@ -43,4 +43,7 @@ export { reachedWithin } from './stores/reached-within.js';
 export type { Reachable } from './stores/reached-within.js';
 export { createStoreCheck } from './stores/store-check.js';
 export { openTracing } from './tracing/open-tracing.js';
-export type { TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing/tracing.js';
+export { callAttributes, toolSpan } from './tracing/call-attributes.js';
+export { createTracedStore } from './tracing/traced-store.js';
+export { inSpan } from './tracing/tracing.js';
+export type { SpanOptions, TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing/tracing.js';

@@ -30,14 +30,14 @@ interface NotifierNeeds {
 export async function startNotifier(
   { store, readModel, bus, commands }: Stores,
   { routes, channels: configured }: ChannelsConfig,
-  { clock, ids, log }: RuntimePorts,
+  { clock, ids, log, tracing }: RuntimePorts,
   { tokens, sessions, people, publicUrl, registry }: NotifierNeeds,
 ): Promise<() => Promise<void>> {
   if (configured.length === 0) return () => Promise.resolve();
   const channels = await openChannels({ channels: configured }, { clock, publicUrl: publicUrl.href });
-  const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log });
+  const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, tracing });
   createNotifierMetrics(registry, notifier);
-  const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log });
+  const app = await createNotifierApp({ notifier, bus, topic: topicNames().events, log, tracing });
   notifier.start();
   await app.listen();
   const responses = createResponsePort({ commands, store, isApprover: createIsApprover({ tokens, sessions }) });

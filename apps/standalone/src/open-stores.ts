@@ -18,6 +18,7 @@ import { ConfigError } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import {
   createHistory,
+  createTracedStore,
   followPolicyFile,
   followShadowPolicy,
   loadConditions,
@@ -68,7 +69,8 @@ export async function openStores(
     checkKnownPositions(config.dataFolder, await raw.head(), config.acceptedLogEnd);
     const vault = await openVault(config, raw, log);
     stops.push(vault.keys.close);
-    const { store, texts: seal } = vault;
+    const { texts: seal } = vault;
+    const store = createTracedStore(vault.store, world.tracing);
     const readModel = await openReadModel({ file: join(config.dataFolder, 'read-model.db'), source: store, log, seal });
     stops.push(readModel.close);
     const projector = createProjector({ store, readModel, clock, log });

@@ -160,11 +160,13 @@ function openPeople({ oidc }: StandaloneConfig, channels: ChannelsConfig, tokens
 }
 
 /** Executes the calls of the tools file; without one it does nothing. */
-async function startResolver({ bus, commands, tools }: Stores, { clock, ids, log }: RuntimePorts): Promise<Stop> {
+async function startResolver({ bus, commands, tools }: Stores, world: RuntimePorts): Promise<Stop> {
   if (tools.tools.length === 0) return () => undefined;
+  const { log, tracing } = world;
   const resolverId = `${hostname()}/${String(process.pid)}`;
-  const resolver = createResolver({ executions: createExecutions(commands, ids), tools, clock, ids, log, resolverId });
-  const app = await createResolverApp({ resolver, bus, topic: topicNames().events, log });
+  const executions = createExecutions(commands, world.ids);
+  const resolver = createResolver({ ...world, executions, tools, resolverId });
+  const app = await createResolverApp({ resolver, bus, topic: topicNames().events, log, tracing });
   await app.listen();
   return app.close;
 }

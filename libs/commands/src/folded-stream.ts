@@ -15,6 +15,8 @@ export interface FoldedStream<State> {
   readonly runId: string | null;
   /** The tool that its events are about; undefined for a stream of no call. */
   readonly tool: CalledTool | undefined;
+  /** The trace context of its first event. */
+  readonly traceparent: string | undefined;
   /** The ids of the commands that made its events, the oldest first. */
   readonly commandIds: readonly string[];
   /** About how many bytes of JSON its events have. */
@@ -65,7 +67,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
   };
   const fold = (known: FoldedStream<State>, event: RecordedEvent): FoldedStream<State> => {
     const { type, data } = upcast(event);
-    const { commandId, runId } = event.metadata;
+    const { commandId, runId, traceparent } = event.metadata;
     return {
       // Stored events were validated when they were written, and lifted to today's version here.
       state: evolve(known.state, { type, data } as Event),
@@ -73,6 +75,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
       position: event.position,
       runId: known.revision === noStream ? runId : known.runId,
       tool: known.tool ?? calledToolOf(event),
+      traceparent: known.revision === noStream ? traceparent : known.traceparent,
       commandIds: known.commandIds.at(-1) === commandId ? known.commandIds : [...known.commandIds, commandId],
       weight: known.weight + weigh(event),
     };
@@ -85,6 +88,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
     position: 0,
     runId: null,
     tool: undefined,
+    traceparent: undefined,
     commandIds: [],
     weight: 0,
   });

@@ -114,6 +114,16 @@ describe('a command that is write only', () => {
 });
 
 describe('handling a command', () => {
+  it('gives every event of a stream the trace of the first', async () => {
+    const log = createSimulatedLog();
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    await bench(log).handler.handleCommand('a', add(1), { ...meta(), traceparent });
+    const { handler, store } = bench(log);
+    await handler.handleCommand('a', add(1), meta());
+    const recorded = await store.readStream('a');
+    expect(recorded.map(({ metadata }) => metadata.traceparent)).toEqual([traceparent, traceparent]);
+  });
+
   it('records what the decider says, and answers with the state after it', async () => {
     const { handler, store } = bench();
     const result = await handler.handleCommand('a', add(2, 'first'), meta('c1'));

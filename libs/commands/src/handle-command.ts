@@ -22,6 +22,8 @@ export interface CommandMeta {
   readonly runId?: string | null;
   /** Default: that of the stream's first event. */
   readonly tool?: CalledTool | undefined;
+  /** Default: that of the stream's first event. */
+  readonly traceparent?: string | undefined;
   /**
    * Decides on an empty stream and appends without a read; reads and decides again on a conflict. Only for commands
    * whose id derives from their content, because nothing else of a duplicate is compared.
@@ -182,11 +184,19 @@ function toEvents<State>(
   stream: string,
   folded: FoldedStream<State>,
   events: readonly LedgerEvent[],
-  { commandId, tenant, callId, runId = folded.runId, tool = folded.tool }: CommandMeta,
+  {
+    commandId,
+    tenant,
+    callId,
+    runId = folded.runId,
+    tool = folded.tool,
+    traceparent = folded.traceparent,
+  }: CommandMeta,
 ): readonly NewEvent[] {
   const metadata: EventMetadata = {
     ...{ tenant, callId, runId, schemaVersion: currentSchemaVersion, commandId },
     ...(tool !== undefined && { tool }),
+    ...(traceparent !== undefined && { traceparent }),
   };
   return events.map(({ type, data }, index) => ({
     // The lengths keep the parts apart, so that no two names are the same text.

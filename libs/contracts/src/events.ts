@@ -179,6 +179,8 @@ export interface EventMetadata {
   readonly commandId: string;
   /** Absent: the event belongs to no call, or comes from a version that did not record it. */
   readonly tool?: CalledTool;
+  /** The span that the stream began in, as a W3C `traceparent`; absent: spans were not made. */
+  readonly traceparent?: string;
   /** The sensitive values of the data, encrypted; absent when there are none. In their places stands a mark. */
   readonly sealed?: SealedValues;
   /**

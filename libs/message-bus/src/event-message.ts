@@ -10,7 +10,7 @@ export function eventKey(event: RecordedEvent): string | null {
 
 /** The headers of an event's message: CloudEvents 1.0, binary mode. */
 export function eventHeaders(event: RecordedEvent): Readonly<Record<string, string>> {
-  const { callId, tenant } = event.metadata;
+  const { callId, tenant, traceparent } = event.metadata;
   return {
     'content-type': 'application/json',
     ce_specversion: '1.0',
@@ -20,6 +20,7 @@ export function eventHeaders(event: RecordedEvent): Readonly<Record<string, stri
     ce_time: event.recordedAt,
     ce_sequence: String(event.position),
     ...(callId === null ? {} : { ce_subject: callId }),
+    ...(traceparent === undefined ? {} : { traceparent }),
   };
 }
 

@@ -30,7 +30,6 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   const policy = await readOptionalPolicy(config.policyFile, known);
   return async (roleProcess) => {
     const { clock, ids, log, tracing, onStop } = roleProcess;
-    if (tracing !== undefined) onStop(tracing.close);
     onStop(tokens.close);
     const store = await openEventStore(roleProcess);
     const readModel = await openViews(roleProcess, store);

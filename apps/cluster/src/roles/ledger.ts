@@ -25,7 +25,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
   const keys = requests.keysFile === null ? null : await loadRequestKeys(requests.keysFile, world.log);
   const unsigned = { mode: requests.unsigned, tenant: requests.tenant, principal: requests.principal };
   return async (process) => {
-    const { clock, ids, log, registry, onStop, check } = process;
+    const { clock, ids, log, tracing, registry, onStop, check } = process;
     sayWhoMayAsk(log, requests);
     if (keys !== null) onStop(keys.close);
     if (tokens !== undefined) onStop(tokens.close);
@@ -41,7 +41,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     const metrics = createLedgerMetrics(registry);
     const openCalls = createOpenCalls({ store, readModel, clock });
     const ledger = createLedger({ commands, store, openCalls, keys, unsigned, clock, ids, log, metrics });
-    const app = await createLedgerApp({ ledger, bus, topic: names.requests, log });
+    const app = await createLedgerApp({ ledger, bus, topic: names.requests, log, tracing });
     onStop(() => app.close());
     await app.listen();
     check(subscriptionCheck('consumer', app.status));

@@ -35,7 +35,7 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
   const policy = await readOptionalPolicy(config.policyFile, { ...known, groupsOf: () => null });
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
-    const { clock, ids, registry, onStop, check } = roleProcess;
+    const { clock, ids, tracing, registry, onStop, check } = roleProcess;
     const store = await openEventStore(roleProcess);
     const readModel = await openViews(roleProcess, store);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
@@ -49,9 +49,20 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     // Without the tokens it receives no responses, so it only has to know whom to ask.
     const asked = tokens === undefined ? { approver: () => ({ groups: [], isAway: false }) } : known;
     const people = createChannelPeople(configured.people, commands.policies, asked, clock);
-    const notifier = createNotifier({ store, readModel, channels, people, routes, clock, ids, log, notifierId });
+    const notifier = createNotifier({
+      store,
+      readModel,
+      channels,
+      people,
+      routes,
+      clock,
+      ids,
+      log,
+      tracing,
+      notifierId,
+    });
     createNotifierMetrics(registry, notifier);
-    const app = await createNotifierApp({ notifier, bus, topic: names.events, log });
+    const app = await createNotifierApp({ notifier, bus, topic: names.events, log, tracing });
     onStop(() => app.close());
     notifier.start();
     await app.listen();

@@ -22,7 +22,7 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
     return async () => undefined;
   }
   return async (roleProcess) => {
-    const { clock, ids, registry, onStop, check } = roleProcess;
+    const { clock, ids, tracing, registry, onStop, check } = roleProcess;
     const store = await openEventStore(roleProcess);
     const commands = openWriteSide(roleProcess, store, tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
@@ -30,11 +30,11 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
     const executions = createExecutions(commands, ids);
     const { leaseMs } = config;
     const resolver = createResolver({
-      ...{ executions, tools, clock, ids, log, resolverId },
+      ...{ executions, tools, clock, ids, log, tracing, resolverId },
       ...(leaseMs === null ? {} : { leaseMs }),
       metrics: createResolverMetrics(registry),
     });
-    const app = await createResolverApp({ resolver, bus, topic: names.events, log });
+    const app = await createResolverApp({ resolver, bus, topic: names.events, log, tracing });
     onStop(() => app.close());
     await app.listen();
     check(subscriptionCheck('consumer', app.status));

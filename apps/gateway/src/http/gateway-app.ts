@@ -75,6 +75,13 @@ export async function createGatewayApp(given: GatewayPorts, address: GatewayAddr
   });
   const { caps } = gateway;
   readRequests(server, createAdmission(ports, { caps, publicUrl: inbox.publicUrl }));
+  const { tracing } = ports;
+  // After the body was read: only from here on does the handler follow in the same asynchronous scope.
+  if (tracing !== undefined) {
+    server.fastify.addHook('preHandler', (_request, _reply, done) => {
+      tracing.requestScope(done);
+    });
+  }
   await addInbox(server.fastify, ports, caps, inbox);
   if (ports.channels !== undefined) await addChannels(server.fastify, ports, ports.channels, inbox.publicUrl);
   const options: Pick<NestApplicationOptions, 'bodyParser' | 'logger' | 'abortOnError'> = {

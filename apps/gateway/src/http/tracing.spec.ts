@@ -1,80 +1,20 @@
-import { createServer } from 'node:http';
-import type { AddressInfo } from 'node:net';
 import { openTracing } from '@countersign/shell';
 import type { Tracing } from '@countersign/shell';
+import { attributesOf, openOtlpCollector } from '@countersign/shell/testing';
+import type { OtlpCollector, ReceivedSpan } from '@countersign/shell/testing';
 import { createCollectingLog } from '@countersign/runtime/testing';
 import { createApi } from '../testing/api.js';
 import type { Api } from '../testing/api.js';
 import { openWorld } from '../testing/world.js';
 import type { World } from '../testing/world.js';
 
-interface Span {
-  readonly traceId: string;
-  readonly parentSpanId?: string;
-  readonly name: string;
-  readonly kind: number;
-  readonly status: { readonly code: number };
-  readonly attributes: readonly { readonly key: string; readonly value: Readonly<Record<string, unknown>> }[];
-}
-
-interface Collector {
-  readonly endpoint: string;
-  /** Everything that was received, unchanged. */
-  readonly text: () => string;
-  readonly services: () => readonly unknown[];
-  readonly spans: () => readonly Span[];
-  readonly close: () => Promise<void>;
-}
-
-const collectors: Collector[] = [];
-
-/** A collector for OTLP over HTTP with JSON. */
-async function openCollector(status = 200): Promise<Collector> {
-  const bodies: string[] = [];
-  const server = createServer((request, response) => {
-    const chunks: Buffer[] = [];
-    request.on('data', (chunk: Buffer) => chunks.push(chunk));
-    request.on('end', () => {
-      if (request.url === '/v1/traces') bodies.push(Buffer.concat(chunks).toString());
-      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const received = () =>
-    bodies.flatMap((body) => {
-      const { resourceSpans } = JSON.parse(body) as {
-        resourceSpans: { resource: { attributes: unknown[] }; scopeSpans: { spans: Span[] }[] }[];
-      };
-      return resourceSpans;
-    });
-  const opened: Collector = {
-    endpoint: `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`,
-    text: () => bodies.join('\n'),
-    services: () => received().flatMap(({ resource }) => resource.attributes),
-    spans: () => received().flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => {
-          resolve();
-        });
-        server.closeAllConnections();
-      }),
-  };
-  collectors.push(opened);
-  return opened;
-}
-
-function attributesOf(span: Span | undefined): Record<string, unknown> {
-  return Object.fromEntries((span?.attributes ?? []).map(({ key, value }) => [key, Object.values(value)[0]]));
-}
-
-let collector: Collector;
+let collector: OtlpCollector;
 let tracing: Tracing | undefined;
 let world: World;
 let api: Api;
 
 beforeAll(async () => {
-  collector = await openCollector();
+  collector = await openOtlpCollector();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: `${collector.endpoint}/`, OTEL_SERVICE_NAME: 'approvals' };
   tracing = await openTracing({ service: 'countersign', env, log: createCollectingLog() });
   world = await openWorld({ change: (ports) => ({ ...ports, tracing }) });
@@ -83,7 +23,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   await world.close();
-  for (const one of collectors) await one.close();
+  await collector.close();
 });
 
 describe('the spans of requests', () => {
@@ -111,7 +51,7 @@ describe('the spans of requests', () => {
     await tracing?.close();
   });
 
-  const spanOf = (name: string): Span | undefined => collector.spans().find((span) => span.name === name);
+  const spanOf = (name: string): ReceivedSpan | undefined => collector.spans().find((span) => span.name === name);
 
   it('name the route, the ids and the status', () => {
     const span = spanOf('POST /v1/approvals/{approvalId}/responses');
@@ -169,12 +109,13 @@ it('without an endpoint there is no tracing', async () => {
 });
 
 it('a refusal of the collector is logged and delays no request', async () => {
-  const broken = await openCollector(400);
+  const broken = await openOtlpCollector(400);
   const log = createCollectingLog();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: broken.endpoint };
   const refused = await openTracing({ service: 'countersign', env, log });
   const end = refused?.requestStarted({ method: 'GET', route: '/v1/runs/{runId}', traceparent: undefined, ids: {} });
   end?.({ status: 200, callIds: [] });
   await refused?.close();
+  await broken.close();
   expect(log.entries.map(({ message }) => message)).toContain('spans were not delivered');
 });

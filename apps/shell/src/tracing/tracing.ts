@@ -1,3 +1,4 @@
+import type { NewEvent } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 
 /** The settings of tracing. */
@@ -26,10 +27,48 @@ export interface TracedAnswer {
   readonly callIds: readonly string[];
 }
 
+/** A span around some work. */
+export interface SpanOptions {
+  readonly name: string;
+  /** Default: `internal`. */
+  readonly kind?: 'consumer' | 'client' | 'internal';
+  /** Ids and names only. Undefined members are omitted. */
+  readonly attributes: SpanAttributes;
+  /** A W3C `traceparent`, which may be broken. Without a valid one the parent is the active span. */
+  readonly parent?: string | undefined;
+}
+
+export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
+
+/** A running span. */
+export interface RunningSpan {
+  /** Marks it as failed, with a code and no text of others. */
+  readonly fail: (code: string) => void;
+}
+
 /** The tracer, if a collector is configured; otherwise no spans are made. */
 export interface Tracing {
-  /** Returns a function to call at the end of the request. */
+  /** Runs the handling of a request: its span is the active one in all that follows from the call. */
+  readonly requestScope: (handle: () => void) => void;
+  /** Starts the span of the request in scope. Returns a function to call at the end of the request. */
   readonly requestStarted: (request: TracedRequest) => (answer: TracedAnswer) => void;
+  /** Runs work inside a span, which ends with the work, as failed when that rejects. */
+  readonly inSpan: <T>(options: SpanOptions, work: (span: RunningSpan) => Promise<T>) => Promise<T>;
+  /** The W3C `traceparent` of the active span. */
+  readonly traceparent: () => string | undefined;
+  /** Makes a span without duration for each event of a traced call: the wait between two of them has none. */
+  readonly recorded: (events: readonly NewEvent[]) => void;
   /** Flushes undelivered spans. */
   readonly close: () => Promise<void>;
+}
+
+const unseen: RunningSpan = { fail: () => undefined };
+
+/** Runs work inside a span; without tracing, as it is. */
+export function inSpan<T>(
+  tracing: Pick<Tracing, 'inSpan'> | undefined,
+  options: () => SpanOptions,
+  work: (span: RunningSpan) => Promise<T>,
+): Promise<T> {
+  return tracing === undefined ? work(unseen) : tracing.inSpan(options(), work);
 }

@@ -1,0 +1,2 @@
+export { attributesOf, openOtlpCollector } from './testing/otlp-collector.js';
+export type { OtlpCollector, ReceivedSpan } from './testing/otlp-collector.js';

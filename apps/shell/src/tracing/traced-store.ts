@@ -1,0 +1,27 @@
+import type { NewEvent } from '@countersign/contracts';
+import type { EventStore } from '@countersign/event-store';
+import type { Tracing } from './tracing.js';
+
+/**
+ * The store of a process that makes spans. The first event of a stream gets the active span as its `traceparent`; those
+ * that follow have it already. Each recorded event of a call is a span of its trace. Without tracing: the store itself.
+ */
+export function createTracedStore<S extends EventStore>(
+  store: S,
+  tracing: Pick<Tracing, 'traceparent' | 'recorded'> | undefined,
+): S {
+  if (tracing === undefined) return store;
+  const append: EventStore['append'] = async (stream, expectedRevision, events) => {
+    const traceparent = tracing.traceparent();
+    const traced = traceparent === undefined ? events : events.map((event) => withContext(event, traceparent));
+    const result = await store.append(stream, expectedRevision, traced);
+    if (result.status === 'committed') tracing.recorded(traced);
+    return result;
+  };
+  return { ...store, append };
+}
+
+function withContext(event: NewEvent, traceparent: string): NewEvent {
+  const { metadata } = event;
+  return metadata.traceparent === undefined ? { ...event, metadata: { ...metadata, traceparent } } : event;
+}
