@@ -64,10 +64,10 @@ it('the packed packages can be imported in an empty folder, by each entrance, wi
   expect(stdout).toBe('all imported\n');
 });
 
-it('no package brings specs or sources along', () => {
+it('no package brings specs, sources, source maps or build information along', () => {
   const files = installed().flatMap(({ name }) =>
     readdirSync(join(app, 'node_modules', name), { recursive: true, encoding: 'utf8' }).filter((file) =>
-      /\.spec\.|^src\//.test(file),
+      /\.spec\.|^src\/|\.map$|\.tsbuildinfo$/.test(file),
     ),
   );
   expect(files).toEqual([]);
