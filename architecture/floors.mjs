@@ -155,11 +155,11 @@ export const floors = [
     npm: ['zod'],
     node: [...harmless, ...files, 'child_process', 'net', 'readline'],
   },
-  // A JSON-RPC relay before any MCP server; tool calls pass the ledger.
+  // A JSON-RPC relay before any MCP server; tool calls pass the ledger. A server for approvers, whose forms show texts of strangers.
   {
     unit: 'libs/mcp-gate',
     floor: 3,
-    ours: ['contracts', 'worker-sdk'],
+    ours: ['contracts', 'text', 'worker-sdk'],
     npm: ['@modelcontextprotocol/sdk', 'zod'],
     node: [...harmless, 'http', 'process'],
   },

@@ -10,7 +10,7 @@ import { addConformance } from './commands/conformance-options.js';
 import { addGrants } from './commands/grants-options.js';
 import { addHook } from './commands/hook-options.js';
 import { addLookCommands } from './commands/look-options.js';
-import { addMcp } from './commands/mcp-options.js';
+import { addMcp, addMcpApprover } from './commands/mcp-options.js';
 import { addOperateCommands } from './commands/operate-options.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes, exitCodesHelp } from './exit-codes.js';
@@ -80,6 +80,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addActCommands(program, runner);
   addOperateCommands(program, runner);
   addMcp(program, runner);
+  addMcpApprover(program, runner);
   addHook(program, runner);
   addAcp(program, runner);
   addConformance(program, runner);

@@ -22,7 +22,8 @@ describe('tokens', () => {
       via: 'api',
       assurance: 'medium',
     });
-    expect(tokens.actorOf('one', 'cli')?.via).toBe('cli');
+    expect(tokens.actorOf('one', 'cli')).toMatchObject({ via: 'cli', assurance: 'medium' });
+    expect(tokens.actorOf('one', 'mcp')).toMatchObject({ via: 'mcp', assurance: 'low' });
     for (const other of ['', 'on', 'one ', 'ONE', 'one\0', 'two']) expect(tokens.actorOf(other, 'api')).toBeUndefined();
   });
 

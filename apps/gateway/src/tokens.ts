@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
+import type { Assurance } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
 import { agentIdsSchema } from '@countersign/shell';
@@ -50,13 +51,22 @@ export type TokenEntry = z.input<typeof tokenEntrySchema>;
 interface Holder {
   readonly api: Actor;
   readonly cli: Actor;
+  readonly mcp: Actor;
   readonly inbox: Actor;
+}
+
+/** The built-in channels of a bearer token. */
+export type BearerVia = 'api' | 'cli' | 'mcp';
+
+/** How sure a built-in channel is of the person. A client of MCP may accept its forms without one. */
+export function assuranceOf(via: BearerVia | 'inbox'): Assurance {
+  return via === 'mcp' ? 'low' : 'medium';
 }
 
 /** Proves who sends a request. */
 export interface Tokens {
   /** Returns the actor of a bearer token; undefined for an unknown token. `via` is the channel of the request. */
-  readonly actorOf: (token: string, via: 'api' | 'cli') => Actor | undefined;
+  readonly actorOf: (token: string, via: BearerVia) => Actor | undefined;
   /** Returns the inbox actor of the token with this SHA-256 (hex), for a session that was opened with it. */
   readonly actorOfHash: (tokenSha256: string) => Actor | undefined;
   /** Returns whether a token gives this role to the principal. */
@@ -133,8 +143,7 @@ function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
     groups: entry.groups,
     agentIds: entry.agentIds,
     ...(entry.owner !== undefined && { owner: entry.owner }),
-    assurance: 'medium' as const,
   };
-  const as = (via: 'api' | 'cli' | 'inbox'): Actor => ({ ...actor, via });
-  return { api: as('api'), cli: as('cli'), inbox: as('inbox') };
+  const as = (via: BearerVia | 'inbox'): Actor => ({ ...actor, via, assurance: assuranceOf(via) });
+  return { api: as('api'), cli: as('cli'), mcp: as('mcp'), inbox: as('inbox') };
 }

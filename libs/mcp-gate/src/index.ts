@@ -1,3 +1,4 @@
+export type { ApproverOptions } from './approver/approver-server.js';
 export { openGate } from './gate.js';
 export type { Gate } from './gate.js';
 export type { GateOptions } from './gated-calls.js';
@@ -5,5 +6,5 @@ export { openHttpGate } from './http.js';
 export type { HttpGate, HttpGateOptions } from './http.js';
 export { commandServer, remoteServer } from './servers.js';
 export type { ServerCommand } from './servers.js';
-export { openStdioGate } from './stdio.js';
+export { openStdioApprover, openStdioGate } from './stdio.js';
 export type { Wire } from './wire.js';

@@ -1,4 +1,5 @@
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { createApproverServer, type ApproverOptions } from './approver/approver-server.js';
 import { openGate, type Gate } from './gate.js';
 import type { GateOptions } from './gated-calls.js';
 import type { Wire } from './wire.js';
@@ -13,4 +14,20 @@ export async function openStdioGate(
   const gate = await openGate(new StdioServerTransport(stdin, stdout), server, options);
   stdin.once('end', () => void gate.close());
   return gate;
+}
+
+/** Serves approvers on this process's stdin and stdout. */
+export async function openStdioApprover(
+  stdin: NodeJS.ReadStream,
+  stdout: NodeJS.WriteStream,
+  options: ApproverOptions,
+): Promise<Gate> {
+  const mcp = createApproverServer(options);
+  const ended = Promise.withResolvers<undefined>();
+  mcp.server.onclose = () => {
+    ended.resolve(undefined);
+  };
+  await mcp.connect(new StdioServerTransport(stdin, stdout));
+  stdin.once('end', () => void mcp.close());
+  return { ended: ended.promise, close: () => mcp.close() };
 }

@@ -18,6 +18,7 @@ export { progressLines, upcomingWords } from './progress-words.js';
 export type { ProgressLine, StageProgress } from './progress-words.js';
 export { refusalWords } from './refusal-words.js';
 export { requirementWords } from './requirement-words.js';
+export { safeJson } from './safe-json.js';
 export { isLong, textBlocksOf } from './text-blocks.js';
 export type { TextBlock } from './text-blocks.js';
 export { ageWords, agoWords, deadlineWords, durationWords, ordinal } from './time-words.js';

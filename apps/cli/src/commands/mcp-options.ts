@@ -35,3 +35,22 @@ Examples:
       ),
     );
 }
+
+/** `countersign mcp-approver`: approvals in the MCP client of a person. */
+export function addMcpApprover(program: Command, runner: Runner): void {
+  program
+    .command('mcp-approver')
+    .description('an MCP server (stdio) with which a person decides in their client')
+    .addHelpText(
+      'after',
+      `
+A model never decides: the tool "decide" opens a form for the person at the
+client. Responses are recorded via "mcp" with low assurance. The token is that of
+an approver; keep it where no agent can read it.`,
+    )
+    .action(async (_: unknown, self: Command) =>
+      runner.operating(self, async (output) =>
+        (await import('./mcp-approver.js')).mcpApprover(output, self.parent?.version() ?? '', self.optsWithGlobals()),
+      ),
+    );
+}

@@ -73,7 +73,8 @@ export function findWorkerConnection(options: ConnectionOptions, env: Env): Work
   );
 }
 
-function inboxUrlOf(env: Env, base: string): string {
+/** Where people open the inbox: the public URL, or that of the server. */
+export function inboxUrlOf(env: Env, base: string): string {
   const url = nonEmpty(env['COUNTERSIGN_PUBLIC_URL']);
   return url === undefined ? base : checkedUrl(url).href.replace(/\/+$/, '');
 }

@@ -1,5 +1,7 @@
 import { markOf, replaceUnseen, segmentsOf, textOf } from '@countersign/text';
 
+export { safeJson } from '@countersign/text';
+
 /** Splits a text into code points, so that each can be marked. */
 export function codePointsOf(text: string): string[] {
   return Array.from(text);
@@ -17,19 +19,4 @@ export function printableLines(text: string): string[] {
  */
 export function sealed(line: string): string {
   return replaceUnseen(line, markOf);
-}
-
-/** JSON for programs, harmless on a terminal: what a terminal would obey is written as `\uXXXX`, the same value. */
-export function safeJson(value: unknown, indent?: number): string {
-  const text = JSON.stringify(value, null, indent) as string | undefined;
-  return replaceUnseen(text ?? 'null', (character) =>
-    // A line end can only stand between values (`indent`). JSON escapes it inside strings.
-    character === '\n' ? character : escapeOf(character),
-  );
-}
-
-function escapeOf(character: string): string {
-  return Array.from({ length: character.length }, (_, index) => {
-    return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
-  }).join('');
 }

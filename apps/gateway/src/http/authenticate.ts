@@ -5,6 +5,7 @@ import { proveByOidc } from '../inbox/oidc-bearer.js';
 import { refuseForgedRequest } from '../inbox/same-origin.js';
 import { sessionIdOf } from '../inbox/session-cookie.js';
 import type { GatewayPorts } from '../ports.js';
+import type { BearerVia } from '../tokens.js';
 
 const bearer = /^Bearer +([\x21-\x7e]+) *$/i;
 
@@ -30,11 +31,17 @@ export function authenticate(
   if (authorization === undefined) return sessionActor(ports, request, publicUrl) ?? refuse('no token');
   const [, token] = bearer.exec(authorization) ?? [];
   if (token === undefined) return refuse('not a bearer token');
-  const via = request.headers['countersign-client'] === 'cli' ? 'cli' : 'api';
+  const via = viaOf(request);
   const known = ports.tokens.actorOf(token, via);
   if (known !== undefined) return known;
   if (ports.oidc?.wasValid(token) !== true) beforeUnproved(request);
   return providerActor(ports, request, token, via);
+}
+
+/** A client names itself. Only the assurance depends on it, and no name raises it. */
+function viaOf({ headers }: FastifyRequest): BearerVia {
+  const client = headers['countersign-client'];
+  return client === 'cli' || client === 'mcp' ? client : 'api';
 }
 
 function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: URL | undefined): Actor | undefined {
@@ -45,12 +52,7 @@ function sessionActor(ports: GatewayPorts, request: FastifyRequest, publicUrl: U
 }
 
 /** Only a token in the form of a signed JWT is checked against the provider's keys. */
-function providerActor(
-  ports: GatewayPorts,
-  request: FastifyRequest,
-  token: string,
-  via: 'api' | 'cli',
-): Promise<Actor> {
+function providerActor(ports: GatewayPorts, request: FastifyRequest, token: string, via: BearerVia): Promise<Actor> {
   const { oidc } = ports;
   if (oidc === undefined || token.split('.').length !== 3) throw unauthenticated(ports, request, 'unknown token');
   return proveByOidc(oidc, token, via).then((actor) => {

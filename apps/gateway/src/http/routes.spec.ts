@@ -111,15 +111,19 @@ describe('a vote', () => {
     expect(withdrawn.headers.get('countersign-position')).not.toBeNull();
   });
 
-  it('of the command line says so', async () => {
+  it.each([
+    ['the command line', 'cli'],
+    ['the MCP server for approvers', 'mcp'],
+    ['another client', 'other'],
+  ])('of %s says so', async (_, client) => {
     const { approvalId } = await api.pending();
-    const headers = { 'countersign-client': 'cli' };
+    const headers = { 'countersign-client': client };
     const { body } = await api.send('POST', `/v1/approvals/${approvalId}/responses`, {
       as: 'ann',
       body: approve,
       headers,
     });
-    expect(body).toMatchObject({ responses: [{ via: 'cli' }] });
+    expect(body).toMatchObject({ responses: [{ via: client === 'other' ? 'api' : client }] });
   });
 });
 

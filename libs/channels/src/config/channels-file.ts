@@ -26,7 +26,7 @@ const httpUrlSchema = z
   .refine((url) => !/^[^/]*\/\/[^/?#]*@/.test(url), { error: 'must carry no credentials' });
 
 /** The built-in channels. No configured channel may have one of these ids. */
-const builtIn = ['inbox', 'cli', 'api'];
+const builtIn = ['inbox', 'cli', 'api', 'mcp'];
 
 const channelIdSchema = z
   .string()

@@ -1,0 +1,68 @@
+import type { ApprovalView } from '@countersign/contracts';
+import { approvalUrl, type Client } from '@countersign/worker-sdk';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import { decisionForm, filledFormSchema } from './decision-form.js';
+
+/** Parts of the MCP server for approvers. */
+export interface DecidePorts {
+  readonly server: McpServer['server'];
+  readonly ledger: Pick<Client, 'getApproval' | 'respond'>;
+  readonly inboxUrl: string;
+}
+
+/** Asks the person at the client to decide, and sends what they chose. Returns a sentence for the model. */
+export type Decide = (approvalId: string, signal: AbortSignal) => Promise<string>;
+
+/** A person may read for long. The approval ends at its own deadline. */
+const formMs = 3_600_000;
+
+/**
+ * The model names the approval and nothing else: the decision is that of the form. A person sees one form at a time, and
+ * is not asked again about an approval after they declined to answer.
+ */
+export function createDecide({ server, ledger, inboxUrl }: DecidePorts): Decide {
+  const declined = new Set<string>();
+  let isAsking = false;
+
+  const ask = async (approval: ApprovalView, signal: AbortSignal): Promise<string> => {
+    const { approvalId, actionDigest, toolName } = approval;
+    const url = approvalUrl(inboxUrl, approvalId);
+    const elsewhere = `Nothing was decided. A person decides about ${approvalId} at ${url}`;
+    if (server.getClientCapabilities()?.elicitation?.form === undefined) {
+      throw new Error(`This client cannot ask its user (form elicitation). ${elsewhere}`);
+    }
+    const form = decisionForm(approval, url);
+    if (form === undefined) throw new Error(`The arguments are too long for a form. ${elsewhere}`);
+    const { action, content } = await server.elicitInput(form, { signal, timeout: formMs });
+    if (action !== 'accept') {
+      if (action === 'decline') declined.add(approvalId);
+      throw new Error(`The person did not answer the form (${action}). ${elsewhere}`);
+    }
+    const { decision, reason = '' } = filledFormSchema.parse(content);
+    // The digest that the person saw: the ledger rejects the response when the arguments have changed since.
+    const remarks = reason.trim() === '' ? {} : { reason };
+    const { state } = await ledger.respond(
+      approvalId,
+      { decision: { type: decision }, actionDigest, ...remarks },
+      { signal },
+    );
+    const more = state === 'pending' ? ' More people must decide.' : '';
+    return `The person at this client chose "${decision}" for ${toolName}. The approval ${approvalId} is ${state}.${more}`;
+  };
+
+  return async (approvalId, signal) => {
+    if (isAsking) throw new Error('The person has another form open. Call again when it is answered.');
+    if (declined.has(approvalId)) {
+      const url = approvalUrl(inboxUrl, approvalId);
+      throw new Error(`The person declined to decide about ${approvalId} here. They decide at ${url}`);
+    }
+    isAsking = true;
+    try {
+      const approval = await ledger.getApproval(approvalId, { signal });
+      if (approval.state !== 'pending') return `Nothing was decided: the approval ${approvalId} is ${approval.state}.`;
+      return await ask(approval, signal);
+    } finally {
+      isAsking = false;
+    }
+  };
+}
