@@ -22,13 +22,16 @@ describe('countersign start', () => {
     expect(loading).toEqual([]);
     const lazily = sources.filter((file) => readFileSync(join(folder, file), 'utf8').includes("import('@countersign/"));
     expect(lazily.toSorted()).toEqual([
+      'commands/acp.ts',
       'commands/channels.ts',
       'commands/conformance.ts',
       'commands/dead-letters.ts',
       'commands/grants.ts',
+      'commands/hook.ts',
       'commands/kafka.ts',
       'commands/keys.ts',
       'commands/known-people.ts',
+      'commands/mcp-approver.ts',
       'commands/mcp.ts',
       'commands/policy-input.ts',
       'commands/policy.ts',

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { openAcpBridge } from '@countersign/coding-agents';
-import { childEnvironment, type GateMode } from '@countersign/worker-sdk';
+import type { GateMode } from '@countersign/worker-sdk';
 import { localError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { durationMs } from '../duration-option.js';
@@ -37,6 +36,8 @@ export async function acp(
     leaseMs: await durationMs('--lease', options.lease),
     defer: false,
   };
+  const { openAcpBridge } = await import('@countersign/coding-agents');
+  const { childEnvironment } = await import('@countersign/worker-sdk');
   const agent = spawn(command, args, { env: childEnvironment(env), stdio: ['pipe', 'pipe', 'inherit'] });
   const ended = new Promise<number | null>((resolve, reject) => {
     agent.once('close', resolve);

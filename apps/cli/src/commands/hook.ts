@@ -1,4 +1,4 @@
-import { afterTool, beforeTool, codingAgents, type AgentName, type HookOptions } from '@countersign/coding-agents';
+import type { AgentName, HookOptions } from '@countersign/coding-agents';
 import type { GateMode } from '@countersign/worker-sdk';
 import { CliError, usageError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
@@ -21,6 +21,8 @@ export interface HookCommandOptions extends ConnectionOptions {
 
 /** `countersign hook <agent>`: one decision, for the process of a coding agent that has started this one. */
 export async function hook({ terminal }: Output, name: string, options: HookCommandOptions): Promise<ExitCode> {
+  const { afterTool, beforeTool, codingAgents } = await import('@countersign/coding-agents');
+  const isAgentName = (text: string): text is AgentName => Object.hasOwn(codingAgents, text);
   if (!isAgentName(name)) throw usageError(`There is no coding agent "${name}".`);
   const { stdin, stdout, stderr, env } = terminal;
   process.on('uncaughtException', (error) => {
@@ -28,8 +30,9 @@ export async function hook({ terminal }: Output, name: string, options: HookComm
     stderr.write(`countersign: ${error.message}\n`);
     process.exit(exitCodes.usage);
   });
-  const run = { agent: codingAgents[name], input: readAll(stdin), marks: fileMarks() };
-  const settings = (): Promise<HookOptions> => hookOptions(name, options, env).catch(inOneText);
+  const agent = codingAgents[name];
+  const run = { agent, input: readAll(stdin), marks: fileMarks() };
+  const settings = (): Promise<HookOptions> => hookOptions(name, agent.holdMs, options, env).catch(inOneText);
   const answer = await (options.post === true ? afterTool(run, settings) : beforeTool(run, settings));
   if (answer.stdout !== '') stdout.write(`${answer.stdout}\n`);
   if (answer.stderr !== '') stderr.write(`${answer.stderr}\n`);
@@ -37,18 +40,15 @@ export async function hook({ terminal }: Output, name: string, options: HookComm
   return answer.exitCode;
 }
 
-function isAgentName(name: string): name is AgentName {
-  return Object.hasOwn(codingAgents, name);
-}
-
 async function hookOptions(
   name: AgentName,
+  agentHoldMs: number,
   options: HookCommandOptions,
   env: Output['terminal']['env'],
 ): Promise<HookOptions> {
   const { gate, ungated = [], hold, lease, agent = name, defer = false } = options;
   if (defer && name !== 'claude-code') throw usageError('--defer is for claude-code alone.');
-  const holdMs = hold === undefined ? codingAgents[name].holdMs : await holdMsOf(hold);
+  const holdMs = hold === undefined ? agentHoldMs : await holdMsOf(hold);
   return {
     ...findWorkerConnection(options, env),
     agentId: agent,

@@ -1,4 +1,3 @@
-import { openStdioApprover } from '@countersign/mcp-gate';
 import { localError } from '../cli-error.js';
 import { findConnection, inboxUrlOf, type ConnectionOptions } from '../connection/connection.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
@@ -20,6 +19,7 @@ export async function mcpApprover(
       'Set COUNTERSIGN_TOKEN to the token of an approver; on the machine of a standalone server, COUNTERSIGN_DATA to its data folder.',
     );
   }
+  const { openStdioApprover } = await import('@countersign/mcp-gate');
   const server = await openStdioApprover(stdin, stdout, { url, token, version, inboxUrl: inboxUrlOf(env, url) });
   interrupted.addEventListener('abort', () => void server.close());
   await server.ended;
