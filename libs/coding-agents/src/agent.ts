@@ -46,6 +46,9 @@ export interface HookAnswer {
   readonly exitCode: 0 | 1 | 2;
 }
 
+/** An allowed call. */
+export type Allowed = Extract<Decision, { readonly type: 'allow' }>;
+
 /** A coding agent: how its hooks ask, and in which form it expects the answer. */
 export interface CodingAgent {
   readonly title: string;
@@ -57,17 +60,22 @@ export interface CodingAgent {
   readonly readCall: (input: JsonObject) => AgentCall;
   /** Reads the input of the hook after a tool. Throws a `HookInputError`. */
   readonly readEnd: (input: JsonObject) => AgentEnd;
-  /** The decision in the agent's own form. */
-  readonly write: (decision: Decision) => JsonObject | null;
+  /** The hook has no opinion; null for an empty output. */
+  readonly pass: JsonObject | null;
+  /** The tool may run; null for an empty output. */
+  readonly allow: (allowed: Allowed) => JsonObject | null;
+  readonly deny: (reason: string) => JsonObject;
+  /** Ends the agent's process until it is resumed; absent where the agent cannot be. */
+  readonly defer?: JsonObject;
+  /** The exit code with which a failed hook stops the tool. */
+  readonly failureCode: 0 | 2;
+  /** A text for the model after the tool. */
+  readonly note: (text: string) => JsonObject;
   /**
    * Returns whether the agent would run exactly the approved arguments in the place of its own; absent: always. Where not, the
    * model is told them and calls again.
    */
   readonly takesEdit?: (asked: JsonObject, approved: JsonObject) => boolean;
-  /** A failure in the form that stops the tool. */
-  readonly writeFailure: (reason: string) => HookAnswer;
-  /** A text for the model after the tool; null where the agent has no place for it. */
-  readonly writeNote: (note: string) => JsonObject | null;
   /** How the agent runs the tool although the hook failed, and the remedy; null where it does not. */
   readonly failsOpen: (input: JsonObject) => string | null;
 }

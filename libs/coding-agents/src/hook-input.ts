@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@countersign/contracts';
-import { HookInputError, type AgentCall } from './agent.js';
+import { HookInputError, type AgentCall, type AgentEnd } from './agent.js';
 
 /** The names under which an agent's hooks send the parts of a call. */
 export interface FieldNames {
@@ -29,6 +29,19 @@ export function callReader(names: FieldNames): (input: JsonObject) => AgentCall 
     id: names.id === undefined ? undefined : textIn(input, names.id),
     cwd: textIn(input, 'cwd'),
   });
+}
+
+/** Returns a function that reads how a tool ended: with an error in one field, or with an output in another. */
+export function endReader(
+  readCall: (input: JsonObject) => AgentCall,
+  names: { readonly output: string; readonly error: string },
+): (input: JsonObject) => AgentEnd {
+  return (input) => {
+    const call = readCall(input);
+    const error = textIn(input, names.error);
+    if (error !== undefined) return { call, status: 'failed', result: error };
+    return { call, status: 'succeeded', result: input[names.output] ?? null };
+  };
 }
 
 /** A text that is not empty; undefined where there is none. */

@@ -5,6 +5,7 @@ import type { HookAnswer } from './agent.js';
 import { codingAgents, type AgentName } from './agents/agents.js';
 import { afterTool, beforeTool } from './hook.js';
 import type { HookOptions } from './options.js';
+import { until } from './testing/until.js';
 
 interface Place {
   readonly countersign: FakeCountersign;
@@ -306,15 +307,4 @@ describe('an agent without call ids', () => {
 
 function requestUrl(input: Parameters<typeof fetch>[0]): string {
   return typeof input === 'string' ? input : input instanceof URL ? input.href : input.url;
-}
-
-async function until(isSo: () => boolean): Promise<void> {
-  for (;;) {
-    try {
-      if (isSo()) return;
-    } catch {
-      // Not requested yet.
-    }
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }

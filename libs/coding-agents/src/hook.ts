@@ -1,5 +1,5 @@
-import { jcsDigest } from '@countersign/contracts';
-import type { AgentCall, CodingAgent, HookAnswer } from './agent.js';
+import { jcsDigest, type JsonObject } from '@countersign/contracts';
+import type { AgentCall, CodingAgent, Decision, HookAnswer } from './agent.js';
 import { decide } from './decide.js';
 import { parseHookInput } from './hook-input.js';
 import type { Marks } from './marks.js';
@@ -44,11 +44,11 @@ export async function beforeTool(
     const input = parseHookInput(await Promise.race([run.input, late]));
     const call = agent.readCall(input);
     const decision = decide({ agent, options, marks, signal: deadline.signal }, call);
-    const output = agent.write(await Promise.race([decision, late]));
+    const output = written(agent, await Promise.race([decision, late]));
     const stderr = warnOnce(marks, agent.failsOpen(input), call);
     return { stdout: output === null ? '' : JSON.stringify(output), stderr, exitCode: 0 };
   } catch (error) {
-    return agent.writeFailure(`The tool did not run: ${whyOf(error)}`);
+    return failure(agent, `The tool did not run: ${whyOf(error)}`);
   } finally {
     clearTimeout(timer);
   }
@@ -62,12 +62,31 @@ export async function afterTool(run: HookRun, settings: () => HookOptions | Prom
     const options = { attempts, ...(await settings()) };
     const end = agent.readEnd(parseHookInput(await run.input));
     const note = await report(options, end, AbortSignal.timeout(graceMsDefault));
-    const output = note === null ? null : agent.writeNote(note);
+    const output = note === null ? null : agent.note(note);
     return { stdout: output === null ? '' : JSON.stringify(output), stderr: '', exitCode: 0 };
   } catch (error) {
     const stderr = `The result was not recorded, and its call will be unknown: ${whyOf(error)}`;
     return { stdout: '', stderr, exitCode: 1 };
   }
+}
+
+/** The decision in the agent's own form; null for an empty output. */
+export function written(agent: CodingAgent, decision: Decision): JsonObject | null {
+  switch (decision.type) {
+    case 'pass':
+      return agent.pass;
+    case 'allow':
+      return agent.allow(decision);
+    case 'deny':
+      return agent.deny(decision.reason);
+    case 'defer':
+      return agent.defer ?? agent.deny('A person decides in Countersign, and this agent cannot be resumed later.');
+  }
+}
+
+/** The exit code stops the tool; an agent that reads stdout nevertheless finds a denial there. */
+export function failure(agent: CodingAgent, reason: string): HookAnswer {
+  return { stdout: JSON.stringify(agent.deny(reason)), stderr: reason, exitCode: agent.failureCode };
 }
 
 function warnOnce(marks: Marks, warning: string | null, { sessionId }: AgentCall): string {

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { createFakeCountersign, type FakeCountersign } from '@countersign/worker-sdk/testing';
 import { openAcpBridge, type AcpBridge } from './bridge.js';
+import { until } from '../testing/until.js';
 
 interface Place extends AcpBridge {
   readonly countersign: FakeCountersign;
@@ -60,16 +61,6 @@ const ask = (toolCall: object = { toolCallId: 't1' }, options: object[] = allOpt
 const outcome = (given: object): object => ({ jsonrpc: '2.0', id: 7, result: { outcome: given } });
 const cancel = { jsonrpc: '2.0', method: 'session/cancel', params: { sessionId: 's1' } };
 
-async function until(isSo: () => boolean): Promise<void> {
-  for (;;) {
-    try {
-      if (isSo()) return;
-    } catch {
-      // Not requested yet.
-    }
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
 const waits = (place: Place) => until(() => place.countersign.callOf('t1').state === 'awaiting_approval');
 const answered = (place: Place) => until(() => place.toAgent.length > 0);
 

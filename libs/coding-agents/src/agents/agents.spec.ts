@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JsonObject } from '@countersign/contracts';
+import { failure, written } from '../hook.js';
 import { agentNames, codingAgents, type AgentName } from './agents.js';
 
 interface Recorded {
@@ -100,23 +101,23 @@ describe.each(agentNames)('%s', (name) => {
   });
 
   it('writes each decision in the form of the agent', () => {
-    expect(agent.write({ type: 'allow' })).toEqual(allow);
-    expect(agent.write({ type: 'allow', args: { a: 2 } })).toEqual(edit);
-    expect(agent.write({ type: 'deny', reason: 'no' })).toEqual(deny);
+    expect(written(agent, { type: 'allow' })).toEqual(allow);
+    expect(written(agent, { type: 'allow', args: { a: 2 } })).toEqual(edit);
+    expect(written(agent, { type: 'deny', reason: 'no' })).toEqual(deny);
   });
 
   it('never lets a tool run that is deferred', () => {
-    const written = JSON.stringify(agent.write({ type: 'defer' }));
-    expect(written).toMatch(name === 'claude-code' ? /"permissionDecision":"defer"/ : /"deny"/);
+    const deferred = JSON.stringify(written(agent, { type: 'defer' }));
+    expect(deferred).toMatch(name === 'claude-code' ? /"permissionDecision":"defer"/ : /"deny"/);
   });
 
   it('writes a failure as a denial', () => {
-    const answer = agent.writeFailure('no');
+    const answer = failure(agent, 'no');
     expect(answer).toMatchObject({ stderr: 'no', exitCode: failureCode });
     expect(JSON.parse(answer.stdout)).toEqual(deny);
   });
 
   it('has a place for a note to the model after the tool', () => {
-    expect(JSON.stringify(agent.writeNote('look'))).toContain('"look"');
+    expect(JSON.stringify(agent.note('look'))).toContain('"look"');
   });
 });

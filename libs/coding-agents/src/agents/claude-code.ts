@@ -1,6 +1,8 @@
-import type { CodingAgent } from '../agent.js';
-import { textIn } from '../hook-input.js';
-import { allowed, blocked, denied, postToolUse, preToolUse, readClaudeCall } from './claude-form.js';
+import type { JsonObject } from '@countersign/contracts';
+import type { Allowed, CodingAgent } from '../agent.js';
+import { callReader, endReader } from '../hook-input.js';
+
+const readCall = callReader({ session: 'session_id', tool: 'tool_name', args: 'tool_input', id: 'tool_use_id' });
 
 export const claudeCode: CodingAgent = {
   title: 'Claude Code',
@@ -11,28 +13,28 @@ export const claudeCode: CodingAgent = {
     ...['Task', 'Agent', 'Skill', 'TodoWrite', 'TaskCreate', 'TaskGet', 'TaskList', 'TaskUpdate'],
     ...['AskUserQuestion', 'EnterPlanMode', 'ExitPlanMode'],
   ],
-  readCall: readClaudeCall,
-  readEnd: (input) => {
-    const hasFailed = textIn(input, 'hook_event_name') === 'PostToolUseFailure';
-    const result = (hasFailed ? input['error'] : input['tool_response']) ?? null;
-    return { call: readClaudeCall(input), status: hasFailed ? 'failed' : 'succeeded', result };
-  },
-  write: (decision) => {
-    switch (decision.type) {
-      case 'pass':
-        return null;
-      case 'allow':
-        return allowed(decision, decision.note === undefined ? {} : { additionalContext: decision.note });
-      case 'deny':
-        return denied(decision.reason);
-      case 'defer':
-        return preToolUse('defer', 'a person decides in Countersign');
-    }
-  },
-  writeFailure: (reason) => blocked(denied(reason), reason),
-  writeNote: postToolUse,
+  readCall,
+  readEnd: endReader(readCall, { output: 'tool_response', error: 'error' }),
+  pass: null,
+  allow: (allowed) => preToolUseAllow(allowed, allowed.note === undefined ? {} : { additionalContext: allowed.note }),
+  deny: (reason) => preToolUse('deny', reason),
+  defer: preToolUse('defer', 'a person decides in Countersign'),
+  failureCode: 2,
+  note: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext } }),
   failsOpen: ({ permission_mode: mode }) =>
     mode === 'bypassPermissions'
       ? 'Claude Code runs a tool in bypass mode when its hook crashes or times out. Set "onFailure": "block" in the hook, and a "timeout" above --hold.'
       : null,
 };
+
+/** An allowed call in the form that Codex has too. */
+export function preToolUseAllow({ args, note }: Allowed, more: JsonObject = {}): JsonObject {
+  const edit = args === undefined ? {} : { updatedInput: args };
+  return preToolUse('allow', note ?? 'allowed by Countersign', { ...edit, ...more });
+}
+
+function preToolUse(permissionDecision: string, permissionDecisionReason: string, more: JsonObject = {}): JsonObject {
+  return {
+    hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision, permissionDecisionReason, ...more },
+  };
+}

@@ -1,10 +1,8 @@
-import type { JsonObject, JsonValue } from '@countersign/contracts';
+import type { JsonValue } from '@countersign/contracts';
 import type { CodingAgent } from '../agent.js';
 import { callReader, objectIn } from '../hook-input.js';
-import { blocked, noDefer } from './claude-form.js';
 
 const readCall = callReader({ session: 'session_id', tool: 'tool_name', args: 'tool_input' });
-const denied = (reason: string): JsonObject => ({ decision: 'deny', reason });
 
 export const gemini: CodingAgent = {
   title: 'Gemini CLI',
@@ -21,25 +19,15 @@ export const gemini: CodingAgent = {
     const call = readCall(input);
     return error === null ? { call, status: 'succeeded', result } : { call, status: 'failed', result: error };
   },
-  write: (decision) => {
-    switch (decision.type) {
-      case 'pass':
-        return null;
-      case 'allow': {
-        const { args, note } = decision;
-        const edit =
-          args === undefined ? {} : { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: args } };
-        return { decision: 'allow', ...(note === undefined ? {} : { reason: note }), ...edit };
-      }
-      case 'deny':
-        return denied(decision.reason);
-      case 'defer':
-        return denied(noDefer);
-    }
+  pass: null,
+  allow: ({ args, note }) => {
+    const edit = args === undefined ? {} : { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: args } };
+    return { decision: 'allow', ...(note === undefined ? {} : { reason: note }), ...edit };
   },
+  deny: (reason) => ({ decision: 'deny', reason }),
+  failureCode: 2,
+  note: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext } }),
   takesEdit: keepsEveryMember,
-  writeFailure: (reason) => blocked(denied(reason), reason),
-  writeNote: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext } }),
   failsOpen: () =>
     'Gemini CLI runs a tool when its hook crashes, times out or is not found. Set a "timeout" above --hold, in ms.',
 };
