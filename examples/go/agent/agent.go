@@ -1,0 +1,165 @@
+// Package agent is the agent of both examples: a model step that sends mails, and the tool that does it.
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"countersign-example/countersign"
+)
+
+const toolName = "send_mail"
+
+var toolSchema = json.RawMessage(`{"type":"object","properties":{"to":{"type":"string"}},"required":["to"],"additionalProperties":false}`)
+
+// Agent has the settings of the command line.
+type Agent struct {
+	Client countersign.Client
+	Step   countersign.Step
+
+	outbox  string
+	takes   time.Duration
+	running sync.WaitGroup
+	failed  atomic.Bool
+}
+
+// Parse reads the command line and the tokens: AGENT_TOKEN and WORKER_TOKEN, or the tokens file of a first start.
+func Parse() (*Agent, error) {
+	address := flag.String("url", envOr("COUNTERSIGN_URL", "http://127.0.0.1:7400"), "the address of Countersign")
+	tokens := flag.String("tokens", "../../data/tokens.json", "the tokens file, where AGENT_TOKEN and WORKER_TOKEN are not set")
+	name := flag.String("agent", "go-agent", "the id of this agent")
+	run := flag.String("run", "", "the id of the run; the same one again goes on with it")
+	lease := flag.Duration("lease", time.Minute, "how long a claim lasts without a renewal")
+	outbox := flag.String("outbox", "outbox.txt", "the file that stands for the mail server")
+	takes := flag.Duration("takes", 0, "how long a mail takes to send")
+	flag.Usage = func() {
+		fmt.Fprintln(flag.CommandLine.Output(), "usage: go run . -run ID [options] ADDRESS…")
+		flag.PrintDefaults()
+	}
+	flag.Parse()
+	if *run == "" || flag.NArg() == 0 {
+		flag.Usage()
+		os.Exit(2)
+	}
+	asking, working := os.Getenv("AGENT_TOKEN"), os.Getenv("WORKER_TOKEN")
+	if asking == "" || working == "" {
+		var err error
+		if asking, working, err = readTokens(*tokens); err != nil {
+			return nil, err
+		}
+	}
+	client := countersign.Client{URL: *address, AgentToken: asking, WorkerToken: working, AgentID: *name, Lease: *lease}
+	step := countersign.Step{RunID: *run, AgentID: *name, Calls: callsFor(flag.Args())}
+	return &Agent{Client: client, Step: step, outbox: *outbox, takes: *takes}, nil
+}
+
+// callsFor stands for the model. A mail to a colleague needs no approval, unless the policy of the server is stricter.
+func callsFor(addresses []string) []countersign.Call {
+	calls := make([]countersign.Call, len(addresses))
+	for i, to := range addresses {
+		arguments, _ := json.Marshal(map[string]string{"to": to})
+		calls[i] = countersign.Call{
+			ToolCallID: fmt.Sprintf("call_%d", i+1), ToolName: toolName, Arguments: arguments, ToolSchema: toolSchema,
+			NeedsApproval: !strings.HasSuffix(to, "@example.com"), Description: "Send a mail to " + to,
+		}
+	}
+	return calls
+}
+
+// Start waits until a call of the step is decided, runs it if it may run, and prints its result as one line of JSON. It
+// returns at once: a call that waits for people holds up no other.
+func (a *Agent) Start(ctx context.Context, toolCallID string, decided func() (countersign.ToolCall, error)) {
+	a.running.Add(1)
+	go func() {
+		defer a.running.Done()
+		call, err := decided()
+		if err == nil {
+			call, err = a.Client.Execute(ctx, a.asked(toolCallID), call, a.send)
+		}
+		if err != nil {
+			log.Printf("%s: %v", toolCallID, err)
+			a.failed.Store(true)
+			return
+		}
+		line, _ := json.Marshal(map[string]string{"toolCallId": toolCallID, "state": call.State, "text": call.Text()})
+		fmt.Println(string(line))
+	}()
+}
+
+// Wait waits for all that was started, and returns the exit code.
+func (a *Agent) Wait() int {
+	a.running.Wait()
+	if a.failed.Load() {
+		return 1
+	}
+	return 0
+}
+
+// Asks reports whether the step has this call. A run may have more steps.
+func (a *Agent) Asks(toolCallID string) bool { return a.asked(toolCallID).ToolCallID != "" }
+
+func (a *Agent) asked(toolCallID string) countersign.Call {
+	for _, call := range a.Step.Calls {
+		if call.ToolCallID == toolCallID {
+			return call
+		}
+	}
+	return countersign.Call{}
+}
+
+// send is the tool. A real one hands the idempotency key to its mail server, so that a second attempt sends no second mail.
+func (a *Agent) send(ctx context.Context, arguments json.RawMessage, idempotencyKey string) (any, error) {
+	var mail struct{ To string }
+	if err := json.Unmarshal(arguments, &mail); err != nil {
+		return nil, err
+	}
+	file, err := os.OpenFile(a.outbox, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if _, err := fmt.Fprintln(file, mail.To); err != nil {
+		return nil, err
+	}
+	select {
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-time.After(a.takes):
+		return map[string]string{"sentTo": mail.To}, nil
+	}
+}
+
+func readTokens(file string) (asking, working string, err error) {
+	content, err := os.ReadFile(file)
+	if err != nil {
+		return "", "", fmt.Errorf("set AGENT_TOKEN and WORKER_TOKEN, or name the tokens file with -tokens: %w", err)
+	}
+	var entries []struct{ Token, Principal string }
+	if err := json.Unmarshal(content, &entries); err != nil {
+		return "", "", fmt.Errorf("%s: %w", file, err)
+	}
+	for _, entry := range entries {
+		switch entry.Principal {
+		case "agent":
+			asking = entry.Token
+		case "worker":
+			working = entry.Token
+		}
+	}
+	return asking, working, nil
+}
+
+func envOr(name, otherwise string) string {
+	if value := os.Getenv(name); value != "" {
+		return value
+	}
+	return otherwise
+}

@@ -1,0 +1,202 @@
+// Package countersign has the part of Countersign's HTTP API that an agent needs.
+package countersign
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// Client asks for approval and runs what was approved, in the name of one agent.
+type Client struct {
+	URL string
+	// AgentToken has role agent: it requests. WorkerToken has role resolver: it claims and reports.
+	AgentToken, WorkerToken string
+	AgentID                 string
+	// Lease is how long a claim lasts without a renewal.
+	Lease time.Duration
+}
+
+// Call is one tool call as the model proposed it. The ledger reads Arguments; they must be a JSON object.
+type Call struct {
+	ToolCallID    string          `json:"toolCallId"`
+	ToolName      string          `json:"toolName"`
+	Arguments     json.RawMessage `json:"arguments"`
+	NeedsApproval bool            `json:"needsApproval,omitempty"`
+	Description   string          `json:"description,omitempty"`
+	// ToolSchema is the JSON Schema of the arguments. The ledger refuses an edit that does not match it.
+	ToolSchema json.RawMessage `json:"toolSchema,omitempty"`
+}
+
+// Step has the calls of one model step.
+type Step struct {
+	RunID   string `json:"runId"`
+	AgentID string `json:"agentId"`
+	Calls   []Call `json:"calls"`
+}
+
+// ToolCall is what the ledger knows of a call.
+type ToolCall struct {
+	CallID            string          `json:"callId"`
+	RunID             string          `json:"runId"`
+	AgentID           string          `json:"agentId"`
+	ToolCallID        string          `json:"toolCallId"`
+	ToolName          string          `json:"toolName"`
+	Arguments         json.RawMessage `json:"arguments"`
+	OriginalArguments json.RawMessage `json:"originalArguments"`
+	ActionDigest      string          `json:"actionDigest"`
+	State             string          `json:"state"`
+	Output            json.RawMessage `json:"output"`
+	Error             json.RawMessage `json:"error"`
+	Instruction       *string         `json:"instruction"`
+	Verdict           struct {
+		Why []string `json:"why"`
+	} `json:"verdict"`
+	Approval *struct {
+		Responses []struct {
+			Decision struct {
+				Type string `json:"type"`
+			} `json:"decision"`
+			Reason *string `json:"reason"`
+		} `json:"responses"`
+	} `json:"approval"`
+}
+
+// Decided: no person is asked any more.
+func (c ToolCall) Decided() bool { return c.State != "awaiting_approval" }
+
+// MayRun: a worker can claim it.
+func (c ToolCall) MayRun() bool { return c.State == "allowed" || c.State == "approved" }
+
+// Refusal is a "no" of the ledger, with its stable code.
+type Refusal struct {
+	Status int    `json:"status"`
+	Code   string `json:"code"`
+	Detail string `json:"detail"`
+}
+
+func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Code, r.Detail) }
+
+// Request requests the calls of a step. The same step again is the same request, so a retry is harmless.
+func (c *Client) Request(ctx context.Context, step Step) ([]ToolCall, error) {
+	var answer struct{ Calls []ToolCall }
+	err := c.send(ctx, "POST", "/v1/tool-calls", c.AgentToken, nil, step, &answer)
+	return answer.Calls, err
+}
+
+// Run returns the calls of a run. A read with the position of an event is never older than that event.
+func (c *Client) Run(ctx context.Context, runID, position string) ([]ToolCall, error) {
+	var answer struct{ Calls []ToolCall }
+	headers := map[string]string{"Countersign-Position": position}
+	err := c.send(ctx, "GET", "/v1/runs/"+url.PathEscape(runID), c.AgentToken, headers, nil, &answer)
+	return answer.Calls, err
+}
+
+// WaitDecided waits until no person is asked any more: decided, expired or cancelled. It holds one request open.
+func (c *Client) WaitDecided(ctx context.Context, callID string) (ToolCall, error) {
+	return c.wait(ctx, callID, "decided", ToolCall.Decided)
+}
+
+// WaitSettled waits until the call has a result, also when another process runs it.
+func (c *Client) WaitSettled(ctx context.Context, callID string) (ToolCall, error) {
+	settled := func(call ToolCall) bool { return call.Decided() && !call.MayRun() && call.State != "executing" }
+	return c.wait(ctx, callID, "settled", settled)
+}
+
+func (c *Client) wait(ctx context.Context, callID, until string, reached func(ToolCall) bool) (ToolCall, error) {
+	path := "/v1/tool-calls/" + callID + "?waitMs=50000&until=" + until
+	for {
+		var call ToolCall
+		if err := c.send(ctx, "GET", path, c.AgentToken, nil, nil, &call); err != nil || reached(call) {
+			return call, err
+		}
+	}
+}
+
+// send retries while the ledger is away or busy, until the context ends. The ledger recognises a repeated POST by its key.
+func (c *Client) send(ctx context.Context, method, path, token string, headers map[string]string, body, answer any) error {
+	sent, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	key := newID()
+	for delay := 100 * time.Millisecond; ; delay = min(2*delay, 5*time.Second) {
+		request, err := http.NewRequestWithContext(ctx, method, c.URL+path, bytes.NewReader(sent))
+		if err != nil {
+			return err
+		}
+		request.Header.Set("authorization", "Bearer "+token)
+		for name, value := range headers {
+			if value != "" {
+				request.Header.Set(name, value)
+			}
+		}
+		if method == "POST" {
+			request.Header.Set("content-type", "application/json")
+			request.Header.Set("idempotency-key", key)
+		} else {
+			request.Body = http.NoBody
+			request.ContentLength = 0
+		}
+		after, err := once(request, answer)
+		if err == nil || after < 0 {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("%w; the last try: %v", ctx.Err(), err)
+		case <-time.After(max(delay, after)):
+		}
+	}
+}
+
+// once returns how long to wait at least before the next try; below zero means that no retry can help.
+func once(request *http.Request, answer any) (time.Duration, error) {
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	received, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	if response.StatusCode < 300 {
+		return -1, json.Unmarshal(received, answer)
+	}
+	refusal := &Refusal{}
+	if json.Unmarshal(received, refusal) != nil || refusal.Code == "" {
+		refusal = &Refusal{Code: "unreadable-answer", Detail: response.Status}
+	}
+	refusal.Status = response.StatusCode
+	if refusal.Status < 500 && refusal.Status != http.StatusTooManyRequests {
+		return -1, refusal
+	}
+	seconds, _ := strconv.Atoi(response.Header.Get("retry-after"))
+	return time.Duration(seconds) * time.Second, refusal
+}
+
+func newID() string {
+	id := make([]byte, 16)
+	if _, err := rand.Read(id); err != nil {
+		panic(err)
+	}
+	return hex.EncodeToString(id)
+}
+
+func min(a, b time.Duration) time.Duration {
+	if a < b {
+		return a
+	}
+	return b
+}
+
+func max(a, b time.Duration) time.Duration { return -min(-a, -b) }

@@ -1,0 +1,193 @@
+package countersign
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gowebpki/jcs"
+)
+
+// Tool runs a call. The context ends when the claim is lost. IdempotencyKey is the same for every attempt of the call.
+type Tool func(ctx context.Context, arguments json.RawMessage, idempotencyKey string) (any, error)
+
+type claim struct {
+	Attempt        int                        `json:"attempt"`
+	Arguments      json.RawMessage            `json:"arguments"`
+	ActionDigest   string                     `json:"actionDigest"`
+	DigestInput    map[string]json.RawMessage `json:"digestInput"`
+	IdempotencyKey string                     `json:"idempotencyKey"`
+}
+
+type outcome struct {
+	Attempt int    `json:"attempt"`
+	Status  string `json:"status"`
+	Output  any    `json:"output,omitempty"`
+	Error   any    `json:"error,omitempty"`
+}
+
+type failure struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}
+
+// Execute claims an approved call, runs the tool if the digest is right, and reports. It returns the settled call. If
+// another process has claimed the call, it waits for that one's result; `unknown` means that the process was lost.
+func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool Tool) (ToolCall, error) {
+	if !call.MayRun() {
+		return c.WaitSettled(ctx, call.CallID)
+	}
+	path := "/v1/tool-calls/" + call.CallID
+	var claimed claim
+	body := map[string]any{"resolverId": c.AgentID, "leaseMs": c.Lease.Milliseconds()}
+	if err := c.send(ctx, "POST", path+"/claim", c.WorkerToken, nil, body, &claimed); err != nil {
+		var refusal *Refusal
+		if errors.As(err, &refusal) && (refusal.Status == http.StatusConflict || refusal.Status == http.StatusGone) {
+			return c.WaitSettled(ctx, call.CallID)
+		}
+		return call, err
+	}
+	result := c.run(ctx, asked, call, claimed, tool)
+	if err := c.send(ctx, "POST", path+"/outcome", c.WorkerToken, nil, result, &struct{}{}); err != nil {
+		return call, err
+	}
+	return c.WaitSettled(ctx, call.CallID)
+}
+
+func (c *Client) run(ctx context.Context, asked Call, call ToolCall, claimed claim, tool Tool) outcome {
+	failed := func(code string, err error) outcome {
+		return outcome{Attempt: claimed.Attempt, Status: "failed", Error: failure{code, err.Error()}}
+	}
+	if err := verify(asked, call, claimed); err != nil {
+		return failed("digest-mismatch", err)
+	}
+	leased, release := context.WithCancel(ctx)
+	defer release()
+	go c.renew(leased, release, call.CallID, claimed.Attempt)
+	output, err := tool(leased, claimed.Arguments, claimed.IdempotencyKey)
+	if err != nil {
+		return failed("tool-error", err)
+	}
+	return outcome{Attempt: claimed.Attempt, Status: "succeeded", Output: output}
+}
+
+// renew keeps the claim while the tool runs. If the ledger refuses, another attempt may begin: the tool must stop.
+func (c *Client) renew(ctx context.Context, lost context.CancelFunc, callID string, attempt int) {
+	body := map[string]any{"attempt": attempt, "leaseMs": c.Lease.Milliseconds()}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(c.Lease / 3):
+			if err := c.send(ctx, "POST", "/v1/tool-calls/"+callID+"/claim/renew", c.WorkerToken, nil, body, &struct{}{}); err != nil {
+				lost()
+			}
+		}
+	}
+}
+
+// verify computes the action digest over the arguments that are about to run and over this agent's own view of the call.
+func verify(asked Call, call ToolCall, claimed claim) error {
+	var schemaHash any
+	if asked.ToolSchema != nil {
+		hash, err := digestOf(asked.ToolSchema)
+		if err != nil {
+			return err
+		}
+		schemaHash = hash
+	}
+	own := map[string]any{
+		"agentId": call.AgentID, "runId": call.RunID, "toolCallId": asked.ToolCallID, "toolName": asked.ToolName,
+		"toolSchemaHash": schemaHash, "arguments": claimed.Arguments,
+		"tenant": claimed.DigestInput["tenant"], "salt": claimed.DigestInput["salt"],
+	}
+	digest, err := digestOf(own)
+	if err != nil {
+		return err
+	}
+	if digest != claimed.ActionDigest || digest != call.ActionDigest {
+		return errors.New("the arguments to run are not those of the approved digest")
+	}
+	if call.OriginalArguments != nil {
+		return nil
+	}
+	mine, err := digestOf(asked.Arguments)
+	if err != nil {
+		return err
+	}
+	if approved, err := digestOf(claimed.Arguments); err != nil || approved != mine {
+		return errors.New("the arguments to run are not those that were asked for")
+	}
+	return nil
+}
+
+// digestOf returns `sha256:` and the SHA-256 over the RFC 8785 (JCS) form of a JSON value.
+func digestOf(value any) (string, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return "", err
+	}
+	canonical, err := jcs.Transform(text)
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("sha256:%x", sha256.Sum256(canonical)), nil
+}
+
+// Text returns the one result of a settled call as a text for the model.
+func (c ToolCall) Text() string {
+	text := c.sentence()
+	if c.OriginalArguments != nil && c.State == "succeeded" {
+		text += "\nAn approver changed the arguments before it ran: " + string(c.Arguments)
+	}
+	if c.Instruction != nil {
+		text += "\nInstruction of the approver: " + *c.Instruction
+	}
+	return text
+}
+
+func (c ToolCall) sentence() string {
+	switch c.State {
+	case "succeeded":
+		return string(c.Output)
+	case "failed":
+		return "The tool failed: " + messageOf(c.Error)
+	case "denied":
+		return "The call was denied and did not run: " + c.reason()
+	case "blocked":
+		return "The policy does not allow this call, it did not run: " + strings.Join(c.Verdict.Why, "; ")
+	case "expired":
+		return "The call did not run: its time was over."
+	case "cancelled":
+		return "The call was cancelled before it ran: " + messageOf(c.Error)
+	case "unknown":
+		return "The tool was started and its outcome is not known. It may have taken effect; it is not run again."
+	}
+	return "The call has no result yet: " + c.State
+}
+
+func (c ToolCall) reason() string {
+	reason := "no reason was given"
+	if c.Approval != nil {
+		for _, response := range c.Approval.Responses {
+			if response.Decision.Type == "deny" && response.Reason != nil {
+				reason = *response.Reason
+			}
+		}
+	}
+	return reason
+}
+
+func messageOf(cause json.RawMessage) string {
+	var named struct{ Message string }
+	if json.Unmarshal(cause, &named) == nil && named.Message != "" {
+		return named.Message
+	}
+	return string(bytes.TrimSpace(cause))
+}

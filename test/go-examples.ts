@@ -1,0 +1,75 @@
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, it } from '@jest/globals';
+
+const folder = join(import.meta.dirname, '..', 'examples', 'go');
+// Without Go the rest runs; in CI it must be there.
+const hasGo = process.env['CI'] !== undefined || spawnSync('go', ['version']).error === undefined;
+
+/** Builds programs of `examples/go` into a folder: no spec may overwrite a program that another one runs. */
+export function buildGo(target: string, ...programs: readonly ('http' | 'kafka' | 'conformance')[]): void {
+  if (!hasGo) return;
+  const packages = programs.map((name) => `./${name}`);
+  const env = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false' };
+  execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd: folder, env, stdio: 'pipe' });
+}
+
+/** The tests that need Go; without it, one test that reports that. */
+export function describeWithGo(tests: () => void): void {
+  if (hasGo) describe('in Go', tests);
+  else it('is not tried in Go, which is not installed here', () => undefined);
+}
+
+/** A line that the examples print for a call. */
+interface ResultLine {
+  readonly toolCallId: string;
+  readonly state: string;
+  readonly text: string;
+}
+
+export interface GoProgram {
+  /** The lines that it has printed so far. */
+  readonly results: () => readonly ResultLine[];
+  /** Resolves when it has ended. */
+  readonly ended: Promise<{
+    readonly code: number | null;
+    readonly results: readonly ResultLine[];
+    readonly log: string;
+  }>;
+  readonly kill: () => Promise<void>;
+}
+
+/** Runs a program that was built. */
+export function runGo(file: string, args: readonly string[], env: Readonly<Record<string, string>>): GoProgram {
+  const child = spawn(file, [...args], { env: { ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+  let [printed, log] = ['', ''];
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (printed += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (log += text));
+  const results = () =>
+    printed
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as ResultLine)
+      .toSorted((one, other) => (one.toolCallId < other.toolCallId ? -1 : 1));
+  const ended: GoProgram['ended'] = new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve({ code, results: results(), log }));
+  });
+  return {
+    results,
+    ended,
+    kill: async () => {
+      child.kill('SIGKILL');
+      await ended;
+    },
+  };
+}
+
+/** The mails that the tool of the examples has sent. */
+export function mailsIn(outbox: string): readonly string[] {
+  if (!existsSync(outbox)) return [];
+  return readFileSync(outbox, 'utf8')
+    .split('\n')
+    .filter((line) => line !== '');
+}

@@ -1,0 +1,146 @@
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
+import { scenarios, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
+import { createClient, type Client } from '@countersign/worker-sdk';
+import { buildGo, describeWithGo, mailsIn, runGo, type GoProgram } from '../../go-examples.ts';
+import { eventually } from '../harness/wait.js';
+import { startTamperingProxy } from './tampering-proxy.ts';
+
+// Longer than all waits of a test, and than a first build without Go's cache.
+jest.setTimeout(60_000);
+
+const root = join(import.meta.dirname, '..', '..', '..');
+const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
+const folder = mkdtempSync(join(tmpdir(), 'countersign-go-'));
+let server: KitServer;
+let approver: Client;
+
+beforeAll(async () => {
+  buildGo(folder, 'http', 'conformance');
+  server = await startKitServer(cli);
+  approver = createClient({ url: server.url, token: server.approverToken });
+}, 240_000);
+afterAll(async () => {
+  await server.stop();
+  rmSync(folder, { recursive: true, force: true });
+});
+
+interface Run {
+  readonly outbox: string;
+  readonly go: (...options: readonly string[]) => GoProgram;
+  /** The approval of the call, as soon as it is there. */
+  readonly approvalOf: (toolCallId: string) => Promise<{ approvalId: string; actionDigest: string }>;
+}
+
+/** A run of the example: a mail to a colleague, and one to the press that needs approval. */
+function openRun(url = server.url): Run {
+  const runId = randomUUID();
+  const outbox = join(folder, `${runId}.txt`);
+  const env = { AGENT_TOKEN: server.agentToken, WORKER_TOKEN: server.workerToken };
+  const mails = ['ada@example.com', 'press@example.org'];
+  return {
+    outbox,
+    go: (...options) =>
+      runGo(
+        join(folder, 'http'),
+        ['-url', url, '-run', runId, '-agent', 'go-agent', '-outbox', outbox, ...options, ...mails],
+        env,
+      ),
+    approvalOf: (toolCallId) =>
+      eventually(`the approval of ${toolCallId}`, 20_000, async () => {
+        const { approvals } = await approver.listApprovals({ runId, state: 'pending' });
+        return approvals.find((approval) => approval.toolCallId === toolCallId);
+      }),
+  };
+}
+
+describeWithGo(() => {
+  it('runs what needs no approval at once, and the rest when a person has approved', async () => {
+    const run = openRun();
+    const program = run.go();
+    const { approvalId, actionDigest } = await run.approvalOf('call_2');
+    await eventually('the first result', 20_000, () => (program.results().length === 1 ? true : undefined));
+    expect(mailsIn(run.outbox)).toEqual(['ada@example.com']);
+    await approver.respond(approvalId, { decision: { type: 'approve' }, actionDigest });
+    const { code, results } = await program.ended;
+    expect(code).toBe(0);
+    expect(results).toMatchObject([
+      { toolCallId: 'call_1', state: 'succeeded' },
+      { toolCallId: 'call_2', state: 'succeeded', text: '{"sentTo":"press@example.org"}' },
+    ]);
+    expect(mailsIn(run.outbox)).toEqual(['ada@example.com', 'press@example.org']);
+  });
+
+  it('runs nothing that is denied, and tells the model the reason', async () => {
+    const run = openRun();
+    const program = run.go();
+    const { approvalId } = await run.approvalOf('call_2');
+    await approver.respond(approvalId, { decision: { type: 'deny' }, reason: 'not today' });
+    const { results } = await program.ended;
+    expect(results[1]).toMatchObject({ state: 'denied', text: expect.stringContaining('not today') });
+    expect(mailsIn(run.outbox)).toEqual(['ada@example.com']);
+  });
+
+  it('runs the edited arguments, and tells the model that they were changed', async () => {
+    const run = openRun();
+    const program = run.go();
+    const { approvalId } = await run.approvalOf('call_2');
+    await approver.respond(approvalId, { decision: { type: 'edit', arguments: { to: 'lawyer@example.com' } } });
+    const { results } = await program.ended;
+    expect(results[1]).toMatchObject({ state: 'succeeded', text: expect.stringContaining('changed the arguments') });
+    expect(mailsIn(run.outbox)).toContain('lawyer@example.com');
+  });
+
+  it('reports unknown after a kill inside the tool, and does not run it again', async () => {
+    const run = openRun();
+    const first = run.go('-takes', '1h', '-lease', '1s');
+    await eventually('the mail', 20_000, () => (mailsIn(run.outbox).length === 1 ? true : undefined));
+    await first.kill();
+    const second = run.go('-lease', '1s');
+    const { approvalId } = await run.approvalOf('call_2');
+    await approver.respond(approvalId, { decision: { type: 'approve' } });
+    const { results } = await second.ended;
+    expect(results).toMatchObject([
+      { toolCallId: 'call_1', state: 'unknown', text: expect.stringContaining('not known') },
+      { toolCallId: 'call_2', state: 'succeeded' },
+    ]);
+    expect(mailsIn(run.outbox)).toEqual(['ada@example.com', 'press@example.org']);
+  });
+
+  it('keeps its claim while the tool runs for longer than the lease', async () => {
+    const run = openRun();
+    const first = run.go('-takes', '1500ms', '-lease', '600ms');
+    await eventually('the mail', 20_000, () => (mailsIn(run.outbox).length === 1 ? true : undefined));
+    const second = run.go();
+    const { approvalId } = await run.approvalOf('call_2');
+    await approver.respond(approvalId, { decision: { type: 'deny' }, reason: 'no' });
+    for (const { ended } of [first, second]) {
+      expect((await ended).results).toMatchObject([{ state: 'succeeded' }, { state: 'denied' }]);
+    }
+  });
+
+  it('runs nothing when the arguments of the claim are not those of the digest', async () => {
+    const proxy = await startTamperingProxy(server.url);
+    try {
+      const run = openRun(proxy.url);
+      const program = run.go();
+      const { approvalId } = await run.approvalOf('call_2');
+      await approver.respond(approvalId, { decision: { type: 'approve' } });
+      const { results } = await program.ended;
+      const refused = { state: 'failed', text: expect.stringContaining('not those of the approved digest') };
+      expect(results).toMatchObject([refused, refused]);
+      expect(mailsIn(run.outbox)).toEqual([]);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  describe('the agent of the conformance kit', () => {
+    const capabilities = { pauses: true, streaming: true, nested: true, forge: true };
+    const agent = { command: join(folder, 'conformance'), args: [], capabilities };
+    it.each(scenarios)('$name', (scenario) => tryScenario(scenario, agent, server));
+  });
+});
