@@ -142,7 +142,7 @@ export const floors = [
     unit: 'libs/worker-sdk',
     floor: 3,
     ours: ['contracts', 'http-client'],
-    npm: ['zod'],
+    npm: ['zod', '@opentelemetry/api'],
     node: ['crypto'],
     // Loaded when a worker is given `kafka`: an optional peer of whoever installs the package.
     adapters: { kafka: ['kafkajs'] },

@@ -42,13 +42,12 @@ export async function claim(
     return inBatch(ports, call, command, commandId);
   });
   if (outcome.status === 'refused') return closedIfBroken(ports, tenant, callId, outcome);
-  return toClaim(outcome.value, { actor, resolverId: body.resolverId, commandId }, outcome.position);
+  return toClaim(outcome, { actor, resolverId: body.resolverId, commandId });
 }
 
 function toClaim(
-  call: ToolCall,
+  { value: call, position, traceparent }: Result<ToolCall> & { readonly status: 'done' },
   claimer: { readonly actor: Actor; readonly resolverId: string; readonly commandId: string },
-  position: number,
 ): Result<ClaimView> {
   const { execution, action } = call;
   // A repeated request whose claim is over by now: the right that it was given is gone.
@@ -68,6 +67,7 @@ function toClaim(
       digestInput: digestInputOf(call),
       idempotencyKey: execution.idempotencyKey,
       leaseUntil: execution.leaseUntil,
+      ...(traceparent !== undefined && { traceparent }),
     },
   };
 }

@@ -41,6 +41,8 @@ export type CommandResult<State> =
       readonly position: number;
       /** The events that this command recorded; empty when it was a duplicate, or when nothing is read back. */
       readonly events: readonly RecordedEvent[];
+      /** The trace context of the stream. */
+      readonly traceparent?: string | undefined;
       /** The command was recorded before. */
       readonly repeated: boolean;
     }
@@ -145,8 +147,8 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
           repeated: false,
         };
       }
-      const { state } = streams.extend(stream, folded, result.events);
-      return { status: 'accepted', state, revision, position, events: result.events, repeated: false };
+      const { state, traceparent } = streams.extend(stream, folded, result.events);
+      return { status: 'accepted', state, revision, position, events: result.events, traceparent, repeated: false };
     } catch (error) {
       streams.drop(stream);
       throw error;
@@ -165,11 +167,11 @@ type Answer<State, Event> = CommandResult<State> | { readonly status: 'append'; 
 
 /** A promise only when `decide` needs one: most commands are decided synchronously. */
 function decideOn<State, Event extends LedgerEvent>(
-  { state, revision, position, commandIds }: FoldedStream<State>,
+  { state, revision, position, commandIds, traceparent }: FoldedStream<State>,
   decide: Decide<State, Event>,
   meta: CommandMeta,
 ): Answer<State, Event> | Promise<Answer<State, Event>> {
-  const nothing = { status: 'accepted', state, revision, position, events: [] } as const;
+  const nothing = { status: 'accepted', state, revision, position, traceparent, events: [] } as const;
   if (commandIds.includes(meta.commandId)) return { ...nothing, repeated: true };
   const answer = (decision: RuleResult<Event>): Answer<State, Event> => {
     if (decision.status === 'refused') return { ...decision, state, revision };

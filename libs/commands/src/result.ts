@@ -5,7 +5,13 @@ import type { ErrorCode, Refusal } from '@countersign/contracts';
  * result.
  */
 export type Result<T = undefined> =
-  | { readonly status: 'done'; readonly value: T; readonly position: number }
+  | {
+      readonly status: 'done';
+      readonly value: T;
+      readonly position: number;
+      /** The trace of the call, where it is known. */
+      readonly traceparent?: string | undefined;
+    }
   | { readonly status: 'refused'; readonly refusal: Refusal };
 
 /** A "no" as a result. */

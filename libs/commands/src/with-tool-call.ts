@@ -39,7 +39,9 @@ export async function withToolCall<Command extends ToolCallCommand>(
   if (handled.status === 'accepted') {
     // A repeat is recognised by its id before the command is built, so the tenant is looked at here as well.
     const call = callOf(handled.state, tenant);
-    return call === undefined ? noSuchCall(callId) : { status: 'done', value: call, position: handled.position };
+    if (call === undefined) return noSuchCall(callId);
+    const { position, traceparent } = handled;
+    return { status: 'done', value: call, position, traceparent };
   }
   return { status: 'refused', refusal: handled.refusal };
 }

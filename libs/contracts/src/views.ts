@@ -209,6 +209,7 @@ export type OpenRunView = z.infer<typeof openRunViewSchema>;
 export const claimViewSchema = z
   .strictObject({
     attempt: z.int(),
+    traceparent: z.string().exactOptional().meta({ description: 'The trace of the call, where spans are made.' }),
     arguments: jsonObjectSchema,
     actionDigest: z.string(),
     /** All that the digest covers but the arguments, so that the worker recomputes it. */

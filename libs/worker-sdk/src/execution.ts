@@ -3,6 +3,7 @@ import type { ClaimView, OutcomeBody } from '@countersign/contracts';
 import { isRefusal, messageOf } from './errors.js';
 import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { runClaimed } from './run-claimed.js';
+import { inTraceOf } from './trace.js';
 
 /**
  * `ran`: its outcome is recorded. `timed-out`: the end of its lease makes it `unknown`. `not-claimable`: another worker
@@ -30,12 +31,17 @@ export async function executeCall(ports: ExecutionPorts, request: ExecutionReque
   }
   const isExpired = ports.clock.monotonic() - claimedAt >= leaseMs;
   if (isExpired && !(await isStillOurs(ports, call.callId, claim.attempt))) return 'not-claimable';
+  return inTraceOf(claim, () => runAndReport(ports, request, claim));
+}
+
+async function runAndReport(ports: ExecutionPorts, request: ExecutionRequest, claim: ClaimView): Promise<ExecutionEnd> {
+  const { callId } = request.call;
   const end = await runClaimed(ports, request, claim);
   if (end.status === 'unknown') {
-    void reportLate(ports, call.callId, end.late);
+    void reportLate(ports, callId, end.late);
     return 'timed-out';
   }
-  await report(ports, call.callId, end.outcome);
+  await report(ports, callId, end.outcome);
   return 'ran';
 }
 

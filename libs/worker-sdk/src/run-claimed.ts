@@ -4,6 +4,7 @@ import type { ExecutionPorts, ExecutionRequest } from './execution-ports.js';
 import { withLease } from './lease.js';
 import { runThrough } from './middleware.js';
 import { asJson } from './schema.js';
+import { inToolSpan } from './trace.js';
 import { TimeLimitError, type TimeLimit } from './time-limit.js';
 import type { ExecutionContext, GateTool } from './tool-definition.js';
 import { problemOfClaim } from './verify-claim.js';
@@ -103,7 +104,8 @@ async function outcomeOf(
   try {
     const context = contextOf(ports, request, claim, running);
     const call = { ...context, toolName: tool.name, arguments: claim.arguments };
-    const output = await runThrough(ports.middleware, call, () => execute(context));
+    const run = () => runThrough(ports.middleware, call, () => execute(context));
+    const output = await inToolSpan(request.call, claim, run);
     return { attempt, status: 'succeeded', output: recordableOutput(output) };
   } catch (error) {
     // Most tools throw when their signal aborts: the effect may have happened nevertheless.

@@ -11,6 +11,7 @@ import {
   type Attempt,
 } from '@countersign/http-client';
 import { CountersignError, errorOfAnswer, messageOf } from './errors.js';
+import { traceHeaders } from './trace.js';
 
 /** The settings of requests. */
 export interface TransportOptions {
@@ -159,7 +160,7 @@ function placeOf(method: string, idempotencyKey: string, position: string | null
 }
 
 function headersOf(token: string, clientName: string | undefined): Record<string, string> {
-  const headers = { authorization: `Bearer ${token}` };
+  const headers = { authorization: `Bearer ${token}`, ...traceHeaders() };
   return clientName === undefined ? headers : { ...headers, 'countersign-client': clientName };
 }
 

@@ -69,7 +69,8 @@ export async function startWorld(): Promise<World> {
   };
 }
 
-function startAgent(folder: string, settings: Readonly<Record<string, string>>): AgentProcess {
+/** Starts `agent-process.ts` with its files in `folder`. */
+export function startAgent(folder: string, settings: Readonly<Record<string, string>>): AgentProcess {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], {
     env: { PATH: process.env['PATH'], FOLDER: folder, ...settings },
     stdio: ['ignore', 'inherit', 'inherit'],

@@ -1,6 +1,7 @@
 import { backoffMs } from '@countersign/contracts';
 import { reasonOf, sleep, type Clock } from '@countersign/http-client';
 import { rejectOnAbort } from '../reject-on-abort.js';
+import { traceHeaders } from '../trace.js';
 import { describeHindrance, finalError } from './broker-errors.js';
 import type { KafkaConnection } from './connection.js';
 import { signatureHeader, type RequestSigner } from './request-signer.js';
@@ -91,6 +92,7 @@ function headersOf(
     ce_source: source,
     ce_type: type,
     ce_time: new Date(at).toISOString(),
+    ...traceHeaders(),
   };
   if (signer === undefined) return headers;
   const signature = signer(value, { ce_id: id, ce_type: type, iat: Math.floor(at / 1000) });
