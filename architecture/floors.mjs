@@ -172,6 +172,7 @@ export const floors = [
     { name: 'langchain', framework: ['@langchain/core', '@langchain/langgraph', 'langchain'] },
     { name: 'mastra', framework: ['@mastra/core', '@mastra/libsql'] },
     { name: 'ag-ui', framework: ['@ag-ui/core', '@ag-ui/client'] },
+    { name: 'a2a', framework: ['@a2a-js/sdk'] },
   ].map(({ name, framework }) => ({
     unit: `libs/adapters/${name}`,
     floor: 3,

@@ -34,7 +34,7 @@ const installed = (): readonly Manifest[] =>
 
 /** The frameworks as a user has them, but not kafkajs, which is optional. */
 function linkFrameworks(): void {
-  for (const name of ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', 'zod']) {
+  for (const name of ['ai', 'langchain', '@openai', '@langchain', '@mastra', '@ag-ui', '@a2a-js', 'zod']) {
     rmSync(join(app, 'node_modules', name), { recursive: true, force: true });
     symlinkSync(join(frameworks, name), join(app, 'node_modules', name));
   }

@@ -1,0 +1,141 @@
+import { Role, TaskState, type Message, type Part, type TaskStatus } from '@a2a-js/sdk';
+import {
+  AgentEvent,
+  DefaultExecutionEventBus,
+  type AgentExecutionEvent,
+  type AgentExecutor,
+  type ExecutionEventBus,
+  type RequestContext,
+} from '@a2a-js/sdk/server';
+import type { ApprovalView, Worker } from '@countersign/worker-sdk';
+
+/** The connection to Countersign. */
+export interface ApprovalsOptions {
+  /** It requests the calls of the agent with the A2A task as their run. */
+  readonly worker: Pick<Worker, 'pending' | 'cancelRun'>;
+  /** Where people open the inbox. Each approval has its address then. */
+  readonly inboxUrl?: string | undefined;
+}
+
+/** One item of `countersign.approvals` in the data part of a task that waits for people. */
+export interface OpenApproval {
+  readonly approvalId: string;
+  readonly toolCallId: string;
+  readonly toolName: string;
+  readonly actionDigest: string;
+  readonly description: string | null;
+  readonly expiresAt: string | null;
+  readonly address: string | null;
+}
+
+/**
+ * The agent, as an executor whose tasks wait for people. While approvals of the task are pending, the task does not complete:
+ * it is `TASK_STATE_INPUT_REQUIRED`, with a data part that names them. Any message to the task lets the agent look again, and
+ * the agent asks the ledger; no message is a decision. A cancelled task cancels its open calls.
+ *
+ * @example
+ * const executor = withApprovals({ worker, inboxUrl: 'https://approvals.example.com' }, agent);
+ * const handler = new DefaultRequestHandler(agentCard, taskStore, executor);
+ */
+export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): AgentExecutor {
+  return {
+    execute: async (request, eventBus) => {
+      const { passed, held } = await run(agent, request, eventBus);
+      const pending = passed.some(stops) ? [] : await options.worker.pending(request.taskId);
+      const last =
+        pending.length === 0
+          ? held.flatMap((event) => asTask(request, event))
+          : inTask(request, passed.length > 0, waiting(request, pending, options.inboxUrl));
+      for (const event of last) eventBus.publish(event);
+    },
+    cancelTask: async (taskId, eventBus) => {
+      await options.worker.cancelRun(taskId, 'The A2A task was cancelled.');
+      await agent.cancelTask(taskId, eventBus);
+    },
+  };
+}
+
+/** Passes the events on, and holds back those that end the task as completed. */
+async function run(agent: AgentExecutor, request: RequestContext, eventBus: ExecutionEventBus) {
+  const held: AgentExecutionEvent[] = [];
+  const passed: AgentExecutionEvent[] = [];
+  const bus = new DefaultExecutionEventBus();
+  bus.on('event', (event) => {
+    if (held.length > 0 || completes(event)) held.push(event);
+    else {
+      passed.push(event);
+      eventBus.publish(event);
+    }
+  });
+  await agent.execute(request, bus);
+  return { passed, held };
+}
+
+function completes(event: AgentExecutionEvent): boolean {
+  return event.kind === 'message' || stateOf(event) === TaskState.TASK_STATE_COMPLETED;
+}
+
+/** The agent itself has ended the task, or waits for something else. */
+function stops(event: AgentExecutionEvent): boolean {
+  const state = stateOf(event);
+  const goesOn = [TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING];
+  return state !== undefined && !goesOn.includes(state);
+}
+
+function stateOf(event: AgentExecutionEvent): TaskState | undefined {
+  return event.kind === 'task' || event.kind === 'statusUpdate' ? event.data.status?.state : undefined;
+}
+
+/** A task that waited ends as a task, also when the agent answers with a message. */
+function asTask(request: RequestContext, event: AgentExecutionEvent): readonly AgentExecutionEvent[] {
+  if (event.kind !== 'message' || request.task === undefined) return [event];
+  const state = TaskState.TASK_STATE_COMPLETED;
+  return inTask(request, false, { state, message: event.data, timestamp: undefined });
+}
+
+/** The first event of an execution must be the task. */
+function inTask(
+  { taskId, contextId, task, userMessage }: RequestContext,
+  hasBegun: boolean,
+  status: TaskStatus,
+): readonly AgentExecutionEvent[] {
+  const working = { state: TaskState.TASK_STATE_WORKING, message: undefined, timestamp: undefined };
+  const begun = { id: taskId, contextId, status: working, artifacts: [], history: [userMessage], metadata: undefined };
+  const update = AgentEvent.statusUpdate({ taskId, contextId, status, metadata: undefined });
+  return hasBegun ? [update] : [AgentEvent.task(task ?? begun), update];
+}
+
+function waiting(
+  { taskId, contextId }: RequestContext,
+  pending: readonly ApprovalView[],
+  inboxUrl: string | undefined,
+): TaskStatus {
+  const approvals = pending.map((approval) => openApproval(approval, inboxUrl));
+  const text = approvals.map(({ description, toolName, address }) =>
+    [description ?? `Run ${toolName}?`, address].filter((part) => part !== null).join(' '),
+  );
+  const message: Message = {
+    messageId: `waits-for-${approvals.map(({ approvalId }) => approvalId).join('-')}`,
+    taskId,
+    contextId,
+    role: Role.ROLE_AGENT,
+    parts: [
+      part('text/plain', { $case: 'text', value: ['This task waits for people:', ...text].join('\n') }),
+      part('application/json', { $case: 'data', value: { countersign: { approvals } } }),
+    ],
+    metadata: undefined,
+    extensions: [],
+    referenceTaskIds: [],
+  };
+  return { state: TaskState.TASK_STATE_INPUT_REQUIRED, message, timestamp: undefined };
+}
+
+function part(mediaType: string, content: NonNullable<Part['content']>): Part {
+  return { content, mediaType, filename: '', metadata: undefined };
+}
+
+function openApproval(approval: ApprovalView, inboxUrl: string | undefined): OpenApproval {
+  const { approvalId, toolCallId, toolName, actionDigest, description, expiresAt } = approval;
+  const address = inboxUrl === undefined ? null : `${inboxUrl.replace(/\/+$/, '')}/approvals/${approvalId}`;
+  return { approvalId, toolCallId, toolName, actionDigest, description, expiresAt, address };
+}
