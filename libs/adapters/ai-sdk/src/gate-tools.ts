@@ -31,7 +31,8 @@ export interface GatedRun<T extends ToolSet, G> {
   /**
    * Replaces approval responses for gated tools by those of the ledger, after waiting up to `timeoutMs` (default: not at
    * all). Continue with its messages when `pending` is empty. Throws `CountersignError` with `tool-call-mismatch` when the
-   * arguments are not those that were requested, and `NotApprovedError` for a call that was never requested.
+   * arguments are not those that were requested, `NotApprovedError` for a call that was never requested, and an error when
+   * the messages have an output of a call that did not succeed.
    */
   readonly resume: (messages: readonly ModelMessage[], limits?: Limits) => Promise<Resumed<ModelMessage>>;
   /** The same for the messages of `useChat`, before `convertToModelMessages`. */

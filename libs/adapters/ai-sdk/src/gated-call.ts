@@ -4,9 +4,12 @@ import {
   modelNote,
   modelText,
   NotApprovedError,
+  resultOf,
+  type JsonObject,
   type JsonValue,
   type Step,
   type StepOutcome,
+  type ToolCallView,
   type ToolResult,
   type WaitOptions,
   type Worker,
@@ -39,7 +42,20 @@ export interface Calls {
   readonly execute: (toolName: string) => (input: unknown, options: FrameworkOptions) => Promise<unknown>;
   /** Where calls of the messages stand; each of them must have been requested before. */
   readonly look: (calls: readonly MessageCall[], limits?: WaitOptions<FrameworkOptions>) => Promise<StepOutcome>;
+  /**
+   * The records of calls that succeeded by the messages. Throws for a call of which the ledger does not say so: the model
+   * would be told an effect that there was not.
+   */
+  readonly ended: (calls: readonly NamedCall[], signal?: AbortSignal) => Promise<ReadonlyMap<string, EndedCall>>;
   readonly cancel: (callId: string, reason: string) => Promise<void>;
+}
+
+export type NamedCall = Pick<MessageCall, 'toolCallId' | 'toolName'>;
+
+/** A call that succeeded, as the framework has it. */
+export interface EndedCall {
+  readonly input: JsonObject;
+  readonly output: JsonValue | NotedOutput;
 }
 
 export function createCalls(
@@ -61,6 +77,11 @@ export function createCalls(
 
   return {
     look,
+    ended: async (told, signal) => {
+      if (told.length === 0) return new Map();
+      const { calls } = await worker.client.getRun(run.runId, { signal });
+      return new Map(told.map((call) => [call.toolCallId, endedCall(call, calls)]));
+    },
     cancel: worker.cancel,
     approval: (toolName) => async (input, options) => {
       const { toolCallId, messages } = options;
@@ -95,8 +116,20 @@ export function createCalls(
   };
 }
 
+function endedCall({ toolCallId, toolName }: NamedCall, calls: readonly ToolCallView[]): EndedCall {
+  const view = calls.find((one) => one.toolCallId === toolCallId && one.toolName === toolName);
+  if (view === undefined) throw new NotApprovedError(toolCallId, null);
+  const result = resultOf(view);
+  if (result?.status === 'succeeded') {
+    return { input: view.originalArguments ?? view.arguments, output: outputOf(result) };
+  }
+  throw new Error(
+    `The messages have an output of ${toolCallId}, but in Countersign the call is ${view.state}. Continue with messages that a client cannot change.`,
+  );
+}
+
 /** Throws unless the call succeeded: the framework tells the model the message as the tool's error. */
-function outputOf(result: ToolResult): JsonValue | NotedOutput {
+export function outputOf(result: ToolResult): JsonValue | NotedOutput {
   if (result.status !== 'succeeded') throw new Error(modelText(result));
   const note = modelNote(result);
   return note === null ? result.output : { output: result.output, note };

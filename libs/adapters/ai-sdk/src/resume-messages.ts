@@ -1,6 +1,6 @@
 import { modelText, type ToolResult } from '@countersign/worker-sdk';
 import type { ModelMessage, ToolModelMessage } from 'ai';
-import type { Calls } from './gated-call.js';
+import type { Calls, NamedCall } from './gated-call.js';
 import { judge, type Limits, type OpenCall, type Resumed, type Verdicts } from './resume.js';
 
 /** `resume` of a run. */
@@ -10,10 +10,21 @@ export async function resumeMessages(
   messages: readonly ModelMessage[],
   limits: Limits = {},
 ): Promise<Resumed<ModelMessage>> {
+  await calls.ended(toldCalls(messages, gated), limits.signal);
   const open = openCalls(messages, gated);
   const { verdicts, pending } = await judge(calls, open, limits);
   return { messages: pending.length > 0 ? [...messages] : respond(messages, verdicts), pending };
 }
+
+/** The calls that succeeded by the messages. An error may be one that only the framework knows. */
+function toldCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly NamedCall[] {
+  const results = messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
+  return results.flatMap((part) =>
+    part.type === 'tool-result' && gated.has(part.toolName) && successes.has(part.output.type) ? [part] : [],
+  );
+}
+
+const successes: ReadonlySet<string> = new Set(['text', 'json', 'content']);
 
 function openCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly OpenCall[] {
   const ended = new Set(

@@ -1,10 +1,11 @@
 import { modelText } from '@countersign/worker-sdk';
 import { getToolName, isToolUIPart, type DynamicToolUIPart, type ToolUIPart, type UIMessage } from 'ai';
-import type { Calls } from './gated-call.js';
+import { outputOf, type Calls } from './gated-call.js';
 import { judge, type Limits, type OpenCall, type Resumed, type Verdict } from './resume.js';
 
 type ToolPart = ToolUIPart | DynamicToolUIPart;
 type AskedPart = Extract<ToolPart, { state: 'approval-requested' | 'approval-responded' }>;
+type ToldPart = Extract<ToolPart, { state: 'output-available' }>;
 
 /** `resumeUI` of a run. */
 export async function resumeUIMessages<M extends UIMessage>(
@@ -23,12 +24,18 @@ export async function resumeUIMessages<M extends UIMessage>(
       return { toolCallId, toolName: getToolName(part), input, isLast: index === messages.length - 1 };
     }),
   );
+  const isTold = (part: M['parts'][number]): part is ToldPart =>
+    isToolUIPart(part) && gated.has(getToolName(part)) && part.state === 'output-available';
+  const told = messages.flatMap(({ parts }) =>
+    parts.filter(isTold).map((part) => ({ toolCallId: part.toolCallId, toolName: getToolName(part) })),
+  );
+  const ended = await calls.ended(told, limits.signal);
   const { verdicts, pending } = await judge(calls, open, limits);
-  const respondIn = (message: M): M => ({
-    ...message,
-    parts: message.parts.map((part) => (isOpen(part) ? respond(part, verdicts.get(part.toolCallId)) : part)),
-  });
-  return { messages: messages.map(respondIn), pending };
+  const partOf = (part: M['parts'][number]): M['parts'][number] => {
+    if (isTold(part)) return { ...part, ...ended.get(part.toolCallId) };
+    return isOpen(part) ? respond(part, verdicts.get(part.toolCallId)) : part;
+  };
+  return { messages: messages.map((message) => ({ ...message, parts: message.parts.map(partOf) })), pending };
 }
 
 /** The state of a part as the ledger has it: a response of the client is replaced, or taken back. */
@@ -41,6 +48,6 @@ function respond(part: AskedPart, verdict: Verdict | undefined): ToolPart {
   if (!approved) return { ...part, state: 'output-denied', approval: { ...approval, ...why, approved } };
   const ran = { ...part, approval: { ...approval, approved } };
   return left.status === 'succeeded'
-    ? { ...ran, state: 'output-available', output: left.output }
+    ? { ...ran, state: 'output-available', output: outputOf(left) }
     : { ...ran, state: 'output-error', errorText: modelText(left) };
 }
