@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createClient, type ApprovalView, type Client as Ledger } from '@countersign/worker-sdk';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import { CreateTaskResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { cleanUpAfterAll } from '../harness/cleanup.js';
 import { install, type Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
@@ -84,6 +84,23 @@ describe('the everything server behind the gate', () => {
     const elicited = client.callTool({ name: 'trigger-elicitation-request', arguments: {} });
     await approve('trigger-elicitation-request');
     expect(textOf(await elicited)).toMatch(/declined/);
+  });
+});
+
+describe('a call that is to be a task', () => {
+  it('fails while it is pending, and begins the task at the server after the approval', async () => {
+    const { client } = await connectClient(gateBefore(referenceServer('everything'), ['--hold', '0s']), env);
+    const call = { name: 'simulate-research-query', arguments: { topic: 'tides' }, task: { ttl: 60_000 } };
+    const begin = () => client.request({ method: 'tools/call', params: call }, CreateTaskResultSchema);
+    await expect(begin()).rejects.toMatchObject({
+      code: -32600,
+      message: expect.stringContaining('pending: approval'),
+    });
+    await approve('simulate-research-query');
+    const { task } = await begin();
+    expect(await client.experimental.tasks.getTask(task.taskId)).toMatchObject({ taskId: task.taskId });
+    const { calls } = await ledger.listToolCalls({ toolName: 'simulate-research-query' });
+    expect(calls).toMatchObject([{ state: 'succeeded', output: { task: { taskId: task.taskId } } }]);
   });
 });
 
