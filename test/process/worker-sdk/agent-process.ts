@@ -1,5 +1,6 @@
 // A worker in a separate process, to be killed. It stores its state in a file and records each run of its tool in
-// another. With ROLE=ask it requests calls and then does nothing; with ROLE=serve it runs what others have requested.
+// another. With ROLE=ask it requests calls and then does nothing; with ROLE=serve it runs what others have requested. With ASKS=yes
+// its tool asks a person in the middle.
 import { appendFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -15,6 +16,7 @@ const {
   GATED = '',
   ROLE = '',
   CALLS = '1',
+  ASKS = '',
 } = process.env;
 const stateFile = join(FOLDER, 'state.json');
 const note = (line: string): void => {
@@ -26,8 +28,9 @@ const work = gateTool({
   inputSchema: z.strictObject({ n: z.int() }),
   needsApproval: GATED === 'yes',
   idempotent: IDEMPOTENT === 'yes',
-  execute: async ({ n }, { attempt, idempotencyKey }) => {
+  execute: async ({ n }, { attempt, idempotencyKey, ask }) => {
     note(`begin ${String(n)} ${String(attempt)} ${idempotencyKey}`);
+    if (ASKS === 'yes') note(`answered ${JSON.stringify(await ask({ question: 'How many?' }))}`);
     while (!existsSync(join(FOLDER, 'go'))) await sleep(20);
     note(`end ${String(n)} ${String(attempt)} ${idempotencyKey}`);
     return { n, attempt };
