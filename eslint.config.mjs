@@ -84,5 +84,7 @@ export default tseslint.config(
     ],
     rules: { 'no-console': 'off' },
   },
+  // Generated; the compiler checks it.
+  { files: ['libs/api-client/src/api.ts'], rules: { 'max-lines': 'off' } },
   ...floorsLint,
 );

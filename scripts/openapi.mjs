@@ -1,7 +1,8 @@
-// Writes docs/openapi.json, which the gateway generates from its routes and schemas, and lints it; with --check it only compares and lints.
+// Writes docs/openapi.json, which the gateway generates from its routes and schemas, and the types of libs/api-client; lints the
+// document. With --check it only compares and lints.
 import { spawnSync } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { ensureBuilt, ensureInstalled, recentNode, root } from './prepare.mjs';
 
@@ -19,10 +20,19 @@ if (generated.status !== 0) {
   console.error(generated.stderr);
   process.exit(1);
 }
-const isCheck = process.argv.includes('--check');
-if (!isCheck) writeFileSync(file, generated.stdout);
-const isStale = readFileSync(file, 'utf8') !== generated.stdout;
-if (isStale) console.error('docs/openapi.json is not what the routes and schemas say. Write it anew: npm run openapi');
+const { default: typesOf, astToString, COMMENT_HEADER } = await import('openapi-typescript');
+const types = `${COMMENT_HEADER}${astToString(await typesOf(JSON.parse(generated.stdout), { emptyObjectsUnknown: true }))}`;
+const client = join(root, 'libs', 'api-client', 'src', 'api.ts');
+let isStale = false;
+for (const [name, text] of [
+  [file, generated.stdout],
+  [client, types],
+]) {
+  if (!process.argv.includes('--check')) writeFileSync(name, text);
+  if (readFileSync(name, 'utf8') === text) continue;
+  isStale = true;
+  console.error(`${relative(root, name)} is not what the routes and schemas say. Update it: npm run openapi`);
+}
 const redocly = join(root, 'node_modules', '@redocly', 'cli', 'bin', 'cli.js');
 const { status } = spawnSync(recentNode(), [redocly, 'lint', file], {
   cwd: root,

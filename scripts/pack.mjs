@@ -11,7 +11,7 @@ mkdirSync(target, { recursive: true });
 const adapters = readdirSync(join(root, 'libs', 'adapters'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
   .map(({ name }) => join('adapters', name));
-for (const name of ['contracts', 'http-client', 'worker-sdk', 'conformance', ...adapters]) {
+for (const name of ['contracts', 'http-client', 'api-client', 'worker-sdk', 'conformance', ...adapters]) {
   copyFileSync(join(root, 'LICENSE'), join(root, 'libs', name, 'LICENSE'));
   execFileSync('npm', ['pack', '--silent', '--pack-destination', target], {
     cwd: join(root, 'libs', name),

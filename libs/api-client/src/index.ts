@@ -1,0 +1,1 @@
+export { createApiClient, type ApiClient, type ApiClientOptions, type ApiSchemas } from './api-client.js';
