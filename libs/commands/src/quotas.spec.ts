@@ -1,7 +1,9 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { celEngine } from '@countersign/cel';
-import { approvalIdOf, deriveCallId } from '@countersign/contracts';
+import { approvalIdOf, deriveCallId, toolCallStream } from '@countersign/contracts';
 import { currentApproval } from '@countersign/domain';
+import { EventStoreUnavailableError } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
 import * as api from './commands.js';
 import type { History, PendingCall } from './history.js';
 import { agent, alice, codeOf, done, openPolicyWorld, step } from './testing/policy-world.js';
@@ -43,7 +45,7 @@ async function look(): Promise<History> {
   };
 }
 
-async function open(quotas: string): Promise<void> {
+async function open(quotas: string, reach = (store: EventStore): EventStore => store): Promise<void> {
   world = await openPolicyWorld(policyOf(quotas));
   let shown: History | undefined;
   const of = (): History => {
@@ -56,7 +58,7 @@ async function open(quotas: string): Promise<void> {
     pendingCalls: (...given) => of().pendingCalls(...given),
     factsOfRun: (...given) => of().factsOfRun(...given),
   };
-  commands = world.another({ history });
+  commands = world.another({ history, store: reach(world.store) });
   const { asking } = commands;
   if (asking === undefined) throw new Error('the history is given');
   const inTurn: typeof asking.inTurn = (key, work) =>
@@ -117,6 +119,22 @@ describe('pendingPerAgent', () => {
   it('holds when many requests arrive at the same moment', async () => {
     const codes = await Promise.all(['a', 'b', 'c', 'd', 'e'].map(async (one) => codeOf(await request(`mail:${one}`))));
     expect(codes.filter((code) => code === 'done')).toHaveLength(2);
+  });
+
+  it('holds when a call of the request before failed while another was still being recorded', async () => {
+    await world.close();
+    await open('pendingPerAgent: 2', (store) => ({
+      ...store,
+      append: async (stream, ...given) => {
+        if (stream === toolCallStream(callId('a'))) throw new EventStoreUnavailableError('down');
+        if (stream === toolCallStream(callId('b'))) await new Promise(setImmediate);
+        return store.append(stream, ...given);
+      },
+    }));
+    const [failed, next] = await Promise.allSettled([request('mail:a', 'mail:b'), request('mail:c', 'mail:d')]);
+    expect(failed).toMatchObject({ status: 'rejected' });
+    expect(next).toMatchObject({ value: { refusal: { code: 'too-many-requests' } } });
+    expect(await world.stateOf(callId('b'))).toBe('awaiting_approval');
   });
 
   it('holds for a call that was allowed and about which the agent asks later', async () => {

@@ -4,6 +4,7 @@ import { isLateQuestion, toolCallRules } from '@countersign/domain';
 import type { Repeat, RequestToolCall, ToolCall, ToolCallProposal } from '@countersign/domain';
 import type { Judgement } from '@countersign/policy';
 import { uuidV5 } from '@countersign/runtime';
+import { allEnded } from './all-ended.js';
 import { speaksFor } from './actor.js';
 import type { Actor } from './actor.js';
 import { unlessDecided } from './ask-and-cancel.js';
@@ -153,7 +154,7 @@ async function record(
   if ('refusal' in joined) return joined;
   const judgements = await coverWithinQuotas(ports, joined, judged, { asker, additions, meta, at });
   if ('refusal' in judgements) return judgements;
-  const handled = await Promise.all(
+  const handled = await allEnded(
     joined.flatMap((plan, index) => {
       const judgement = judgements[index];
       if (judgement === undefined || additions[index] !== true) return [];
