@@ -23,6 +23,7 @@ import { grants } from './checkers/grants.ts';
 import { logOnlyGrows } from './checkers/log-only-grows.ts';
 import { oneResolution } from './checkers/one-resolution.ts';
 import { policyReload } from './checkers/policy-reload.ts';
+import { quotas } from './checkers/quotas.ts';
 import { ownership } from './checkers/ownership.ts';
 import { viewsEqualReplay } from './checkers/views-equal-replay.ts';
 import type { Defence } from './defences.ts';
@@ -61,6 +62,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   'four-eyes': fourEyes,
   'enough-people': enoughPeople,
   grants,
+  quotas,
   'policy-reload': policyReload,
   'deny-ends-run': denyEndsRun,
   ownership,
@@ -175,6 +177,9 @@ function startCheckers(
     },
     subscribe: () => ({ stop: async () => undefined }),
     close: () => undefined,
+  });
+  site.questions.add((question) => {
+    for (const { onQuestion } of all) onQuestion?.(question);
   });
   outside.onBegin((run) => {
     for (const { onToolBegins } of all) onToolBegins?.(run);

@@ -35,7 +35,9 @@ export function drawWorkload(random: Random): readonly Step[] {
   let calls = 0;
   while (calls < wanted) {
     const count = Math.min(wanted - calls, 1 + (random.chance(0.5) ? 0 : random.below(4)));
-    steps.push(drawStep(random, steps.length, count));
+    const last = steps.at(-1);
+    const isRepeated = count === 1 && last !== undefined && random.chance(0.25);
+    steps.push(isRepeated ? drawRepeat(random, steps.length, last) : drawStep(random, steps.length, count));
     calls += count;
   }
   return steps;
@@ -54,6 +56,13 @@ function drawStep(random: Random, index: number, count: number): Step {
       calls,
     },
   };
+}
+
+/** A model that does not wait: the first call of the step before, requested again soon as a new one. */
+function drawRepeat(random: Random, index: number, { body, atMs, way }: Step): Step {
+  const { runId, agentId } = body;
+  const calls = body.calls.slice(0, 1).map((call) => ({ ...call, toolCallId: `call-${index}-0` }));
+  return { atMs: atMs + random.below(5_000), way, body: { runId, agentId, calls } };
 }
 
 function drawCall(random: Random, toolCallId: string): RequestedCall {

@@ -10,6 +10,8 @@ export type { CommandHandler, CommandHandlerOptions, CommandMeta, CommandResult 
 export type { GrantIndex, GrantPorts, GrantSources } from './grant-ports.js';
 export type { GrantedCall } from './grant-match.js';
 export type { Counted, History, PendingCall } from './history.js';
+export { createKeyedQueue } from './keyed-queue.js';
+export type { KeyedQueue } from './keyed-queue.js';
 export type { QuotaFinding } from './quota-findings.js';
 export { quotasOf } from './quotas.js';
 export { noSuchCall, refused } from './result.js';

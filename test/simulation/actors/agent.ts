@@ -3,6 +3,7 @@ import type { ClaimView, OutcomeBody, ToolCallView } from '@countersign/contract
 import { hangPerhaps, startMachine } from '../world/machine.ts';
 import type { Machine } from '../world/machine.ts';
 import type { Site } from '../world/cluster.ts';
+import type { World } from '../world/world.ts';
 import { tryTool } from '../world/tool-behaviour.ts';
 import { clientTool } from '../workload.ts';
 import type { Step } from '../workload.ts';
@@ -18,6 +19,8 @@ export interface Agents {
 
 /** The tools that the service runs itself. */
 const servedByService = new Set(['pay', 'pay_two', 'pay_nudge', 'pay_silent', 'lookup', 'post']);
+/** How often an agent looks for a call that is not recorded, until it requests it again. */
+const missesMax = 8;
 /** The lease of the agents' own claims, ms. */
 export const agentLeaseMs = 8_000;
 
@@ -49,36 +52,40 @@ export function startAgents(site: Site, doors: Doors, steps: readonly Step[]): A
 async function request(site: Site, doors: Doors, step: Step): Promise<void> {
   const { world } = site;
   const { body } = step;
-  const overHttp = async (key: string): Promise<void> => {
-    await doors.ask({
-      kind: 'request',
-      actor: agent,
-      target: 'POST /v1/tool-calls',
-      key,
-      body,
-      run: (gateway, context) => gateway.toolCalls.request(context, body),
-    });
-  };
   if (step.way === 'bus') await publishRequest(site, 'ToolCallRequested', body);
-  else await overHttp(world.ids.uuid());
+  else await requestOverHttp(world, doors, step);
   if (world.random.chance(0.3)) {
     // Forgotten by a restarted agent: requested again with another key, perhaps over the other transport.
     await world.wait(world.random.below(20_000));
     if (step.way === 'http' && world.random.chance(0.5)) await publishRequest(site, 'ToolCallRequested', body);
-    else await overHttp(world.ids.uuid());
+    else await requestOverHttp(world, doors, step);
   }
+}
+
+async function requestOverHttp({ ids }: World, doors: Doors, { body }: Step): Promise<void> {
+  await doors.ask({
+    kind: 'request',
+    actor: agent,
+    target: 'POST /v1/tool-calls',
+    key: ids.uuid(),
+    body,
+    run: (gateway, context) => gateway.toolCalls.request(context, body),
+  });
 }
 
 /** Follows one call to its result, and does the agent's part. */
 async function follow(site: Site, doors: Doors, step: Step, callId: string): Promise<void> {
   const { world, outside } = site;
-  for (let asked = 0; ;) {
+  for (let [asked, missed] = [0, 0]; ;) {
     const waitMs = world.random.pick([0, 5_000, 30_000]);
     const found = await doors.read((gateway) =>
       gateway.toolCalls.get(agent, callId, { waitMs, until: 'settled' }, () => () => undefined),
     );
     const call = found?.status === 200 ? (found.body as ToolCallView) : undefined;
     if (call === undefined) {
+      missed += 1;
+      // Quotas refused it, or somebody else's request was first: the agent asks until it is recorded.
+      if (missed % missesMax === 0) await requestOverHttp(world, doors, step);
       await world.wait(500 + world.random.below(1_500));
     } else if (call.state === 'unknown') {
       await reconcileUnknown(world, doors, outside, callId);

@@ -10,6 +10,7 @@ import { agent, approvers } from './people.ts';
  */
 export function startApprovers(world: World, doors: Doors): void {
   const seen = new Map<string, number>();
+  const deny = world.random.pick(denialChances);
   const look = async (): Promise<void> => {
     for (;;) {
       await world.wait(1_000 + world.random.below(3_000));
@@ -19,14 +20,17 @@ export function startApprovers(world: World, doors: Doors): void {
         const times = seen.get(approval.approvalId) ?? 0;
         if (times > 2) continue;
         seen.set(approval.approvalId, times + 1);
-        void answerSomehow(world, doors, approval);
+        void answerSomehow(world, doors, approval, deny);
       }
     }
   };
   void look();
 }
 
-async function answerSomehow(world: World, doors: Doors, approval: ApprovalView): Promise<void> {
+/** How often people deny: in some worlds they trust the agent little. */
+const denialChances = [0.12, 0.12, 0.6];
+
+async function answerSomehow(world: World, doors: Doors, approval: ApprovalView, deny: number): Promise<void> {
   const { random } = world;
   if (random.chance(0.15)) return;
   const racing = random.chance(0.3) ? 2 + random.below(3) : 1;
@@ -35,17 +39,17 @@ async function answerSomehow(world: World, doors: Doors, approval: ApprovalView)
     Array.from({ length: racing }, async () => {
       const who = random.chance(0.08) ? agent : random.pick(approvers);
       await world.wait(startMs + random.below(200));
-      await respond(world, doors, who, approval);
+      await respond(world, doors, who, approval, deny);
       if (random.chance(0.1)) await withdraw(world, doors, who, approval.approvalId);
-      if (random.chance(0.2)) await respond(world, doors, who, approval);
+      if (random.chance(0.2)) await respond(world, doors, who, approval, deny);
     }),
   );
 }
 
-async function respond(world: World, doors: Doors, actor: Actor, approval: ApprovalView): Promise<void> {
+async function respond(world: World, doors: Doors, actor: Actor, approval: ApprovalView, deny: number): Promise<void> {
   const { random } = world;
   const body: RespondBody = {
-    decision: drawDecision(world),
+    decision: drawDecision(world, deny),
     ...(random.chance(0.5) && { actionDigest: approval.actionDigest }),
   };
   const { approvalId } = approval;
@@ -62,11 +66,11 @@ async function respond(world: World, doors: Doors, actor: Actor, approval: Appro
   );
 }
 
-function drawDecision({ random }: World): RespondBody['decision'] {
+function drawDecision({ random }: World, deny: number): RespondBody['decision'] {
+  if (random.chance(deny)) return { type: 'deny' };
   const drawn = random.next();
-  if (drawn < 0.7) return { type: 'approve' };
-  if (drawn < 0.82) return { type: 'deny' };
-  if (drawn < 0.94) return { type: 'edit', arguments: { amount: random.below(1_000), edited: true } };
+  if (drawn < 0.8) return { type: 'approve' };
+  if (drawn < 0.93) return { type: 'edit', arguments: { amount: random.below(1_000), edited: true } };
   return { type: 'answer', output: { instead: random.below(10) } };
 }
 

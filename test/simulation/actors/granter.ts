@@ -1,9 +1,13 @@
+import type { Actor } from '@countersign/commands';
 import type { CreateGrantBody, GrantView } from '@countersign/contracts';
 import type { World } from '../world/world.ts';
 import type { Doors } from './http.ts';
 import { agent, approvers } from './people.ts';
 
-const tools = ['pay', 'pay_two', 'pay_nudge', 'edit_file', 'drop_table', 'lookup', 'post', 'sync'] as const;
+const tools = [
+  ...(['pay', 'pay_two', 'pay_nudge', 'edit_file', 'lookup', 'sync'] as const),
+  ...(['drop_table', 'drop_table', 'post', 'post'] as const),
+];
 
 /** The people who give grants. */
 export interface Granters {
@@ -11,7 +15,7 @@ export interface Granters {
   readonly waiting: () => number;
 }
 
-/** People who permit calls in advance, for a short time and few uses, and revoke some of it; the agent tries as well. */
+/** People who permit calls in advance, for a short time and few uses, confirm what others permit, and revoke some of it; the agent tries as well. */
 export function startGranters(world: World, doors: Doors): Granters {
   const { random } = world;
   let waiting = 0;
@@ -46,11 +50,35 @@ async function grant(world: World, doors: Doors): Promise<void> {
     },
     10,
   );
-  if (created?.status !== 201 || random.chance(0.3)) return;
-  await world.wait(random.below(10_000));
-  const { grantId } = created.body as GrantView;
+  if (created?.status !== 201) return;
+  const { grantId, state } = created.body as GrantView;
+  const steps = [...(state === 'pending' ? [confirm] : []), ...(random.chance(0.7) ? [revoke] : [])];
+  await Promise.all(steps.map((step) => step(world, doors, grantId, actor)));
+}
+
+/** Mostly by another person; by the creator or the agent as well, and sometimes by two people at once. */
+async function confirm(world: World, doors: Doors, grantId: string, creator: Actor): Promise<void> {
+  const { random } = world;
+  const people = Array.from({ length: 1 + random.below(2) }, () => random.pick([creator, agent, ...approvers]));
+  await world.wait(random.below(8_000));
+  await Promise.all(
+    people.map((actor) =>
+      doors.ask(
+        {
+          ...{ kind: 'confirm', actor, key: world.ids.uuid(), body: {} },
+          target: `POST /v1/grants/${grantId}/confirm`,
+          run: (gateway, context) => gateway.grants.confirm(context, grantId),
+        },
+        10,
+      ),
+    ),
+  );
+}
+
+async function revoke(world: World, doors: Doors, grantId: string): Promise<void> {
+  await world.wait(world.random.below(10_000));
   await doors.ask({
-    ...{ kind: 'revoke', actor: random.pick(approvers), key: world.ids.uuid(), body: {} },
+    ...{ kind: 'revoke', actor: world.random.pick(approvers), key: world.ids.uuid(), body: {} },
     target: `DELETE /v1/grants/${grantId}`,
     run: (gateway, context) => gateway.grants.revoke(context, grantId),
   });

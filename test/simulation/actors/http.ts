@@ -51,6 +51,8 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
     await world.travel();
     if (running === undefined || random.chance(world.hazards().httpLost)) return lost;
     await running.machine.enter();
+    // The end of the world comes between two steps.
+    if (!running.machine.isAlive()) return lost;
     const answer = await work(running);
     await running.machine.enter();
     await world.travel();

@@ -1,7 +1,7 @@
-import type { EventData, RecordedEvent, RunEvent } from '@countersign/contracts';
+import type { RecordedEvent, RunEvent } from '@countersign/contracts';
 import { runCancellationStream } from '@countersign/contracts';
 import { isSettled } from '@countersign/domain';
-import { at, eventsOf } from './checker.ts';
+import { at, eventsOf, requestOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 import { stateOf } from './every-request-ends.ts';
 
@@ -46,7 +46,3 @@ export const denyEndsRun: CreateChecker = (site, fail) => {
 };
 
 const revives = new Set<RecordedEvent['type']>(['ApprovalRequested', 'ApprovalResponded', 'ExecutionClaimed']);
-
-function requestOf([first]: readonly RecordedEvent[]): EventData<'ToolCallRequested'> | undefined {
-  return first?.type === 'ToolCallRequested' ? (first.data as EventData<'ToolCallRequested'>) : undefined;
-}

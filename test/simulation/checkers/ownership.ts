@@ -1,7 +1,7 @@
 import type { EventData, RecordedEvent } from '@countersign/contracts';
 import { batchStream } from '@countersign/contracts';
 import type { Site } from '../world/cluster.ts';
-import { at, eventsOf } from './checker.ts';
+import { at, eventsOf, requestOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
@@ -11,7 +11,7 @@ import type { CreateChecker } from './checker.ts';
 export const ownership: CreateChecker = (site, fail) => ({
   onRecorded: (event) => {
     const asker = askerOf(event);
-    const request = eventsOf(site, event.metadata.callId ?? '')[0]?.data as EventData<'ToolCallRequested'> | undefined;
+    const request = requestOf(eventsOf(site, event.metadata.callId ?? ''));
     if (asker === undefined || request === undefined) return;
     const owner = request.requestedBy;
     if ([owner, 'admin', 'countersign', 'policy'].includes(asker)) return;

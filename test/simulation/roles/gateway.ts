@@ -5,7 +5,7 @@ import { Registry } from 'prom-client';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { followPolicy } from '../world/policy-file.ts';
-import { openViews } from './views.ts';
+import { openViews, openedLater } from './views.ts';
 import type { Views } from './views.ts';
 import { createWriteSide } from './write-side.ts';
 
@@ -35,9 +35,9 @@ export async function bootGateway(
   machine: Machine,
   answers: Map<string, StoredAnswer>,
 ): Promise<RunningGateway> {
-  const opened: { views?: Views } = {};
+  const opened = openedLater();
   const { store, commands, policies } = createWriteSide(site, machine, {
-    grantsOf: () => opened.views?.readModel.grants,
+    readModelOf: opened.readModel,
   });
   await followPolicy(site, machine, store, policies);
   const { clock, ids, log } = machine;

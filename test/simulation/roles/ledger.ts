@@ -5,15 +5,15 @@ import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { followPolicy } from '../world/policy-file.ts';
-import { openViews } from './views.ts';
+import { openViews, openedLater } from './views.ts';
 import type { Views } from './views.ts';
 import { createWriteSide } from './write-side.ts';
 
 /** Boots a ledger: consumes requests, decides and records; unsigned ones are in the name of the agent. */
 export async function bootLedger(site: Site, machine: Machine): Promise<Views> {
-  const opened: { views?: Views } = {};
+  const opened = openedLater();
   const { store, commands, policies } = createWriteSide(site, machine, {
-    ...{ writeOnly: true, grantsOf: () => opened.views?.readModel.grants },
+    ...{ writeOnly: true, readModelOf: opened.readModel },
   });
   await followPolicy(site, machine, store, policies);
   const { clock, ids, log } = machine;

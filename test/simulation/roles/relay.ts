@@ -1,7 +1,7 @@
 import { topicNames } from '@countersign/message-bus';
 import type { ExclusiveProgress } from '@countersign/message-bus';
 import { createRelay } from '@countersign/relay';
-import { withoutAck } from '../defences.ts';
+import { withoutAck } from '../weak-ports.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { createPublisher } from '../world/publisher.ts';

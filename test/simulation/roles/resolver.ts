@@ -1,7 +1,7 @@
 import { topicNames } from '@countersign/message-bus';
 import { createExecutions, createResolver } from '@countersign/resolver';
 import type { Clock } from '@countersign/runtime';
-import { decoratedExecutions } from '../defences.ts';
+import { decoratedExecutions } from '../weak-ports.ts';
 import { createSimulatedMessageBus } from '../world/bus-client.ts';
 import type { Site } from '../world/cluster.ts';
 import { hangPerhaps } from '../world/machine.ts';

@@ -13,6 +13,17 @@ export interface Views {
   readonly file: string;
 }
 
+/** The read model of a process whose write side is created before it. */
+export function openedLater(): { views?: Views; readonly readModel: () => ReadModel } {
+  const opened: ReturnType<typeof openedLater> = {
+    readModel: () => {
+      if (opened.views === undefined) throw new Error('the read model is not open yet');
+      return opened.views.readModel;
+    },
+  };
+  return opened;
+}
+
 /** Opens the read model of a machine as its last process left it, and follows the log with it. */
 export async function openViews(site: Site, machine: Machine, store: EventStore): Promise<Views> {
   const { world, disk } = site;

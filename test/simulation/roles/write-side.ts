@@ -5,9 +5,12 @@ import { createConditions, createLivePolicies, recordedCall } from '@countersign
 import type { LivePolicies } from '@countersign/policy';
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
-import { ruleWithout, batchRuleWithout, grantRuleWithout, withoutDedupe, withoutRevision } from '../defences.ts';
+import type { ReadModel } from '@countersign/read-model';
+import { grantIndexWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
+import { batchRuleWithout, grantRuleWithout, ruleWithout } from '../weak-rules.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
+import { watchQuestions } from '../world/questions.ts';
 import { serviceToolFacts } from '../world/service-tools.ts';
 import { createStoreClient } from '../world/store-client.ts';
 
@@ -15,20 +18,30 @@ import { createStoreClient } from '../world/store-client.ts';
 const schemas = createArgumentSchemas();
 const conditions = createConditions(celEngine);
 
+/** What a process needs that judges calls. */
+interface Judging {
+  /** Its read model, which is opened later than the write side. */
+  readonly readModelOf?: () => ReadModel;
+}
+
+function notOpened(): never {
+  throw new Error('this process has no read model');
+}
+
 /** The event store as a process reaches it, and the write side over it, for each role that writes. */
 export function createWriteSide(
   site: Site,
   machine: Machine,
-  {
-    grantsOf,
-    ...options
-  }: Pick<WriteSidePorts, 'writeOnly'> & { readonly grantsOf?: () => GrantIndex | undefined } = {},
+  { readModelOf = notOpened, ...options }: Pick<WriteSidePorts, 'writeOnly'> & Judging = {},
 ): { readonly store: EventStore; readonly commands: CommandPorts; readonly policies: LivePolicies } {
   const { world } = site;
   const store = createStoreClient(world, site.servers, machine);
   const { clock, ids, log } = machine;
+  const asked = watchQuestions(world, machine, { store: weakened(site, store), readModelOf }, (question) => {
+    for (const listener of site.questions) listener(question);
+  });
   const handler = createCommandHandler({
-    store: weakened(site, store),
+    store: asked.store,
     fold: toolCallDecider,
     clock,
     ids,
@@ -46,13 +59,18 @@ export function createWriteSide(
     ...{ store: weakened(site, store), fold: grantDecider, clock, ids, cacheSize: 1 + world.random.below(20) },
   });
   const index: GrantIndex = {
-    live: (...given) => grantsOf?.()?.live(...given) ?? [],
-    liveCount: (...given) => grantsOf?.()?.liveCount(...given) ?? 0,
+    live: (...given) => readModelOf().grants.live(...given),
+    liveCount: (...given) => readModelOf().grants.liveCount(...given),
   };
   const policies = createLivePolicies(site.policyFile());
   const commands: CommandPorts = {
     ...{ handler, batches, policies, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
-    grants: { handler: grants, index, conditions: () => Promise.resolve(conditions) },
+    asking: asked.asking,
+    grants: {
+      handler: grants,
+      index: grantIndexWithout(world.without, index),
+      conditions: () => Promise.resolve(conditions),
+    },
     decideGrant: grantRuleWithout(world.without),
     alterRule: (rule) =>
       ruleWithout(world.without, rule, ({ request }) => {

@@ -13,6 +13,7 @@ import type { Outside } from './outside.ts';
 import { createStoreServers } from './store-client.ts';
 import type { StoreServers } from './store-client.ts';
 import { drawPolicyFile } from './policy-file.ts';
+import type { Question } from './questions.ts';
 import type { World } from './world.ts';
 
 /** The shared parts of all processes of one installation. */
@@ -24,6 +25,8 @@ export interface Site {
   readonly outside: Outside;
   readonly disk: Disk;
   readonly policyFile: () => PolicyContent;
+  /** Listeners to the questions of all processes. */
+  readonly questions: Set<(question: Question) => void>;
 }
 
 /** The surroundings of an installation in which nothing runs yet. */
@@ -37,6 +40,7 @@ export function createSite(world: World): Site {
     outside: createOutside(world),
     disk: openDisk(),
     policyFile: drawPolicyFile(world),
+    questions: new Set(),
   };
 }
 

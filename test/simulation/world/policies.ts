@@ -2,21 +2,33 @@ import { celEngine } from '@countersign/cel';
 import { createPolicy, loadPolicy } from '@countersign/policy';
 import type { Policy, PolicyContent } from '@countersign/policy';
 
+/** What a world's policy file says beside its rules. */
+interface Variant {
+  readonly fourEyes: boolean;
+  readonly hasQuotas: boolean;
+}
+
 /**
  * The policy of every world, by the product's own rules. `pay_two` and large amounts need two people, `pay_nudge`
  * reminds and escalates, a denial of the two ends the run, silence approves `pay_silent`, `drop_table` is blocked when the
- * arguments say so. An amount may be edited from one rule into another. The file that replaces it asks one person about
- * `pay_two`, and ends no run.
+ * arguments say so, and otherwise has a high risk, as `post` of small amounts has. An amount may be edited from one rule into another. The
+ * file that replaces it asks one person about `pay_two`, and ends no run. Every request fits into the quotas once no
+ * question is pending.
  */
-const file = (fourEyes: boolean, isReplaced: boolean): string => `
+const file = ({ fourEyes, hasQuotas }: Variant, isReplaced: boolean): string => `
 version: 1
 requireApprovalTools: ["pay*", "edit_*", "drop_*"]
 defaults: { expiresIn: 40s, executeBy: 60s, fourEyes: ${String(fourEyes)} }
+${hasQuotas ? 'quotas: { pendingPerAgent: 4, deniedBeforeCoolDown: 2, coolDown: 40s, coalesceIdentical: true }' : ''}
 rules:
   - id: drop-all
     match: { tools: [drop_table] }
     when: has(args.all) && args.all == true
     then: { block: "all of it" }
+  - id: risky
+    match: { tools: [drop_table, post] }
+    when: args.amount < 400
+    then: { require: { quorum: { approve: 1 }, risk: high } }
   - id: two
     match: { tools: [pay_two] }
     then: { require: { quorum: { approve: ${isReplaced ? '1' : '2'}, deny: ${isReplaced ? '1' : '2'} } } }
@@ -32,20 +44,39 @@ rules:
     then: { require: { onTimeout: allow, allowOnTimeout: i-understand } }
 `;
 
-const load = (fourEyes: boolean, isReplaced: boolean): PolicyContent =>
-  loadPolicy('countersign.policy.yaml', file(fourEyes, isReplaced), celEngine);
+const load = (variant: Variant, isReplaced: boolean): PolicyContent =>
+  loadPolicy('countersign.policy.yaml', file(variant, isReplaced), celEngine);
 
-const files = [true, false].map((fourEyes) => ({ first: load(fourEyes, false), next: load(fourEyes, true) }));
+/** The policy file of a world: the first one, and the one that replaces it. */
+export interface PolicyFiles {
+  readonly first: PolicyContent;
+  readonly next: PolicyContent;
+}
 
-/** The policy file of a world, with or without four eyes: the first one, and the one that replaces it. */
-export function policyFiles({ fourEyes }: { readonly fourEyes: boolean }): (typeof files)[number] {
-  const found = files[fourEyes ? 0 : 1];
-  if (found === undefined) throw new Error('there is a policy for either case');
+const files = new Map(
+  [true, false].flatMap((fourEyes) =>
+    [true, false].map((hasQuotas): [string, PolicyFiles] => {
+      const variant = { fourEyes, hasQuotas };
+      return [keyOf(variant), { first: load(variant, false), next: load(variant, true) }];
+    }),
+  ),
+);
+
+/** The policy files of a world of this variant. */
+export function policyFiles(variant: Variant): PolicyFiles {
+  const found = files.get(keyOf(variant));
+  if (found === undefined) throw new Error('there is a policy for each variant');
   return found;
 }
 
+function keyOf({ fourEyes, hasQuotas }: Variant): string {
+  return [fourEyes, hasQuotas].join();
+}
+
 const byVersion = new Map(
-  files.flatMap(({ first, next }) => [first, next]).map((content) => [content.version, createPolicy(content)]),
+  [...files.values()]
+    .flatMap(({ first, next }) => [first, next])
+    .map((content) => [content.version, createPolicy(content)]),
 );
 
 /** The policy that a verdict cites; undefined when no world has it. */

@@ -10,7 +10,7 @@ import type { World } from './world.ts';
 /** Returns the content of the policy file now: it is replaced once, while there are faults. */
 export function drawPolicyFile({ random, clock, without }: World): () => PolicyContent {
   const replacedAtMs = random.below(90_000);
-  const { first, next } = policyFiles({ fourEyes: without !== 'four-eyes' });
+  const { first, next } = policyFiles({ fourEyes: without !== 'four-eyes', hasQuotas: random.chance(0.5) });
   return () => (clock.monotonic() < replacedAtMs ? first : next);
 }
 
