@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { z } from 'zod';
-import { asJson, inputSchemaOf, whyUnrecordable } from './schema.js';
+import * as v3 from 'zod/v3';
+import { asJson, inputSchemaOf, whyUnrecordable, type JsonSchema } from './schema.js';
 
 describe('the input to approve', () => {
   it('is the validated form, with the defaults that an approver must see', async () => {
@@ -122,5 +123,12 @@ describe('arguments that the server would refuse', () => {
     circular['self'] = circular;
     expect(asJson({ at: new Date(0) })).toEqual({ at: '1970-01-01T00:00:00.000Z' });
     expect([asJson(circular), asJson(1n), asJson(undefined)]).toEqual([undefined, undefined, undefined]);
+  });
+});
+
+describe('a schema of another library', () => {
+  it('is refused, because as a JSON Schema it would accept every value', () => {
+    const ofZod3 = v3.object({ amount: v3.number() }) as unknown as JsonSchema;
+    expect(() => inputSchemaOf(ofZod3)).toThrow(/neither a schema of zod 4 nor a JSON Schema/);
   });
 });

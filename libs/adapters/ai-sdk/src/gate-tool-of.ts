@@ -1,5 +1,5 @@
-import { gateTool, type GateTool, type JsonSchema, type ToolDefinition } from '@countersign/worker-sdk';
-import { asSchema, type FlexibleSchema, type ToolExecutionOptions } from 'ai';
+import { gateTool, isSameJson, type GateTool, type JsonSchema, type ToolDefinition } from '@countersign/worker-sdk';
+import { asSchema, type FlexibleSchema, type Schema, type ToolExecutionOptions } from 'ai';
 import { z } from 'zod';
 
 /** What the framework passes to the tool; in predicates only `toolCallId` and `messages` are there. */
@@ -19,7 +19,7 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
     throw new TypeError(`tool ${name}: only a tool with \`execute\` can stand behind the gate`);
   }
   const { description } = tool;
-  return gateTool<z.ZodType | JsonSchema, FrameworkOptions>({
+  const gated = gateTool<z.ZodType | JsonSchema, FrameworkOptions>({
     needsApproval: true,
     ...(typeof description === 'string' ? { description } : {}),
     ...(gate === true ? {} : (gate as Partial<ToolDefinition<z.ZodType | JsonSchema, FrameworkOptions>>)),
@@ -34,6 +34,26 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
       return lastOf(await run(input, { ...given, abortSignal: AbortSignal.any(signals) }));
     },
   });
+  const { validate } = asSchema(tool.inputSchema);
+  return validate === undefined || tool.inputSchema instanceof z.ZodType ? gated : validated(gated, validate);
+}
+
+/** A schema of another library, such as zod 3, can refuse more than its JSON Schema does. An edit must pass it too. */
+function validated(
+  gated: GateTool<FrameworkOptions>,
+  validate: NonNullable<Schema['validate']>,
+): GateTool<FrameworkOptions> {
+  const invalid = (message: string) => ({ valid: false, issues: [{ path: '', message }] }) as const;
+  return {
+    ...gated,
+    check: async (args) => {
+      const checked = await validate(args);
+      if (!checked.success) return invalid(checked.error.message);
+      return isSameJson(checked.value, args)
+        ? gated.check(args)
+        : invalid('the schema of the tool transforms, so people would see another value than it gets');
+    },
+  };
 }
 
 function schemaOf(name: string, { inputSchema }: FrameworkTool): z.ZodType | JsonSchema {

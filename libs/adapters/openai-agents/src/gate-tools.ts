@@ -69,25 +69,22 @@ function frameworkTool(
   one: GatedTool,
 ): Tool {
   const { name, description, parameters } = one;
-  /** The calls of this process. All others came with a state, which says nothing about what was approved. */
-  const asked = new Set<string>();
   return tool({
     name,
     description,
     parameters: parameters as z.ZodObject,
     needsApproval: async (runContext: RunContext, input: unknown, toolCallId = '') => {
-      // The framework asks again about a call that its state has as approved.
+      // The framework asks before each execution, also about a call that its state has as approved. The state may come from
+      // a client, so such a call must be in the ledger.
       const isResumed = runContext.isToolApproved({ toolName: name, callId: toolCallId }) === true;
       if (isResumed) await assertRequested(worker, run.runId, [toolCallId]);
       const call = { toolCallId, toolName: name, arguments: input as JsonValue };
       const { hasPendingApprovals } = await worker.ask({ ...run, toolCalls: [call] }, { context: { runContext } });
-      asked.add(toolCallId);
       return hasPendingApprovals;
     },
     execute: async (input: unknown, runContext, details) => {
       const toolCallId = details?.toolCall?.callId ?? '';
       const { signal } = details ?? {};
-      if (!asked.has(toolCallId)) await assertRequested(worker, run.runId, [toolCallId], signal);
       const { result, approval } = await worker.call(
         { ...run, toolCallId, toolName: name, arguments: input as JsonValue },
         { context: { runContext, ...(details === undefined ? {} : { details }) }, signal },
