@@ -1,7 +1,7 @@
 /** Every variable that some process or command of ours reads. */
 const settingNames: readonly string[] = [
   ...['HOST', 'PORT', 'DATA', 'LOG_LEVEL', 'PUBLIC_URL', 'REQUESTS_PER_SECOND', 'ACCEPT_LOG_END'],
-  ...['ROOT_KEY_FILE', 'ACCEPT_LOST_KEYS'],
+  ...['KEYS_FOLDER', 'ROOT_KEY_FILE', 'ACCEPT_LOST_KEYS'],
   ...[
     'POLICY',
     'POLICY_SHADOW',

@@ -13,7 +13,18 @@ import {
   saslProblems,
   withoutPassword,
 } from './connection-problems.js';
-import { consuming, eventStore, executing, kafka, people, requests, senders, signIn, topics } from './variables.js';
+import {
+  consuming,
+  eventStore,
+  executing,
+  kafka,
+  keys,
+  people,
+  requests,
+  senders,
+  signIn,
+  topics,
+} from './variables.js';
 
 /** The work of one process of the cluster. */
 export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
@@ -36,6 +47,15 @@ export interface KafkaConfig {
   readonly sessionTimeoutMs: number | null;
 }
 
+/** The folder of the keys that all processes share. */
+export interface KeysConfig {
+  readonly folder: string;
+  /** The operator's own root key; null: `root.key` in the folder. */
+  readonly rootKeyFile: string | null;
+  /** Starts although the log has values under keys that are lost. */
+  readonly acceptLostKeys: boolean;
+}
+
 /** The senders of requests on Kafka. */
 export interface RequestsConfig {
   readonly tenant: string;
@@ -53,6 +73,8 @@ export interface RoleConfig {
   readonly dataFolder: string;
   readonly logLevel: LogLevel;
   readonly eventStoreUrl: Secret;
+  /** Null: sensitive values are recorded in clear. */
+  readonly keys: KeysConfig | null;
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;
   readonly shadowPolicyFile: string | null;
@@ -74,15 +96,24 @@ export interface RoleConfig {
 /** Each role lists only the settings that it needs. */
 const variablesOf = {
   gateway: {
-    ...{ ...processVariables, ...eventStore, ...judgingVariables },
+    ...{ ...processVariables, ...eventStore, ...keys, ...judgingVariables },
     ...{ ...senders, ...tellingVariables, ...servingVariables, ...signIn },
   },
-  ledger: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...judgingVariables, ...requests, ...people },
-  relay: { ...processVariables, ...eventStore, ...kafka },
-  projector: { ...processVariables, ...eventStore, ...kafka, ...consuming },
-  resolver: { ...processVariables, ...eventStore, ...kafka, ...consuming, ...executing },
+  ledger: {
+    ...processVariables,
+    ...eventStore,
+    ...keys,
+    ...kafka,
+    ...consuming,
+    ...judgingVariables,
+    ...requests,
+    ...people,
+  },
+  relay: { ...processVariables, ...eventStore, ...keys, ...kafka },
+  projector: { ...processVariables, ...eventStore, ...keys, ...kafka, ...consuming },
+  resolver: { ...processVariables, ...eventStore, ...keys, ...kafka, ...consuming, ...executing },
   notifier: {
-    ...{ ...processVariables, ...eventStore, ...kafka, ...consuming, ...tellingVariables },
+    ...{ ...processVariables, ...eventStore, ...keys, ...kafka, ...consuming, ...tellingVariables },
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
@@ -90,7 +121,7 @@ const variablesOf = {
 
 type Output<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 type KafkaValues = Partial<Output<typeof kafka & typeof consuming>>;
-type Values = Output<typeof processVariables & typeof eventStore> &
+type Values = Output<typeof processVariables & typeof eventStore & typeof keys> &
   KafkaValues &
   Partial<
     Output<
@@ -118,6 +149,7 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     dataFolder: resolve(folder, values.COUNTERSIGN_DATA),
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
     eventStoreUrl: new Secret(values.COUNTERSIGN_EVENTSTORE_URL),
+    keys: values.COUNTERSIGN_KEYS_FOLDER === undefined ? null : toKeys(values.COUNTERSIGN_KEYS_FOLDER, values, file),
     kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
     policyFile: file(values.COUNTERSIGN_POLICY),
     shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
@@ -134,6 +166,14 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
 }
 
 type ToFile = (path: string | undefined) => string | null;
+
+function toKeys(folder: string, values: Values, file: ToFile): KeysConfig {
+  return {
+    folder: file(folder) ?? folder,
+    rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
+    acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',
+  };
+}
 
 /** The settings of those who make and look at topics. @throws ConfigError */
 export function readTopicsConfig(

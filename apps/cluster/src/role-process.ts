@@ -7,6 +7,8 @@ import { createStoreCheck, createTracedStore } from '@countersign/shell';
 import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
+import { createKeylessStore, openVault } from './vault.js';
+import type { Vault } from './vault.js';
 
 /** The process as its role sees it: readiness checks, and shutdown. */
 export interface RoleProcess extends RuntimePorts {
@@ -67,6 +69,12 @@ export function isStoreAway(error: unknown): boolean {
   return error instanceof EventStoreUnavailableError;
 }
 
+/** The event store as a role uses it; `vault` is null where values are recorded in clear. */
+export interface LedgerStore {
+  readonly store: EventStore;
+  readonly vault: Vault | null;
+}
+
 /**
  * Returns the event store after its first response. A client that stops responding, even after replacement, ends the
  * process; one that never responded waits.
@@ -74,7 +82,7 @@ export function isStoreAway(error: unknown): boolean {
 export async function openEventStore(
   process: RoleProcess,
   options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
-): Promise<EventStore> {
+): Promise<LedgerStore> {
   const { config, clock, log, ids, fail, check, onStop } = process;
   let hasAnswered = false;
   const url = config.eventStoreUrl.reveal();
@@ -94,7 +102,11 @@ export async function openEventStore(
   hasAnswered = true;
   check(createStoreCheck(store));
   void watchRights(process);
-  return createTracedStore(store, process.tracing);
+  const traced = createTracedStore(store, process.tracing);
+  if (config.keys === null) return { store: createKeylessStore(traced, process), vault: null };
+  const keys = config.keys;
+  const vault = await untilDone(process, 'keys', isStoreAway, () => openVault(process, keys, traced));
+  return { store: vault.store, vault };
 }
 
 const rightsAgainMs = 600_000;

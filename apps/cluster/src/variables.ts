@@ -26,6 +26,13 @@ export const eventStore = {
     ),
 };
 
+/** The keys of sensitive values, in a folder that all processes of the cluster share. */
+export const keys = {
+  COUNTERSIGN_KEYS_FOLDER: z.string().optional(),
+  COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
+  COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
+};
+
 /** The brokers, and the names of the topics. */
 export const kafka = {
   COUNTERSIGN_KAFKA_BROKERS: z

@@ -1,23 +1,33 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { EventStore } from '@countersign/event-store';
 import { createProjector, createProjectorCheck } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { isStoreAway, untilDone } from './role-process.js';
-import type { RoleProcess } from './role-process.js';
+import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The process's own replica of the read model, following the store; it has caught up when this resolves. */
-export async function openViews(process: RoleProcess, store: EventStore): Promise<ReadModel> {
+export async function openViews(process: RoleProcess, { store, vault }: LedgerStore): Promise<ReadModel> {
   const { config, clock, log, check, onStop, stopping } = process;
   mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
   const file = join(config.dataFolder, 'read-model.db');
+  let isOpen = false;
+  const readAll = async (after: number, limit: number) => {
+    const events = await store.readAll(after, limit);
+    if (!isOpen) vault?.finishErasures(events);
+    return events;
+  };
+  const source = { ...store, readAll };
   const readModel = await untilDone(process, 'read-model', isStoreAway, () => {
     check(createProjectorCheck(() => ({ status: 'starting' })));
-    return openReadModel({ file, source: store, log });
+    return openReadModel({ file, source, log, ...(vault && { seal: vault.texts }) });
   });
+  isOpen = true;
   onStop(() => {
     readModel.close();
+  });
+  vault?.keepCopy(async () => {
+    await readModel.rebuild();
   });
   const projector = createProjector({ store, readModel, clock, log });
   check(createProjectorCheck(projector.health));

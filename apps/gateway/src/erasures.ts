@@ -13,7 +13,7 @@ export async function eraseSubject(
   const { erasures, metrics, readModel } = ports;
   if (erasures === undefined) {
     const detail =
-      'this installation does not encrypt sensitive values per subject, so there is nothing to erase: only standalone does';
+      'this cluster records sensitive values in clear, so there is nothing to erase: on one machine, COUNTERSIGN_KEYS_FOLDER encrypts them';
     return refused({ code: 'not-supported', detail });
   }
   if (body.dryRun === true) {

@@ -7,6 +7,8 @@ export { openGatewayFiles } from './gateway-files.js';
 export type { GatewayFiles } from './gateway-files.js';
 export { createGatewayApp } from './http/gateway-app.js';
 export type { Erasures } from './erasure-port.js';
+export { createErasures } from './erasure/create-erasures.js';
+export type { ErasurePorts } from './erasure/create-erasures.js';
 export type { GatewayAddress, GatewayApp } from './http/gateway-app.js';
 export type { IdempotencyStore, StoredAnswer } from './idempotency.js';
 export { createGatewayMetrics } from './metrics.js';

@@ -22,7 +22,7 @@ import { countParked, createOpenCalls } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { StandaloneConfig } from './config.js';
 import { isLoopback } from './config.js';
-import { createErasures } from './erasures.js';
+import { openErasures } from './open-erasures.js';
 import { openStores } from './open-stores.js';
 import { readChannels, startNotifier } from './channels.js';
 import type { Stores } from './open-stores.js';
@@ -128,7 +128,7 @@ async function startAll(config: StandaloneConfig, world: RuntimePorts, tokensFil
       people: channelPeople,
       idempotency,
       answerSeal: vault.answersKey.answers,
-      erasures: createErasures({ vault, readModel, commands, idempotency, clock, ids, log }),
+      erasures: openErasures(stores, idempotency, world),
       metrics,
       clock,
       ids,

@@ -1,7 +1,13 @@
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import type { AnswersKey, EmbeddedEventStore, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
-import { createSealedStore, createSealedTexts, openAnswersKey, openSubjectKeys } from '@countersign/event-store';
+import {
+  createSealedStore,
+  createSealedTexts,
+  openAnswersKey,
+  openSubjectKeys,
+  refuseLostKeys,
+} from '@countersign/event-store';
 import type { SubjectEvent } from '@countersign/contracts';
 import { subjectStream } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
@@ -18,11 +24,6 @@ export interface Vault {
   readonly answersKey: AnswersKey;
 }
 
-/** The log has sealed values, and the keys in the folder were made just now. */
-export class LostKeysError extends Error {
-  override readonly name = 'LostKeysError';
-}
-
 /**
  * Opens the keys of a data folder over its log, and destroys those whose erasure is recorded.
  * @throws RootKeyError, LostKeysError: each names the file and the remedy.
@@ -32,7 +33,7 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
   const keys = openSubjectKeys({ folder, rootKeyFile, log });
   try {
     if (keys.isNew) {
-      if (!acceptLostKeys && (await hasSealedEvents(raw))) throw lostKeys(folder);
+      await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
       // Older versions stored responses in clear.
       forget(folder, 'idempotency.db');
       keys.confirm();
@@ -44,26 +45,6 @@ export async function openVault(config: StandaloneConfig, raw: EmbeddedEventStor
     keys.close();
     throw error;
   }
-}
-
-const pageSize = 500;
-
-async function hasSealedEvents(store: EmbeddedEventStore): Promise<boolean> {
-  let position = 0;
-  for (;;) {
-    const page = await store.readAll(position, pageSize);
-    if (page.some(({ metadata }) => metadata.sealed !== undefined)) return true;
-    const last = page.at(-1);
-    if (last === undefined) return false;
-    position = last.position;
-  }
-}
-
-function lostKeys(folder: string): LostKeysError {
-  return new LostKeysError(
-    `${join(folder, 'keys.db')} is missing, and the log has values that were encrypted with its keys: ` +
-      'restore keys.db and the root key from your copy. To give those values up, start once with COUNTERSIGN_ACCEPT_LOST_KEYS=yes',
-  );
 }
 
 /**

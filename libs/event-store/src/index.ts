@@ -18,6 +18,7 @@ export {
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
 export { positionBefore } from './position-before.js';
+export { LostKeysError, refuseLostKeys } from './sealed/lost-keys.js';
 export { openSubjectKeys } from './sealed/keys-file.js';
 export { rotateRootKey } from './sealed/rotate-root-key.js';
 export type { Rotation } from './sealed/rotate-root-key.js';

@@ -14,7 +14,7 @@ type Environment = Output['terminal']['env'];
 /** The log, and whether this process holds it exclusively while it is open. */
 interface OpenLog {
   readonly store: EventStore;
-  /** Encrypts the rows of the read model. A cluster has none. */
+  /** Encrypts the rows of the read model; absent where the log has no keys. */
   readonly seal?: SealedTexts;
   readonly isExclusive: boolean;
 }
@@ -26,7 +26,10 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
   const url = env['COUNTERSIGN_EVENTSTORE_URL'] ?? '';
   if (url !== '') {
     const { connectOf, openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
-    return { store: openEventStoreDb({ url, connect: await connectOf(url), ...world }), isExclusive: false };
+    const raw = openEventStoreDb({ url, connect: await connectOf(url), ...world });
+    const keys = env['COUNTERSIGN_KEYS_FOLDER'] ?? '';
+    const opened = keys === '' ? { store: raw } : await unseal(env, resolve(keys), raw, log);
+    return { ...opened, isExclusive: false };
   }
   if (!existsSync(join(folder, 'events.db'))) {
     const detail = `There is no log in ${folder}.`;
@@ -42,18 +45,28 @@ async function openFolder(
   world: Omit<EmbeddedEventStoreOptions, 'folder'>,
 ): Promise<Pick<OpenLog, 'store' | 'seal'>> {
   const library = await import('@countersign/event-store');
-  const raw = await library.openEmbeddedEventStore({ folder, ...world });
+  return unseal(env, folder, await library.openEmbeddedEventStore({ folder, ...world }), world.log);
+}
+
+/** The log with the values that the keys of a folder open. */
+async function unseal(
+  env: Environment,
+  folder: string,
+  raw: EventStore,
+  log: Log,
+): Promise<Pick<OpenLog, 'store' | 'seal'>> {
+  const library = await import('@countersign/event-store');
   // Keys are made by the server alone. A log with sealed events and without keys cannot be folded.
   if (!existsSync(join(folder, 'keys.db'))) return { store: raw };
   try {
     const own = env['COUNTERSIGN_ROOT_KEY_FILE'] ?? '';
     const rootKeyFile = own === '' ? null : resolve(own);
-    const keys = library.openSubjectKeys({ folder, rootKeyFile, log: world.log });
+    const keys = library.openSubjectKeys({ folder, rootKeyFile, log });
     const close = async (): Promise<void> => {
       keys.close();
       await raw.close();
     };
-    const store = { ...library.createSealedStore(raw, { keys, log: world.log }), close };
+    const store = { ...library.createSealedStore(raw, { keys, log }), close };
     return { store, seal: library.createSealedTexts(keys) };
   } catch (error) {
     await raw.close();

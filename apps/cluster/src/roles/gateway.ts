@@ -1,6 +1,7 @@
 import { loadChannels } from '@countersign/channels';
 import {
   createChannelPeople,
+  createErasures,
   createFileTokens,
   createGatewayApp,
   createGatewayMetrics,
@@ -8,12 +9,16 @@ import {
   loadOidc,
   openGatewayFiles,
 } from '@countersign/gateway';
+import type { ErasurePorts, GatewayPorts, IdempotencyStore } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
+import { sleep } from '@countersign/runtime';
 import { createHistory, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
+import { othersMs } from '../vault.js';
+import type { Vault } from '../vault.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
 
@@ -31,8 +36,9 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
   return async (roleProcess) => {
     const { clock, ids, log, tracing, onStop } = roleProcess;
     onStop(tokens.close);
-    const store = await openEventStore(roleProcess);
-    const readModel = await openViews(roleProcess, store);
+    const ledgerStore = await openEventStore(roleProcess);
+    const { store, vault } = ledgerStore;
+    const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
     const judging = { grants, people: known, history: createHistory(readModel) };
     const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, judging);
@@ -47,9 +53,38 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const door = { tokens, sessions, oidc, channels, people, idempotency };
     const ports = { ...views, ...door, metrics, clock, ids, log, checks, tracing };
     const { host, publicUrl } = config;
-    const limited = { ...ports, requestsPerSecond: config.requestsPerSecond ?? undefined };
+    const erasing = vault && toErasing(vault, { ...views, idempotency, clock, ids, log });
+    const limited = { ...ports, ...erasing, requestsPerSecond: config.requestsPerSecond ?? undefined };
     await roleProcess.serve((port) =>
       createGatewayApp(limited, { host, port, inbox: { publicUrl: publicUrl ?? undefined } }),
     );
   };
+}
+
+type ErasingPorts = Omit<ErasurePorts, 'keys' | 'raw' | 'settled' | 'rewriteCopies'> & {
+  readonly idempotency: IdempotencyStore;
+};
+
+/** The parts of a gateway that encrypt its stored responses and erase subjects. */
+function toErasing(
+  vault: Vault,
+  { idempotency, ...ports }: ErasingPorts,
+): Pick<GatewayPorts, 'answerSeal' | 'erasures'> {
+  const { keys, store, answersKey, keepCopy, rewriteCopies } = vault;
+  const { clock } = ports;
+  keepCopy(async () => {
+    idempotency.clear();
+    await answersKey.renew();
+  });
+  const erasures = createErasures({
+    ...{ ...ports, keys, store, raw: store.raw },
+    settled: async () => {
+      await store.settled();
+      await sleep(clock, othersMs);
+    },
+    rewriteCopies: async () => {
+      await Promise.all([rewriteCopies(), sleep(clock, othersMs)]);
+    },
+  });
+  return { answerSeal: answersKey.answers, erasures };
 }

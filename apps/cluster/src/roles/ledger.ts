@@ -31,8 +31,9 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     if (tokens !== undefined) onStop(tokens.close);
     else log.warn({ remedy: grantsRemedy }, 'no standing grant covers the calls of this process');
     // No reader waits for this process's writes; the events topic announces them.
-    const store = await openEventStore(process, { writeOnly: true });
-    const readModel = await openViews(process, store);
+    const ledgerStore = await openEventStore(process, { writeOnly: true });
+    const { store } = ledgerStore;
+    const readModel = await openViews(process, ledgerStore);
     // Attack: a grant of a person who was removed. Without the tokens this process cannot know.
     const grants = tokens && { index: readModel.grants, conditions: loadConditions };
     const judging = { ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };

@@ -36,8 +36,9 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
   const notifierId = `${hostname()}/${String(process.pid)}`;
   return async (roleProcess) => {
     const { clock, ids, tracing, registry, onStop, check } = roleProcess;
-    const store = await openEventStore(roleProcess);
-    const readModel = await openViews(roleProcess, store);
+    const ledgerStore = await openEventStore(roleProcess);
+    const { store } = ledgerStore;
+    const readModel = await openViews(roleProcess, ledgerStore);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const publicUrl = config.publicUrl?.href ?? null;
     const channels = await openChannels(configured, { clock, publicUrl });

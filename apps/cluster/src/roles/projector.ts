@@ -15,9 +15,10 @@ import { openWriteSide } from '../write-side.js';
 export async function readProjector(): Promise<OpenRole> {
   return async (process) => {
     const { clock, ids, log, registry, onStop, check } = process;
-    const store = await openEventStore(process);
+    const ledgerStore = await openEventStore(process);
+    const { store } = ledgerStore;
     const commands = openWriteSide(process, store);
-    const readModel = await openViews(process, store);
+    const readModel = await openViews(process, ledgerStore);
     const metrics = createProjectorMetrics(registry, { readModel, clock });
     const deadlines = createDeadlines({
       readModel,

@@ -7,7 +7,7 @@ import type { OpenRole } from '../role-process.js';
 export function readRelay(): Promise<OpenRole> {
   return Promise.resolve(async (process) => {
     const { clock, log, registry, onStop, check } = process;
-    const store = await openEventStore(process);
+    const { store } = await openEventStore(process);
     const { kafka, names, group } = await openTopics(process, ({ events }) => [events]);
     const metrics = createRelayMetrics(registry);
     const { publisher } = kafka;

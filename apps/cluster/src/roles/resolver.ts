@@ -23,7 +23,7 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
   }
   return async (roleProcess) => {
     const { clock, ids, tracing, registry, onStop, check } = roleProcess;
-    const store = await openEventStore(roleProcess);
+    const { store } = await openEventStore(roleProcess);
     const commands = openWriteSide(roleProcess, store, tools);
     const { bus, names } = await openTopics(roleProcess, ({ events, deadLetters }) => [events, deadLetters]);
     const resolverId = `${hostname()}/${String(process.pid)}`;

@@ -11,7 +11,7 @@ import { createSystemIds } from '@countersign/runtime';
 import { createCollectingLog, createVirtualClock } from '@countersign/runtime/testing';
 import { afterEach, beforeEach } from '@jest/globals';
 import { readStandaloneConfig } from '../config.js';
-import { createErasures } from '../erasures.js';
+import { openErasures } from '../open-erasures.js';
 import { openStores } from '../open-stores.js';
 import type { Stores } from '../open-stores.js';
 
@@ -65,7 +65,7 @@ export function prepareErasing() {
   };
   const erasures = () => {
     const idempotency = createIdempotencyStore(join(folder, 'idempotency.db'));
-    return { ...createErasures({ ...stores, ...world, idempotency }), close: idempotency.close };
+    return { ...openErasures(stores, idempotency, world), close: idempotency.close };
   };
   const erase = async (change: Partial<EraseSubject> = {}, as = actor) => {
     const { erase: runErasure, close } = erasures();

@@ -1,7 +1,6 @@
-import { createSecretKey, randomBytes, randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers';
 import { crashPoint } from '@countersign/runtime';
-import type { SubjectKey } from './subject-keys.js';
 
 const keyBytes = 32;
 
@@ -13,7 +12,7 @@ export interface MadeKey {
 }
 
 /** Makes keys. Those that are needed in one turn of the event loop are saved together, so they share a flush. */
-export function createKeyMaker(save: (made: readonly MadeKey[]) => void): (subject: string) => Promise<SubjectKey> {
+export function createKeyMaker(save: (made: readonly MadeKey[]) => void): (subject: string) => Promise<void> {
   let waiting: { readonly made: MadeKey; readonly resolve: () => void; readonly reject: (error: unknown) => void }[] =
     [];
   const flush = (): void => {
@@ -35,6 +34,5 @@ export function createKeyMaker(save: (made: readonly MadeKey[]) => void): (subje
       if (waiting.length === 0) setImmediate(flush);
       waiting.push({ made, resolve, reject });
     });
-    return { id: made.id, key: createSecretKey(made.bytes) };
   };
 }

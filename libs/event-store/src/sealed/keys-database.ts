@@ -28,9 +28,12 @@ export function openKeysDatabase(folder: string): DatabaseSync {
   });
 }
 
-/** Empties the write-ahead log, which has the bytes of changed rows until then. */
-export function emptyWal(database: DatabaseSync): void {
-  database.exec('PRAGMA wal_checkpoint(TRUNCATE)');
+/**
+ * Empties the write-ahead log, which has the bytes of changed rows until then. Returns false when another process reads
+ * the file for longer than the timeout.
+ */
+export function emptyWal(database: DatabaseSync): boolean {
+  return database.prepare('PRAGMA wal_checkpoint(TRUNCATE)').get()?.['busy'] === 0;
 }
 
 /** Runs the work in one transaction. */

@@ -1,16 +1,16 @@
-import { createHmac, createSecretKey, hash } from 'node:crypto';
+import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
-import { createLruMap, crashPoint } from '@countersign/runtime';
+import { createKeyChanges, idsIn } from './key-changes.js';
 import { createKeyMaker } from './key-maker.js';
-import { emptyWal, hashingKey, openKeysDatabase, transaction, unwrapKey, wrapKey } from './keys-database.js';
-import { openRoot } from './root-file.js';
+import { createKeysCache } from './keys-cache.js';
+import { hashingKey, openKeysDatabase, transaction, unwrapKey, wrapKey } from './keys-database.js';
+import { fingerprintIn, openRoot } from './root-file.js';
 import type { OpenedRoot, RootPlace } from './root-file.js';
+import { RootKeyError } from './root-key.js';
 import type { RootKey } from './root-key.js';
 import { answersOwner } from './subject-keys.js';
 import type { SubjectKey, SubjectKeys } from './subject-keys.js';
-
-const keysKept = 4096;
 
 /**
  * The keys of subjects in `keys.db`, each wrapped by the root key. A key that was destroyed leaves its id and nothing
@@ -29,15 +29,15 @@ export function openSubjectKeys(place: RootPlace): SubjectKeys {
 
 /** The keys over an opened database. */
 function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): SubjectKeys {
-  const byId = createLruMap<SubjectKey & { readonly isErasing: boolean }>(keysKept);
-  const currentKeys = createLruMap<SubjectKey>(keysKept);
+  const cache = createKeysCache(database);
   const making = new Map<string, Promise<SubjectKey>>();
   const find = database.prepare('SELECT subject, wrapped, state FROM keys WHERE id = ?');
   const findCurrent = database.prepare("SELECT id FROM keys WHERE subject = ? AND state = 'current'");
   const findLive = database.prepare(
     "SELECT id FROM keys WHERE subject = ? AND state IN ('current', 'retired', 'erasing')",
   );
-  const insert = database.prepare("INSERT INTO keys VALUES (?, ?, ?, 'current')");
+  // Another process may have made the key of the subject at the same moment: the first one stays.
+  const insert = database.prepare("INSERT OR IGNORE INTO keys VALUES (?, ?, ?, 'current')");
   const hashing = hashingKey(database, root);
   const hashOf = (tenant: string, subject: string): string =>
     createHmac('sha256', hashing)
@@ -46,32 +46,38 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
 
   const idsOf = (tenant: string, subject: string): readonly string[] => idsIn(findLive.all(hashOf(tenant, subject)));
   const stateOf = (id: string, isCopy: boolean): SubjectKey | 'erased' | 'missing' => {
-    const known = byId.get(id);
+    cache.follow();
+    const known = cache.byId.get(id);
     if (known !== undefined && (isCopy || !known.isErasing)) return known;
     const row = find.get(id);
     if (row === undefined) return 'missing';
     const isErasing = row['state'] === 'erasing';
     if (row['state'] === 'destroyed' || (isErasing && !isCopy)) return 'erased';
     const opened = { id, key: unwrapped(root, id, row), isErasing };
-    byId.set(id, opened);
+    cache.byId.set(id, opened);
     return opened;
   };
-  const change = (ids: readonly string[], sql: string): void => {
-    const statement = database.prepare(sql);
-    transaction(database, () => {
-      for (const id of ids) statement.run(id);
+  const save = createKeyMaker((made) => {
+    cache.follow();
+    const added = transaction(database, () => {
+      refuseRotated(database, root);
+      return made.map(({ bytes, ...name }) => insert.run(name.id, name.subject, wrapKey(root, name, bytes)).changes);
     });
-    byId.clear();
-    currentKeys.clear();
-  };
-  let keysMade = Number(database.prepare('SELECT count(*) AS made FROM keys').get()?.['made']);
-  const make = createKeyMaker((made) => {
-    transaction(database, () => {
-      for (const { bytes, ...name } of made) insert.run(name.id, name.subject, wrapKey(root, name, bytes));
-    });
-    keysMade += made.length;
+    cache.addMade(added.reduce<number>((sum, changes) => sum + Number(changes), 0));
   });
+  const currentOf = (hash: string): SubjectKey | undefined => {
+    const id = findCurrent.get(hash)?.['id'];
+    const found = typeof id === 'string' ? stateOf(id, false) : undefined;
+    return typeof found === 'object' ? found : undefined;
+  };
+  const make = async (hash: string): Promise<SubjectKey> => {
+    await save(hash);
+    const made = currentOf(hash);
+    if (made === undefined) throw new Error('the key was retired at the moment when it was made');
+    return made;
+  };
 
+  const { retire, ...changes } = createKeyChanges(database, cache, hashOf(...answersOwner));
   return {
     isNew,
     confirm: () => {
@@ -79,14 +85,14 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
     },
     hashOf,
     current: (tenant, subject) => {
+      cache.follow();
       const name = JSON.stringify([tenant, subject]);
-      const known = currentKeys.get(name);
+      const known = cache.current.get(name);
       if (known !== undefined) return known;
       const hash = hashOf(tenant, subject);
-      const id = findCurrent.get(hash)?.['id'];
-      const found = typeof id === 'string' ? stateOf(id, false) : undefined;
-      if (typeof found === 'object') {
-        currentKeys.set(name, found);
+      const found = currentOf(hash);
+      if (found !== undefined) {
+        cache.current.set(name, found);
         return found;
       }
       const running = making.get(hash) ?? make(hash).finally(() => making.delete(hash));
@@ -104,35 +110,22 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
     idsOf,
     retire: (tenant, subject) => {
       const ids = idsOf(tenant, subject);
-      change(ids, "UPDATE keys SET state = 'retired' WHERE id = ?");
+      retire(ids);
       return ids;
     },
-    beginErasing: (ids) => {
-      change(ids, "UPDATE keys SET state = 'erasing' WHERE id = ?");
-    },
-    keep: (ids) => {
-      change(ids, "UPDATE keys SET state = 'retired' WHERE id = ? AND state = 'erasing'");
-    },
-    destroy: (ids) => {
-      change(ids, "UPDATE keys SET state = 'destroyed', wrapped = NULL WHERE id = ?");
-      crashPoint('erase.before-checkpoint');
-      // The bytes of a deleted key stay in the write-ahead log until it is emptied.
-      emptyWal(database);
-    },
-    erasing: () => idsIn(database.prepare("SELECT id FROM keys WHERE state = 'erasing'").all()),
-    keysMade: () => keysMade,
-    erasedKeys: () => {
-      const sql = "SELECT id FROM keys WHERE state IN ('erasing', 'destroyed') AND subject <> ? ORDER BY id";
-      return hash('sha256', idsIn(database.prepare(sql).all(hashOf(...answersOwner))).join());
-    },
+    ...changes,
+    keysMade: cache.keysMade,
     close: () => {
       if (database.isOpen) database.close();
     },
   };
 }
 
-function idsIn(rows: readonly Readonly<Record<string, SQLOutputValue>>[]): readonly string[] {
-  return rows.map(({ id }) => String(id));
+/** A process that started before the root key was rotated must not wrap keys with the old one. */
+function refuseRotated(database: DatabaseSync, root: RootKey): void {
+  const known = fingerprintIn(database);
+  if (known === undefined || known === root.fingerprint) return;
+  throw new RootKeyError('the root key was rotated while this process ran: start it again');
 }
 
 function unwrapped(root: RootKey, id: string, row: Readonly<Record<string, SQLOutputValue>>): KeyObject {

@@ -34,17 +34,18 @@ export function openRoot(database: DatabaseSync, { folder, rootKeyFile, log }: R
   if (rootKeyFile === null) completeRotation(file, known);
   if (!hasRootKey(file)) {
     if (rootKeyFile !== null || !isNew) throw missingRoot(file, !isNew);
-    makeRootKey(file);
-    log.info(
-      { file },
-      'a root key was made for sensitive values; keep a copy of it apart from the backups of the data',
-    );
+    makeFirst(file, log);
   }
   if (rootKeyFile === null) keepPrivate(file);
   else if (isOpenToOthers(file)) log.warn({ file }, 'every user of this machine can read the root key: chmod 600');
   const root = readRootKey(file);
   if (!isNew && known !== root.fingerprint) throw anotherRoot(file);
   return { root, file, isNew };
+}
+
+function makeFirst(file: string, log: Log): void {
+  const advice = 'a root key was made for sensitive values; keep a copy of it apart from the backups of the data';
+  if (makeRootKey(file)) log.info({ file }, advice);
 }
 
 /** The fingerprint of the root key that `keys.db` was wrapped with; undefined: with none yet. */

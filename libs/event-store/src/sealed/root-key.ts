@@ -6,8 +6,10 @@ import {
   existsSync,
   fsyncSync,
   ftruncateSync,
+  linkSync,
   openSync,
   readFileSync,
+  rmSync,
   statSync,
   writeSync,
 } from 'node:fs';
@@ -51,16 +53,30 @@ function textOf(file: string): string {
   }
 }
 
-/** Makes a new root key in a file that only its owner can read, durably. */
-export function makeRootKey(file: string): void {
-  const descriptor = openSync(file, 'wx', 0o600);
+/**
+ * Makes a new root key in a file that only its owner can read, durably. Of several processes that do so at once, the first
+ * one's file stays. Returns false when another process was first.
+ */
+export function makeRootKey(file: string): boolean {
+  const beside = `${file}.${String(process.pid)}`;
+  rmSync(beside, { force: true });
+  const descriptor = openSync(beside, 'wx', 0o600);
   try {
     writeSync(descriptor, `${randomBytes(keyBytes).toString('base64')}\n`);
     fsyncSync(descriptor);
   } finally {
     closeSync(descriptor);
   }
-  flushFolder(dirname(file));
+  try {
+    linkSync(beside, file);
+    return true;
+  } catch (error) {
+    if ((error as { readonly code?: unknown }).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    rmSync(beside);
+    flushFolder(dirname(file));
+  }
 }
 
 /** Writes a root key over another one, in place: the bytes of the old one are overwritten. Durable. */

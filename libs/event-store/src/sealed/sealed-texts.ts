@@ -1,3 +1,4 @@
+import { EventStoreUnavailableError } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
 import type { SubjectKeys } from './subject-keys.js';
 
@@ -21,7 +22,10 @@ export function createSealedTexts(keys: Pick<SubjectKeys, 'findForCopies' | 'key
   const keyOf = (id: string) => {
     const key = keys.findForCopies(id);
     if (key !== undefined) return key;
-    throw new Error(`the key ${id} of a stored copy is destroyed or missing: delete the copy, it is built again`);
+    // In a cluster another process destroys the key while this one may still build its copies again.
+    throw new EventStoreUnavailableError(
+      `the key ${id} of a stored copy is destroyed or missing: the copy is built again, at the latest by a restart`,
+    );
   };
   return {
     keysMade: keys.keysMade,

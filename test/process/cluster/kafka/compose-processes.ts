@@ -33,6 +33,8 @@ export interface Machine {
   readonly start: (service: string) => Promise<readonly Container[]>;
   /** The folder that replaces a volume. */
   readonly folderOf: (volume: string) => string;
+  /** The folder of the event store. */
+  readonly storeFolder: string;
 }
 
 /** The image's variables, unless a service overrides them. */
@@ -45,7 +47,8 @@ function imageEnvironment(): Settings {
 
 /** Starts the store and the broker that the file names by their images, and prepares to run the rest as processes. */
 export async function openMachine(settings: Settings): Promise<Machine> {
-  const store = await openStoreServer();
+  const storeFolder = temporaryFolder();
+  const store = await openStoreServer(undefined, storeFolder);
   const file = readCompose(settings);
   const folderOf = createVolumes();
   const serviceOf = (name: string): ComposeService => {
@@ -74,6 +77,7 @@ export async function openMachine(settings: Settings): Promise<Machine> {
     file,
     broker,
     folderOf,
+    storeFolder,
     runToEnd: (name) => {
       const service = serviceOf(name);
       return runService(service, onThisMachine(service), environmentOf(service));

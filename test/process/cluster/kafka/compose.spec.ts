@@ -6,6 +6,7 @@ import type { Worker } from '@countersign/worker-sdk';
 import { expect, test } from '@jest/globals';
 import { z } from 'zod';
 import { cleanUpAfterEach, onCleanup, temporaryFolder } from '../../harness/cleanup.js';
+import { filesWith } from '../../harness/files-with.js';
 import type { HttpAnswer } from '../../harness/http.js';
 import type { Server } from '../../harness/server.js';
 import { eventually } from '../../harness/wait.js';
@@ -18,7 +19,9 @@ import type { Container, Machine } from './compose-processes.js';
 cleanUpAfterEach();
 
 const tools = 'tools:\n  - { name: greet, module: ./greet.mjs }\n';
-const greet = 'export default { execute: (args) => ({ greeting: `Hello ${args.name}` }) };\n';
+const greet = 'export default { execute: (args) => ({ greeting: `Hello ${args.name}`, apiKey: args.password }) };\n';
+
+const password = 'hunter2-in-an-argument';
 
 /** An operator's `.env`: their own tool, and topics of this test only. */
 function settings() {
@@ -41,7 +44,7 @@ interface CallView {
 }
 
 function requestOverHttp(gateway: Server, token: string, name: string): Promise<HttpAnswer> {
-  const call = { toolCallId: `greet-${name}`, toolName: 'greet', arguments: { name } };
+  const call = { toolCallId: `greet-${name}`, toolName: 'greet', arguments: { name, password } };
   return gateway.http.send({ method: 'POST', path: '/v1/tool-calls', token, body: { runId: 'run-1', calls: [call] } });
 }
 
@@ -125,7 +128,9 @@ test('every service as the compose file starts it: requested, approved at the ot
   expect(requested).toMatchObject({ status: 201, body: { calls: [{ state: 'awaiting_approval' }] } });
   const call = (requested.body as { calls: CallView[] }).calls[0]!;
   await approve(two!, me, call.approval.approvalId);
-  expect(await settled(one!, agent, call.callId)).toMatchObject({ output: { greeting: 'Hello Ann' } });
+  expect(await settled(one!, agent, call.callId)).toMatchObject({
+    output: { greeting: 'Hello Ann', apiKey: password },
+  });
 
   const gateway = containers.find(({ name }) => name === 'gateway-1-1')!;
   const toolCalls = [{ toolCallId: '1', toolName: 'delete_file', arguments: { path: '/x' } }];
@@ -148,4 +153,6 @@ test('every service as the compose file starts it: requested, approved at the ot
 
   const exits = await Promise.all(containers.map(async ({ name, server }) => [name, await server.stop()] as const));
   expect(exits).toEqual(containers.map(({ name }) => [name, { code: 0, signal: null }]));
+  const volumes = ['keys', 'gateway-1', 'gateway-2', 'projector'].map(machine.folderOf);
+  expect(filesWith([machine.storeFolder, ...volumes], [password])).toEqual([]);
 }, 480_000);

@@ -3,20 +3,26 @@ import { cancelToolCall } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
 import { currentSchemaVersion, isSettled, subjectStream } from '@countersign/contracts';
 import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
-import type { Erasures, IdempotencyStore } from '@countersign/gateway';
-import type { FileReadModel } from '@countersign/read-model';
+import type { EventStore, SubjectKeys } from '@countersign/event-store';
+import type { ReadModel } from '@countersign/read-model';
 import { crashPoint } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import { surveySubject } from './survey-subject.js';
 import type { Survey } from './survey-subject.js';
-import type { Vault } from './vault.js';
+import type { Erasures } from '../erasure-port.js';
 
-/** What an erasure works on. */
+/** The dependencies of an erasure. */
 export interface ErasurePorts extends Pick<RuntimePorts, 'clock' | 'ids' | 'log'> {
-  readonly vault: Vault;
-  readonly readModel: FileReadModel;
+  readonly keys: SubjectKeys;
+  readonly store: EventStore;
+  /** The log as it is stored: values sealed. */
+  readonly raw: Pick<EventStore, 'readAll'>;
+  readonly readModel: Pick<ReadModel, 'toolCall' | 'checkpoint'>;
   readonly commands: CommandPorts;
-  readonly idempotency: IdempotencyStore;
+  /** Resolves when no append is under way with a key that was current before. */
+  readonly settled: () => Promise<void>;
+  /** Writes every copy again without the values that read as erased, or forgets it. */
+  readonly rewriteCopies: () => Promise<void>;
 }
 
 const listedMax = 100;
@@ -29,7 +35,7 @@ export function createErasures(ports: ErasurePorts): Erasures {
   let last: Promise<unknown> = Promise.resolve();
   return {
     preview: async ({ tenant }, subject) => {
-      const ids = ports.vault.keys.idsOf(tenant, subject);
+      const ids = ports.keys.idsOf(tenant, subject);
       return viewOf(subject, await survey(ports, tenant, subject, ids), { status: 'possible' });
     },
     erase: (actor, request, commandId) => {
@@ -40,12 +46,12 @@ export function createErasures(ports: ErasurePorts): Erasures {
   };
 }
 
-function survey({ vault, readModel }: ErasurePorts, tenant: string, subject: string, keys: readonly string[]) {
+function survey({ raw, readModel }: ErasurePorts, tenant: string, subject: string, keys: readonly string[]) {
   const isOpen = (callId: string): boolean => {
     const call = readModel.toolCall(tenant, callId);
     return call !== undefined && !isSettled(call.state);
   };
-  return surveySubject(vault.store.raw, { tenant, subject, keys: new Set(keys), isOpen });
+  return surveySubject(raw, { tenant, subject, keys: new Set(keys), isOpen });
 }
 
 async function erase(
@@ -54,12 +60,12 @@ async function erase(
   request: EraseSubject,
   commandId: string,
 ): Promise<Result<ErasureView>> {
-  const { vault, commands } = ports;
+  const { commands } = ports;
   const { tenant } = actor;
   const { subject, force = false } = request;
   // From here on new values of the subject get another key, so this count is final.
-  const keys = vault.keys.retire(tenant, subject);
-  await vault.store.settled();
+  const keys = ports.keys.retire(tenant, subject);
+  await ports.settled();
   let found = await survey(ports, tenant, subject, keys);
   if (force) {
     const reason = request.reason ?? 'the values of its subject are erased';
@@ -68,7 +74,7 @@ async function erase(
   }
   if (found.openCalls.length > 0) return callsOpen(found, force);
   if (keys.length === 0) {
-    const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(vault, tenant, subject)) });
+    const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, subject)) });
     return { status: 'done', value, position: ports.readModel.checkpoint() };
   }
   const { event, stream, position } = await record(ports, actor, request, keys, found);
@@ -92,7 +98,7 @@ function callsOpen({ openCalls }: Survey, force: boolean): Result<ErasureView> {
 
 /** The latest erasure of the subject; empty when there was none. */
 async function lastProof(
-  { keys, store }: Vault,
+  { keys, store }: ErasurePorts,
   tenant: string,
   subject: string,
 ): Promise<Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>> {
@@ -115,8 +121,7 @@ async function record(
   keyIds: readonly string[],
   { calls, values, clearValues }: Survey,
 ): Promise<Recorded> {
-  const { vault, clock, ids } = ports;
-  const { keys, store } = vault;
+  const { keys, store, clock, ids } = ports;
   const hash = keys.hashOf(tenant, subject);
   const stream = subjectStream(hash);
   const erasedAt = new Date(clock.now()).toISOString();
@@ -151,12 +156,8 @@ async function record(
 
 /** Writes the copies again without the values, then destroys the keys. The write side caches no settled call. */
 async function destroy(ports: ErasurePorts, keyIds: readonly string[]): Promise<void> {
-  const { vault, readModel, idempotency } = ports;
-  await readModel.rebuild();
-  crashPoint('erase.rebuilt');
-  idempotency.clear();
-  await vault.answersKey.renew();
-  vault.keys.destroy(keyIds);
+  await ports.rewriteCopies();
+  ports.keys.destroy(keyIds);
 }
 
 function viewOf(

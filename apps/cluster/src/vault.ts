@@ -1,0 +1,134 @@
+import { mkdirSync } from 'node:fs';
+import type { SubjectEvent } from '@countersign/contracts';
+import {
+  createSealedStore,
+  createSealedTexts,
+  EventStoreUnavailableError,
+  openAnswersKey,
+  openSubjectKeys,
+  refuseLostKeys,
+} from '@countersign/event-store';
+import type { AnswersKey, EventStore, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
+import { sleep } from '@countersign/runtime';
+import type { RuntimePorts } from '@countersign/shell';
+import type { KeysConfig } from './config.js';
+
+/** The dependencies of the keys: those of the process. */
+interface VaultPorts extends Pick<RuntimePorts, 'clock' | 'log'> {
+  readonly stopping: AbortSignal;
+  /** Registers a step of the shutdown. */
+  readonly onStop: (stop: () => void | Promise<void>) => void;
+  /** Ends the process. */
+  readonly fail: (why: string) => void;
+}
+
+/** The keys that the processes of a cluster share, and the copies of this process. */
+export interface Vault {
+  readonly keys: SubjectKeys;
+  /** The log, whose readers see the values. */
+  readonly store: SealedStore<EventStore>;
+  /** For the rows of the read model. */
+  readonly texts: SealedTexts;
+  /** For the stored responses. */
+  readonly answersKey: AnswersKey;
+  /** Adds a copy that this process keeps, and how to write it again without the values that read as erased. */
+  readonly keepCopy: (rewrite: () => Promise<void>) => void;
+  /** Writes all these copies again. */
+  readonly rewriteCopies: () => Promise<void>;
+  /** Destroys the keys whose erasure is among these events, and which a crash or an older backup of the keys has left. */
+  readonly finishErasures: (events: Recorded) => void;
+}
+
+type Recorded = Awaited<ReturnType<EventStore['readAll']>>;
+
+/**
+ * How long an erasure waits for the other processes: for appends that they began with the retired key, and until they have
+ * written their copies again. A process that needs longer answers `unavailable` where a copy has an erased value.
+ */
+export const othersMs = 2000;
+
+/**
+ * Opens the shared keys over the log of the cluster. When any process has recorded an erasure, this one writes its copies
+ * again, and destroys a key that is still there after the time of the others.
+ * @throws RootKeyError, LostKeysError: each names the file and the remedy.
+ */
+export async function openVault(
+  { clock, log, onStop, fail, stopping }: VaultPorts,
+  { folder, rootKeyFile, acceptLostKeys }: KeysConfig,
+  raw: EventStore,
+): Promise<Vault> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const keys = openSubjectKeys({ folder, rootKeyFile, log });
+  onStop(keys.close);
+  if (keys.isNew) {
+    await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
+    keys.confirm();
+  }
+  const copies: (() => Promise<void>)[] = [];
+  let last: Promise<unknown> = Promise.resolve();
+  const rewriteAll = async (): Promise<void> => {
+    for (const rewrite of copies) await rewrite();
+  };
+  const rewriteCopies = (): Promise<void> => {
+    const running = last.then(rewriteAll);
+    last = running.catch(() => undefined);
+    return running;
+  };
+  const finishErasures = (events: Recorded): void => {
+    const left = erasedKeysOf(events).filter((id) => keys.findForCopies(id) !== undefined);
+    if (left.length > 0) keys.destroy(left);
+  };
+  const follow = async (events: Recorded): Promise<void> => {
+    try {
+      await rewriteCopies();
+      await sleep(clock, othersMs, stopping);
+      finishErasures(events);
+    } catch (error) {
+      if (stopping.aborted) return;
+      log.error({ error }, 'the copies of erased values could not be written again');
+      fail('the copies of erased values could not be written again: the next start builds them from the log');
+    }
+  };
+  const watched: EventStore = {
+    ...raw,
+    subscribe: (after, handler) =>
+      raw.subscribe(after, {
+        ...handler,
+        onEvents: async (events) => {
+          await handler.onEvents(events);
+          if (erasedKeysOf(events).length > 0) void follow(events);
+        },
+      }),
+  };
+  return {
+    keys,
+    store: createSealedStore(watched, { keys, log }),
+    texts: createSealedTexts(keys),
+    answersKey: await openAnswersKey(keys),
+    keepCopy: (rewrite) => void copies.push(rewrite),
+    rewriteCopies,
+    finishErasures,
+  };
+}
+
+function erasedKeysOf(events: Recorded): readonly string[] {
+  return events.flatMap(({ type, data }) => (type === 'SubjectErased' ? (data as SubjectEvent['data']).keys : []));
+}
+
+/** A store for a process without keys: it refuses a log with sealed values, which it would show and record wrongly. */
+export function createKeylessStore(raw: EventStore, { fail }: Pick<VaultPorts, 'fail'>): EventStore {
+  const checked = (events: Recorded): Recorded => {
+    if (!events.some(({ metadata }) => metadata.sealed !== undefined)) return events;
+    const why =
+      'the log has encrypted values: set COUNTERSIGN_KEYS_FOLDER to the folder that the other processes of the cluster use';
+    fail(why);
+    throw new EventStoreUnavailableError(why);
+  };
+  return {
+    ...raw,
+    readStream: async (stream, fromRevision) => checked(await raw.readStream(stream, fromRevision)),
+    readAll: async (after, limit) => checked(await raw.readAll(after, limit)),
+    subscribe: (after, handler) =>
+      raw.subscribe(after, { ...handler, onEvents: (events) => handler.onEvents(checked(events)) }),
+  };
+}

@@ -1,0 +1,21 @@
+import { createErasures } from '@countersign/gateway';
+import type { Erasures, IdempotencyStore } from '@countersign/gateway';
+import { crashPoint } from '@countersign/runtime';
+import type { RuntimePorts } from '@countersign/shell';
+import type { Stores } from './open-stores.js';
+
+/** Erasures of a data folder. This process alone has copies. */
+export function openErasures(
+  { vault: { keys, store, answersKey }, readModel, commands }: Pick<Stores, 'vault' | 'readModel' | 'commands'>,
+  idempotency: IdempotencyStore,
+  { clock, ids, log }: Pick<RuntimePorts, 'clock' | 'ids' | 'log'>,
+): Erasures {
+  const rewriteCopies = async (): Promise<void> => {
+    await readModel.rebuild();
+    crashPoint('erase.rebuilt');
+    idempotency.clear();
+    await answersKey.renew();
+  };
+  const { raw, settled } = store;
+  return createErasures({ keys, store, raw, settled, readModel, commands, rewriteCopies, clock, ids, log });
+}

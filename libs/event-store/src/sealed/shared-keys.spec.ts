@@ -1,0 +1,91 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { createSilentLog } from '@countersign/runtime/testing';
+import { openSubjectKeys } from './keys-file.js';
+import { rotateRootKey } from './rotate-root-key.js';
+import type { SubjectKeys } from './subject-keys.js';
+
+// The processes of a cluster on one machine share `keys.db`: each of these is one process.
+let folder: string;
+let one: SubjectKeys;
+let other: SubjectKeys;
+
+const place = () => ({ folder, rootKeyFile: null, log: createSilentLog() });
+const openKeys = (): SubjectKeys => {
+  const keys = openSubjectKeys(place());
+  keys.confirm();
+  return keys;
+};
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-keys-'));
+  one = openKeys();
+  other = openKeys();
+});
+
+afterEach(() => {
+  one.close();
+  other.close();
+  rmSync(folder, { recursive: true });
+});
+
+it('has one key for a subject that two processes need at the same moment', async () => {
+  const subjects = Array.from({ length: 50 }, (_, n) => `subject-${String(n)}`);
+  const both = subjects.flatMap((subject) => [one, other].map(async (keys) => keys.current('default', subject)));
+  const made = await Promise.all(both);
+  expect(new Set(made.map(({ id }) => id)).size).toBe(50);
+  expect([one.keysMade(), other.keysMade()]).toEqual([50, 50]);
+  for (const { id, key } of made) expect((one.find(id) as typeof key).equals(key)).toBe(true);
+});
+
+it('seals new values under another key once another process has retired the first one', async () => {
+  const first = await one.current('default', 'customer');
+  expect((await other.current('default', 'customer')).id).toBe(first.id);
+  expect(other.retire('default', 'customer')).toEqual([first.id]);
+  expect((await one.current('default', 'customer')).id).not.toBe(first.id);
+  expect(one.find(first.id)).not.toBe('erased');
+});
+
+it('reads a value as erased as soon as another process erases it, and its copies until the key is destroyed', async () => {
+  const { id, key } = await one.current('default', 'customer');
+  other.retire('default', 'customer');
+  other.beginErasing([id]);
+  expect(one.find(id)).toBe('erased');
+  expect(one.findForCopies(id)?.equals(key)).toBe(true);
+  const before = one.erasedKeys();
+  other.destroy([id]);
+  expect([one.find(id), one.findForCopies(id), one.erasedKeys()]).toEqual(['erased', undefined, before]);
+});
+
+it('makes no key with a root key that was rotated while the process ran', async () => {
+  await one.current('default', 'customer');
+  other.close();
+  expect(rotateRootKey(place(), null)).toMatchObject({ status: 'rotated', keys: 1 });
+  await expect(one.current('default', 'another')).rejects.toThrow('rotated while this process ran: start it again');
+  other = openKeys();
+  expect(typeof (await other.current('default', 'customer')).id).toBe('string');
+});
+
+it('leaves no byte of a destroyed key in a file that both processes have open', async () => {
+  const { id } = await one.current('default', 'customer');
+  const wrapped = (): boolean =>
+    readdirSync(folder).some((name) => name.startsWith('keys.db') && readFileSync(join(folder, name)).includes(bytes));
+  const bytes = wrappedOf(id);
+  expect(wrapped()).toBe(true);
+  other.retire('default', 'customer');
+  other.destroy([id]);
+  expect(wrapped()).toBe(false);
+});
+
+function wrappedOf(id: string): Buffer {
+  const file = readdirSync(folder)
+    .filter((name) => name.startsWith('keys.db'))
+    .map((name) => readFileSync(join(folder, name)))
+    .find((content) => content.includes(id));
+  if (file === undefined) throw new Error('the key is in no file');
+  // A row begins with the id and the hash of its subject, 64 hex digits; then the wrapped key.
+  const start = file.indexOf(id) + id.length + 64;
+  return file.subarray(start, start + 40);
+}
