@@ -16,6 +16,8 @@ export const defences = {
   'deny-ends-run': 'a denial whose rule says so cancels the open calls of the run',
   'edit-requirement': 'an edit into another rule needs the people of both',
   'four-eyes': 'the requester cannot answer',
+  'one-voice': "a vote in another person's place uses up the voice of that person",
+  'delegation-time': 'a delegation is in force for its time alone',
   ownership: 'only its requester or an admin may cancel a call or ask about it',
   'grant-use': 'a use is taken only of a grant that is neither revoked nor expired nor used up',
   'grant-confirmation': 'a grant above the risk tier covers nothing until it is confirmed',

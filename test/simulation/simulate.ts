@@ -13,6 +13,7 @@ import { approvedDigest } from './checkers/approved-digest.ts';
 import { atMostOnce } from './checkers/at-most-once.ts';
 import { batchFate } from './checkers/batch-fate.ts';
 import type { Checker, CreateChecker, Fail } from './checkers/checker.ts';
+import { delegates } from './checkers/delegates.ts';
 import { denyEndsRun } from './checkers/deny-ends-run.ts';
 import { enoughPeople } from './checkers/enough-people.ts';
 import { eventsTopic } from './checkers/events-topic.ts';
@@ -61,6 +62,7 @@ const checkers: Readonly<Record<string, CreateChecker>> = {
   fencing,
   'four-eyes': fourEyes,
   'enough-people': enoughPeople,
+  delegates,
   grants,
   quotas,
   'policy-reload': policyReload,

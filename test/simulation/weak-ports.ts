@@ -4,6 +4,7 @@ import type { GrantIndex, History } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { SimulatedLog } from '@countersign/event-store/testing';
 import type { MessagePublisher } from '@countersign/message-bus';
+import type { LivePolicies } from '@countersign/policy';
 import type { Executions } from '@countersign/resolver';
 import type { Defence } from './defences.ts';
 import { confirmedByItself } from './weak-rules.ts';
@@ -21,6 +22,20 @@ export function historyWithout(without: Defence | null, history: History): Histo
     ...(without === 'pending-cap' && { pendingOf: () => 0 }),
     ...(without === 'cool-down' && { denialsInARow: () => [] }),
     ...(without === 'identical-question' && { pendingCalls: () => [] }),
+  };
+}
+
+/** The policies without a defence. */
+export function policiesWithout(without: Defence | null, policies: LivePolicies): LivePolicies {
+  if (without !== 'delegation-time') return policies;
+  return {
+    ...policies,
+    of: (tenant) => {
+      const policy = policies.of(tenant);
+      const delegatorsOf = (principal: string) =>
+        policy.approvers.filter(({ delegates }) => delegates.some(({ to }) => to === principal));
+      return { ...policy, delegatorsOf };
+    },
   };
 }
 

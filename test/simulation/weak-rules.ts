@@ -43,6 +43,8 @@ export function ruleWithout<Command extends ToolCallCommand>(
         return [command, command.type === 'RespondToApproval' ? reopened(state) : state];
       case 'quorum':
         return [command, command.type === 'RespondToApproval' ? forOnePerson(state) : state];
+      case 'one-voice':
+        return [command, command.type === 'RespondToApproval' ? withOwnVoices(state) : state];
       case 'kept-requirement':
         return [command, command.type === 'RespondToApproval' ? withStages(state, () => stagesNow(state)) : state];
       case 'edit-requirement':
@@ -113,6 +115,15 @@ function attemptOf(execution: Execution): number | null {
 
 function forOnePerson(state: ToolCall): ToolCall {
   return withStages(state, (stages) => stages.slice(0, 1).map((stage) => ({ ...stage, approve: 1 })));
+}
+
+/** Each vote as if its responder had spoken for themselves alone. */
+function withOwnVoices(state: ToolCall): ToolCall {
+  const approvals = state.approvals.map((approval) => {
+    const votes = approval.votes.map((vote) => ({ ...vote, onBehalfOf: null }));
+    return { ...approval, votes };
+  });
+  return { ...state, approvals };
 }
 
 function withStages(state: ToolCall, change: (stages: Requirement['stages']) => Requirement['stages']): ToolCall {

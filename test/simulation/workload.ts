@@ -20,6 +20,7 @@ const toolNames = [
   'edit_file',
   'drop_table',
   'deploy',
+  'deploy',
   'sync',
   'sync',
   'browse',

@@ -1,12 +1,15 @@
 import type { Actor, Role } from '@countersign/commands';
 
+/** The people of the group `ops`. */
+export const operations: readonly string[] = ['carla', 'dora'];
+
 /** A principal of the default tenant. */
 export function person(principal: string, ...roles: readonly Role[]): Actor {
   return {
     tenant: 'default',
     principal,
     roles: new Set(roles),
-    groups: principal === 'dora' ? ['ops'] : [],
+    groups: operations.includes(principal) ? ['ops'] : [],
     agentIds: [],
     via: 'api',
     assurance: 'medium',

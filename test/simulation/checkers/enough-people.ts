@@ -8,7 +8,13 @@ import type { CreateChecker } from './checker.ts';
 interface Asked {
   needed: number;
   proposal: string;
-  readonly agreed: Map<string, string>;
+  /** By the person whose voice it was. */
+  readonly agreed: Map<string, Agreement>;
+}
+
+interface Agreement {
+  readonly proposal: string;
+  readonly respondedBy: string;
 }
 
 /** A person approves only if as many different people agreed to the same proposal as its requirement asks for. */
@@ -24,11 +30,11 @@ export const enoughPeople: CreateChecker = (site, fail) => {
       }
       const asked = approvals.get(approvalId);
       if (asked === undefined) return;
-      if (event.type === 'ResponseWithdrawn') asked.agreed.delete(String(at(event, 'withdrawnBy')));
+      if (event.type === 'ResponseWithdrawn') removeVoteOf(asked, String(at(event, 'withdrawnBy')));
       if (event.type !== 'ApprovalResponded' || at(event, 'automatic') === true) return;
       note(asked, event, eventsOf(site, event.metadata.callId ?? '')[0]);
       if (at(event, 'resolution') !== 'approved') return;
-      const agreed = [...asked.agreed.values()].filter((proposal) => proposal === asked.proposal).length;
+      const agreed = [...asked.agreed.values()].filter(({ proposal }) => proposal === asked.proposal).length;
       if (agreed >= asked.needed) return;
       fail(`${approvalId} was approved by ${String(agreed)} of ${String(asked.needed)} people`);
     },
@@ -36,7 +42,9 @@ export const enoughPeople: CreateChecker = (site, fail) => {
 };
 
 function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | undefined): void {
-  const who = String(at(event, 'respondedBy'));
+  const { respondedBy, onBehalfOf } = event.data as EventData<'ApprovalResponded'>;
+  // A delegate's vote is that of the person who is away, and of no other.
+  const who = onBehalfOf ?? respondedBy;
   const decision = at(event, 'decision') as JsonObject & {
     readonly requirement?: Requirement | null;
     readonly verdict: Verdict;
@@ -58,7 +66,12 @@ function note(asked: Asked, event: RecordedEvent, requested: RecordedEvent | und
     default:
     // An approval agrees to what is proposed now, which may be an answer.
   }
-  asked.agreed.set(who, asked.proposal);
+  asked.agreed.set(who, { proposal: asked.proposal, respondedBy });
+}
+
+/** A vote is withdrawn by the person who cast it, or by the one in whose place it was cast. */
+function removeVoteOf({ agreed }: Asked, person: string): void {
+  for (const [voice, { respondedBy }] of agreed) if (voice === person || respondedBy === person) agreed.delete(voice);
 }
 
 function peopleOf({ stages }: Requirement): number {

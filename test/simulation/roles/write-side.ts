@@ -6,7 +6,7 @@ import type { LivePolicies } from '@countersign/policy';
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
-import { grantIndexWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
+import { grantIndexWithout, policiesWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
 import { batchRuleWithout, grantRuleWithout, ruleWithout } from '../weak-rules.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
@@ -64,7 +64,8 @@ export function createWriteSide(
   };
   const policies = createLivePolicies(site.policyFile());
   const commands: CommandPorts = {
-    ...{ handler, batches, policies, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
+    ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
+    policies: policiesWithout(world.without, policies),
     asking: asked.asking,
     grants: {
       handler: grants,

@@ -1,6 +1,8 @@
 import { celEngine } from '@countersign/cel';
 import { createPolicy, loadPolicy } from '@countersign/policy';
 import type { Policy, PolicyContent } from '@countersign/policy';
+import { operations } from '../actors/people.ts';
+import { absences } from './absences.ts';
 
 /** What a world's policy file says beside its rules. */
 interface Variant {
@@ -8,18 +10,27 @@ interface Variant {
   readonly hasQuotas: boolean;
 }
 
+/** All people of the file, in JSON, which is YAML. */
+const approvers = ['alice', 'bob', 'carla', 'dora'].map((id) => ({
+  id,
+  groups: operations.includes(id) ? ['ops'] : [],
+  delegates: absences.filter(({ who }) => who === id).map(({ delegate: to, from, until }) => ({ to, from, until })),
+}));
+
 /**
  * The policy of every world, by the product's own rules. `pay_two` and large amounts need two people, `pay_nudge`
  * reminds and escalates, a denial of the two ends the run, silence approves `pay_silent`, `drop_table` is blocked when the
- * arguments say so, and otherwise has a high risk, as `post` of small amounts has. An amount may be edited from one rule into another. The
- * file that replaces it asks one person about `pay_two`, and ends no run. Every request fits into the quotas once no
- * question is pending.
+ * arguments say so, and otherwise has a high risk, as `post` of small amounts has. Two people of
+ * `ops`, or those in their place, decide about `deploy`. An amount may be edited from one rule into another. The file that
+ * replaces it asks one person about `pay_two`, and ends no run. Every request fits into the quotas once no question is
+ * pending.
  */
 const file = ({ fourEyes, hasQuotas }: Variant, isReplaced: boolean): string => `
 version: 1
 requireApprovalTools: ["pay*", "edit_*", "drop_*"]
 defaults: { expiresIn: 40s, executeBy: 60s, fourEyes: ${String(fourEyes)} }
 ${hasQuotas ? 'quotas: { pendingPerAgent: 4, deniedBeforeCoolDown: 2, coolDown: 40s, coalesceIdentical: true }' : ''}
+approvers: ${JSON.stringify(approvers)}
 rules:
   - id: drop-all
     match: { tools: [drop_table] }
@@ -29,6 +40,9 @@ rules:
     match: { tools: [drop_table, post] }
     when: args.amount < 400
     then: { require: { quorum: { approve: 1 }, risk: high } }
+  - id: operations
+    match: { tools: [deploy] }
+    then: { require: { quorum: { approve: 2, deny: 1, of: [ops] } } }
   - id: two
     match: { tools: [pay_two] }
     then: { require: { quorum: { approve: ${isReplaced ? '1' : '2'}, deny: ${isReplaced ? '1' : '2'} } } }
