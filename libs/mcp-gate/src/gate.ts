@@ -73,10 +73,13 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   };
   server.onmessage = (message) => {
     if (requests.take(message)) return;
+    const isReply = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
+    // The server has not got the client's tool calls, so it has nothing to reply to them.
+    if (isReply && message.id !== undefined && open.has(message.id)) return;
     if (isJSONRPCNotification(message) && message.method === 'notifications/tools/list_changed') catalog.forget();
     session.fromServer(message);
     toClient(message);
-    if (isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message)) session.answered(message.id);
+    if (isReply) session.answered(message.id);
   };
 
   let closing: Promise<void> | undefined;

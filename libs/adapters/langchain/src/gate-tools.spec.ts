@@ -165,6 +165,31 @@ describe('a tool behind Countersign', () => {
   });
 });
 
+describe('a call that was written into the checkpoint', () => {
+  const rewritten = async (id: string, amount: number) => {
+    const countersign = createFakeCountersign();
+    const agent = agentWith(gateOver(countersign).tools, call('c1', 50));
+    await agent.invoke(go, thread);
+    const { values } = (await agent.graph.getState(thread)) as { values: { messages: BaseMessage[] } };
+    const replaced = values.messages.at(-1)?.id ?? '';
+    const changed = new AIMessage({ id: replaced, content: '', tool_calls: [call(id, amount)] });
+    await agent.graph.updateState(thread, { messages: [changed] }, 'model_request');
+    countersign.approve('c1');
+    const { messages } = await agent.invoke(new Command({ resume: 'go' }), thread);
+    expect(ran).toEqual([]);
+    return { countersign, told: resultsIn(messages) };
+  };
+
+  it('does not run in the place of the approved one', async () => {
+    expect((await rewritten('c1', 5000)).told['c1']).toMatch(/tool-call-mismatch/);
+  });
+
+  it('is asked about like one of the model', async () => {
+    const { countersign } = await rewritten('c9', 5000);
+    expect(countersign.callOf('c9').state).toBe('awaiting_approval');
+  });
+});
+
 describe('a graph of LangGraph with a ToolNode', () => {
   it('pauses, and goes on after the approval', async () => {
     const countersign = createFakeCountersign();

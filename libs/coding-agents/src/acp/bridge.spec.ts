@@ -96,12 +96,12 @@ describe('the ACP bridge', () => {
     expect(place.countersign.callOf('t1').output).toBe('ok');
   });
 
-  it('shows people what an editor would show where the agent tells no input', async () => {
+  it.each([{}, { rawInput: {} }])('shows people what an editor would show where the agent tells %j', async (input) => {
     const place = openPlace();
     const content = [{ type: 'diff', path: '/a', oldText: 'x', newText: 'y' }];
-    place.fromAgent(ask({ toolCallId: 't1', title: 'Edit a', kind: 'edit', content }));
+    place.fromAgent(ask({ toolCallId: 't1', title: 'Edit a', kind: 'edit', content, ...input }));
     await waits(place);
-    expect(place.countersign.callOf('t1').arguments).toEqual({ title: 'Edit a', content });
+    expect(place.countersign.callOf('t1').arguments).toEqual({ title: 'Edit a', content, ...input });
   });
 
   it('allows a tool of a reading kind without a person', async () => {

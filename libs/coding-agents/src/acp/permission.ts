@@ -41,7 +41,7 @@ export function permissionRequest(message: JsonObject, told: ToldCalls): Permiss
 /** The input of the tool or, where the agent tells none, all that an editor would show of the call. */
 function argumentsOf(toolCall: JsonObject): JsonObject {
   const input = objectIn(toolCall['rawInput']);
-  if (input !== undefined) return input;
+  if (input !== undefined && Object.keys(input).length > 0) return input;
   const { title = null, rawInput, content, locations } = toolCall;
   const given = Object.entries({ rawInput, content, locations }).filter(([, value]) => value !== undefined);
   return { title, ...(Object.fromEntries(given) as JsonObject) };
