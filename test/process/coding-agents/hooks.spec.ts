@@ -64,6 +64,20 @@ describe.each(configurations)('the hooks of $name', ({ name, before, after, inpu
   });
 });
 
+describe('a hook that cannot begin', () => {
+  it('blocks the tool without a token', async () => {
+    const [claude] = configurations;
+    const input = claude?.input('no-token', 'make') ?? {};
+    const denied = await runHook(claude?.before ?? '', input, { ...env, COUNTERSIGN_DATA: '/nowhere' });
+    expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('Set COUNTERSIGN_TOKEN') });
+  });
+
+  it('blocks the tool when the options are wrong', async () => {
+    const denied = await runHook('countersign hook claude-code --gate sometimes', {}, env);
+    expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('--gate') });
+  });
+});
+
 describe('the plugin of OpenCode', () => {
   const call = (sessionID: string) => ({ tool: 'bash', sessionID, callID: `call-${sessionID}` });
 
