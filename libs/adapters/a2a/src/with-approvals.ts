@@ -40,12 +40,12 @@ export interface OpenApproval {
 export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): AgentExecutor {
   return {
     execute: async (request, eventBus) => {
-      const { passed, held } = await run(agent, request, eventBus);
-      const pending = passed.some(stops) ? [] : await options.worker.pending(request.taskId);
+      const { hasBegun, held } = await run(agent, request, eventBus);
+      const pending = await options.worker.pending(request.taskId);
       const last =
         pending.length === 0
           ? held.flatMap((event) => asTask(request, event))
-          : inTask(request, passed.length > 0, waiting(request, pending, options.inboxUrl));
+          : inTask(request, hasBegun, waiting(request, pending, options.inboxUrl));
       for (const event of last) eventBus.publish(event);
     },
     cancelTask: async (taskId, eventBus) => {
@@ -68,18 +68,11 @@ async function run(agent: AgentExecutor, request: RequestContext, eventBus: Exec
     }
   });
   await agent.execute(request, bus);
-  return { passed, held };
+  return { hasBegun: passed.length > 0, held };
 }
 
 function completes(event: AgentExecutionEvent): boolean {
   return event.kind === 'message' || stateOf(event) === TaskState.TASK_STATE_COMPLETED;
-}
-
-/** The agent itself has ended the task, or waits for something else. */
-function stops(event: AgentExecutionEvent): boolean {
-  const state = stateOf(event);
-  const goesOn = [TaskState.TASK_STATE_SUBMITTED, TaskState.TASK_STATE_WORKING];
-  return state !== undefined && !goesOn.includes(state);
 }
 
 function stateOf(event: AgentExecutionEvent): TaskState | undefined {

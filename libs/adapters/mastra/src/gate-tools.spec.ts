@@ -141,10 +141,12 @@ describe('a gated tool', () => {
     expect(script.told()['c1']).toMatch(/^\{"refunded":7\}\nAn approver changed.*\nArguments: \{"amount":7\}$/);
   });
 
-  it('tells the model the error of the tool', async () => {
+  it('fails for the framework when the tool fails, and the model hears the error', async () => {
     const { countersign, script, agent } = await suspended([[refundCall('c1', 13)]]);
     countersign.approve('c1');
-    await agent.resumeGenerate({}, run);
+    const types: string[] = [];
+    for await (const { type } of (await agent.resumeStream({}, run)).fullStream) types.push(type);
+    expect(types).toContain('tool-error');
     expect(script.told()['c1']).toBe('the bank said no');
     expect(countersign.callOf('c1').state).toBe('failed');
   });
