@@ -7,7 +7,7 @@ const text = readFileSync(join(import.meta.dirname, '..', '..', 'ARCHITECTURE.md
 /** The folders that ARCHITECTURE.md puts on each floor. */
 const rows = [...text.matchAll(/^\| (\d) \| ([^|]*) \|/gm)].map(([, floor, folders = '']) => ({
   floor: Number(floor),
-  names: [...folders.matchAll(/`([a-z/-]+)`/g)].map(([, name = '']) => name),
+  names: [...folders.matchAll(/`([a-z0-9/-]+)`/g)].map(([, name = '']) => name),
 }));
 
 it.each(floors)('ARCHITECTURE.md has $unit on floor $floor', ({ unit, floor }) => {
