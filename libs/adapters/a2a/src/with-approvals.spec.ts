@@ -31,8 +31,8 @@ const refund = gateTool({
   },
 });
 
-/** `silence`: it ends without a last word while it waits. `failure`: it fails the task itself. */
-type Reply = 'task' | 'message' | 'silence' | 'failure';
+/** `silence`: it ends without a last word while it waits. `failure`: it fails the task itself. `nothing`: it makes no calls. */
+type Reply = 'task' | 'message' | 'silence' | 'failure' | 'nothing';
 
 /** A process of the agent: each message lets it make the calls c1 and c2 again, and say what they returned. */
 async function processOn(
@@ -56,6 +56,10 @@ async function processOn(
       const begun = { id: taskId, contextId, artifacts: [], history: [userMessage], metadata: undefined };
       if (reply !== 'message')
         bus.publish(AgentEvent.task({ ...(task ?? begun), status: status(TaskState.TASK_STATE_WORKING) }));
+      if (reply === 'nothing') {
+        const asks = status(TaskState.TASK_STATE_INPUT_REQUIRED);
+        return bus.publish(AgentEvent.statusUpdate({ taskId, contextId, status: asks, metadata: undefined }));
+      }
       const told: Record<string, string> = {};
       for (const toolCallId of ['c1', 'c2']) {
         const call = { runId: taskId, toolCallId, toolName: 'refund', arguments: { amount: 50 } };
@@ -237,6 +241,13 @@ describe('a cancelled task', () => {
     const { status } = await client.cancelTask({ tenant: '', id: task.id, metadata: undefined });
     expect(status?.state).toBe(TaskState.TASK_STATE_CANCELED);
     expect([countersign.callOf('c1').state, countersign.callOf('c2').state]).toEqual(['cancelled', 'cancelled']);
+  });
+
+  it('may have requested nothing', async () => {
+    const client = await processOn(createFakeCountersign(), { reply: 'nothing' });
+    const { id } = await send(client, { text: 'Hello.' });
+    const { status } = await client.cancelTask({ tenant: '', id, metadata: undefined });
+    expect(status?.state).toBe(TaskState.TASK_STATE_CANCELED);
   });
 
   it('has ended: no message wakes the agent again, also after a restart', async () => {

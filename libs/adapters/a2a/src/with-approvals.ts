@@ -7,7 +7,7 @@ import {
   type ExecutionEventBus,
   type RequestContext,
 } from '@a2a-js/sdk/server';
-import type { ApprovalView, Worker } from '@countersign/worker-sdk';
+import { CountersignError, type ApprovalView, type Worker } from '@countersign/worker-sdk';
 
 /** The connection to Countersign. */
 export interface ApprovalsOptions {
@@ -49,10 +49,19 @@ export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): 
       for (const event of last) eventBus.publish(event);
     },
     cancelTask: async (taskId, eventBus) => {
-      await options.worker.cancelRun(taskId, 'The A2A task was cancelled.');
+      await cancelCalls(options.worker, taskId);
       await agent.cancelTask(taskId, eventBus);
     },
   };
+}
+
+async function cancelCalls(worker: ApprovalsOptions['worker'], taskId: string): Promise<void> {
+  try {
+    await worker.cancelRun(taskId, 'The A2A task was cancelled.');
+  } catch (error) {
+    // The agent has requested nothing.
+    if (!(error instanceof CountersignError && error.code === 'not-found')) throw error;
+  }
 }
 
 /** Passes the events on, and holds back those that end the task as completed. */
