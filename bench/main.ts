@@ -12,6 +12,7 @@ import type { Count } from './gate.ts';
 import { measureRungs, rungs } from './rungs.ts';
 import { describeMachine, figure, table } from './report.ts';
 import { startFloor, startProduct } from './subjects.ts';
+import { measureUngated } from './ungated.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -152,6 +153,14 @@ results['rules'] = ruled;
 add('judge a call by 1,000 rules, one of which its globs match: p50 ms', ruled.globs.p50Ms, ruled.none.p50Ms, '');
 add('the same: p99 ms', ruled.globs.p99Ms, ruled.none.p99Ms, '≤ 1');
 add('judge a call by 1,000 expressions: p99 ms', ruled.expressions.p99Ms, ruled.none.p99Ms, '');
+
+progress('an ungated tool, in each framework alone and with its adapter');
+const ungated = await measureUngated(options.smoke ? 20 : 500);
+results['ungated'] = ungated ?? 'skipped: `npm run adapters` installs the frameworks';
+for (const { name, aloneMs, behindMs, addedMs } of ungated ?? []) {
+  add(`conversation with one ungated call, ${name}: p50 ms`, behindMs, aloneMs, '');
+  rows.push([`the same: added, median of pairs, ms`, figure(addedMs), '', '', '≤ 1']);
+}
 
 for (const [name, value] of Object.entries(describeMachine())) console.log(`${name}: ${value}`);
 console.log(`\n${table(['', 'Countersign', 'floor', 'ratio', 'wanted'], rows)}`);

@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** One conversation with one call of a tool that is not behind the gate; each returns the model's last word. */
+interface Subject {
+  readonly alone: () => Promise<string>;
+  readonly behind: () => Promise<string>;
+}
+
+/** The times of one adapter, in ms. */
+export interface UngatedTimes {
+  readonly name: string;
+  readonly aloneMs: number;
+  readonly behindMs: number;
+  /** The median of the differences of neighbouring conversations. */
+  readonly addedMs: number;
+}
+
+const frameworks = join(import.meta.dirname, '..', 'libs', 'adapters', 'node_modules');
+const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
+  'ai-sdk': () => import('../libs/adapters/ai-sdk/conformance/ungated.ts'),
+  'openai-agents': () => import('../libs/adapters/openai-agents/conformance/ungated.ts'),
+  langchain: () => import('../libs/adapters/langchain/conformance/ungated.ts'),
+};
+
+/**
+ * Measures the framework alone and with the adapter, in turn. No server is there: a conversation that asks the ledger about an ungated
+ * call fails, and so does the benchmark. Undefined where the frameworks are not installed; in CI that is an error.
+ */
+export async function measureUngated(pairs: number): Promise<readonly UngatedTimes[] | undefined> {
+  if (!existsSync(frameworks)) {
+    const why = 'the agent frameworks are not installed: run `npm run adapters`';
+    if (process.env['CI'] === 'true') throw new Error(why);
+    process.stderr.write(`bench: skipped: ungated calls; ${why}\n`);
+    return undefined;
+  }
+  const times: UngatedTimes[] = [];
+  for (const [name, load] of Object.entries(subjects)) {
+    const subject = await load();
+    await measurePairs(subject, Math.ceil(pairs / 4));
+    const measured = await measurePairs(subject, pairs);
+    times.push({
+      name,
+      aloneMs: median(measured.map(([alone]) => alone)),
+      behindMs: median(measured.map(([, behind]) => behind)),
+      addedMs: median(measured.map(([alone, behind]) => behind - alone)),
+    });
+  }
+  return times;
+}
+
+/** Which of the two goes first changes with each pair. */
+async function measurePairs(
+  { alone, behind }: Subject,
+  pairs: number,
+): Promise<readonly (readonly [alone: number, behind: number])[]> {
+  const measured: [number, number][] = [];
+  for (let pair = 0; pair < pairs; pair += 1) {
+    if (pair % 2 === 0) measured.push([await timeOf(alone), await timeOf(behind)]);
+    else {
+      const first = await timeOf(behind);
+      measured.push([await timeOf(alone), first]);
+    }
+  }
+  return measured;
+}
+
+async function timeOf(converse: () => Promise<string>): Promise<number> {
+  const startedAt = performance.now();
+  const last = await converse();
+  if (last !== 'done') throw new Error(`the conversation ended with "${last}"`);
+  return performance.now() - startedAt;
+}
+
+function median(values: readonly number[]): number {
+  return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? NaN;
+}
