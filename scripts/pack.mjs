@@ -1,6 +1,6 @@
 // `npm run pack [folder]`: writes what customers install into packages, as tarballs for `npm install`.
 import { execFileSync } from 'node:child_process';
-import { copyFileSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join, relative, resolve } from 'node:path';
 import { ensureAdapters, root } from './prepare.mjs';
 
@@ -9,7 +9,7 @@ await ensureAdapters();
 rmSync(target, { recursive: true, force: true });
 mkdirSync(target, { recursive: true });
 const adapters = readdirSync(join(root, 'libs', 'adapters'), { withFileTypes: true })
-  .filter((entry) => entry.isDirectory() && entry.name !== 'node_modules')
+  .filter(({ name }) => existsSync(join(root, 'libs', 'adapters', name, 'package.json')))
   .map(({ name }) => join('adapters', name));
 for (const name of ['contracts', 'http-client', 'api-client', 'worker-sdk', 'conformance', ...adapters]) {
   copyFileSync(join(root, 'LICENSE'), join(root, 'libs', name, 'LICENSE'));

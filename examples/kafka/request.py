@@ -3,11 +3,13 @@
     pip install -r requirements.txt
     COUNTERSIGN_TOKEN=cs_... python request.py --brokers 127.0.0.1:9092 --run run-42 --path /etc/hosts
 
-What a person agrees to is then claimed and reported over HTTP, as any worker does: the event only says when to look.
+With --execute the approved call is claimed over HTTP, checked against its digest, run and reported, as any worker does:
+the event only says when to look. COUNTERSIGN_WORKER_TOKEN is a token of role resolver.
 That a request is refused is believed when the ledger says so itself, over HTTP too.
 """
 
 import argparse
+import asyncio
 import base64
 import json
 import os
@@ -38,8 +40,28 @@ def main():
         outcome = wait(events, options, request_id)
     finally:
         events.close()
+    may_run = outcome["outcome"] in ("approved", "ToolCallAllowed")
+    if may_run and options.execute:
+        result = asyncio.run(execute(options, outcome["callId"]))
+        outcome = {"outcome": result.status, "callId": result.call_id, "text": result.text}
+        may_run = result.status == "succeeded"
     print(json.dumps({"requestId": request_id, **outcome}))
-    return 0 if outcome["outcome"] in ("approved", "ToolCallAllowed") else 1
+    return 0 if may_run else 1
+
+
+async def execute(options, call_id):
+    from countersign_client import Client, Gate
+
+    token = os.environ["COUNTERSIGN_TOKEN"]
+    async with Client(options.url, token, os.environ.get("COUNTERSIGN_WORKER_TOKEN")) as client:
+        [asked] = request_of(options)["calls"]
+        recorded = await client.tool_call(call_id)
+        return await Gate(client, options.agent).finish(asked, recorded, delete_file)
+
+
+def delete_file(arguments):
+    os.remove(arguments["path"])
+    return {"deleted": arguments["path"]}
 
 
 def request_of(options):
@@ -172,6 +194,7 @@ def parse_options():
     parser.add_argument("--kid", help="the name of the key to sign with")
     parser.add_argument("--tenant", default="default", help="the tenant of the key")
     parser.add_argument("--key", help="its private key, Ed25519 in PEM")
+    parser.add_argument("--execute", action="store_true", help="delete the file once a person has approved it")
     parser.add_argument("--timeout", type=float, default=300, help="seconds to wait for an answer")
     return parser.parse_args()
 

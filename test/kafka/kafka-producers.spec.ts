@@ -1,12 +1,13 @@
 import { execFile, execFileSync, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
 import { createWorker } from '@countersign/worker-sdk';
+import { hasPython, installPython } from '../python-environment.ts';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
 
@@ -21,11 +22,8 @@ const shell = [...guide.matchAll(/^```sh\n([^]*?)^```/gm)].map(([, code = '']) =
 const linesWith = (text: string): string => shell.find((code) => code.includes(text)) ?? `the guide has no ${text}`;
 
 const folder = mkdtempSync(join(tmpdir(), 'countersign-producers-'));
-const venv = join(root, '.cache', 'python-examples');
-const python = join(venv, 'bin', 'python');
-const hasProgram = (name: string): boolean => spawnSync(name, ['--version']).error === undefined;
+let python: string;
 // Without Python or kcat the rest runs; in CI both must be there.
-const hasPython = process.env['CI'] !== undefined || hasProgram('python3');
 const hasKcat = process.env['CI'] !== undefined || spawnSync('kcat', ['-V']).error === undefined;
 
 let brokers: readonly string[];
@@ -34,7 +32,7 @@ let ledger: LedgerBehindKafka;
 beforeAll(async () => {
   ({ brokers } = await startKafkaBroker());
   ledger = await openLedgerBehindKafka(brokers, `producers-${randomUUID()}`, { keys: [keyOfTheGuide()] });
-  if (hasPython) installPackages();
+  if (hasPython) python = await installPython('examples', 'examples/kafka/requirements.txt');
 }, 300_000);
 afterAll(async () => {
   await ledger.close();
@@ -49,19 +47,16 @@ function keyOfTheGuide() {
   return entry;
 }
 
-/** Installs the example's requirements once, in a virtual environment. */
-function installPackages(): void {
-  const wanted = join(root, 'examples', 'kafka', 'requirements.txt');
-  if (!existsSync(python)) execFileSync('python3', ['-m', 'venv', venv], { stdio: 'pipe' });
-  const pip = ['-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '-r', wanted];
-  execFileSync(python, pip, { stdio: 'pipe' });
-}
-
 /** Runs the example; its last line, and how it ended. */
 async function request(...args: readonly string[]): Promise<{ readonly code: number; readonly said: unknown }> {
   const example = join(root, 'examples', 'kafka', 'request.py');
   const all = [example, '--brokers', brokers.join(','), '--prefix', ledger.prefix, '--timeout', '60', ...args];
-  const own = { COUNTERSIGN_URL: ledger.url, COUNTERSIGN_TOKEN: 'agent-token', PYTHONDONTWRITEBYTECODE: '1' };
+  const own = {
+    COUNTERSIGN_URL: ledger.url,
+    COUNTERSIGN_TOKEN: 'agent-token',
+    PYTHONDONTWRITEBYTECODE: '1',
+    COUNTERSIGN_WORKER_TOKEN: 'worker-token',
+  };
   const ended = await promisify(execFile)(python, all, { env: { ...process.env, ...own } }).then(
     ({ stdout }) => ({ code: 0, stdout }),
     (error: unknown) => error as { readonly code: number; readonly stdout: string; readonly stderr: string },
@@ -85,6 +80,17 @@ describeWith('Python', hasPython, () => {
     const asked = request('--run', runId);
     await ledger.respondTo(runId, { decision: { type: 'approve' } });
     expect(await asked).toMatchObject({ code: 0, said: { outcome: 'approved' } });
+  });
+
+  it('claims what a person put in its place over HTTP, runs it once, and reports', async () => {
+    const [runId, asked, edited] = [newRun(), join(folder, 'asked'), join(folder, 'edited')];
+    for (const file of [asked, edited]) writeFileSync(file, '');
+    const args = ['--run', runId, '--path', asked, '--execute'];
+    const ended = request(...args);
+    await ledger.respondTo(runId, { decision: { type: 'edit', arguments: { path: edited } } });
+    const text = expect.stringContaining('An approver changed the arguments');
+    expect(await ended).toMatchObject({ code: 0, said: { outcome: 'succeeded', text } });
+    expect([existsSync(asked), existsSync(edited)]).toEqual([true, false]);
   });
 
   it('hears that a person did not', async () => {

@@ -1,0 +1,80 @@
+"""An agent whose commands need approval.
+
+    python3 -m venv .venv && .venv/bin/pip install -r examples/python/requirements.txt
+    .venv/bin/python examples/python/agent.py --command "rm -rf build"
+
+It asks, waits until a person decides in the inbox, and runs the command at most once, also when it is started again.
+Without COUNTERSIGN_AGENT_TOKEN and COUNTERSIGN_WORKER_TOKEN it reads the tokens of `npm start` in this folder.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from countersign_client import Client, Gate
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"command": {"type": "string"}},
+    "required": ["command"],
+    "additionalProperties": False,
+}
+
+
+def list_folder(_arguments):
+    return sorted(os.listdir("."))
+
+
+def run_command(arguments):
+    done = subprocess.run(arguments["command"], shell=True, capture_output=True, text=True, check=True)
+    return done.stdout
+
+
+async def main(options):
+    # A model would propose these calls. The ids must stay the same when the run starts again.
+    step = [
+        {"toolCallId": "call_1", "toolName": "list_folder", "arguments": {}},
+        {
+            "toolCallId": "call_2",
+            "toolName": "run_command",
+            "arguments": {"command": options.command},
+            "needsApproval": True,
+            "description": f"Run {options.command}",
+            "toolSchema": SCHEMA,
+        },
+    ]
+    tools = {"list_folder": list_folder, "run_command": run_command}
+    async with Client(options.url, token("agent"), token("worker")) as client:
+        gate = Gate(client, "python-agent", lease_s=options.lease)
+        recorded = await gate.ask(options.run, step)
+        finishing = [
+            gate.finish(call, view, tools[call["toolName"]], options.wait) for call, view in zip(step, recorded)
+        ]
+        for next_result in asyncio.as_completed(finishing):
+            result = await next_result
+            # `text` is what the model is told.
+            print(json.dumps({"tool": result.tool_name, "status": result.status, "text": result.text}), flush=True)
+
+
+def token(principal):
+    if (given := os.environ.get(f"COUNTERSIGN_{principal.upper()}_TOKEN")) is not None:
+        return given
+    entries = json.loads(Path(os.environ.get("COUNTERSIGN_DATA", "data"), "tokens.json").read_text())
+    return next(entry["token"] for entry in entries if entry["principal"] == principal)
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description="An agent whose commands need approval.")
+    parser.add_argument("--url", default=os.environ.get("COUNTERSIGN_URL", "http://127.0.0.1:7400"))
+    parser.add_argument("--run", default="run-of-python", help="the run of the agent; the same one again goes on with it")
+    parser.add_argument("--command", default="date")
+    parser.add_argument("--wait", type=float, help="seconds to wait for a person; default: no limit")
+    parser.add_argument("--lease", type=float, default=60, help="seconds until a crash inside the tool is noticed")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    asyncio.run(main(parse_options()))

@@ -1,0 +1,276 @@
+"""The adapter in the real framework with a scripted model, on the server that COUNTERSIGN_URL names."""
+
+import asyncio
+import json
+import logging
+import os
+import sys
+import unittest
+import uuid
+from pathlib import Path
+
+import httpx
+from agent_framework import Agent, AgentSession, Content, Message, MiddlewareFailure, tool
+from countersign_agent_framework import GatedRun
+from countersign_client import Client, CountersignError, Gate, NotApprovedError
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
+from scripted import ScriptedModel  # noqa: E402
+
+URL, TOKENS = os.environ["COUNTERSIGN_URL"], json.loads(os.environ["COUNTERSIGN_TOKENS"])
+REJECTED = "Error: Tool call invocation was rejected by user."
+ran: list[tuple[str, object]] = []
+
+
+@tool(approval_mode="always_require")
+def refund(amount: int) -> dict:
+    """Refunds an amount."""
+    ran.append(("refund", amount))
+    if amount == 13:
+        raise ValueError("the bank said no")
+    return {"refunded": amount}
+
+
+@tool(approval_mode="never_require")
+def transfer(amount: int) -> dict:
+    """Transfers an amount."""
+    ran.append(("transfer", amount))
+    return {"transferred": amount}
+
+
+@tool(approval_mode="never_require")
+def lookup(id: str) -> dict:
+    """Looks up an order. It is not behind the gate."""
+    ran.append(("lookup", id))
+    return {"found": id}
+
+
+def call(call_id="c1", tool_name="refund", **arguments):
+    return {"toolCallId": call_id, "toolName": tool_name, "arguments": arguments or {"amount": 50}}
+
+
+class GatedRunTest(unittest.IsolatedAsyncioTestCase):
+    async def asyncSetUp(self):
+        ran.clear()
+        self.run_id = f"run-{uuid.uuid4()}"
+        self.client = Client(URL, TOKENS["agentToken"], TOKENS["workerToken"])
+        self.people = httpx.AsyncClient(base_url=URL, headers={"authorization": f"Bearer {TOKENS['approverToken']}"})
+        self.addAsyncCleanup(self.client.__aexit__)
+        self.addAsyncCleanup(self.people.aclose)
+
+    def process(self, *calls, client=None, **options):
+        """One process: the run, an agent on it, and what its model is told."""
+        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer], **options)
+        model = ScriptedModel([list(calls)])
+        agent = Agent(client=model, name="agent", tools=[refund, transfer, lookup], middleware=[run])
+        return run, agent, model
+
+    async def paused(self, *calls, **options):
+        """Runs to the pause, and returns its state."""
+        run, agent, _ = self.process(*calls, **options)
+        session = AgentSession()
+        state = await run.pause(await agent.run("go", session=session), session)
+        self.assertIsNotNone(state)
+        self.assertEqual(ran, [])
+        return state
+
+    async def goes_on(self, state, *calls, **options):
+        """Goes on in another process. Returns what the model was told."""
+        run, agent, model = self.process(*calls, **options)
+        resumed = await run.resume(state, wait_s=10)
+        await agent.run(resumed.message, session=resumed.session)
+        return model.told
+
+    async def decide(self, call_id, decision, reason=None):
+        async with asyncio.timeout(15):
+            while (approval := await self.pending(call_id)) is None:
+                await asyncio.sleep(0.02)
+        body = {"decision": decision, "actionDigest": approval["actionDigest"], **({"reason": reason} if reason else {})}
+        answer = await self.people.post(f"/v1/approvals/{approval['approvalId']}/responses", json=body)
+        self.assertEqual(answer.status_code, 200, answer.text)
+
+    async def pending(self, call_id):
+        found = (await self.people.get(f"/v1/approvals?state=pending&runId={self.run_id}")).json()["approvals"]
+        return next((one for one in found if one["toolCallId"] == call_id), None)
+
+    async def test_a_gated_tool_runs_once_after_the_approval_and_a_free_one_after_the_pause(self):
+        calls = call(), call("c2", "lookup", id="x")
+        state = await self.paused(*calls)
+        await self.decide("c1", {"type": "approve"})
+        told = await self.goes_on(state, *calls)
+        self.assertEqual(sorted(ran), [("lookup", "x"), ("refund", 50)])
+        self.assertEqual(json.loads(told["c1"]), {"refunded": 50})
+
+    async def test_a_replayed_state_or_response_runs_nothing_twice(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"})
+        first = await self.goes_on(state, call())
+        self.assertEqual(await self.goes_on(state, call()), first)
+        run, agent, _ = self.process(call())
+        resumed = await run.resume(state)
+        await agent.run(resumed.message, session=resumed.session)
+        await agent.run(resumed.message, session=resumed.session)
+        self.assertEqual(ran, [("refund", 50)])
+
+    async def test_a_response_without_its_session_runs_nothing(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"})
+        run, agent, _ = self.process(call())
+        resumed = await run.resume(state)
+        await agent.run(resumed.message, session=AgentSession())
+        self.assertEqual(ran, [])
+
+    async def test_an_approval_that_the_ledger_did_not_give_aborts_the_run(self):
+        state = await self.paused(call())
+        run, agent, model = self.process(call())
+        resumed = await run.resume(state)
+        self.assertIsNone(resumed.message)
+        self.assertEqual([one["toolCallId"] for one in resumed.pending], ["c1"])
+        with self.assertRaisesRegex(MiddlewareFailure, "c1 did not run: approval apr_.* is pending"):
+            await agent.run(answered(state), session=resumed.session)
+        self.assertEqual((ran, model.told), ([], {}))
+
+    async def test_arguments_that_a_client_sends_back_are_never_believed(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"})
+        run, agent, _ = self.process(call())
+        message = answered(state)
+        message.contents[0].function_call.arguments = '{"amount": 5000}'
+        await agent.run(message, session=(await run.resume(state)).session)
+        self.assertEqual(ran, [("refund", 50)])
+
+    async def test_a_state_with_other_arguments_is_refused(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"})
+        changed = state.replace('\\\\\\"amount\\\\\\": 50', '\\\\\\"amount\\\\\\": 5000').replace(
+            '{\\"amount\\": 50}', '{\\"amount\\": 5000}'
+        )
+        self.assertNotEqual(changed, state)
+        run, agent, _ = self.process(call())
+        with self.assertRaisesRegex(CountersignError, "tool-call-mismatch"):
+            await run.resume(changed)
+        with self.assertRaisesRegex(MiddlewareFailure, "tool-call-mismatch"):
+            await agent.run(answered(changed), session=AgentSession.from_dict(json.loads(changed)["session"]))
+        self.assertEqual(ran, [])
+
+    async def test_a_call_that_the_model_never_made_is_refused(self):
+        state = (await self.paused(call())).replace('"c1"', '"c9"')
+        run, agent, _ = self.process(call())
+        with self.assertRaisesRegex(NotApprovedError, "c9 did not run: it was never requested"):
+            await run.resume(state)
+        with self.assertRaisesRegex(MiddlewareFailure, "never requested"):
+            await agent.run(answered(state), session=AgentSession.from_dict(json.loads(state)["session"]))
+        self.assertEqual(ran, [])
+
+    async def test_edited_arguments_run_without_a_second_approval(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "edit", "arguments": {"amount": 7}})
+        told = await self.goes_on(state, call())
+        self.assertEqual(ran, [("refund", 7)])
+        self.assertRegex(told["c1"], r'(?s)"refunded": 7.*changed the arguments.*"amount": 7')
+
+    async def test_an_answer_takes_the_place_of_the_tool(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "answer", "output": "by hand"})
+        self.assertTrue((await self.goes_on(state, call()))["c1"].startswith("by hand\n"))
+        self.assertEqual(ran, [])
+
+    async def test_a_denial_begins_with_the_text_of_the_framework_and_has_the_reason(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "deny"}, "not ours")
+        self.assertRegex((await self.goes_on(state, call()))["c1"], f"^{REJECTED}\n.*denied by me.*: not ours$")
+        self.assertEqual(ran, [])
+
+    async def test_a_rejection_in_the_framework_alone_gives_its_exact_text_and_runs_nothing(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"})
+        run, agent, model = self.process(call())
+        await agent.run(answered(state, approved=False), session=(await run.resume(state)).session)
+        self.assertEqual((ran, model.told["c1"]), ([], REJECTED))
+
+    async def test_a_tool_that_raises_has_failed_and_the_model_is_told_why(self):
+        state = await self.paused(call(amount=13))
+        await self.decide("c1", {"type": "approve"})
+        self.assertIn("the bank said no", (await self.goes_on(state, call(amount=13)))["c1"])
+        [recorded] = await self.client.calls_of_run(self.run_id)
+        self.assertEqual((recorded["state"], len(ran)), ("failed", 1))
+
+    async def test_the_run_waits_until_all_calls_of_the_step_are_decided(self):
+        calls = call(), call("c3", amount=70)
+        state = await self.paused(*calls)
+        await self.decide("c1", {"type": "approve"})
+        run, _, _ = self.process(*calls)
+        self.assertIsNone((await run.resume(state)).message)
+        await self.decide("c3", {"type": "deny"}, "too much")
+        told = await self.goes_on(state, *calls)
+        self.assertEqual(ran, [("refund", 50)])
+        self.assertIn("too much", told["c3"])
+
+    async def test_an_all_or_nothing_step_runs_nothing_after_one_denial(self):
+        calls = call(), call("c3", amount=70)
+        state = await self.paused(*calls, all_or_nothing=True)
+        await self.decide("c1", {"type": "approve"})
+        await self.decide("c3", {"type": "deny"}, "too much")
+        await self.goes_on(state, *calls, all_or_nothing=True)
+        self.assertEqual(ran, [])
+
+    async def test_an_all_or_nothing_step_runs_whole_after_all_approvals(self):
+        calls = call(), call("c3", amount=70)
+        state = await self.paused(*calls, all_or_nothing=True)
+        for one in calls:
+            await self.decide(one["toolCallId"], {"type": "approve"})
+        await self.goes_on(state, *calls, all_or_nothing=True)
+        self.assertEqual(sorted(ran), [("refund", 50), ("refund", 70)])
+
+    async def test_without_a_session_free_tools_ask_too_and_are_left_to_the_caller(self):
+        run, agent, _ = self.process(call(), call("c2", "lookup", id="x"))
+        state = await run.pause(await agent.run("go"), AgentSession())
+        resumed = await run.resume(state)
+        self.assertEqual([item.function_call.name for item in resumed.others], ["lookup"])
+        self.assertEqual(ran, [])
+
+    async def test_a_gated_tool_that_never_requires_approval_follows_the_policy_of_the_ledger(self):
+        _, agent, model = self.process(call("c1", "transfer", amount=5))
+        await agent.run("go", session=AgentSession())
+        self.assertEqual(json.loads(model.told["c1"]), {"transferred": 5})
+        recorded = await self.client.calls_of_run(self.run_id)
+        self.assertEqual([one["state"] for one in recorded], ["succeeded"])
+
+    async def test_a_gated_tool_that_the_policy_holds_back_waits_for_people(self):
+        _, agent, _ = self.process(call("c1", "transfer", amount=5000), wait_s=20)
+        await self.hold_back(call("c1", "transfer", amount=5000))
+        running = asyncio.create_task(agent.run("go", session=AgentSession()))
+        await self.decide("c1", {"type": "approve"})
+        await running
+        self.assertEqual(ran, [("transfer", 5000)])
+
+    async def test_a_gated_tool_that_is_still_pending_after_the_wait_aborts_the_run(self):
+        _, agent, _ = self.process(call("c1", "transfer", amount=5000))
+        await self.hold_back(call("c1", "transfer", amount=5000))
+        with self.assertRaisesRegex(MiddlewareFailure, "is pending"):
+            await agent.run("go", session=AgentSession())
+        self.assertEqual(ran, [])
+
+    async def test_without_countersign_nothing_runs_and_the_error_says_why(self):
+        away = Client("http://127.0.0.1:1", "t", attempts=1)
+        self.addAsyncCleanup(away.__aexit__)
+        _, agent, _ = self.process(call("c1", "transfer", amount=5), client=away)
+        with self.assertRaisesRegex(MiddlewareFailure, "unreachable.*Is Countersign running there"):
+            await agent.run("go", session=AgentSession())
+        self.assertEqual(ran, [])
+
+    async def hold_back(self, held):
+        """An approval of the call, as a rule of the policy asks for it."""
+        schema = transfer.parameters()
+        await self.client.request(self.run_id, [{**held, "needsApproval": True, "toolSchema": schema}], agentId="agent")
+
+
+def answered(state, approved=True):
+    """As a client answers the framework's own question."""
+    requests = [Content.from_dict(item) for item in json.loads(state)["requests"]]
+    return Message("user", [item.to_function_approval_response(approved=approved) for item in requests])
+
+
+if __name__ == "__main__":
+    logging.disable()
+    unittest.main()

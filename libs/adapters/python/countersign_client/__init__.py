@@ -1,0 +1,8 @@
+"""Asks Countersign for approval, and runs each tool call at most once."""
+
+from .client import Client, CountersignError
+from .digest import action_digest, json_digest
+from .gate import Gate, NotApprovedError
+from .results import Result, result_of
+
+__all__ = ["Client", "CountersignError", "Gate", "NotApprovedError", "Result", "action_digest", "json_digest", "result_of"]

@@ -1,0 +1,145 @@
+"""The HTTP API of Countersign, as an agent and its worker need it."""
+
+import asyncio
+import random
+import uuid
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+import httpx
+
+_WAIT_MS_MAX = 50_000
+_DELAY_S_MAX = 10.0
+
+
+class CountersignError(Exception):
+    """A refusal of the server, with its stable code such as `tool-call-mismatch`, or `unreachable`."""
+
+    def __init__(self, code: str, detail: str, status: int | None = None):
+        super().__init__(f"{code}: {detail}")
+        self.code = code
+        self.status = status
+
+
+class Client:
+    """Sends requests under a token of role agent, and claims under one of role resolver.
+
+    It retries a request that got no response, or 429 or 5xx, under the same `Idempotency-Key`, up to `attempts` times
+    (9: about half a minute). Raises CountersignError for a refusal and for an unreachable server.
+    """
+
+    def __init__(self, url: str, token: str, resolver_token: str | None = None, attempts: int = 9):
+        self._http = httpx.AsyncClient(base_url=url.rstrip("/"), timeout=60)
+        self._token = token
+        self._resolver_token = resolver_token or token
+        self._attempts = attempts
+        self._position: str | None = None
+
+    async def __aenter__(self) -> "Client":
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._http.aclose()
+
+    async def request(self, run_id: str, calls: Sequence[dict[str, Any]], **step: Any) -> list[dict[str, Any]]:
+        """Requests the calls of one model step and returns them in order. `step`: `agentId`, `batchId`, `batchMode`."""
+        body = {"runId": run_id, "calls": list(calls), **step}
+        return (await self._send("POST", "/v1/tool-calls", body))["calls"]
+
+    async def tool_call(self, call_id: str, until: str = "decided", wait_s: float = 0) -> dict[str, Any]:
+        """Returns a call. Waits up to `wait_s` seconds until it is `decided` or `settled`."""
+        ends_at = asyncio.get_running_loop().time() + wait_s
+        while True:
+            left_ms = (ends_at - asyncio.get_running_loop().time()) * 1000
+            query = f"?waitMs={max(0, min(int(left_ms), _WAIT_MS_MAX))}&until={until}"
+            call = await self._send("GET", f"/v1/tool-calls/{_path(call_id)}{query}")
+            if left_ms <= _WAIT_MS_MAX or _has_reached(call["state"], until):
+                return call
+
+    async def calls_of_run(self, run_id: str) -> list[dict[str, Any]]:
+        """Returns all calls of a run; an empty list for a run that the ledger does not know."""
+        try:
+            return (await self._send("GET", f"/v1/runs/{_path(run_id)}"))["calls"]
+        except CountersignError as error:
+            if error.code == "not-found":
+                return []
+            raise
+
+    async def ask_again(self, call_id: str, **question: Any) -> dict[str, Any]:
+        """Opens the next approval of an expired call, or one for a call that is allowed and not claimed."""
+        return await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/approvals", question)
+
+    async def cancel(self, call_id: str, reason: str) -> dict[str, Any]:
+        """Cancels a call that is not claimed."""
+        return await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/cancel", {"reason": reason})
+
+    async def claim(self, call_id: str, resolver_id: str, lease_ms: int) -> dict[str, Any]:
+        """Claims the right to run a call once. Raises `already-claimed` when another worker has it."""
+        body = {"resolverId": resolver_id, "leaseMs": lease_ms}
+        return await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/claim", body, resolver=True)
+
+    async def renew(self, call_id: str, attempt: int, lease_ms: int) -> None:
+        """Extends the lease of a claim."""
+        body = {"attempt": attempt, "leaseMs": lease_ms}
+        await self._send("POST", f"/v1/tool-calls/{_path(call_id)}/claim/renew", body, resolver=True)
+
+    async def report(self, call_id: str, outcome: dict[str, Any]) -> dict[str, Any]:
+        """Reports how a tool ended. Retries until the server responds: a tool that ran must not stay unreported."""
+        path = f"/v1/tool-calls/{_path(call_id)}/outcome"
+        return await self._send("POST", path, outcome, resolver=True, attempts=None)
+
+    async def _send(
+        self, method: str, path: str, body: Any = None, resolver: bool = False, attempts: int | None = 0
+    ) -> Any:
+        limit = self._attempts if attempts == 0 else attempts
+        headers = {"authorization": f"Bearer {self._resolver_token if resolver else self._token}"}
+        if method == "POST":
+            headers["idempotency-key"] = str(uuid.uuid4())
+        elif self._position is not None:
+            # Behind several gateways, a read is then never older than our own writes.
+            headers["countersign-position"] = self._position
+        attempt = 1
+        while True:
+            is_last = limit is not None and attempt >= limit
+            try:
+                response = await self._http.request(method, path, json=body, headers=headers)
+            except httpx.TransportError as error:
+                if is_last:
+                    detail = f"no response from {self._http.base_url}: {error!r}. Is Countersign running there?"
+                    raise CountersignError("unreachable", detail) from error
+                await asyncio.sleep(_delay_s(attempt))
+            else:
+                if response.is_success:
+                    self._position = response.headers.get("countersign-position", self._position)
+                    return response.json()
+                if is_last or not (response.status_code == 429 or response.status_code >= 500):
+                    raise _refusal(response)
+                await asyncio.sleep(_retry_after_s(response) or _delay_s(attempt))
+            attempt += 1
+
+
+def _path(part: str) -> str:
+    return quote(part, safe="")
+
+
+def _has_reached(state: str, until: str) -> bool:
+    open_states = {"awaiting_approval"} if until == "decided" else {"awaiting_approval", "allowed", "approved", "executing"}
+    return state not in open_states
+
+
+def _refusal(response: httpx.Response) -> CountersignError:
+    try:
+        problem = response.json()
+        return CountersignError(problem["code"], problem.get("detail") or problem["code"], response.status_code)
+    except (ValueError, KeyError, TypeError):
+        return CountersignError("unreadable", f"the server answered {response.status_code} without a problem", response.status_code)
+
+
+def _retry_after_s(response: httpx.Response) -> float:
+    text = response.headers.get("retry-after", "")
+    return min(float(text), 60.0) if text.isdecimal() else 0.0
+
+
+def _delay_s(attempt: int) -> float:
+    return min(_DELAY_S_MAX, 0.2 * 2 ** min(attempt - 1, 10)) * (0.5 + random.random() / 2)

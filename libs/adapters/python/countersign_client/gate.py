@@ -1,0 +1,170 @@
+"""Runs approved calls: claim, check, run, report."""
+
+import asyncio
+import contextlib
+import inspect
+import time
+import uuid
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Any
+
+from .client import Client, CountersignError
+from .digest import action_digest, json_digest
+from .results import Result, result_of
+
+Execute = Callable[[dict[str, Any]], Awaitable[Any] | Any]
+Call = dict[str, Any]
+
+# Another worker has the call, or it ended: its result is read, and nothing runs here.
+_NOT_OURS = ("already-claimed", "already-settled", "not-approved", "approval-lapsed", "batch-incomplete", "stale-claim")
+# How long one look at the ledger waits for news.
+_LOOK_S = 5.0
+
+
+class NotApprovedError(Exception):
+    """Raised in place of running a call that the ledger has not approved."""
+
+    def __init__(self, tool_call_id: str, why: str):
+        super().__init__(f"The call {tool_call_id} did not run: {why} in Countersign.")
+        self.tool_call_id = tool_call_id
+
+
+class Gate:
+    """Requests the calls of one agent, and runs each at most once.
+
+    `lease_s`: how long a claim lasts without a renewal; it is renewed after a third of it. `tool_timeout_s`: after that
+    the lease is not renewed, so that the ledger records `unknown`; a later report is still accepted.
+    """
+
+    def __init__(self, client: Client, agent_id: str, lease_s: float = 60, tool_timeout_s: float = 600):
+        self.client = client
+        self.agent_id = agent_id
+        self._lease_ms = int(lease_s * 1000)
+        self._tool_timeout_s = tool_timeout_s
+        self._resolver_id = f"{agent_id[:200]}/{uuid.uuid4()}"
+
+    async def ask(self, run_id: str, calls: Sequence[Call], **step: Any) -> list[Call]:
+        """Requests the calls of one model step, in the words of `POST /v1/tool-calls`, and runs nothing."""
+        return await self.client.request(run_id, calls, agentId=self.agent_id, **step)
+
+    async def call(self, run_id: str, call: Call, execute: Execute, wait_s: float | None = None) -> Result:
+        """Requests one call, waits for people, runs it if it may run, and returns its one result.
+
+        A call that has run before, here or elsewhere, returns the recorded result. Raises NotApprovedError when it is
+        still pending after `wait_s` seconds (default: no limit).
+        """
+        [recorded] = await self.ask(run_id, [call])
+        return await self.finish(call, recorded, execute, wait_s)
+
+    async def finish(self, asked: Call, recorded: Call, execute: Execute, wait_s: float | None = None) -> Result:
+        """Like `call`, for a call that was requested before. `asked` is the worker's own view of it."""
+        call_id = recorded["callId"]
+        now = asyncio.get_running_loop().time
+        ends_at = None if wait_s is None else now() + wait_s
+        while (result := result_of(recorded)) is None:
+            left_s = _LOOK_S if ends_at is None else max(0.0, ends_at - now())
+            if recorded["state"] == "awaiting_approval":
+                recorded = await self.client.tool_call(call_id, "decided", left_s)
+                if recorded["state"] == "awaiting_approval" and ends_at is not None and now() >= ends_at:
+                    approval_id = recorded["approval"]["approvalId"]
+                    raise NotApprovedError(asked["toolCallId"], f"approval {approval_id} is pending")
+            elif recorded["state"] == "executing" or not await self._run(asked, recorded, execute, left_s):
+                # Looked at again now and then: an idempotent call whose worker is gone can be claimed once more.
+                recorded = await self.client.tool_call(call_id, "settled", _LOOK_S)
+            else:
+                recorded = await self.client.tool_call(call_id, "settled")
+        return result
+
+    async def _run(self, asked: Call, recorded: Call, execute: Execute, left_s: float) -> bool:
+        """Returns whether this process ran it and reported."""
+        call_id = recorded["callId"]
+        claimed_at = time.monotonic()
+        try:
+            claim = await self.client.claim(call_id, self._resolver_id, self._lease_ms)
+            attempt = claim["attempt"]
+            if time.monotonic() - claimed_at >= self._lease_ms / 1000:
+                # The response took longer than the lease, so the tool starts only if the claim can still be renewed.
+                await self.client.renew(call_id, attempt, self._lease_ms)
+        except CountersignError as error:
+            if error.code == "batch-incomplete" and left_s <= 0:
+                raise NotApprovedError(asked["toolCallId"], "another call of its batch is pending") from error
+            if error.code in _NOT_OURS:
+                return False
+            raise
+        if (problem := problem_of_claim(claim, recorded, asked, self.agent_id)) is not None:
+            outcome = {"status": "failed", "error": {"code": "digest-mismatch", "message": problem}}
+        else:
+            outcome = await self._outcome(call_id, attempt, claim["arguments"], execute)
+        await self._report(call_id, {"attempt": attempt, **outcome})
+        return True
+
+    async def _outcome(self, call_id: str, attempt: int, arguments: dict[str, Any], execute: Execute) -> Call:
+        renewing = asyncio.create_task(self._renew(call_id, attempt))
+        try:
+            if inspect.iscoroutinefunction(execute):
+                output = await execute(arguments)
+            else:
+                # In a thread, so that a tool that blocks does not stop the renewals.
+                output = await asyncio.to_thread(execute, arguments)
+                output = await output if inspect.isawaitable(output) else output
+            return {"status": "succeeded", "output": _recordable(output)}
+        except Exception as error:
+            return {"status": "failed", "error": {"code": "tool-error", "name": type(error).__name__, "message": str(error)}}
+        finally:
+            renewing.cancel()
+            await asyncio.gather(renewing, return_exceptions=True)
+
+    async def _renew(self, call_id: str, attempt: int) -> None:
+        ends_at = time.monotonic() + self._tool_timeout_s
+        while time.monotonic() < ends_at:
+            await asyncio.sleep(self._lease_ms / 3000)
+            # A lost lease ends nothing: the tool is under way, and its report is accepted late.
+            with contextlib.suppress(CountersignError):
+                await self.client.renew(call_id, attempt, self._lease_ms)
+
+    async def _report(self, call_id: str, outcome: Call) -> None:
+        try:
+            await self.client.report(call_id, outcome)
+        except CountersignError as error:
+            if error.code == "stale-claim":
+                return
+            if error.code not in ("payload-too-large", "invalid-request") or outcome["status"] == "failed":
+                raise
+            # The tool did run: the refusal of its output must not turn the success into a failure.
+            output = {"unrecorded": f"The tool succeeded; its output was refused: {error}"}
+            await self.client.report(call_id, {**outcome, "output": output})
+
+
+def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) -> str | None:
+    """Returns why a claim must not run, or None.
+
+    The digest is computed over the arguments that are about to run and the worker's own view of the call, so that a
+    claim of anything else is refused.
+    """
+    schema = asked.get("toolSchema")
+    own = {
+        **claim["digestInput"],
+        "agentId": agent_id,
+        "runId": recorded["runId"],
+        "toolCallId": asked["toolCallId"],
+        "toolName": asked["toolName"],
+        "toolSchemaHash": None if schema is None else json_digest(schema),
+    }
+    try:
+        digest = action_digest(own, claim["arguments"])
+        asked_digest = json_digest(asked["arguments"])
+    except ValueError as error:
+        return f"The arguments to run have no RFC 8785 form: {error}"
+    if digest != claim["actionDigest"] or digest != recorded["actionDigest"]:
+        return "The arguments to run are not those of the approved digest"
+    if recorded.get("originalArguments") is None and json_digest(claim["arguments"]) != asked_digest:
+        return "The arguments to run are not those that were asked for"
+    return None
+
+
+def _recordable(output: Any) -> Any:
+    try:
+        json_digest(output)
+        return output
+    except (ValueError, TypeError, RecursionError):
+        return {"unrecorded": "The tool succeeded; its output cannot be written as JSON."}

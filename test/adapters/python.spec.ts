@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { beforeAll, expect, it, jest } from '@jest/globals';
+import { hasPython, installPython, pythonOf } from '../python-environment.ts';
+import { pythonKitSuite } from './python-kit-suite.ts';
+
+jest.setTimeout(60_000);
+
+const folder = join(import.meta.dirname, '..', '..', 'libs', 'adapters', 'python');
+const environment = 'client';
+/** It runs a decided call while another of its step is pending. */
+const oneByOne = { partial: true };
+
+if (hasPython) {
+  beforeAll(async () => {
+    await installPython(environment, 'examples/python/requirements.txt');
+  }, 180_000);
+
+  pythonKitSuite('an agent in Python without a framework', {
+    command: pythonOf(environment),
+    args: [join(folder, 'conformance', 'agent.py')],
+    capabilities: { pauses: true, streaming: false, nested: false, forge: false, ...oneByOne },
+  });
+
+  it('a claim of anything but what was approved is refused', async () => {
+    // A failure rejects with everything that the tests printed.
+    const { stderr } = await promisify(execFile)(pythonOf(environment), [join(folder, 'tests', 'test_claim.py')]);
+    expect(stderr).toMatch(/^Ran 7 tests in .*\n\nOK$/m);
+  });
+} else {
+  it('is not tried in Python, which is not installed here', () => undefined);
+}
