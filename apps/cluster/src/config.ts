@@ -3,8 +3,9 @@ import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { ConfigError, readConfig, Secret } from '@countersign/runtime';
-import type { ConfigProblem, LogLevel } from '@countersign/runtime';
+import type { ConfigProblem } from '@countersign/runtime';
 import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
+import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 import { z } from 'zod';
 import {
   eventStoreProblems,
@@ -26,72 +27,10 @@ import {
   topics,
 } from './variables.js';
 
-/** The work of one process of the cluster. */
-export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
-
-export type Role = (typeof roles)[number];
+export { roles } from './role-config.js';
+export type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
-
-/** The brokers' address and security, and the names of our topics. */
-export interface KafkaConfig {
-  readonly brokers: readonly string[];
-  readonly ssl: boolean;
-  readonly sasl: {
-    readonly mechanism: 'plain' | 'scram-sha-256' | 'scram-sha-512';
-    readonly username: string;
-    readonly password: Secret;
-  } | null;
-  readonly topicPrefix: string;
-  /** Only for roles with consumer groups; null for the others. */
-  readonly sessionTimeoutMs: number | null;
-}
-
-/** The folder of the keys that all processes share. */
-export interface KeysConfig {
-  readonly folder: string;
-  /** The operator's own root key; null: `root.key` in the folder. */
-  readonly rootKeyFile: string | null;
-  /** Starts although the log has values under keys that are lost. */
-  readonly acceptLostKeys: boolean;
-}
-
-/** The senders of requests on Kafka. */
-export interface RequestsConfig {
-  readonly tenant: string;
-  readonly principal: string;
-  readonly unsigned: 'allow' | 'refuse';
-  readonly keysFile: string | null;
-}
-
-/** The settings of one process of the cluster. Every path is absolute. Parts that its role does not need are null. */
-export interface RoleConfig {
-  readonly role: Role;
-  readonly host: string;
-  /** 0: any free port. */
-  readonly port: number;
-  readonly dataFolder: string;
-  readonly logLevel: LogLevel;
-  readonly eventStoreUrl: Secret;
-  /** Null: sensitive values are recorded in clear. */
-  readonly keys: KeysConfig | null;
-  readonly kafka: KafkaConfig | null;
-  readonly policyFile: string | null;
-  readonly shadowPolicyFile: string | null;
-  readonly toolsFile: string | null;
-  readonly tokensFile: string | null;
-  readonly channelsFile: string | null;
-  readonly requests: RequestsConfig | null;
-  /** For the claims of this process. */
-  readonly leaseMs: number | null;
-  /** The public URL of the gateways. */
-  readonly publicUrl: URL | null;
-  /** Per principal and gateway. */
-  readonly requestsPerSecond: number | null;
-  readonly oidc: OidcConfig | null;
-  /** The issuer at which people sign in, also for the roles that only have to recognise its principals. */
-  readonly issuer: URL | null;
-}
 
 /** Each role lists only the settings that it needs. */
 const variablesOf = {
