@@ -9,7 +9,10 @@ type Changes = Pick<SubjectKeys, 'beginErasing' | 'keep' | 'destroy' | 'erasing'
   readonly retire: (ids: readonly string[]) => void;
 };
 
-/** The steps of an erasure in an opened `keys.db`. `answers`: the hash whose keys `erasedKeys` leaves out. */
+/**
+ * The steps of an erasure in an opened `keys.db`. Several processes may take them for the same key, so none leads back,
+ * except `keep`. `answers`: the hash whose keys `erasedKeys` leaves out.
+ */
 export function createKeyChanges(database: DatabaseSync, cache: Pick<KeysCache, 'clear'>, answers: string): Changes {
   const change = (ids: readonly string[], sql: string): void => {
     const statement = database.prepare(sql);
@@ -20,10 +23,10 @@ export function createKeyChanges(database: DatabaseSync, cache: Pick<KeysCache, 
   };
   return {
     retire: (ids) => {
-      change(ids, "UPDATE keys SET state = 'retired' WHERE id = ?");
+      change(ids, "UPDATE keys SET state = 'retired' WHERE id = ? AND state = 'current'");
     },
     beginErasing: (ids) => {
-      change(ids, "UPDATE keys SET state = 'erasing' WHERE id = ?");
+      change(ids, "UPDATE keys SET state = 'erasing' WHERE id = ? AND state <> 'destroyed'");
     },
     keep: (ids) => {
       change(ids, "UPDATE keys SET state = 'retired' WHERE id = ? AND state = 'erasing'");

@@ -72,9 +72,8 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
   };
   const make = async (hash: string): Promise<SubjectKey> => {
     await save(hash);
-    const made = currentOf(hash);
-    if (made === undefined) throw new Error('the key was retired at the moment when it was made');
-    return made;
+    // Another process may have retired the key at the moment when it was made.
+    return currentOf(hash) ?? make(hash);
   };
 
   const { retire, ...changes } = createKeyChanges(database, cache, hashOf(...answersOwner));

@@ -14,6 +14,7 @@ export interface SealedAnswers {
 
 /** The key of everything that is kept for a while, which every erasure destroys. */
 export interface AnswersKey {
+  /** With the key that all processes of the folder use now. */
   readonly answers: () => SealedAnswers;
   /** Destroys the key: all that was closed under it is lost. */
   readonly renew: () => Promise<void>;
@@ -21,12 +22,24 @@ export interface AnswersKey {
 
 /** Opens the key, or makes it. */
 export async function openAnswersKey(keys: SubjectKeys): Promise<AnswersKey> {
-  let current = toAnswers(await keys.current(...owner));
+  let used = await keys.current(...owner);
+  let answers = toAnswers(used);
+  const use = (key: SubjectKey): void => {
+    if (key.id === used.id) return;
+    used = key;
+    answers = toAnswers(key);
+  };
   return {
-    answers: () => current,
+    answers: () => {
+      const current = keys.current(...owner);
+      // Another process may be replacing the key right now: until the new one is made, the last one is used.
+      if (current instanceof Promise) current.then(use, () => undefined);
+      else use(current);
+      return answers;
+    },
     renew: async () => {
       const old = keys.retire(...owner);
-      current = toAnswers(await keys.current(...owner));
+      use(await keys.current(...owner));
       keys.beginErasing(old);
       keys.destroy(old);
     },

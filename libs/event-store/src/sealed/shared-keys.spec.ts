@@ -5,6 +5,7 @@ import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { createSilentLog } from '@countersign/runtime/testing';
 import { openSubjectKeys } from './keys-file.js';
 import { rotateRootKey } from './rotate-root-key.js';
+import { openAnswersKey } from './sealed-answers.js';
 import type { SubjectKeys } from './subject-keys.js';
 
 // The processes of a cluster on one machine share `keys.db`: each of these is one process.
@@ -77,6 +78,29 @@ it('leaves no byte of a destroyed key in a file that both processes have open', 
   other.retire('default', 'customer');
   other.destroy([id]);
   expect(wrapped()).toBe(false);
+});
+
+it('keeps a key erased or destroyed when another process begins an erasure of the same subject', async () => {
+  const { id } = await one.current('default', 'customer');
+  expect(other.retire('default', 'customer')).toEqual([id]);
+  one.beginErasing([id]);
+  expect(other.retire('default', 'customer')).toEqual([id]);
+  expect(one.find(id)).toBe('erased');
+  one.destroy([id]);
+  other.beginErasing([id]);
+  expect([other.erasing(), other.find(id), other.findForCopies(id)]).toEqual([[], 'erased', undefined]);
+});
+
+it('has one key of the kept responses after each process has replaced it', async () => {
+  const [first, second] = [await openAnswersKey(one), await openAnswersKey(other)];
+  const kept = second.answers().close('{"password":"x"}');
+  await first.renew();
+  // Without a restart, and before the second one replaces it as well.
+  expect(second.answers().open(kept)).toBeUndefined();
+  await second.renew();
+  const body = Buffer.from('{}');
+  expect(first.answers().hash(body)).toBe(second.answers().hash(body));
+  expect(first.answers().open(second.answers().close('{}'))).toBe('{}');
 });
 
 function wrappedOf(id: string): Buffer {
