@@ -35,9 +35,14 @@ export interface Vault {
   readonly keepCopy: (rewrite: () => Promise<void>) => void;
   /** Writes all these copies again. */
   readonly rewriteCopies: () => Promise<void>;
-  /** Destroys the keys whose erasure is among these events, and which a crash or an older backup of the keys has left. */
-  readonly finishErasures: (events: Recorded) => void;
+  /**
+   * Destroys the keys whose erasure is among these events, and which a crash or an older backup of the keys has left.
+   * Returns whether there were any.
+   */
+  readonly finishErasures: (events: Recorded) => Promise<boolean>;
 }
+
+const pageSize = 500;
 
 type Recorded = Awaited<ReturnType<EventStore['readAll']>>;
 
@@ -49,7 +54,8 @@ export const othersMs = 2000;
 
 /**
  * Opens the shared keys over the log of the cluster. When any process has recorded an erasure, this one writes its copies
- * again, and destroys a key that is still there after the time of the others.
+ * again, and destroys a key that is still there after the time of the others. Erasures that a crash cut short are finished
+ * or taken back first.
  * @throws RootKeyError, LostKeysError: each names the file and the remedy.
  */
 export async function openVault(
@@ -64,25 +70,36 @@ export async function openVault(
     await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
     keys.confirm();
   }
+  const unfinished = await recordedErasures(raw, keys, () => sleep(clock, othersMs, stopping));
+  const answersKey = await openAnswersKey(keys);
+  const destroy = async (ids: readonly string[]): Promise<void> => {
+    await answersKey.renew();
+    keys.destroy(ids);
+  };
+  if (unfinished.length > 0) await destroy(unfinished);
   const copies: (() => Promise<void>)[] = [];
   let last: Promise<unknown> = Promise.resolve();
   const rewriteAll = async (): Promise<void> => {
-    for (const rewrite of copies) await rewrite();
+    // At once: the stored responses are forgotten before a large read model is written.
+    await Promise.all(copies.map((rewrite) => rewrite()));
   };
   const rewriteCopies = (): Promise<void> => {
     const running = last.then(rewriteAll);
     last = running.catch(() => undefined);
     return running;
   };
-  const finishErasures = (events: Recorded): void => {
+  const finishErasures = async (events: Recorded): Promise<boolean> => {
     const left = erasedKeysOf(events).filter((id) => keys.findForCopies(id) !== undefined);
-    if (left.length > 0) keys.destroy(left);
+    if (left.length > 0) await destroy(left);
+    return left.length > 0;
   };
   const follow = async (events: Recorded): Promise<void> => {
     try {
+      // An older backup of the keys does not know of the erasure, and the copies must not have its values.
+      keys.beginErasing(erasedKeysOf(events));
       await rewriteCopies();
       await sleep(clock, othersMs, stopping);
-      finishErasures(events);
+      await finishErasures(events);
     } catch (error) {
       if (stopping.aborted) return;
       log.error({ error }, 'the copies of erased values could not be written again');
@@ -104,11 +121,33 @@ export async function openVault(
     keys,
     store: createSealedStore(watched, { keys, log }),
     texts: createSealedTexts(keys),
-    answersKey: await openAnswersKey(keys),
+    answersKey,
     keepCopy: (rewrite) => void copies.push(rewrite),
     rewriteCopies,
     finishErasures,
   };
+}
+
+/**
+ * The keys whose erasure was begun and is recorded: a crash cut it short, perhaps after the copies were written. One that is
+ * not recorded when `othersDone` resolves, is taken back.
+ */
+async function recordedErasures(
+  raw: Pick<EventStore, 'readAll'>,
+  keys: SubjectKeys,
+  othersDone: () => Promise<void>,
+): Promise<readonly string[]> {
+  const begun = keys.erasing();
+  if (begun.length === 0) return [];
+  await othersDone();
+  const recorded = new Set<string>();
+  let page = await raw.readAll(0, pageSize);
+  for (let last = page.at(-1); last !== undefined; last = page.at(-1)) {
+    for (const id of erasedKeysOf(page)) recorded.add(id);
+    page = await raw.readAll(last.position, pageSize);
+  }
+  keys.keep(begun.filter((id) => !recorded.has(id)));
+  return begun.filter((id) => recorded.has(id));
 }
 
 function erasedKeysOf(events: Recorded): readonly string[] {

@@ -1,10 +1,13 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { EventStoreUnavailableError } from '@countersign/event-store';
 import { createProjector, createProjectorCheck } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { ReadModel } from '@countersign/read-model';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
+
+const erasedMeanwhile = 'keys whose erasure is recorded were still there: they are destroyed';
 
 /** The process's own replica of the read model, following the store; it has caught up when this resolves. */
 export async function openViews(process: RoleProcess, { store, vault }: LedgerStore): Promise<ReadModel> {
@@ -14,7 +17,9 @@ export async function openViews(process: RoleProcess, { store, vault }: LedgerSt
   let isOpen = false;
   const readAll = async (after: number, limit: number) => {
     const events = await store.readAll(after, limit);
-    if (!isOpen) vault?.finishErasures(events);
+    // Rows may have been written with a key that is destroyed now: the file is built once more.
+    if (!isOpen && (await vault?.finishErasures(events)) === true)
+      throw new EventStoreUnavailableError(erasedMeanwhile);
     return events;
   };
   const source = { ...store, readAll };

@@ -138,6 +138,20 @@ test('two gateways with one folder of keys write no secret, and an erasure on on
   expect(await viewOn(b, 'later')).toMatchObject({ arguments: { password: inArgument } });
 }, 120_000);
 
+test('two gateways that erase the same subject at once record one proof, and the values stay erased', async () => {
+  const world = await openWorld(temporaryFolder());
+  const { a, b } = world;
+  await playSecrets(world);
+  const answers = await Promise.all([erase(a), erase(b)]);
+  expect(answers.map(({ status, body }) => [status, (body as ErasureView).status])).toEqual([
+    [200, 'erased'],
+    [200, 'erased'],
+  ]);
+  const [first, second] = answers.map(({ body }) => (body as ErasureView).erasedAt);
+  expect(first).toBe(second);
+  for (const gateway of [a, b]) expect(await untilErasedOn(gateway)).toMatchObject(erased);
+}, 120_000);
+
 test('a gateway that is killed after the proof of an erasure leaves no key: another one finishes', async () => {
   const world = await openWorld(temporaryFolder(), { COUNTERSIGN_CRASH_AT: 'erase.recorded:1' });
   const { a, b } = world;

@@ -77,11 +77,10 @@ async function erase(
     const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, subject)) });
     return { status: 'done', value, position: ports.readModel.checkpoint() };
   }
-  const { event, stream, position } = await record(ports, actor, request, keys, found);
+  const { stream, erasedAt, position } = await record(ports, actor, request, keys, found);
   crashPoint('erase.recorded');
   await destroy(ports, keys);
   ports.log.info({ stream, keys: keys.length, values: found.values }, 'the values of a subject are erased');
-  const { erasedAt } = event.data;
   return { status: 'done', position, value: viewOf(subject, found, { status: 'erased', stream, erasedAt }) };
 }
 
@@ -108,19 +107,22 @@ async function lastProof(
 }
 
 interface Recorded {
-  readonly event: NewEvent<SubjectEvent>;
   readonly stream: string;
+  readonly erasedAt: string;
   readonly position: number;
 }
 
-/** Records the proof. The values read as erased from just before. */
+/** Records the proof, unless another process has just recorded that of the same keys. The values read as erased from just before. */
 async function record(
   ports: ErasurePorts,
-  { tenant, principal }: Actor,
-  { subject, reason }: EraseSubject,
+  actor: Actor,
+  request: EraseSubject,
   keyIds: readonly string[],
-  { calls, values, clearValues }: Survey,
+  found: Survey,
 ): Promise<Recorded> {
+  const { tenant, principal } = actor;
+  const { subject, reason } = request;
+  const { calls, values, clearValues } = found;
   const { keys, store, clock, ids } = ports;
   const hash = keys.hashOf(tenant, subject);
   const stream = subjectStream(hash);
@@ -140,13 +142,17 @@ async function record(
     },
     metadata: { tenant, callId: null, runId: null, schemaVersion: currentSchemaVersion, commandId: ids.uuid() },
   };
-  const revision = (await store.readStream(stream)).at(-1)?.revision ?? noStream;
+  const earlier = await store.readStream(stream);
+  const same = earlier.find(({ data }) => keyIds.every((id) => (data as SubjectEvent['data']).keys.includes(id)));
+  if (same !== undefined) {
+    return { stream, erasedAt: (same.data as SubjectEvent['data']).erasedAt, position: same.position };
+  }
   keys.beginErasing(keyIds);
   crashPoint('erase.before-record');
   try {
-    const result = await appendUntilKnown({ store, clock, ids }, stream, revision, [event]);
-    if (result.status === 'committed') return { event, stream, position: result.position };
-    throw new EventStoreUnavailableError('another process erased this subject: nothing was recorded');
+    const result = await appendUntilKnown({ store, clock, ids }, stream, earlier.at(-1)?.revision ?? noStream, [event]);
+    if (result.status === 'committed') return { stream, erasedAt, position: result.position };
+    return await record(ports, actor, request, keyIds, found);
   } catch (error) {
     // If it is unknown whether the append arrived, the next start reads the log and decides.
     if (error instanceof EventStoreUnavailableError) keys.keep(keyIds);
@@ -156,6 +162,8 @@ async function record(
 
 /** Writes the copies again without the values, then destroys the keys. The write side caches no settled call. */
 async function destroy(ports: ErasurePorts, keyIds: readonly string[]): Promise<void> {
+  // Another process may have taken an unrecorded erasure of these keys back.
+  ports.keys.beginErasing(keyIds);
   await ports.rewriteCopies();
   ports.keys.destroy(keyIds);
 }
