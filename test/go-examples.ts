@@ -6,13 +6,18 @@ import { describe, it } from '@jest/globals';
 const folder = join(import.meta.dirname, '..', 'examples', 'go');
 // Without Go the rest runs; in CI it must be there.
 const hasGo = process.env['CI'] !== undefined || spawnSync('go', ['version']).error === undefined;
+const goEnvironment = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false' };
 
 /** Builds programs of `examples/go` into a folder: no spec may overwrite a program that another one runs. */
 export function buildGo(target: string, ...programs: readonly ('http' | 'kafka' | 'conformance')[]): void {
   if (!hasGo) return;
   const packages = programs.map((name) => `./${name}`);
-  const env = { ...process.env, GOTOOLCHAIN: 'local', GOFLAGS: '-buildvcs=false' };
-  execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd: folder, env, stdio: 'pipe' });
+  execFileSync('go', ['build', '-o', `${target}/`, ...packages], { cwd: folder, env: goEnvironment, stdio: 'pipe' });
+}
+
+/** Runs the tests of a package of `examples/go`. Throws with what they printed when one fails. */
+export function testGo(name: 'countersign'): void {
+  execFileSync('go', ['test', `./${name}`], { cwd: folder, env: goEnvironment, encoding: 'utf8', stdio: 'pipe' });
 }
 
 /** The tests that need Go; without it, one test that reports that. */

@@ -25,12 +25,8 @@ type claim struct {
 	IdempotencyKey string                     `json:"idempotencyKey"`
 }
 
-type outcome struct {
-	Attempt int    `json:"attempt"`
-	Status  string `json:"status"`
-	Output  any    `json:"output,omitempty"`
-	Error   any    `json:"error,omitempty"`
-}
+// outcome is the body of a report: `attempt`, `status`, and `output` (also for nil) or `error`.
+type outcome map[string]any
 
 type failure struct {
 	Code    string `json:"code"`
@@ -45,24 +41,57 @@ func (c *Client) Execute(ctx context.Context, asked Call, call ToolCall, tool To
 	}
 	path := "/v1/tool-calls/" + call.CallID
 	var claimed claim
+	claimedAt := time.Now()
 	body := map[string]any{"resolverId": c.AgentID, "leaseMs": c.Lease.Milliseconds()}
-	if err := c.send(ctx, "POST", path+"/claim", c.WorkerToken, nil, body, &claimed); err != nil {
+	err := c.send(ctx, "POST", path+"/claim", c.WorkerToken, nil, body, &claimed)
+	if err == nil && time.Since(claimedAt) >= c.Lease {
+		// The response took longer than the lease, so the tool starts only if the claim can still be renewed.
+		err = c.renewOnce(ctx, call.CallID, claimed.Attempt)
+	}
+	if err != nil {
 		var refusal *Refusal
 		if errors.As(err, &refusal) && (refusal.Status == http.StatusConflict || refusal.Status == http.StatusGone) {
 			return c.WaitSettled(ctx, call.CallID)
 		}
 		return call, err
 	}
-	result := c.run(ctx, asked, call, claimed, tool)
-	if err := c.send(ctx, "POST", path+"/outcome", c.WorkerToken, nil, result, &struct{}{}); err != nil {
-		return call, err
+	if result := c.run(ctx, asked, call, claimed, tool); result != nil {
+		if err := c.report(ctx, path+"/outcome", result); err != nil {
+			return call, err
+		}
 	}
 	return c.WaitSettled(ctx, call.CallID)
 }
 
+// report reports how the tool ended. It did run, so an output that cannot be recorded must not hide its end.
+func (c *Client) report(ctx context.Context, path string, result outcome) error {
+	if _, err := json.Marshal(result); err != nil {
+		result = unrecorded(result, err)
+	}
+	err := c.send(ctx, "POST", path, c.WorkerToken, nil, result, &struct{}{})
+	var refusal *Refusal
+	if errors.As(err, &refusal) && (refusal.Code == "payload-too-large" || refusal.Code == "invalid-request") {
+		err = c.send(ctx, "POST", path, c.WorkerToken, nil, unrecorded(result, err), &struct{}{})
+	}
+	if errors.As(err, &refusal) && refusal.Code == "stale-claim" {
+		return nil
+	}
+	return err
+}
+
+func unrecorded(result outcome, why error) outcome {
+	if result["status"] == "failed" {
+		return outcome{"attempt": result["attempt"], "status": "failed", "error": failure{"tool-error", "The tool failed; its error was refused: " + why.Error()}}
+	}
+	output := map[string]string{"unrecorded": "The tool succeeded; its output was refused: " + why.Error()}
+	return outcome{"attempt": result["attempt"], "status": "succeeded", "output": output}
+}
+
+// run returns nil when the claim or the context ended before a tool that failed: it may have taken effect, so its outcome
+// is not known.
 func (c *Client) run(ctx context.Context, asked Call, call ToolCall, claimed claim, tool Tool) outcome {
 	failed := func(code string, err error) outcome {
-		return outcome{Attempt: claimed.Attempt, Status: "failed", Error: failure{code, err.Error()}}
+		return outcome{"attempt": claimed.Attempt, "status": "failed", "error": failure{code, err.Error()}}
 	}
 	if err := verify(asked, call, claimed); err != nil {
 		return failed("digest-mismatch", err)
@@ -71,25 +100,32 @@ func (c *Client) run(ctx context.Context, asked Call, call ToolCall, claimed cla
 	defer release()
 	go c.renew(leased, release, call.CallID, claimed.Attempt)
 	output, err := tool(leased, claimed.Arguments, claimed.IdempotencyKey)
+	if err != nil && leased.Err() != nil {
+		return nil
+	}
 	if err != nil {
 		return failed("tool-error", err)
 	}
-	return outcome{Attempt: claimed.Attempt, Status: "succeeded", Output: output}
+	return outcome{"attempt": claimed.Attempt, "status": "succeeded", "output": output}
 }
 
 // renew keeps the claim while the tool runs. If the ledger refuses, another attempt may begin: the tool must stop.
 func (c *Client) renew(ctx context.Context, lost context.CancelFunc, callID string, attempt int) {
-	body := map[string]any{"attempt": attempt, "leaseMs": c.Lease.Milliseconds()}
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-time.After(c.Lease / 3):
-			if err := c.send(ctx, "POST", "/v1/tool-calls/"+callID+"/claim/renew", c.WorkerToken, nil, body, &struct{}{}); err != nil {
+			if err := c.renewOnce(ctx, callID, attempt); err != nil {
 				lost()
 			}
 		}
 	}
+}
+
+func (c *Client) renewOnce(ctx context.Context, callID string, attempt int) error {
+	body := map[string]any{"attempt": attempt, "leaseMs": c.Lease.Milliseconds()}
+	return c.send(ctx, "POST", "/v1/tool-calls/"+callID+"/claim/renew", c.WorkerToken, nil, body, &struct{}{})
 }
 
 // verify computes the action digest over the arguments that are about to run and over this agent's own view of the call.
@@ -143,13 +179,22 @@ func digestOf(value any) (string, error) {
 // Text returns the one result of a settled call as a text for the model.
 func (c ToolCall) Text() string {
 	text := c.sentence()
-	if c.OriginalArguments != nil && c.State == "succeeded" {
+	if c.answered() {
+		text += "\nA person gave this output; the tool did not run."
+	} else if c.OriginalArguments != nil && c.State == "succeeded" {
 		text += "\nAn approver changed the arguments before it ran: " + string(c.Arguments)
 	}
 	if c.Instruction != nil {
 		text += "\nInstruction of the approver: " + *c.Instruction
 	}
 	return text
+}
+
+func (c ToolCall) answered() bool {
+	if c.State != "succeeded" || c.Approval == nil || len(c.Approval.Responses) == 0 {
+		return false
+	}
+	return c.Approval.Responses[len(c.Approval.Responses)-1].Decision.Type == "answer"
 }
 
 func (c ToolCall) sentence() string {

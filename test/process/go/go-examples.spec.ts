@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
 import { scenarios, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
 import { createClient, type Client } from '@countersign/worker-sdk';
-import { buildGo, describeWithGo, mailsIn, runGo, type GoProgram } from '../../go-examples.ts';
+import { buildGo, describeWithGo, mailsIn, runGo, testGo, type GoProgram } from '../../go-examples.ts';
 import { eventually } from '../harness/wait.js';
 import { startTamperingProxy } from './tampering-proxy.ts';
 
@@ -136,6 +136,10 @@ describeWithGo(() => {
     } finally {
       await proxy.close();
     }
+  });
+
+  it('passes the tests of its package', () => {
+    testGo('countersign');
   });
 
   describe('the agent of the conformance kit', () => {

@@ -107,6 +107,8 @@ class GatedRun(FunctionMiddleware):
             recorded = await self._recorded(call_id, call["arguments"])
 
         async def execute(arguments: dict[str, Any]) -> Any:
+            if _transforms(tool, arguments):
+                raise ValueError(f"The tool {tool.name} would get other arguments than those that were approved")
             # With a context of its own: the framework would ask once more about arguments that an approver changed.
             own = FunctionInvocationContext(
                 function=tool, arguments=arguments, session=context.session, kwargs=dict(context.kwargs)
@@ -151,6 +153,15 @@ def _call_id(item: Content) -> str:
 
 def _arguments(item: Content) -> dict[str, Any]:
     return dict(item.function_call.parse_arguments() or {})
+
+
+def _transforms(tool: FunctionTool, arguments: dict[str, Any]) -> bool:
+    """Whether validation changes values, not only their types: people would see another value than the tool gets."""
+    model = tool.input_model
+    if model is None or tool._schema_supplied:
+        return False
+    once = model.model_validate(arguments)
+    return model.model_validate(once.model_dump(by_alias=True, exclude_unset=True)) != once
 
 
 def _text(result: Result) -> str:

@@ -8,11 +8,13 @@ import sys
 import unittest
 import uuid
 from pathlib import Path
+from typing import Annotated
 
 import httpx
 from agent_framework import Agent, AgentSession, Content, Message, MiddlewareFailure, tool
 from countersign_agent_framework import GatedRun
 from countersign_client import Client, CountersignError, Gate, NotApprovedError
+from pydantic import AfterValidator
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "conformance"))
 from scripted import ScriptedModel  # noqa: E402
@@ -45,6 +47,17 @@ def lookup(id: str) -> dict:
     return {"found": id}
 
 
+def in_cents(amount: int) -> int:
+    return amount * 100
+
+
+@tool(approval_mode="always_require")
+def pay(amount: Annotated[int, AfterValidator(in_cents)]) -> dict:
+    """Pays an amount."""
+    ran.append(("pay", amount))
+    return {"paid": amount}
+
+
 def call(call_id="c1", tool_name="refund", **arguments):
     return {"toolCallId": call_id, "toolName": tool_name, "arguments": arguments or {"amount": 50}}
 
@@ -60,9 +73,9 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
 
     def process(self, *calls, client=None, **options):
         """One process: the run, an agent on it, and what its model is told."""
-        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer], **options)
+        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer, pay], **options)
         model = ScriptedModel([list(calls)])
-        agent = Agent(client=model, name="agent", tools=[refund, transfer, lookup], middleware=[run])
+        agent = Agent(client=model, name="agent", tools=[refund, transfer, pay, lookup], middleware=[run])
         return run, agent, model
 
     async def paused(self, *calls, **options):
@@ -258,6 +271,31 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         with self.assertRaisesRegex(MiddlewareFailure, "unreachable.*Is Countersign running there"):
             await agent.run("go", session=AgentSession())
         self.assertEqual(ran, [])
+
+    async def test_a_schema_that_transforms_its_value_runs_nothing(self):
+        # People see 50; the tool would get 5000.
+        state = await self.paused(call(tool_name="pay"))
+        await self.decide("c1", {"type": "approve"})
+        told = await self.goes_on(state)
+        self.assertIn("other arguments than those that were approved", told["c1"])
+        self.assertEqual(ran, [])
+
+    async def test_an_error_that_quotes_a_name_without_utf_8_is_reported(self):
+        async def opens(_arguments):
+            raise ValueError("no file b\udcff")
+
+        gate = Gate(self.client, "agent")
+        result = await gate.call(self.run_id, call(tool_name="lookup", id="7"), opens)
+        self.assertEqual((result.status, result.text), ("failed", "no file b\\udcff"))
+
+    async def test_an_error_that_is_too_long_is_reported_as_a_failure(self):
+        async def fails(_arguments):
+            raise ValueError("x" * 20_000_000)
+
+        gate = Gate(self.client, "agent")
+        result = await gate.call(self.run_id, call(tool_name="lookup", id="7"), fails)
+        self.assertEqual(result.status, "failed")
+        self.assertIn("its error was refused", result.text)
 
     async def hold_back(self, held):
         """An approval of the call, as a rule of the policy asks for it."""

@@ -109,7 +109,7 @@ class Gate:
                 output = await output if inspect.isawaitable(output) else output
             return {"status": "succeeded", "output": _recordable(output)}
         except Exception as error:
-            return {"status": "failed", "error": {"code": "tool-error", "name": type(error).__name__, "message": str(error)}}
+            return {"status": "failed", "error": {"code": "tool-error", "name": type(error).__name__, "message": _words_of(error)}}
         finally:
             renewing.cancel()
             await asyncio.gather(renewing, return_exceptions=True)
@@ -128,8 +128,12 @@ class Gate:
         except CountersignError as error:
             if error.code == "stale-claim":
                 return
-            if error.code not in ("payload-too-large", "invalid-request") or outcome["status"] == "failed":
+            if error.code not in ("payload-too-large", "invalid-request"):
                 raise
+            if outcome["status"] == "failed":
+                message = f"The tool failed; its error was refused: {error}"
+                await self.client.report(call_id, {**outcome, "error": {"code": "tool-error", "message": message}})
+                return
             # The tool did run: the refusal of its output must not turn the success into a failure.
             output = {"unrecorded": f"The tool succeeded; its output was refused: {error}"}
             await self.client.report(call_id, {**outcome, "output": output})
@@ -160,6 +164,11 @@ def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) ->
     if recorded.get("originalArguments") is None and json_digest(claim["arguments"]) != asked_digest:
         return "The arguments to run are not those that were asked for"
     return None
+
+
+def _words_of(error: Exception) -> str:
+    # An error may quote names that are no UTF-8, and JSON cannot carry them.
+    return str(error).encode("utf-8", "backslashreplace").decode()
 
 
 def _recordable(output: Any) -> Any:

@@ -1,0 +1,122 @@
+package countersign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+)
+
+// ledger plays the parts of a ledger that a real one cannot be made to play on demand: a slow or lost claim.
+type ledger struct {
+	t            *testing.T
+	lease        time.Duration
+	claimTakes   time.Duration
+	renewStatus  int
+	refuseOutput bool
+	reports      []map[string]any
+}
+
+func (l *ledger) execute(tool Tool) ToolCall {
+	salt, arguments := json.RawMessage(`"00"`), json.RawMessage(`{"to":"ada"}`)
+	digest, err := digestOf(map[string]any{
+		"tenant": "default", "agentId": "agent", "runId": "run", "toolCallId": "c1", "toolName": "send_mail",
+		"toolSchemaHash": nil, "salt": salt, "arguments": arguments,
+	})
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	call := ToolCall{CallID: "call", RunID: "run", AgentID: "agent", ToolCallID: "c1", State: "allowed", ActionDigest: digest}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := func(status int, body any) {
+			w.WriteHeader(status)
+			_ = json.NewEncoder(w).Encode(body)
+		}
+		switch {
+		case strings.HasSuffix(r.URL.Path, "/claim"):
+			time.Sleep(l.claimTakes)
+			answer(200, claim{Attempt: 1, Arguments: arguments, ActionDigest: digest, DigestInput: map[string]json.RawMessage{"tenant": json.RawMessage(`"default"`), "salt": salt}})
+		case strings.HasSuffix(r.URL.Path, "/renew"):
+			answer(l.renewStatus, Refusal{Code: "stale-claim"})
+		case strings.HasSuffix(r.URL.Path, "/outcome"):
+			var report map[string]any
+			_ = json.NewDecoder(r.Body).Decode(&report)
+			l.reports = append(l.reports, report)
+			if l.refuseOutput && len(l.reports) == 1 {
+				answer(413, Refusal{Code: "payload-too-large"})
+				return
+			}
+			answer(200, struct{}{})
+		default:
+			state := "unknown"
+			if len(l.reports) > 0 {
+				state = l.reports[len(l.reports)-1]["status"].(string)
+			}
+			answer(200, map[string]any{"callId": "call", "state": state})
+		}
+	}))
+	defer server.Close()
+	client := Client{URL: server.URL, AgentID: "agent", Lease: l.lease}
+	settled, err := client.Execute(context.Background(), Call{ToolCallID: "c1", ToolName: "send_mail", Arguments: arguments}, call, tool)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	return settled
+}
+
+func TestAToolThatStopsBecauseItsClaimIsLostHasNoKnownOutcome(t *testing.T) {
+	l := &ledger{t: t, lease: 30 * time.Millisecond, renewStatus: 409}
+	settled := l.execute(func(ctx context.Context, _ json.RawMessage, _ string) (any, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	})
+	if settled.State != "unknown" || len(l.reports) != 0 {
+		t.Fatalf("%s, reported %v", settled.State, l.reports)
+	}
+}
+
+func TestAClaimWhoseAnswerCameAfterItsLeaseRunsNothing(t *testing.T) {
+	l := &ledger{t: t, lease: 30 * time.Millisecond, claimTakes: 60 * time.Millisecond, renewStatus: 409}
+	l.execute(func(context.Context, json.RawMessage, string) (any, error) {
+		t.Error("the tool ran")
+		return nil, nil
+	})
+}
+
+func TestASuccessIsReportedWithEachOutput(t *testing.T) {
+	for name, output := range map[string]any{"none": nil, "no JSON": math.NaN(), "refused": "x"} {
+		l := &ledger{t: t, lease: time.Minute, refuseOutput: name == "refused"}
+		l.execute(func(context.Context, json.RawMessage, string) (any, error) { return output, nil })
+		last := l.reports[len(l.reports)-1]
+		if _, has := last["output"]; !has || last["status"] != "succeeded" {
+			t.Errorf("%s: reported %v", name, last)
+		}
+		if name != "none" && last["output"].(map[string]any)["unrecorded"] == nil {
+			t.Errorf("%s: reported %v", name, last)
+		}
+	}
+}
+
+func TestAnErrorThatIsRefusedIsReportedAsAFailure(t *testing.T) {
+	l := &ledger{t: t, lease: time.Minute, refuseOutput: true}
+	settled := l.execute(func(context.Context, json.RawMessage, string) (any, error) { return nil, errors.New("long") })
+	if settled.State != "failed" || len(l.reports) != 2 {
+		t.Fatalf("%s, reported %v", settled.State, l.reports)
+	}
+}
+
+func TestTheModelHearsThatAPersonAnswered(t *testing.T) {
+	var call ToolCall
+	text := `{"state":"succeeded","output":"yes","approval":{"responses":[{"decision":{"type":"answer"}}]}}`
+	if err := json.Unmarshal([]byte(text), &call); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(call.Text(), "the tool did not run") {
+		t.Fatal(call.Text())
+	}
+}
