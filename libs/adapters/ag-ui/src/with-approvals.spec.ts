@@ -175,6 +175,14 @@ describe('an answer of the client', () => {
     expect(ran).toEqual([]);
   });
 
+  it('cancels a call that people approved meanwhile', async () => {
+    const { countersign, client, interrupts } = await interrupted();
+    countersign.approve('c1');
+    const { told } = await runOn(client, answers(interrupts, 'cancelled'));
+    expect(told['c1']).toMatch(/cancelled before it ran/);
+    expect(ran).toEqual([]);
+  });
+
   it('to an interrupt that the thread does not have changes nothing', async () => {
     const { countersign, client, interrupts } = await interrupted();
     const resume = [...answers(interrupts), { interruptId: 'apr_other', status: 'cancelled' as const }];

@@ -1,10 +1,10 @@
 import { EventType, type AGUIEvent, type Interrupt, type RunAgentInput, type RunFinishedEvent } from '@ag-ui/core';
-import type { ApprovalView, Worker } from '@countersign/worker-sdk';
+import { isRefusal, type ApprovalView, type Worker } from '@countersign/worker-sdk';
 
 /** The connection to Countersign. */
 export interface ApprovalsOptions {
   /** It requests the calls of the agent with the AG-UI thread as their run. */
-  readonly worker: Pick<Worker, 'pending' | 'cancel'>;
+  readonly worker: Pick<Worker, 'pending' | 'cancel' | 'client'>;
   /** Where people open the inbox. Each interrupt has the address of its approval then. */
   readonly inboxUrl?: string | undefined;
 }
@@ -38,12 +38,28 @@ export async function* withApprovals(
     yield finished(open);
     return;
   }
-  for (const { approvalId, callId } of open) {
-    if (answers.get(approvalId) === 'cancelled') await worker.cancel(callId, 'The user left the question.');
-  }
+  const left = resume.filter(({ status }) => status === 'cancelled').map(({ interruptId }) => interruptId);
+  if (left.length > 0) await cancelLeft(worker, threadId, left);
   for await (const event of run()) {
     const pending = event.type === EventType.RUN_FINISHED ? await worker.pending(threadId) : [];
     yield pending.length === 0 ? event : finished(pending);
+  }
+}
+
+/** Also cancels what people approved meanwhile, unless it runs or has run: then the agent hears how it ended. */
+async function cancelLeft(
+  { client, cancel }: ApprovalsOptions['worker'],
+  runId: string,
+  left: readonly string[],
+): Promise<void> {
+  const { calls } = await client.listToolCalls({ runId, state: ['awaiting_approval', 'approved'] });
+  for (const { callId, approval } of calls) {
+    if (approval === null || !left.includes(approval.approvalId)) continue;
+    try {
+      await cancel(callId, 'The user left the question.');
+    } catch (error) {
+      if (!isRefusal(error, 'already-claimed', 'already-settled')) throw error;
+    }
   }
 }
 
