@@ -124,7 +124,8 @@ class GatedRun(FunctionMiddleware):
         recorded = next((call for call in calls if call["toolCallId"] == call_id), None)
         if recorded is None:
             raise NotApprovedError(call_id, "it was never requested")
-        asked = recorded.get("originalArguments") or recorded["arguments"]
+        edited_from = recorded.get("originalArguments")
+        asked = recorded["arguments"] if edited_from is None else edited_from
         if json_digest(asked) != json_digest(arguments):
             raise CountersignError("tool-call-mismatch", f"The arguments of {call_id} are not those that were requested")
         return recorded

@@ -58,6 +58,13 @@ def pay(amount: Annotated[int, AfterValidator(in_cents)]) -> dict:
     return {"paid": amount}
 
 
+@tool(approval_mode="always_require")
+def ping(times: int = 1) -> dict:
+    """Pings."""
+    ran.append(("ping", times))
+    return {"pinged": times}
+
+
 def call(call_id="c1", tool_name="refund", **arguments):
     return {"toolCallId": call_id, "toolName": tool_name, "arguments": arguments or {"amount": 50}}
 
@@ -73,9 +80,9 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
 
     def process(self, *calls, client=None, **options):
         """One process: the run, an agent on it, and what its model is told."""
-        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer, pay], **options)
+        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer, pay, ping], **options)
         model = ScriptedModel([list(calls)])
-        agent = Agent(client=model, name="agent", tools=[refund, transfer, pay, lookup], middleware=[run])
+        agent = Agent(client=model, name="agent", tools=[refund, transfer, pay, ping, lookup], middleware=[run])
         return run, agent, model
 
     async def paused(self, *calls, **options):
@@ -279,6 +286,13 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         told = await self.goes_on(state)
         self.assertIn("other arguments than those that were approved", told["c1"])
         self.assertEqual(ran, [])
+
+    async def test_a_call_without_arguments_can_be_edited(self):
+        state = await self.paused({"toolCallId": "c1", "toolName": "ping", "arguments": {}})
+        await self.decide("c1", {"type": "edit", "arguments": {"times": 2}})
+        told = await self.goes_on(state)
+        self.assertIn('{"pinged": 2}', told["c1"])
+        self.assertEqual(ran, [("ping", 2)])
 
     async def test_an_error_that_quotes_a_name_without_utf_8_is_reported(self):
         async def opens(_arguments):
