@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
+import { spawn } from 'node:child_process';
 import { createClient, type ApprovalView, type Client } from '@countersign/worker-sdk';
 import { Countersign } from '../../../examples/coding-agents/opencode/countersign.js';
 import { freePort } from '../../ports.js';
@@ -75,6 +76,16 @@ describe('a hook that cannot begin', () => {
   it('blocks the tool when the options are wrong', async () => {
     const denied = await runHook('countersign hook claude-code --gate sometimes', {}, env);
     expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('--gate') });
+  });
+});
+
+describe('a hook whose agent does not read', () => {
+  it('blocks the tool by its exit code', async () => {
+    const child = spawn('countersign', ['hook', 'codex', '--hold', '0'], { env, stdio: ['pipe', 'pipe', 'ignore'] });
+    child.stdout.destroy();
+    child.stdin.end(JSON.stringify(configurations[1]?.input('no-reader', 'make')));
+    const code = await new Promise((resolve) => child.once('exit', resolve));
+    expect([code, (await pendingOf('no-reader')).state]).toEqual([2, 'pending']);
   });
 });
 

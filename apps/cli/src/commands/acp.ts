@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
 import type { GateMode } from '@countersign/worker-sdk';
 import { localError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { durationMs } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
+import { eachLine } from '../each-line.js';
 
 /** The options of `countersign acp`. */
 export interface AcpOptions extends ConnectionOptions {
@@ -49,8 +49,8 @@ export async function acp(
     warn: (text) => stderr.write(`countersign: ${text}\n`),
   });
   agent.stdin.on('error', () => undefined);
-  createInterface({ input: agent.stdout }).on('line', bridge.fromAgent);
-  createInterface({ input: stdin }).on('line', bridge.fromEditor);
+  eachLine(agent.stdout, bridge.fromAgent);
+  eachLine(stdin, bridge.fromEditor);
   stdin.once('end', () => agent.stdin.end());
   interrupted.addEventListener('abort', () => agent.kill());
   const code = await ended.catch(notStarted);

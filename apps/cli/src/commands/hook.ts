@@ -30,6 +30,8 @@ export async function hook({ terminal }: Output, name: string, options: HookComm
     stderr.write(`countersign: ${error.message}\n`);
     process.exit(exitCodes.usage);
   });
+  // Without a reader a denial is lost, and agents take silence with 0 for no opinion.
+  stdout.prependListener('error', () => process.exit(exitCodes.usage));
   const agent = codingAgents[name];
   const run = { agent, input: readAll(stdin), marks: fileMarks() };
   const settings = (): Promise<HookOptions> => hookOptions(name, agent.holdMs, options, env).catch(inOneText);
