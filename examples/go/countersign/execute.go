@@ -93,7 +93,7 @@ func (c *Client) run(ctx context.Context, asked Call, call ToolCall, claimed cla
 	failed := func(code string, err error) outcome {
 		return outcome{"attempt": claimed.Attempt, "status": "failed", "error": failure{code, err.Error()}}
 	}
-	if err := verify(asked, call, claimed); err != nil {
+	if err := verify(c.AgentID, asked, call, claimed); err != nil {
 		return failed("digest-mismatch", err)
 	}
 	leased, release := context.WithCancel(ctx)
@@ -129,7 +129,7 @@ func (c *Client) renewOnce(ctx context.Context, callID string, attempt int) erro
 }
 
 // verify computes the action digest over the arguments that are about to run and over this agent's own view of the call.
-func verify(asked Call, call ToolCall, claimed claim) error {
+func verify(agentID string, asked Call, call ToolCall, claimed claim) error {
 	var schemaHash any
 	if asked.ToolSchema != nil {
 		hash, err := digestOf(asked.ToolSchema)
@@ -139,7 +139,7 @@ func verify(asked Call, call ToolCall, claimed claim) error {
 		schemaHash = hash
 	}
 	own := map[string]any{
-		"agentId": call.AgentID, "runId": call.RunID, "toolCallId": asked.ToolCallID, "toolName": asked.ToolName,
+		"agentId": agentID, "runId": call.RunID, "toolCallId": asked.ToolCallID, "toolName": asked.ToolName,
 		"toolSchemaHash": schemaHash, "arguments": claimed.Arguments,
 		"tenant": claimed.DigestInput["tenant"], "salt": claimed.DigestInput["salt"],
 	}

@@ -302,6 +302,12 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         result = await gate.call(self.run_id, call(tool_name="lookup", id="7"), opens)
         self.assertEqual((result.status, result.text), ("failed", "no file b\\udcff"))
 
+    async def test_a_plain_function_that_raises_stop_iteration_fails(self):
+        gate = Gate(self.client, "agent")
+        async with asyncio.timeout(10):
+            result = await gate.call(self.run_id, call(tool_name="lookup", id="7"), lambda _arguments: next(iter([])))
+        self.assertEqual((result.status, result.text), ("failed", "the tool raised StopIteration"))
+
     async def test_an_error_that_is_too_long_is_reported_as_a_failure(self):
         async def fails(_arguments):
             raise ValueError("x" * 20_000_000)

@@ -105,7 +105,7 @@ class Gate:
                 output = await execute(arguments)
             else:
                 # In a thread, so that a tool that blocks does not stop the renewals.
-                output = await asyncio.to_thread(execute, arguments)
+                output = await asyncio.to_thread(_run_in_thread, execute, arguments)
                 output = await output if inspect.isawaitable(output) else output
             return {"status": "succeeded", "output": _recordable(output)}
         except Exception as error:
@@ -164,6 +164,14 @@ def problem_of_claim(claim: Call, recorded: Call, asked: Call, agent_id: str) ->
     if recorded.get("originalArguments") is None and json_digest(claim["arguments"]) != asked_digest:
         return "The arguments to run are not those that were asked for"
     return None
+
+
+def _run_in_thread(execute: Execute, arguments: dict[str, Any]) -> Any:
+    try:
+        return execute(arguments)
+    except StopIteration as error:
+        # Of a bare `next`: asyncio cannot pass it on, and the call would never end.
+        raise RuntimeError("the tool raised StopIteration") from error
 
 
 def _words_of(error: Exception) -> str:
