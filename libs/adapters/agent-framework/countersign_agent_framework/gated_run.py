@@ -18,6 +18,7 @@ from agent_framework import (
 )
 from countersign_client import CountersignError, Gate, NotApprovedError, Result, json_digest
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 # The framework's own text for a rejected call.
 REJECTED = "Error: Tool call invocation was rejected by user."
@@ -100,7 +101,9 @@ class GatedRun(FunctionMiddleware):
         tool, call_id = context.function, context.metadata["call_id"]
         response = context.metadata.get("approval_response")
         if response is None:
-            call = self._call(tool.name, call_id, FunctionTool._arguments_as_mapping(context.arguments) or {})
+            # The framework has validated them already: for example, a date is no text any more.
+            validated = to_jsonable_python(FunctionTool._arguments_as_mapping(context.arguments) or {})
+            call = self._call(tool.name, call_id, validated)
             [recorded] = await self._gate.ask(self._run_id, [call])
         else:
             call = self._call(tool.name, call_id, _arguments(response))

@@ -7,6 +7,7 @@ import os
 import sys
 import unittest
 import uuid
+from datetime import date
 from pathlib import Path
 from typing import Annotated
 
@@ -65,6 +66,13 @@ def ping(times: int = 1) -> dict:
     return {"pinged": times}
 
 
+@tool(approval_mode="never_require")
+def book(day: date) -> dict:
+    """Books a day."""
+    ran.append(("book", day))
+    return {"booked": str(day)}
+
+
 def call(call_id="c1", tool_name="refund", **arguments):
     return {"toolCallId": call_id, "toolName": tool_name, "arguments": arguments or {"amount": 50}}
 
@@ -80,9 +88,9 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
 
     def process(self, *calls, client=None, **options):
         """One process: the run, an agent on it, and what its model is told."""
-        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer, pay, ping], **options)
+        run = GatedRun(Gate(client or self.client, "agent"), self.run_id, [refund, transfer, pay, ping, book], **options)
         model = ScriptedModel([list(calls)])
-        agent = Agent(client=model, name="agent", tools=[refund, transfer, pay, ping, lookup], middleware=[run])
+        agent = Agent(client=model, name="agent", tools=[refund, transfer, pay, ping, book, lookup], middleware=[run])
         return run, agent, model
 
     async def paused(self, *calls, **options):
@@ -293,6 +301,13 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         told = await self.goes_on(state)
         self.assertIn('{"pinged": 2}', told["c1"])
         self.assertEqual(ran, [("ping", 2)])
+
+    async def test_a_call_with_a_date_runs_without_a_pause(self):
+        booking = call(tool_name="book", day="2026-01-02")
+        _, agent, model = self.process(booking)
+        await agent.run("go", session=AgentSession())
+        self.assertEqual(model.told["c1"], '{"booked": "2026-01-02"}')
+        self.assertEqual(ran, [("book", date(2026, 1, 2))])
 
     async def test_an_error_that_quotes_a_name_without_utf_8_is_reported(self):
         async def opens(_arguments):
