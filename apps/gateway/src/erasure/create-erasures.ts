@@ -49,7 +49,8 @@ export function createErasures(ports: ErasurePorts): Erasures {
 function survey({ raw, readModel }: ErasurePorts, tenant: string, subject: string, keys: readonly string[]) {
   const isOpen = (callId: string): boolean => {
     const call = readModel.toolCall(tenant, callId);
-    return call !== undefined && !isSettled(call.state);
+    // A call that this process has not read yet may be open.
+    return call === undefined || !isSettled(call.state);
   };
   return surveySubject(raw, { tenant, subject, keys: new Set(keys), isOpen });
 }
