@@ -172,3 +172,16 @@ test('a gateway without the folder of the keys ends, and says what to set', asyn
   expect((await exited).code).toBe(1);
   expect(output()).toContain('set COUNTERSIGN_KEYS_FOLDER to the folder that the other processes of the cluster use');
 }, 60_000);
+
+test('a forced erasure cancels a call that was requested on the other gateway', async () => {
+  const { a, b } = await openWorld(temporaryFolder());
+  const call = { toolCallId: 'open', toolName: 'pay', arguments: { password: inArgument }, labels: { subject } };
+  const requested = await post(a, 'agent-token', '/v1/tool-calls', {
+    runId: 'run-1',
+    calls: [{ ...call, needsApproval: true }],
+  });
+  await readAfter(b, `/v1/tool-calls/${deriveCallId('default', 'run-1', 'open')}`, requested);
+  const answer = await post(b, 'ann-token', '/v1/subjects/erase', { subject, force: true });
+  expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased', calls: 1, values: 1 }]);
+  expect(await viewOn(b, 'open')).toMatchObject({ state: 'cancelled', arguments: { password: '[erased]' } });
+}, 60_000);

@@ -6,6 +6,7 @@ import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@counter
 import type { EventStore, SubjectKeys } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import { crashPoint } from '@countersign/runtime';
+import { reachedWithin } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import { surveySubject } from './survey-subject.js';
 import type { Survey } from './survey-subject.js';
@@ -17,7 +18,7 @@ export interface ErasurePorts extends Pick<RuntimePorts, 'clock' | 'ids' | 'log'
   readonly store: EventStore;
   /** The log as it is stored: values sealed. */
   readonly raw: Pick<EventStore, 'readAll'>;
-  readonly readModel: Pick<ReadModel, 'toolCall' | 'checkpoint'>;
+  readonly readModel: Pick<ReadModel, 'toolCall' | 'checkpoint' | 'reached'>;
   readonly commands: CommandPorts;
   /** Resolves when no append is under way with a key that was current before. */
   readonly settled: () => Promise<void>;
@@ -26,6 +27,8 @@ export interface ErasurePorts extends Pick<RuntimePorts, 'clock' | 'ids' | 'log'
 }
 
 const listedMax = 100;
+/** How long a forced erasure waits until the read model shows the calls that it cancelled. */
+const lagMsMax = 10_000;
 
 /**
  * Erasures of subjects, one at a time. The proof is recorded before the key is destroyed, and a crash in between is
@@ -71,10 +74,14 @@ async function erase(
   if (force) {
     const reason = request.reason ?? 'the values of its subject are erased';
     for (const callId of found.openCalls) await cancelToolCall(commands, actor, callId, reason, commandId);
+    // In a cluster the read model lags behind the store: the cancelled calls would still count as open.
+    await reachedWithin(ports.readModel, ports.clock, await ports.store.head(), lagMsMax);
     found = await survey(ports, tenant, subject, keys);
   }
   if (found.openCalls.length > 0) return callsOpen(found, force);
   if (keys.length === 0) {
+    // An earlier erasure may have left the bytes of its key in the log of keys.db, which another process was reading.
+    ports.keys.destroy([]);
     const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, subject)) });
     return { status: 'done', value, position: ports.readModel.checkpoint() };
   }
