@@ -7,10 +7,12 @@ WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 COPY libs libs
 COPY apps apps
+COPY docs/openapi.json docs/
+COPY scripts/api-types.mjs scripts/
 COPY tsconfig.json tsconfig.base.json tsconfig.app.json ./
 # With the optional packages: the bundler's native part is one of them.
 RUN npm ci --include=dev
-RUN node node_modules/typescript/bin/tsc -b
+RUN node scripts/api-types.mjs && node node_modules/typescript/bin/tsc -b
 RUN npm run build --workspace apps/inbox --workspace apps/cli
 # The image brings its own Node: the pinned one of a checkout (an optional dependency) is left out.
 RUN npm prune --omit=dev --omit=optional && find libs apps -name src -type d -prune -exec rm -rf {} +

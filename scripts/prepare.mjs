@@ -34,6 +34,7 @@ export async function ensureAdapters() {
 
 /** Compiles, unless no source changed since the last time. `always` asks the compiler in any case. */
 export async function ensureBuilt({ always = false } = {}) {
+  await ensureApiTypes();
   const before = stateOfSources();
   if (
     !always &&
@@ -49,6 +50,15 @@ export async function ensureBuilt({ always = false } = {}) {
   });
   mkdirSync(dirname(buildStamp), { recursive: true });
   writeFileSync(buildStamp, before);
+}
+
+/** Generates the types of the API's client, when the document is newer. */
+async function ensureApiTypes() {
+  const types = join(root, 'libs', 'api-client', 'src', 'api.ts');
+  const document = join(root, 'docs', 'openapi.json');
+  if (existsSync(types) && statSync(types).mtimeMs >= statSync(document).mtimeMs) return;
+  const script = join(root, 'scripts', 'api-types.mjs');
+  await withProgress('Writing the types of the API', () => run(recentNode(), [script]));
 }
 
 const cli = join(root, 'apps', 'cli');
