@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 
 const root = join(import.meta.dirname, '..');
 
-/** Whether specs of Python can run. In CI they must. */
+/** True when specs of Python can run. In CI they must. */
 export const hasPython = process.env['CI'] !== undefined || spawnSync('python3', ['--version']).error === undefined;
 
 /** The Python of a spec's own virtual environment. */

@@ -15,7 +15,7 @@ export function grantIndexWithout(without: Defence | null, index: GrantIndex): G
   return { ...index, live: (...given) => index.live(...given).map(confirmedByItself) };
 }
 
-/** What was recorded before, for the quotas, without a defence. */
+/** The history that quotas count, with a defence removed. */
 export function historyWithout(without: Defence | null, history: History): History {
   return {
     ...history,

@@ -5,17 +5,34 @@ import type { Readable } from 'node:stream';
  * U+2029, which may stand in a JSON text as they are.
  */
 export function eachLine(stream: Readable, take: (line: string) => void): void {
+  const lines = createLines();
+  stream.setEncoding('utf8').on('data', (text: string) => lines.add(text).forEach(take));
+  stream.once('end', () => lines.rest().forEach(take));
+}
+
+/** The lines of a stream, split in the same way. */
+export async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  const lines = createLines();
+  for await (const text of stream.setEncoding('utf8')) yield* lines.add(text as string);
+  yield* lines.rest();
+}
+
+/** Splits a text that comes in pieces: `add` returns the lines that a piece completes, `rest` what has no end. */
+function createLines() {
   let begun: string[] = [];
-  stream.setEncoding('utf8').on('data', (text: string) => {
-    const [first = '', ...more] = text.split('\n');
-    begun.push(first);
-    for (const next of more) {
-      take(begun.join(''));
-      begun = [next];
-    }
-  });
-  stream.once('end', () => {
-    const last = begun.join('');
-    if (last !== '') take(last);
-  });
+  return {
+    add: (text: string): readonly string[] => {
+      const [first = '', ...more] = text.split('\n');
+      begun.push(first);
+      return more.map((next) => {
+        const line = begun.join('');
+        begun = [next];
+        return line;
+      });
+    },
+    rest: (): readonly string[] => {
+      const last = begun.join('');
+      return last === '' ? [] : [last];
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 
-/** What `countersign hook opencode` answers. */
+/** The answer of `countersign hook opencode`. */
 interface Answer {
   readonly decision?: 'allow' | 'deny' | 'pass';
   readonly reason?: string;

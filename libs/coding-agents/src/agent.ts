@@ -33,7 +33,7 @@ export type Decision =
       readonly type: 'allow';
       /** The arguments that an approver put in the place of the agent's. */
       readonly args?: JsonObject | undefined;
-      /** What the model should know: an edit, an instruction of the approver. */
+      /** A note for the model: an edit, an instruction of the approver. */
       readonly note?: string | undefined;
     }
   | { readonly type: 'deny'; readonly reason: string }

@@ -145,7 +145,7 @@ async function claimed({ options, signal }: HookPorts, call: AgentCall, view: To
   };
 }
 
-/** What the model should know of a call that runs: an edit, and the instruction of the approver. */
+/** The note for the model about a call that runs: an edit, and the instruction of the approver. */
 export function noteOf(view: ToolCallView): string | null {
   const result = resultOf({ ...view, state: 'succeeded', output: null });
   return result === undefined ? null : modelNote(result);

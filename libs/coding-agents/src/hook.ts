@@ -14,7 +14,7 @@ const attempts = 3;
 /** The input of one run of a hook. */
 export interface HookRun {
   readonly agent: CodingAgent;
-  /** What the agent writes to stdin. */
+  /** The agent's text on stdin. */
   readonly input: Promise<string>;
   readonly marks: Marks;
 }

@@ -1,4 +1,4 @@
-/** What one hook process leaves for the next on the same machine. Losing it is safe: people are asked once more. */
+/** Files that one hook process leaves for the next on the same machine. Losing them is safe: people are asked once more. */
 export interface Marks {
   readonly has: (key: string) => boolean;
   readonly add: (key: string) => void;

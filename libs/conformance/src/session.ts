@@ -159,7 +159,7 @@ function pauseOf(state: string | null, goOn: () => Leg): Pause {
   };
 }
 
-/** What the model was told. Throws when the run is not finished, or not by the model's last word. */
+/** The results that the model was given. Throws when the run is not finished, or not by the model's last word. */
 export function toldBy(rest: Rest): Readonly<Record<string, string>> {
   if (rest.event !== 'finished') throw new Error(`the agent did not finish: ${JSON.stringify(rest)}`);
   if (rest.final !== 'done') throw new Error(`the model's last word is "done", not: ${rest.final}`);

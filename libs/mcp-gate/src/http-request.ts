@@ -11,7 +11,7 @@ export class HttpRefusal extends Error {
   }
 }
 
-/** As much as a server of the MCP SDK takes. */
+/** The limit of the MCP SDK's own server. */
 const bodyBytesMax = 4 * 1024 * 1024;
 
 /**

@@ -44,7 +44,7 @@ export interface InputSchema<I> {
 export function inputSchemaOf<S extends z.ZodType | JsonSchema>(schema: S): InputSchema<InputOf<S>> {
   const isZod = schema instanceof z.ZodType;
   if (!isZod && Object.values(schema).some((member) => typeof member === 'function')) {
-    // As JSON Schema, its members would mean nothing, and every value would be valid.
+    // Read as JSON Schema, it has no keyword that means anything, so every value would be valid.
     throw new TypeError('the input schema is neither a schema of zod 4 nor a JSON Schema');
   }
   const validator: z.ZodType = isZod ? schema : z.fromJSONSchema(schema);

@@ -92,7 +92,7 @@ export interface Worker<C = unknown> {
   readonly restore: (runId: string, options?: WaitOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
   /**
    * The approvals of a run that are pending, its oldest calls first; one page at most. Runs nothing. With `timeoutMs` it
-   * waits so long until there are none.
+   * waits up to that long until there are none.
    */
   readonly pending: (runId: string, options?: Omit<WaitOptions, 'context'>) => Promise<readonly ApprovalView[]>;
   /**

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { createClient, type ApprovalView, type Client as Ledger } from '@countersign/worker-sdk';
+import type { ApprovalView, Client as Ledger } from '@countersign/worker-sdk';
 import { CreateTaskResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { cleanUpAfterAll } from '../harness/cleanup.js';
-import { install, type Installation } from '../harness/standalone.js';
+import type { Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
-import { connectClient, gateBefore, referenceServer, textOf } from './mcp-client.js';
+import { connectClient, installLedger, gateBefore, referenceServer, textOf } from './mcp-client.js';
 
 cleanUpAfterAll();
 
@@ -14,9 +14,7 @@ let place: Installation;
 let ledger: Ledger;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  place = await install();
-  ledger = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.me });
-  env = { COUNTERSIGN_PORT: String(place.port), COUNTERSIGN_DATA: place.dataFolder };
+  ({ place, ledger, env } = await installLedger());
 });
 
 const pendingOf = (toolName: string): Promise<ApprovalView> =>

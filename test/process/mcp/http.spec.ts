@@ -8,9 +8,9 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import { freePort } from '../../ports.js';
 import { cliCommand } from '../cli/run-cli.js';
 import { cleanUpAfterAll, onCleanup } from '../harness/cleanup.js';
-import { install, type Installation } from '../harness/standalone.js';
+import type { Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
-import { connectClient, referenceServer, textOf } from './mcp-client.js';
+import { connectClient, installLedger, referenceServer, textOf } from './mcp-client.js';
 
 cleanUpAfterAll();
 
@@ -18,9 +18,8 @@ let place: Installation;
 let ledger: Ledger;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
-  place = await install();
-  ledger = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.me });
-  env = { PATH: process.env['PATH'] ?? '', COUNTERSIGN_PORT: String(place.port), COUNTERSIGN_DATA: place.dataFolder };
+  ({ place, ledger, env } = await installLedger());
+  env = { ...env, PATH: process.env['PATH'] ?? '' };
 });
 
 async function start([command = '', ...args]: readonly string[], more: Readonly<Record<string, string>>, port: number) {

@@ -3,13 +3,31 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { cliCommand } from '../cli/run-cli.js';
+import { createClient, type Client as Ledger } from '@countersign/worker-sdk';
 import { onCleanup } from '../harness/cleanup.js';
+import { install, type Installation } from '../harness/standalone.js';
 
 const modules = join(import.meta.dirname, '..', '..', '..', 'node_modules', '@modelcontextprotocol');
 
 /** The command of one of the reference servers. */
 export function referenceServer(name: 'everything' | 'filesystem' | 'memory'): readonly string[] {
   return [process.execPath, join(modules, `server-${name}`, 'dist', 'index.js')];
+}
+
+/** A standalone server for the gates of a spec. */
+export interface LedgerSetup {
+  readonly place: Installation;
+  /** The client of its person. */
+  readonly ledger: Ledger;
+  /** The environment of a gate before it. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** Starts that server. It ends after the spec. */
+export async function installLedger(): Promise<LedgerSetup> {
+  const place = await install();
+  const ledger = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.me });
+  return { place, ledger, env: { COUNTERSIGN_PORT: String(place.port), COUNTERSIGN_DATA: place.dataFolder } };
 }
 
 /** A client of the SDK over a server process. */

@@ -85,7 +85,7 @@ function isCoolingDown(asked: readonly Asked[], counted: Counted, { coolDown }: 
   return denials.length === coolDown.denials && last - first <= coolDown.ms && counted.at < last + coolDown.ms;
 }
 
-/** As the agent requested them: an edit does not count. */
+/** The arguments as the agent requested them, before any edit. */
 function isIdentical(site: Site, { request }: ToolCall, { callId, events }: Question): boolean {
   const mine = requestOf([...eventsOf(site, callId), ...events]);
   return mine !== undefined && isSameCall(mine, request);

@@ -18,7 +18,7 @@ import { createStoreClient } from '../world/store-client.ts';
 const schemas = createArgumentSchemas();
 const conditions = createConditions(celEngine);
 
-/** What a process needs that judges calls. */
+/** The dependencies of a process that judges calls. */
 interface Judging {
   /** Its read model, which is opened later than the write side. */
   readonly readModelOf?: () => ReadModel;

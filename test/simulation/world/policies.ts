@@ -4,7 +4,7 @@ import type { Policy, PolicyContent } from '@countersign/policy';
 import { operations } from '../actors/people.ts';
 import { absences } from './absences.ts';
 
-/** What a world's policy file says beside its rules. */
+/** The keys of a world's policy file other than its rules. */
 interface Variant {
   readonly fourEyes: boolean;
   readonly hasQuotas: boolean;

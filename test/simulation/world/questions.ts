@@ -12,13 +12,13 @@ import type { World } from './world.ts';
 export interface Question {
   readonly machine: string;
   readonly callId: string;
-  /** What it records in the call's stream, with the question. */
+  /** The events that it records in the call's stream, with the question. */
   readonly events: readonly NewEvent[];
   /** Undefined: the process counted nothing before. */
   readonly counted: Counted | undefined;
 }
 
-/** What the process saw when it counted for the quotas. */
+/** The history that the process saw when it counted for the quotas. */
 export interface Counted {
   /** Its read model had reached this position of the log. */
   readonly position: number;

@@ -16,7 +16,7 @@ export function addHook(program: Command, runner: Runner): void {
     .option('--post', 'the hook after each tool: record how it ended')
     .addOption(gateOption())
     .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
-    .option('--hold <duration>', "wait so long while people decide (default: below the agent's own timeout)")
+    .option('--hold <duration>', "how long to wait for a decision (default: below the agent's own timeout)")
     .option('--lease <duration>', 'a call without a report is unknown after this time', '10m')
     .option('--agent <agentId>', 'the agent that asks (default: the name of the coding agent)')
     .option('--defer', 'Claude Code with -p: end its process while people decide')

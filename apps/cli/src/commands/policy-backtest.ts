@@ -1,8 +1,8 @@
-import { createInterface } from 'node:readline';
 import { Readable } from 'node:stream';
 import type { Backtest, BacktestSummary, ChangedCall } from '@countersign/contracts';
 import type { PolicyContent } from '@countersign/policy';
 import { localError } from '../cli-error.js';
+import { linesOf } from '../each-line.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';
@@ -44,15 +44,12 @@ async function readBacktest(
   onChange: (change: ChangedCall) => void,
 ): Promise<BacktestSummary> {
   const response = await client.open('/v1/policy/backtest', { method: 'POST', body, signal: terminal.interrupted });
-  for await (const line of linesOf(response)) {
+  const stream = response.body === null ? Readable.from([]) : Readable.fromWeb(response.body);
+  for await (const line of linesOf(stream)) {
     const read = JSON.parse(line) as ChangedCall | { readonly summary: BacktestSummary };
     if ('summary' in read) return read.summary;
     onChange(read);
   }
   const detail = 'The server ended the back-test before its summary.';
   throw localError('unreachable', 'connection-lost', detail, 'Look at its log, and try again.');
-}
-
-async function* linesOf({ body }: Response): AsyncGenerator<string> {
-  if (body !== null) yield* createInterface({ input: Readable.fromWeb(body) });
 }

@@ -124,6 +124,12 @@ describe('policy check --recorded', () => {
     });
   });
 
+  it('reads an answer with a line separator of Unicode in a name', async () => {
+    answer({ summary: { ...summary, policyVersion: 'a\u2028b' } });
+    const { out } = await run('policy', 'check', file, '--recorded', '--json');
+    expect(JSON.parse(out)).toMatchObject({ unmatched: ['idle'] });
+  });
+
   it('checks the file all the same where the server cannot be asked, and says that it did not look', async () => {
     server.intercept = () => problem(403, 'forbidden', 'this needs the role auditor');
     const { code, out } = await run('policy', 'check', file, '--recorded');

@@ -93,7 +93,7 @@ const attributeOf: Readonly<Record<string, string>> = {
 function endRequest(span: Span, { status, callIds }: TracedAnswer): void {
   span.setAttribute('http.response.status_code', status);
   if (callIds.length > 0) span.setAttribute('countersign.call_ids', [...callIds]);
-  // As in the semantic conventions: a client error is not an error of this span.
+  // The semantic conventions do not count a client error as an error of a server span.
   if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
   span.end();
 }

@@ -21,7 +21,7 @@ const usage: Generated['usage'] = {
 /** The model, and the last conversation that it saw. */
 export interface ScriptedModel {
   readonly model: MockLanguageModelV4;
-  /** What the model was told as the result of each call. */
+  /** The results that the model was given, by call. */
   readonly told: () => Record<string, string>;
   readonly timesCalled: () => number;
 }

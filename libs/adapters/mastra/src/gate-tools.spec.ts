@@ -15,7 +15,7 @@ import { gateTools } from './gate-tools.js';
 const ran: { readonly amount: number; readonly context: FrameworkContext }[] = [];
 const found: string[] = [];
 const closers: (() => Promise<void>)[] = [];
-/** Of the framework; another one in each test, because all of them have one storage. */
+/** The id of the framework's run. Each test has its own, because all tests share one storage. */
 let run = { runId: '' };
 
 const refund = gatedTool({
@@ -50,7 +50,7 @@ const connect = () => new LibSQLStore({ id: 'shared', url: 'file::memory:?cache=
 
 interface Process {
   readonly storage?: MastraCompositeStore;
-  /** Tools beside. */
+  /** More tools of the agent. */
   readonly more?: Readonly<Record<string, Tool>>;
 }
 

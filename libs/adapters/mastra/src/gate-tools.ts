@@ -79,7 +79,7 @@ function frameworkTool(
       { context, signal },
     );
     if (result !== null) return outputOf(result);
-    // What the run is resumed with is no decision: the tool is called again, and the ledger is asked again.
+    // The resume data decides nothing: the tool is called again, and asks the ledger again.
     await agent.suspend(approval === null ? undefined : suspensionOf(approval));
     return undefined;
   };

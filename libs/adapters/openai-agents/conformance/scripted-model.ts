@@ -16,7 +16,7 @@ export interface ScriptedCall {
 /** The model, and the last conversation that it saw. */
 export interface Script {
   readonly model: ScriptedModel;
-  /** What the model was told as the result of each call. */
+  /** The results that the model was given, by call. */
   readonly told: () => Record<string, string>;
 }
 

@@ -170,7 +170,7 @@ def _run_in_thread(execute: Execute, arguments: dict[str, Any]) -> Any:
     try:
         return execute(arguments)
     except StopIteration as error:
-        # Of a bare `next`: asyncio cannot pass it on, and the call would never end.
+        # A bare `next` raises this. asyncio cannot pass it on, and the call would never end.
         raise RuntimeError("the tool raised StopIteration") from error
 
 

@@ -8,7 +8,7 @@ interface Recorded {
   readonly after: JsonObject;
   readonly failed: JsonObject;
   readonly id: string | undefined;
-  /** What is written for an allowed call, for one with an edit, for a denied one. */
+  /** The output for an allowed call, for one with an edit, for a denied one. */
   readonly allow: JsonObject | null;
   readonly edit: JsonObject;
   readonly deny: JsonObject;

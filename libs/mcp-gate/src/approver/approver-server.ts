@@ -10,7 +10,7 @@ import { createDecide } from './decide.js';
 export interface ApproverOptions extends ClientOptions {
   /** Where people open the inbox. */
   readonly inboxUrl: string;
-  /** Of the program, for the client. */
+  /** The name of the program, for the client. */
   readonly version: string;
 }
 

@@ -3,7 +3,7 @@ import { hiddenWords, printable, requesterWords, requirementWords, safeJson, wri
 import type { ElicitRequestFormParams } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
 
-/** What a person fills in. */
+/** The form that a person fills in. */
 export const filledFormSchema = z.object({
   decision: z.enum(['approve', 'deny']),
   reason: z.string().optional(),
