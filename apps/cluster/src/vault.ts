@@ -58,18 +58,29 @@ export const othersMs = 2000;
  * or taken back first.
  * @throws RootKeyError, LostKeysError: each names the file and the remedy.
  */
-export async function openVault(
-  { clock, log, onStop, fail, stopping }: VaultPorts,
-  { folder, rootKeyFile, acceptLostKeys }: KeysConfig,
+export async function openVault(ports: VaultPorts, config: KeysConfig, raw: EventStore): Promise<Vault> {
+  const { folder, rootKeyFile, acceptLostKeys } = config;
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const keys = openSubjectKeys({ folder, rootKeyFile, log: ports.log });
+  try {
+    if (keys.isNew) {
+      await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
+      keys.confirm();
+    }
+    const vault = await openOver(keys, ports, raw);
+    ports.onStop(keys.close);
+    return vault;
+  } catch (error) {
+    keys.close();
+    throw error;
+  }
+}
+
+async function openOver(
+  keys: SubjectKeys,
+  { clock, log, fail, stopping }: VaultPorts,
   raw: EventStore,
 ): Promise<Vault> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const keys = openSubjectKeys({ folder, rootKeyFile, log });
-  onStop(keys.close);
-  if (keys.isNew) {
-    await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
-    keys.confirm();
-  }
   const unfinished = await recordedErasures(raw, keys, () => sleep(clock, othersMs, stopping));
   const answersKey = await openAnswersKey(keys);
   const destroy = async (ids: readonly string[]): Promise<void> => {

@@ -168,7 +168,7 @@ async function record(
   }
 }
 
-/** Writes the copies again without the values, then destroys the keys. The write side caches no settled call. */
+/** Writes the copies again without the values, then destroys the keys. */
 async function destroy(ports: ErasurePorts, keyIds: readonly string[]): Promise<void> {
   // Another process may have taken an unrecorded erasure of these keys back.
   ports.keys.beginErasing(keyIds);
