@@ -1,32 +1,43 @@
-import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
+import { createWriteSide, forgetStreams, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, People, ServiceTools, WriteSidePorts } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import { createLivePolicies } from '@countersign/policy';
 import type { KnownPeople, LivePolicies, PolicyContent } from '@countersign/policy';
 import { followPolicyFile, followShadowPolicy } from '@countersign/shell';
 import { isStoreAway, untilDone } from './role-process.js';
-import type { RoleProcess } from './role-process.js';
+import type { LedgerStore, RoleProcess } from './role-process.js';
 
 /** The options of a process that judges. `people`: default: not known. */
 type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> & {
   readonly people?: KnownPeople & People;
 };
 
+/** The commands over the log of the process. Their cached streams are copies: an erasure drops them. */
+function createCommands({ store, vault }: LedgerStore, ports: Omit<WriteSidePorts, 'store'>): CommandPorts {
+  const commands = createWriteSide({ store, ...ports });
+  vault?.keepCopy(() => {
+    forgetStreams(commands);
+    return Promise.resolve();
+  });
+  return commands;
+}
+
 /** The commands of a process that judges requests: which policy it judges by is recorded first. */
 export async function openJudgingWriteSide(
   process: RoleProcess,
-  store: EventStore,
+  ledgerStore: LedgerStore,
   policy: PolicyContent | null,
   tools: ServiceTools,
   { people, ...options }: JudgingOptions = {},
 ): Promise<CommandPorts> {
   const { clock, ids, log } = process;
+  const { store } = ledgerStore;
   const record = (content: PolicyContent | null): Promise<void> =>
     recordPolicy(store, content, new Date(clock.now()).toISOString());
   await untilDone(process, 'policy', isStoreAway, () => record(policy));
   const policies = livePolicies(process, policy, record, people);
   const shadow = openShadow(process, store, people);
-  return createWriteSide({ store, policies, shadow, people, tools, clock, ids, log, ...options });
+  return createCommands(ledgerStore, { policies, shadow, people, tools, clock, ids, log, ...options });
 }
 
 function openShadow(
@@ -45,8 +56,12 @@ function openShadow(
 const noTools: ServiceTools = { find: () => undefined };
 
 /** The commands of a process that judges nothing; `tools` are those that it claims and reports for. */
-export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStore, tools = noTools): CommandPorts {
-  return createWriteSide({ store, tools, clock, ids, log });
+export function openWriteSide(
+  { clock, ids, log }: RoleProcess,
+  ledgerStore: LedgerStore,
+  tools = noTools,
+): CommandPorts {
+  return createCommands(ledgerStore, { tools, clock, ids, log });
 }
 
 /**
@@ -54,13 +69,13 @@ export function openWriteSide({ clock, ids, log }: RoleProcess, store: EventStor
  */
 export function openAnsweringWriteSide(
   process: RoleProcess,
-  store: EventStore,
+  ledgerStore: LedgerStore,
   policy: PolicyContent,
   people: KnownPeople & People,
 ): CommandPorts {
   const { clock, ids, log } = process;
   const policies = livePolicies(process, policy, () => Promise.resolve(), people);
-  return createWriteSide({ store, policies, people, tools: noTools, clock, ids, log });
+  return createCommands(ledgerStore, { policies, people, tools: noTools, clock, ids, log });
 }
 
 /** The policies of this process. Those of a file follow its changes. */

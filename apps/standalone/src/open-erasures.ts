@@ -1,3 +1,4 @@
+import { forgetStreams } from '@countersign/commands';
 import { createErasures } from '@countersign/gateway';
 import type { Erasures, IdempotencyStore } from '@countersign/gateway';
 import { crashPoint } from '@countersign/runtime';
@@ -11,6 +12,7 @@ export function openErasures(
   { clock, ids, log }: Pick<RuntimePorts, 'clock' | 'ids' | 'log'>,
 ): Erasures {
   const rewriteCopies = async (): Promise<void> => {
+    forgetStreams(commands);
     await readModel.rebuild();
     crashPoint('erase.rebuilt');
     idempotency.clear();

@@ -21,6 +21,8 @@ export interface FoldedStream<State> {
   readonly commandIds: readonly string[];
   /** About how many bytes of JSON its events have. */
   readonly weight: number;
+  /** How often the streams had been forgotten when its first event was read. */
+  readonly generation: number;
 }
 
 /** A stream, and whether it was read just now. */
@@ -44,6 +46,8 @@ export interface FoldedStreams<State> {
     events: readonly RecordedEvent[],
   ) => FoldedStream<State>;
   readonly drop: (stream: string) => void;
+  /** Drops every cached stream. Streams that were read before are not cached again. */
+  readonly forget: () => void;
 }
 
 /** Attack: thousands of calls with large arguments. Beyond about this number of bytes of events, the least recently used streams are evicted. */
@@ -57,7 +61,11 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
 ): FoldedStreams<State> {
   const kept = createLruMap<FoldedStream<State>>(size, { of: ({ weight }) => weight, max: weightMax });
 
+  let generation = 0;
+
   const keep = (stream: string, folded: FoldedStream<State>): FoldedStream<State> => {
+    // Its values may be erased by now.
+    if (folded.generation < generation) return folded;
     const current = kept.get(stream);
     // A look that took long does not replace what was learned meanwhile.
     if (current !== undefined && current.revision > folded.revision) return folded;
@@ -78,6 +86,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
       traceparent: known.revision === noStream ? traceparent : known.traceparent,
       commandIds: known.commandIds.at(-1) === commandId ? known.commandIds : [...known.commandIds, commandId],
       weight: known.weight + weigh(event),
+      generation: known.generation,
     };
   };
   const extend = (stream: string, known: FoldedStream<State>, events: readonly RecordedEvent[]): FoldedStream<State> =>
@@ -91,6 +100,7 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
     traceparent: undefined,
     commandIds: [],
     weight: 0,
+    generation,
   });
   const refresh = async (stream: string, known = nothing()): Promise<FoldedStream<State>> =>
     extend(stream, known, await store.readStream(stream, known.revision + 1));
@@ -104,5 +114,9 @@ export function createFoldedStreams<State, Event extends LedgerEvent>(
     refresh,
     extend,
     drop: kept.delete,
+    forget: () => {
+      generation += 1;
+      kept.clear();
+    },
   };
 }

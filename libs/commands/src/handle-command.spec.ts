@@ -427,6 +427,24 @@ describe('folded streams', () => {
     expect(reads).toEqual(['a@0', 'b@0', 'c@0', 'b@0']);
   });
 
+  it('are read from their beginning after they were forgotten, also one whose command was in progress', async () => {
+    const { handler, reads } = bench();
+    await handler.handleCommand('a', add(1), meta());
+    handler.forget();
+    await handler.handleCommand('a', add(1), meta());
+    await handler.handleCommand(
+      'b',
+      (state) => {
+        handler.forget();
+        return add(1)(state);
+      },
+      meta(),
+    );
+    await handler.handleCommand('b', add(1), meta());
+    await handler.handleCommand('b', add(1), meta());
+    expect(reads).toEqual(['a@0', 'a@0', 'b@0', 'b@0']);
+  });
+
   it('can be looked at: always as the store has them', async () => {
     const log = createSimulatedLog();
     const [one, two] = [bench(log), bench(log)];

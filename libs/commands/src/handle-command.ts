@@ -74,6 +74,8 @@ export interface CommandHandler<State, Event> {
   ) => Promise<CommandResult<State>>;
   /** A stream as the store has it now. It does not wait for commands in progress, so `decide` may call it. */
   readonly load: (stream: string) => Promise<FoldedStream<State>>;
+  /** Drops every cached stream: values in them were erased from the log. */
+  readonly forget: () => void;
 }
 
 const conflictsMax = 12;
@@ -160,6 +162,7 @@ export function createCommandHandler<State, Event extends LedgerEvent>(
       const { folded, isFresh } = await streams.get(stream);
       return isFresh ? folded : streams.refresh(stream, folded);
     },
+    forget: streams.forget,
   };
 }
 

@@ -28,5 +28,5 @@ export type {
 export { recordPolicy, recordShadowPolicy, shadowPolicyStream } from './policy-activation.js';
 export type { RequestedToolCalls } from './request-tool-calls.js';
 export type { BulkResult } from './respond-in-bulk.js';
-export { createWriteSide } from './write-side.js';
+export { createWriteSide, forgetStreams } from './write-side.js';
 export type { WriteSidePorts } from './write-side.js';

@@ -63,3 +63,13 @@ export function createWriteSide(ports: WriteSidePorts): CommandPorts {
     log,
   };
 }
+
+/**
+ * Drops every stream that the commands have cached. An erasure calls it once the values read as erased: a stream that
+ * another process has settled is still cached here, with its values.
+ */
+export function forgetStreams({ handler, batches, grants }: CommandPorts): void {
+  handler.forget();
+  batches.forget();
+  grants?.handler.forget();
+}

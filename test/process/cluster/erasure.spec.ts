@@ -56,16 +56,16 @@ const post = ({ http }: Server, token: Token, path: string, body: object): Promi
     timeoutMs: 30_000,
   });
 
+/** Requests a call that needs an approval and has a secret in its arguments. */
+function requestSecrets(gateway: Server, toolCallId = 'call'): Promise<HttpAnswer> {
+  const call = { toolCallId, toolName: 'pay', arguments: { password: inArgument }, labels: { subject } };
+  const calls = [{ ...call, needsApproval: true }];
+  return post(gateway, 'agent-token', '/v1/tool-calls', { runId: 'run-1', calls });
+}
+
 /** A call whose secrets are in its arguments and its output; every step on another gateway than the one before. */
 async function playSecrets({ a, b }: World, toolCallId = 'call'): Promise<HttpAnswer> {
-  const call = {
-    toolCallId,
-    toolName: 'pay',
-    arguments: { password: inArgument },
-    labels: { subject },
-    needsApproval: true,
-  };
-  const requested = await post(a, 'agent-token', '/v1/tool-calls', { runId: 'run-1', calls: [call] });
+  const requested = await requestSecrets(a, toolCallId);
   expect(requested.status).toBe(201);
   const callId = deriveCallId('default', 'run-1', toolCallId);
   const shown = await readAfter(b, `/v1/tool-calls/${callId}`, requested);
@@ -133,6 +133,9 @@ test('two gateways with one folder of keys write no secret, and an erasure on on
     return again.values === 0 ? true : undefined;
   });
   expect(placesOf(world)).toEqual([]);
+  // Each gateway had cached the call before the other one settled it, and the agent still has its arguments.
+  for (const gateway of [a, b])
+    expect((await requestSecrets(gateway)).body).toMatchObject({ code: 'tool-call-mismatch' });
   // The next value of the subject has another key, on both gateways.
   await playSecrets(world, 'later');
   expect(await viewOn(b, 'later')).toMatchObject({ arguments: { password: inArgument } });
@@ -175,11 +178,7 @@ test('a gateway without the folder of the keys ends, and says what to set', asyn
 
 test('a forced erasure cancels a call that was requested on the other gateway', async () => {
   const { a, b } = await openWorld(temporaryFolder());
-  const call = { toolCallId: 'open', toolName: 'pay', arguments: { password: inArgument }, labels: { subject } };
-  const requested = await post(a, 'agent-token', '/v1/tool-calls', {
-    runId: 'run-1',
-    calls: [{ ...call, needsApproval: true }],
-  });
+  const requested = await requestSecrets(a, 'open');
   await readAfter(b, `/v1/tool-calls/${deriveCallId('default', 'run-1', 'open')}`, requested);
   const answer = await post(b, 'ann-token', '/v1/subjects/erase', { subject, force: true });
   expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased', calls: 1, values: 1 }]);

@@ -41,7 +41,7 @@ export async function readGateway(config: RoleConfig, world: RuntimePorts): Prom
     const readModel = await openViews(roleProcess, ledgerStore);
     const grants = { index: readModel.grants, conditions: loadConditions };
     const judging = { grants, people: known, history: createHistory(readModel) };
-    const commands = await openJudgingWriteSide(roleProcess, store, policy, tools, judging);
+    const commands = await openJudgingWriteSide(roleProcess, ledgerStore, policy, tools, judging);
     files = openGatewayFiles(config.dataFolder, { tokens, clock, ids });
     const { idempotency, sessions, close } = files;
     onStop(close);

@@ -37,7 +37,7 @@ export async function readLedger(config: RoleConfig, world: RuntimePorts): Promi
     // Attack: a grant of a person who was removed. Without the tokens this process cannot know.
     const grants = tokens && { index: readModel.grants, conditions: loadConditions };
     const judging = { ...(grants && { grants, people }), writeOnly: true, history: createHistory(readModel) };
-    const commands = await openJudgingWriteSide(process, store, policy, tools, judging);
+    const commands = await openJudgingWriteSide(process, ledgerStore, policy, tools, judging);
     const { bus, names } = await openTopics(process, (topics) => [topics.requests, topics.deadLetters]);
     const metrics = createLedgerMetrics(registry);
     const openCalls = createOpenCalls({ store, readModel, clock });

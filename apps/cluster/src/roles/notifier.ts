@@ -45,8 +45,8 @@ export async function readNotifier(config: RoleConfig, { log }: RuntimePorts): P
     // Attack: an edit that no policy judges. This process may not know the file that the gateways judge by.
     const commands =
       policy === null
-        ? openWriteSide(roleProcess, store)
-        : openAnsweringWriteSide(roleProcess, store, policy, { ...known, groupsOf: () => null });
+        ? openWriteSide(roleProcess, ledgerStore)
+        : openAnsweringWriteSide(roleProcess, ledgerStore, policy, { ...known, groupsOf: () => null });
     // Without the tokens it receives no responses, so it only has to know whom to ask.
     const asked = tokens === undefined ? { approver: () => ({ groups: [], isAway: false }) } : known;
     const people = createChannelPeople(configured.people, commands.policies, asked, clock);

@@ -17,7 +17,7 @@ export async function readProjector(): Promise<OpenRole> {
     const { clock, ids, log, registry, onStop, check } = process;
     const ledgerStore = await openEventStore(process);
     const { store } = ledgerStore;
-    const commands = openWriteSide(process, store);
+    const commands = openWriteSide(process, ledgerStore);
     const readModel = await openViews(process, ledgerStore);
     const metrics = createProjectorMetrics(registry, { readModel, clock });
     const deadlines = createDeadlines({

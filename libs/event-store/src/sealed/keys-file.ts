@@ -53,7 +53,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
     if (row === undefined) return 'missing';
     const isErasing = row['state'] === 'erasing';
     if (row['state'] === 'destroyed' || (isErasing && !isCopy)) return 'erased';
-    const opened = { id, key: unwrapped(root, id, row), isErasing };
+    const opened = { id, key: unwrapped(database, root, id, row), isErasing };
     cache.byId.set(id, opened);
     return opened;
   };
@@ -120,13 +120,23 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
   };
 }
 
-/** A process that started before the root key was rotated must not wrap keys with the old one. */
+/** A process that started before the root key was rotated must not wrap keys with the old one, and cannot unwrap newer ones. */
 function refuseRotated(database: DatabaseSync, root: RootKey): void {
   const known = fingerprintIn(database);
   if (known === undefined || known === root.fingerprint) return;
   throw new RootKeyError('the root key was rotated while this process ran: start it again');
 }
 
-function unwrapped(root: RootKey, id: string, row: Readonly<Record<string, SQLOutputValue>>): KeyObject {
-  return createSecretKey(unwrapKey(root, { id, subject: String(row['subject']) }, row['wrapped'] as Uint8Array));
+function unwrapped(
+  database: DatabaseSync,
+  root: RootKey,
+  id: string,
+  { subject, wrapped }: Readonly<Record<string, SQLOutputValue>>,
+): KeyObject {
+  try {
+    return createSecretKey(unwrapKey(root, { id, subject: String(subject) }, wrapped as Uint8Array));
+  } catch (error) {
+    refuseRotated(database, root);
+    throw error;
+  }
 }

@@ -60,13 +60,17 @@ it('reads a value as erased as soon as another process erases it, and its copies
   expect([one.find(id), one.findForCopies(id), one.erasedKeys()]).toEqual(['erased', undefined, before]);
 });
 
-it('makes no key with a root key that was rotated while the process ran', async () => {
-  await one.current('default', 'customer');
+it('neither makes nor opens a key after the root key was rotated while the process ran, and says the remedy', async () => {
+  const { id } = await one.current('default', 'customer');
   other.close();
   expect(rotateRootKey(place(), null)).toMatchObject({ status: 'rotated', keys: 1 });
   await expect(one.current('default', 'another')).rejects.toThrow('rotated while this process ran: start it again');
   other = openKeys();
   expect(typeof (await other.current('default', 'customer')).id).toBe('string');
+  const newer = await other.current('default', 'newer');
+  for (const known of [id, newer.id]) {
+    expect(() => one.find(known)).toThrow('the root key was rotated while this process ran: start it again');
+  }
 });
 
 it('leaves no byte of a destroyed key in a file that both processes have open', async () => {
