@@ -1,4 +1,6 @@
 // `npm start`: from a fresh clone to a running Countersign. When nothing changed it adds a few milliseconds.
+// In package.json a shell takes the place of `node` by a function that replaces the shell, so that signals reach this process. The
+// shell of Windows has no `eval`, and runs `node` itself. npm appends its arguments to the end, so both pass them on.
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { isRecent, runUnder } from '../apps/cli/bin/pinned-node.js';

@@ -7,19 +7,23 @@ import { isRecent, neededNode, pinnedNode, runUnder, stopWithParent, takeSignals
 const main = new URL('../bundle/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
 
-// A hook that cannot start must block its tool, and agents take only this code for a block.
-const cannotRun = process.argv.includes('hook') ? 2 : 1;
+// A hook that fails or is killed must block its tool, and agents take only 2 for a block. After the tool there is none.
+if (process.argv.includes('hook') && !process.argv.includes('--post')) {
+  process.on('exit', (code) => {
+    if (code !== 0) process.exitCode = 2;
+  });
+}
 
 if (!existsSync(fileURLToPath(main))) {
   console.error(
     'countersign: not built yet. Run `npm start` (it installs, builds and starts), or `npm ci && npm run build`.',
   );
-  process.exitCode = cannotRun;
+  process.exitCode = 1;
 } else if (!node) {
   console.error(
     `countersign: needs Node ${neededNode} or newer with SQLite 3.51 or newer; this is ${process.version} with SQLite ${process.versions.sqlite || 'none'}, and no pinned Node is installed. Run \`npm ci\`, or use a newer Node.`,
   );
-  process.exitCode = cannotRun;
+  process.exitCode = 1;
 } else if (node === process.execPath) {
   takeSignalsOnce();
   stopWithParent();

@@ -8,7 +8,13 @@ export async function durationMs(option: string, given: string): Promise<number>
   return ms;
 }
 
+/** A timer takes no more than 24.8 days. */
+const holdDaysMax = 24;
+
 /** The milliseconds of `--hold`; 0 holds nothing. @throws CliError usage. */
 export async function holdMsOf(given: string): Promise<number> {
-  return /^0s?$/.test(given) ? 0 : durationMs('--hold', given);
+  const ms = /^0s?$/.test(given) ? 0 : await durationMs('--hold', given);
+  if (ms > holdDaysMax * 86_400_000)
+    throw usageError(`--hold must be at most ${String(holdDaysMax)}d, not "${given}".`);
+  return ms;
 }

@@ -13,7 +13,7 @@ import {
 import type { AgentCall, CodingAgent, Decision } from './agent.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
-import { findSameCall, hasRun, type KnownCall } from './same-call.js';
+import { attemptMark, findSameCall, hasRun, type KnownCall } from './same-call.js';
 
 /** The longest wait of one request, in ms. */
 const pollMs = 50_000;
@@ -39,7 +39,7 @@ export async function decide(ports: HookPorts, call: AgentCall): Promise<Decisio
   if (view.state === 'approved' || view.state === 'allowed')
     return editRefused(ports, call, view) ?? claimed(ports, call, view);
   if (hasRun(view)) return alreadyAllowed(view);
-  marks.add(view.callId);
+  marks.set(view.callId, '');
   const result = resultOf(view);
   const reason = result === undefined ? `The call is ${view.state} and did not run.` : modelText(result);
   return { type: 'deny', reason };
@@ -120,7 +120,7 @@ function editRefused({ agent }: HookPorts, call: AgentCall, view: ToolCallView):
 }
 
 /** The agent runs the tool itself, so the call is claimed before the agent hears that it may. */
-async function claimed({ options, signal }: HookPorts, call: AgentCall, view: ToolCallView): Promise<Decision> {
+async function claimed({ options, marks, signal }: HookPorts, call: AgentCall, view: ToolCallView): Promise<Decision> {
   const resolver = createClient({ ...options, token: options.resolverToken });
   const { leaseMs, agentId } = options;
   const body = { resolverId: `${agentId.slice(0, 200)}/hook`, leaseMs };
@@ -136,6 +136,7 @@ async function claimed({ options, signal }: HookPorts, call: AgentCall, view: To
     await resolver.reportOutcome(view.callId, { attempt, status: 'failed', error: { ...problem } }, { signal });
     return { type: 'deny', reason: `The call did not run: ${problem.message}.` };
   }
+  marks.set(attemptMark(view, call), String(claim.attempt));
   const isEdited = jcsDigest(claim.arguments) !== jcsDigest(call.args);
   const note = noteOf(view);
   return {

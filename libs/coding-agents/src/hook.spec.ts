@@ -9,7 +9,7 @@ import { until } from './testing/until.js';
 
 interface Place {
   readonly countersign: FakeCountersign;
-  readonly before: (input: object, more?: Partial<HookOptions>) => Promise<HookAnswer>;
+  readonly before: (input: object, more?: Partial<HookOptions>, interrupted?: AbortSignal) => Promise<HookAnswer>;
   readonly after: (input: object) => Promise<HookAnswer>;
   /** The ids of the calls that were asked for. */
   readonly asked: string[];
@@ -18,8 +18,7 @@ interface Place {
 function open(name: AgentName = 'claude-code'): Place {
   const countersign = createFakeCountersign();
   const asked: string[] = [];
-  const kept = new Set<string>();
-  const marks = { has: (key: string) => kept.has(key), add: (key: string) => void kept.add(key) };
+  const marks = new Map<string, string>();
   const options: HookOptions = {
     url: 'http://countersign.test',
     token: 'agent',
@@ -45,7 +44,8 @@ function open(name: AgentName = 'claude-code'): Place {
   return {
     countersign,
     asked,
-    before: (input, more = {}) => beforeTool(run(input), () => ({ ...options, ...more })),
+    before: (input, more = {}, interrupted = new AbortController().signal) =>
+      beforeTool({ ...run(input), interrupted }, () => ({ ...options, ...more })),
     after: (input) => afterTool(run(input), () => options),
   };
 }
@@ -201,14 +201,14 @@ describe('a failure', () => {
       '"tool_input" in the input of the hook is not an object',
     ],
   ])('blocks the tool for the input %s', async (text, why) => {
-    const run = { agent: codingAgents['claude-code'], input: Promise.resolve(text), marks: new Set<string>() };
+    const run = { agent: codingAgents['claude-code'], input: Promise.resolve(text), marks: new Map<string, string>() };
     const answer = await beforeTool(run, () => ({ holdMs: 0 }) as HookOptions);
     expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining(why) });
   });
 
   it('blocks the tool when the settings are wrong', async () => {
     const input = Promise.reject(new Error('closed'));
-    const run = { agent: codingAgents.codex, input, marks: new Set<string>() };
+    const run = { agent: codingAgents.codex, input, marks: new Map<string, string>() };
     const answer = await beforeTool(run, () => Promise.reject(new Error('there is no token')));
     expect(answer).toMatchObject({ exitCode: 2, stderr: 'The tool did not run: there is no token' });
   });
@@ -223,6 +223,14 @@ describe('a failure', () => {
       });
     const answer = await before(bash('t1'), { fetch: silent, graceMs: 20 });
     expect(answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('did not answer in 20 ms') });
+  });
+
+  it('blocks the tool when its process is asked to stop', async () => {
+    const { before } = open();
+    const stop = new AbortController();
+    const answer = before(bash('t1'), { holdMs: 20_000 }, stop.signal);
+    stop.abort();
+    expect(await answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('the hook was stopped') });
   });
 
   it('warns once in a session that the agent itself lets a tool run when its hook fails', async () => {
@@ -258,6 +266,26 @@ describe('the hook after a tool', () => {
     await before(bash('t2'));
     await after(post('t2', { tool_response: 'ok' }));
     expect(countersign.callOf('t1').state).toBe('succeeded');
+  });
+
+  it('reports the attempt that the hook before the tool was given, and no later one', async () => {
+    const { before, after, countersign } = open();
+    await before(bash('t1'), { gate: 'none' });
+    countersign.retry('t1');
+    await before(bash('t2'), { gate: 'none' });
+    expect(await after(post('t1', { tool_response: 'late' }))).toMatchObject({
+      exitCode: 1,
+      stderr: expect.stringContaining('not recorded'),
+    });
+    expect(await after(post('t2', { tool_response: 'ok' }))).toMatchObject({ exitCode: 0, stderr: '' });
+    expect(countersign.callOf('t1')).toMatchObject({ state: 'succeeded', output: 'ok' });
+  });
+
+  it('does not wait for an input that never ends', async () => {
+    const never = new Promise<string>(() => undefined);
+    const run = { agent: codingAgents.codex, input: never, marks: new Map<string, string>() };
+    const answer = await afterTool(run, () => ({ graceMs: 20 }) as HookOptions);
+    expect(answer).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('did not end the input') });
   });
 
   it('does not stop the agent when the report fails', async () => {

@@ -17,56 +17,87 @@ export interface HookRun {
   /** The agent's text on stdin. */
   readonly input: Promise<string>;
   readonly marks: Marks;
+  /** Aborted when the process is asked to stop; the answer is a failure then. */
+  readonly interrupted?: AbortSignal;
 }
+
+type Settings = () => HookOptions | Promise<HookOptions>;
 
 /**
  * Answers the hook of an agent before a tool runs. Never rejects: every failure is a denial in the form that stops the
  * tool, and it comes before the agent's own timeout. The settings are a function so that their failures deny too.
  */
-export async function beforeTool(
-  run: HookRun,
-  settings: () => HookOptions | Promise<HookOptions>,
-): Promise<HookAnswer> {
+export async function beforeTool(run: HookRun, settings: Settings): Promise<HookAnswer> {
   const { agent, marks } = run;
-  const deadline = new AbortController();
-  let timer: NodeJS.Timeout | undefined;
-  // It may fail after the decision about another failure.
-  run.input.catch(() => undefined);
   try {
-    const options = { attempts, ...(await settings()) };
-    const limitMs = options.holdMs + (options.graceMs ?? graceMsDefault);
-    const late = new Promise<never>((_resolve, reject) => {
-      timer = setTimeout(() => {
-        reject(new Error(`Countersign did not answer in ${String(limitMs)} ms`));
-        deadline.abort();
-      }, limitMs);
-    });
-    const input = parseHookInput(await Promise.race([run.input, late]));
-    const call = agent.readCall(input);
-    const decision = decide({ agent, options, marks, signal: deadline.signal }, call);
-    const output = written(agent, await Promise.race([decision, late]));
-    const stderr = warnOnce(marks, agent.failsOpen(input), call);
-    return { stdout: output === null ? '' : JSON.stringify(output), stderr, exitCode: 0 };
+    return await inTime(
+      run,
+      settings,
+      ({ holdMs }) => holdMs,
+      async (input, options, signal) => {
+        const call = agent.readCall(input);
+        const output = written(agent, await decide({ agent, options, marks, signal }, call));
+        const stderr = warnOnce(marks, agent.failsOpen(input), call);
+        return { stdout: output === null ? '' : JSON.stringify(output), stderr, exitCode: 0 };
+      },
+    );
   } catch (error) {
     return failure(agent, `The tool did not run: ${whyOf(error)}`);
-  } finally {
-    clearTimeout(timer);
   }
 }
 
 /** Reports a tool that ran. Never rejects, and never stops the agent: the tool has run. */
-export async function afterTool(run: HookRun, settings: () => HookOptions | Promise<HookOptions>): Promise<HookAnswer> {
-  const { agent } = run;
-  run.input.catch(() => undefined);
+export async function afterTool(run: HookRun, settings: Settings): Promise<HookAnswer> {
+  const { agent, marks } = run;
   try {
-    const options = { attempts, ...(await settings()) };
-    const end = agent.readEnd(parseHookInput(await run.input));
-    const note = await report(options, end, AbortSignal.timeout(graceMsDefault));
-    const output = note === null ? null : agent.note(note);
-    return { stdout: output === null ? '' : JSON.stringify(output), stderr: '', exitCode: 0 };
+    return await inTime(
+      run,
+      settings,
+      () => 0,
+      async (input, options, signal) => {
+        const note = await report({ options, marks, signal }, agent.readEnd(input));
+        return { stdout: note === null ? '' : JSON.stringify(agent.note(note)), stderr: '', exitCode: 0 };
+      },
+    );
   } catch (error) {
     const stderr = `The result was not recorded, and its call will be unknown: ${whyOf(error)}`;
     return { stdout: '', stderr, exitCode: 1 };
+  }
+}
+
+/** Does the work with the input and the settings. Rejects when its time is over, and when the hook is interrupted. */
+async function inTime(
+  { input, interrupted }: HookRun,
+  settings: Settings,
+  holdOf: (options: HookOptions) => number,
+  work: (input: JsonObject, options: HookOptions, signal: AbortSignal) => Promise<HookAnswer>,
+): Promise<HookAnswer> {
+  // It may fail after the decision about another failure.
+  input.catch(() => undefined);
+  const options = { attempts, ...(await settings()) };
+  const limitMs = holdOf(options) + (options.graceMs ?? graceMsDefault);
+  const stop = new AbortController();
+  let missing = 'the agent did not end the input of the hook';
+  const stopped = new Promise<never>((_resolve, reject) => {
+    stop.signal.addEventListener('abort', () => {
+      reject(stop.signal.reason as Error);
+    });
+  });
+  const timer = setTimeout(() => {
+    stop.abort(new Error(`${missing} in ${String(limitMs)} ms`));
+  }, limitMs);
+  const interrupt = (): void => {
+    stop.abort(new Error('the hook was stopped'));
+  };
+  interrupted?.addEventListener('abort', interrupt);
+  if (interrupted?.aborted === true) interrupt();
+  try {
+    const text = await Promise.race([input, stopped]);
+    missing = 'Countersign did not answer';
+    return await Promise.race([work(parseHookInput(text), options, stop.signal), stopped]);
+  } finally {
+    clearTimeout(timer);
+    interrupted?.removeEventListener('abort', interrupt);
   }
 }
 
@@ -92,7 +123,7 @@ export function failure(agent: CodingAgent, reason: string): HookAnswer {
 function warnOnce(marks: Marks, warning: string | null, { sessionId }: AgentCall): string {
   if (warning === null) return '';
   const key = `warned_${jcsDigest(sessionId).slice('sha256:'.length)}`;
-  if (marks.has(key)) return '';
-  marks.add(key);
+  if (marks.get(key) !== undefined) return '';
+  marks.set(key, '');
   return `countersign: ${warning}`;
 }

@@ -1,5 +1,5 @@
 /** Files that one hook process leaves for the next on the same machine. Losing them is safe: people are asked once more. */
 export interface Marks {
-  readonly has: (key: string) => boolean;
-  readonly add: (key: string) => void;
+  readonly get: (key: string) => string | undefined;
+  readonly set: (key: string, text: string) => void;
 }

@@ -1,23 +1,22 @@
 import { limits, type JsonValue } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
 import type { AgentEnd } from './agent.js';
-import { noteOf } from './decide.js';
-import type { HookOptions } from './options.js';
-import { findRunningCall } from './same-call.js';
+import { noteOf, type HookPorts } from './decide.js';
+import { attemptMark, findRunningCall } from './same-call.js';
 
 /**
  * Reports what became of a call that the hook allowed. Returns what the model should know about it, or null. A call that
  * did not pass the ledger has no report.
  */
 export async function report(
-  options: HookOptions,
+  { options, marks, signal }: Omit<HookPorts, 'agent'>,
   { call, status, result }: AgentEnd,
-  signal: AbortSignal,
 ): Promise<string | null> {
   const view = await findRunningCall(createClient(options), call, signal);
   if (view === undefined) return null;
   const resolver = createClient({ ...options, token: options.resolverToken });
-  const attempt = 1;
+  // Without the mark the first: the ledger refuses a report of an attempt that is not the latest.
+  const attempt = Number(marks.get(attemptMark(view, call))) || 1;
   const value = recordable(result);
   const outcome =
     status === 'succeeded' ? { attempt, status, output: value } : { attempt, status, error: value ?? 'failed' };

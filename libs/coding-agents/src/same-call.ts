@@ -1,4 +1,4 @@
-import { argumentsDigest, type JsonObject, type ToolCallView } from '@countersign/contracts';
+import { argumentsDigest, jcsDigest, type JsonObject, type ToolCallView } from '@countersign/contracts';
 import { didNotRun, resultOf, type Client } from '@countersign/worker-sdk';
 import type { AgentCall } from './agent.js';
 import type { Marks } from './marks.js';
@@ -51,6 +51,11 @@ export async function findRunningCall(
   return newest;
 }
 
+/** The mark of the attempt that the hook before the tool was given: the hook after it reports that one. */
+export function attemptMark({ callId }: ToolCallView, { id }: AgentCall): string {
+  return `attempt_${jcsDigest([callId, id ?? null]).slice('sha256:'.length)}`;
+}
+
 /** The newest calls of the tool in the session first. Without an id of its own an agent may repeat a call after any time. */
 async function* callsOf(client: Client, call: AgentCall, signal: AbortSignal): AsyncGenerator<ToolCallView> {
   let cursor: string | undefined;
@@ -71,7 +76,7 @@ function isStillTheSame(view: ToolCallView, marks: Marks, call: AgentCall): bool
     case 'executing':
       return call.id === undefined;
     default:
-      return !hasRun(view) && !marks.has(view.callId);
+      return !hasRun(view) && marks.get(view.callId) === undefined;
   }
 }
 

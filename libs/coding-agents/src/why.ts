@@ -3,7 +3,7 @@ import { HookInputError } from './agent.js';
 
 /** The cause of a failure, and its remedy. */
 export function whyOf(error: unknown): string {
-  const cause = error instanceof Error ? error.message : String(error);
+  const cause = (error instanceof Error ? error.message : String(error)).replace(/\.$/, '');
   if (error instanceof HookInputError) return `${cause}. Check which agent the command names.`;
   return error instanceof CountersignError ? `${cause}. ${gateRemedy(error.code)}` : cause;
 }

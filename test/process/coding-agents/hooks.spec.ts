@@ -4,17 +4,18 @@ import { createClient, type ApprovalView, type Client } from '@countersign/worke
 import { Countersign } from '../../../examples/coding-agents/opencode/countersign.js';
 import { freePort } from '../../ports.js';
 import { cleanUpAfterAll } from '../harness/cleanup.js';
-import { install } from '../harness/standalone.js';
+import { install, type Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
 import { configurations, environmentOf, runHook } from './configurations.js';
 
 cleanUpAfterAll();
 
+let place: Installation;
 let ledger: Client;
 let env: Record<string, string>;
 let away: Record<string, string>;
 beforeAll(async () => {
-  const place = await install();
+  place = await install();
   ledger = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.me });
   env = environmentOf(place.port, place.dataFolder);
   away = environmentOf(await freePort(), place.dataFolder);
@@ -73,9 +74,31 @@ describe('a hook that cannot begin', () => {
     expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('Set COUNTERSIGN_TOKEN') });
   });
 
+  it('blocks the tool when the hold is longer than a timer takes', async () => {
+    const input = configurations[0]?.input('long-hold', 'make') ?? {};
+    const denied = await runHook('countersign hook claude-code --hold 25d', input, env);
+    expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('--hold must be at most 24d') });
+  });
+
   it('blocks the tool when the options are wrong', async () => {
     const denied = await runHook('countersign hook claude-code --gate sometimes', {}, env);
     expect(denied).toMatchObject({ code: 2, err: expect.stringContaining('--gate') });
+  });
+});
+
+describe('a call that a person lets run a second time', () => {
+  it('is reported with its second attempt', async () => {
+    const [claude] = configurations;
+    const { before = '', after = '', result = {} } = claude ?? {};
+    const call = claude?.input('second', 'make') ?? {};
+    await runHook(`${before} --gate none --lease 1s`, call, env);
+    const [first] = (await ledger.getRun('second')).calls;
+    const { callId } = await ledger.getToolCall(first?.callId ?? '', { waitMs: 20_000, until: 'settled' });
+    const body = { status: 'retry', note: 'the machine was restarted' };
+    await place.http.send({ method: 'POST', path: `/v1/tool-calls/${callId}/reconcile`, token: place.tokens.me, body });
+    expect((await runHook(`${before} --gate none`, call, env)).out).toContain('"allow"');
+    expect(await runHook(after, { ...call, ...result }, env)).toMatchObject({ code: 0, err: '' });
+    expect(await ledger.getToolCall(callId)).toMatchObject({ state: 'succeeded', output: { stdout: 'ok' } });
   });
 });
 

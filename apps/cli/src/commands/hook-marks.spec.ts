@@ -15,8 +15,8 @@ afterAll(() => {
 describe('the marks of a hook', () => {
   it('are there for the next process', () => {
     const folder = join(place, 'new', 'marks');
-    fileMarks(folder).add('call_1');
-    expect([fileMarks(folder).has('call_1'), fileMarks(folder).has('call_2')]).toEqual([true, false]);
+    for (const text of ['1', '2']) fileMarks(folder).set('call_1', text);
+    expect([fileMarks(folder).get('call_1'), fileMarks(folder).get('call_2')]).toEqual(['2', undefined]);
   });
 
   it('do not follow a link that stands in the place of a mark', () => {
@@ -26,7 +26,7 @@ describe('the marks of a hook', () => {
     mkdirSync(folder);
     symlinkSync(file, join(folder, 'call_1'));
     symlinkSync(join(place, 'made.txt'), join(folder, 'call_2'));
-    for (const key of ['call_1', 'call_2']) fileMarks(folder).add(key);
+    for (const key of ['call_1', 'call_2']) fileMarks(folder).set(key, '');
     expect([readFileSync(file, 'utf8'), readdirSync(place).includes('made.txt')]).toEqual(['kept', false]);
   });
 
@@ -36,7 +36,7 @@ describe('the marks of a hook', () => {
     mkdirSync(target);
     writeFileSync(join(target, 'call_1'), '');
     symlinkSync(target, folder);
-    fileMarks(folder).add('call_2');
-    expect([fileMarks(folder).has('call_1'), readdirSync(target)]).toEqual([false, ['call_1']]);
+    fileMarks(folder).set('call_2', '');
+    expect([fileMarks(folder).get('call_1'), readdirSync(target)]).toEqual([undefined, ['call_1']]);
   });
 });

@@ -1,4 +1,4 @@
-import { existsSync, lstatSync, mkdirSync, writeFileSync } from 'node:fs';
+import { lstatSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Marks } from '@countersign/coding-agents';
@@ -6,17 +6,25 @@ import type { Marks } from '@countersign/coding-agents';
 /** The number of this user, who may have no name; undefined on Windows, where each user has a temporary folder. */
 const userId = process.getuid?.();
 
-/** Marks as empty files of this user, gone with the temporary folder. */
+/** Marks as files of this user, gone with the temporary folder. */
 export function fileMarks(folder = join(tmpdir(), `countersign-hooks-${String(userId ?? 'user')}`)): Marks {
   return {
-    has: (key) => isOwn(folder) && existsSync(join(folder, key)),
-    add: (key) => {
+    get: (key) => {
+      try {
+        return isOwn(folder) ? readFileSync(join(folder, key), 'utf8') : undefined;
+      } catch {
+        return undefined;
+      }
+    },
+    set: (key, text) => {
       try {
         mkdirSync(folder, { recursive: true, mode: 0o700 });
+        if (!isOwn(folder)) return;
+        rmSync(join(folder, key), { force: true });
         // A new file alone: a link under this name is not followed.
-        if (isOwn(folder)) writeFileSync(join(folder, key), '', { flag: 'wx' });
+        writeFileSync(join(folder, key), text, { flag: 'wx' });
       } catch {
-        // Without a mark people are asked once more, or a warning is repeated.
+        // Without a mark people are asked once more, a warning is repeated, or a later attempt has no report.
       }
     },
   };

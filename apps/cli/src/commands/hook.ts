@@ -24,16 +24,11 @@ export async function hook({ terminal }: Output, name: string, options: HookComm
   const { afterTool, beforeTool, codingAgents } = await import('@countersign/coding-agents');
   const isAgentName = (text: string): text is AgentName => Object.hasOwn(codingAgents, text);
   if (!isAgentName(name)) throw usageError(`There is no coding agent "${name}".`);
-  const { stdin, stdout, stderr, env } = terminal;
-  process.on('uncaughtException', (error) => {
-    // Node would end with 1, and agents run the tool then.
-    stderr.write(`countersign: ${error.message}\n`);
-    process.exit(exitCodes.usage);
-  });
+  const { stdin, stdout, stderr, env, interrupted } = terminal;
   // Without a reader a denial is lost, and agents take silence with 0 for no opinion.
-  stdout.prependListener('error', () => process.exit(exitCodes.usage));
+  stdout.prependListener('error', () => process.exit(exitCodes.unexpected));
   const agent = codingAgents[name];
-  const run = { agent, input: readAll(stdin), marks: fileMarks() };
+  const run = { agent, input: readAll(stdin), marks: fileMarks(), interrupted };
   const settings = (): Promise<HookOptions> => hookOptions(name, agent.holdMs, options, env).catch(inOneText);
   const answer = await (options.post === true ? afterTool(run, settings) : beforeTool(run, settings));
   if (answer.stdout !== '') stdout.write(`${answer.stdout}\n`);

@@ -37,7 +37,7 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
   const allowed = new Map<string, AgentCall>();
   const open = new Map<AbortController, string>();
   const working = new Set<Promise<void>>();
-  const marked = new Set<string>();
+  const marks = new Map<string, string>();
 
   const track = (work: Promise<void>): void => {
     const done = work
@@ -48,7 +48,7 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
     working.add(done);
   };
   const recordEnd = async (end: AgentEnd): Promise<void> => {
-    await report(options, end, AbortSignal.timeout(reportMs));
+    await report({ options, marks, signal: AbortSignal.timeout(reportMs) }, end);
   };
   const reply = (id: JsonValue, outcome: JsonObject): void => {
     sides.toAgent(JSON.stringify({ jsonrpc: '2.0', id, result: { outcome } }));
@@ -58,7 +58,7 @@ export function openAcpBridge(options: HookOptions, sides: AcpSides): AcpBridge 
     const stop = new AbortController();
     open.set(stop, call.sessionId);
     const agent = { title: 'ACP', readOnlyTools: [] };
-    const decision = await decided(request, () => decide({ agent, options, marks: marked, signal: stop.signal }, call));
+    const decision = await decided(request, () => decide({ agent, options, marks, signal: stop.signal }, call));
     open.delete(stop);
     if (decision.type === 'allow' && stop.signal.aborted) {
       track(recordEnd({ call, status: 'failed', result: { code: 'cancelled', message: 'the session was cancelled' } }));

@@ -21,6 +21,8 @@ export interface FakeCountersign {
   readonly cancel: (toolCallId: string, reason: string) => void;
   /** The worker that claimed the call was never heard of again. */
   readonly loseWorker: (toolCallId: string) => void;
+  /** A person reconciled the call with `retry`: it can be claimed once more. */
+  readonly retry: (toolCallId: string) => void;
   /** While it is away, every request fails and open event streams break. */
   readonly setAway: (isAway: boolean) => void;
   readonly callOf: (toolCallId: string) => ToolCallView;
@@ -118,6 +120,7 @@ export function createFakeCountersign(): FakeCountersign {
     cancel: (toolCallId, reason) => change(toolCallId, (call) => cancelCall(call, reason)),
     loseWorker: (toolCallId) =>
       change(toolCallId, (call) => moveTo(call, call.request.idempotent === true ? 'approved' : 'unknown')),
+    retry: (toolCallId) => change(toolCallId, (call) => moveTo(call, 'approved')),
     setAway: (isAway) => {
       status.isAway = isAway;
       if (!isAway) return;
