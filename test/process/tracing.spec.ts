@@ -18,6 +18,21 @@ const moduleText = `export default {
   execute: async ({ secret }) => ({ echoed: secret }),
 };`;
 
+test('a stop ends well and in time although the collector never answers', async () => {
+  const collector = await openOtlpCollector('never');
+  const { http, tokens, server } = await install({ OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint });
+  const calls = [{ toolCallId: 'call-1', toolName: 'pay', arguments: {} }];
+  const body = { runId: 'run-1', calls };
+  const requested = await http.send({ method: 'POST', path: '/v1/tool-calls', token: tokens.agent, body });
+  expect(requested.status).toBe(201);
+  const begun = performance.now();
+  const { code } = await server().stop();
+  expect({ code, isInTime: performance.now() - begun < 8_000 }).toEqual({ code: 0, isInTime: true });
+  expect(server().output()).toContain('the last spans may be lost');
+  await collector.close();
+  http.close();
+}, 60_000);
+
 describe('the trace of a call that a person approved and the service ran', () => {
   cleanUpAfterAll();
   let collector: OtlpCollector;
@@ -34,6 +49,7 @@ describe('the trace of a call that a person approved and the service ran', () =>
       ...env,
       COUNTERSIGN_TOOLS: join(folder, 'tools.json'),
       OTEL_EXPORTER_OTLP_ENDPOINT: collector.endpoint,
+      OTEL_RESOURCE_ATTRIBUTES: 'deployment.environment.name=staging',
     });
     const requested = await http.send({
       method: 'POST',
@@ -108,6 +124,18 @@ describe('the trace of a call that a person approved and the service ran', () =>
     const cause = collector.spans().find(({ spanId }) => spanId === link?.spanId);
     expect(cause).toMatchObject({ traceId: person.traceId, parentSpanId: person.spanId });
     expect(cause?.name).toBe('POST /v1/approvals/{approvalId}/responses');
+  });
+
+  test('names the tenant with each span of ours, since an agent may take the trace of another tenant', () => {
+    for (const name of ['POST /v1/tool-calls', 'approval responded', 'execute_tool pay', 'send pager']) {
+      expect([name, attributesOf(spanOf(name))['countersign.tenant']]).toEqual([name, 'default']);
+    }
+  });
+
+  test('belongs to a service with the attributes of the environment', () => {
+    const service = collector.services();
+    expect(service).toContainEqual({ key: 'service.name', value: { stringValue: 'countersign' } });
+    expect(service).toContainEqual({ key: 'deployment.environment.name', value: { stringValue: 'staging' } });
   });
 
   test('holds nothing of what the tool was given or answered', () => {

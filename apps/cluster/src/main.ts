@@ -1,15 +1,12 @@
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
-import { complain, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
+import { complain, endSoon, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { printableRoleConfig, readRoleConfig } from './config.js';
 import type { Role, RoleConfig } from './config.js';
 import type { RunningRole } from './start-role.js';
 
 /** A running tool may need longer to stop than everything else. Its lease outlasts it in either case. */
 const stopWithinMs = (role: Role): number => (role === 'resolver' ? 25_000 : 12_000);
-
-/** Everything is stopped. Open handles of the clients get this long to close. */
-const lingerMs = 500;
 
 /**
  * Runs one role until SIGINT or SIGTERM; a second signal ends it at once. Sets the exit code: 0 after a clean stop, 1
@@ -46,8 +43,7 @@ export async function main(role: Role, env: NodeJS.ProcessEnv = process.env): Pr
   clearTimeout(overdue);
   if (failure !== undefined) process.exit(1);
   say(`countersign ${role}: stopped`);
-  // The Kafka client retries for minutes when brokers are unreachable, and ignores a stop.
-  setTimeout(() => process.exit(), lingerMs).unref();
+  endSoon();
 }
 
 /** Prints the effective configuration of a role as JSON, without its secrets. Sets exit code 1 where it is not usable. */

@@ -34,10 +34,12 @@ export interface ExecutionPorts {
 
 /** Executes a claimed call and records its result; never rejects. */
 export function execute(call: ClaimedCall, ports: ExecutionPorts): Promise<void> {
-  const { callId, claim } = call;
+  const { tenant, callId, claim } = call;
+  const { digestInput, traceparent: trace } = claim;
   return inSpan(
     ports.tracing,
-    () => toolSpan(claim.digestInput, { callId, runId: claim.digestInput.runId }),
+    // A call of a batch may be claimed while an event of another one is handled.
+    () => ({ ...toolSpan(digestInput, { tenant, callId, runId: digestInput.runId }), trace }),
     (span) => executeNow(call, ports, span.fail),
   );
 }

@@ -31,7 +31,7 @@ export { oversizeCalls, oversizeEdit } from './input/size-limits.js';
 export { watchForChanges } from './input/watch-for-changes.js';
 export { guardEdge } from './process/edge-guard.js';
 export type { RuntimePorts } from './process/runtime-ports.js';
-export { complain, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
+export { complain, endSoon, printJson, reasonOf, say, stopSignal } from './process/process-entry.js';
 export { followPolicyFile, followShadowPolicy } from './process/follow-policy-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';

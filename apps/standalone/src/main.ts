@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
-import { complain, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
+import { complain, endSoon, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
 import { readStandaloneConfig } from './config.js';
 import type { StandaloneConfig } from './config.js';
 import { startStandalone } from './standalone.js';
@@ -39,6 +39,7 @@ export async function main(env: NodeJS.ProcessEnv = process.env): Promise<void> 
   await standalone.stop();
   clearTimeout(overdue);
   say('countersign: stopped');
+  endSoon();
 }
 
 /** Prints the effective configuration as JSON; it holds no secrets. Sets exit code 1 where it is not usable. */

@@ -31,7 +31,11 @@ export function inTraceOf<T>({ traceparent }: ClaimView, work: () => Promise<T>)
  * Runs a tool inside the span `execute_tool <name>`, as OpenTelemetry's conventions name it. No argument, output or text of an
  * error is in it.
  */
-export async function inToolSpan<T>(call: ToolCallView, claim: ClaimView, run: () => Promise<T>): Promise<T> {
+export async function inToolSpan<T>(
+  call: Pick<ToolCallView, 'callId' | 'runId' | 'agentId' | 'toolCallId' | 'toolName'>,
+  claim: Pick<ClaimView, 'traceparent'>,
+  run: () => Promise<T>,
+): Promise<T> {
   const { callId, runId, agentId, toolCallId, toolName } = call;
   const attributes = {
     'gen_ai.operation.name': 'execute_tool',
@@ -46,7 +50,7 @@ export async function inToolSpan<T>(call: ToolCallView, claim: ClaimView, run: (
     try {
       return await run();
     } catch (error) {
-      span.setAttribute('error.type', error instanceof Error ? error.name : 'Error');
+      span.setAttribute('error.type', classOf(error));
       span.setStatus({ code: SpanStatusCode.ERROR });
       throw error;
     } finally {
@@ -55,8 +59,13 @@ export async function inToolSpan<T>(call: ToolCallView, claim: ClaimView, run: (
   });
 }
 
+/** The name of an error's class. A tool may set it to any text, so that only a word counts. */
+function classOf(error: unknown): string {
+  return error instanceof Error && /^[A-Za-z]\w{0,63}$/.test(error.name) ? error.name : 'Error';
+}
+
 /** The trace in which the call was requested, where the worker runs it in another one. */
-function linksTo({ traceparent }: ClaimView, here: Context): Link[] {
+function linksTo({ traceparent }: Pick<ClaimView, 'traceparent'>, here: Context): Link[] {
   const requested = spanOf(traceparent);
   if (requested === undefined || requested.traceId === trace.getSpanContext(here)?.traceId) return [];
   return [{ context: requested }];

@@ -35,11 +35,17 @@ export class RolesGuard implements CanActivate {
   }
 
   /** Only the API's requests: a stream has no end, and probes would dominate the figures. */
-  #startSpan(route: Route, { params, headers }: ApiRequest): ApiRequest['endSpan'] {
+  #startSpan(route: Route, { params, headers, actor }: ApiRequest): ApiRequest['endSpan'] {
     const { tracing } = this.#ports;
     if (tracing === undefined || route.stream !== undefined || route.roles === 'public') return undefined;
     const ids = params as Readonly<Record<string, string>>;
     const { traceparent } = headers;
-    return tracing.requestStarted({ method: route.method, route: templateOf(route), traceparent, ids });
+    return tracing.requestStarted({
+      method: route.method,
+      route: templateOf(route),
+      traceparent,
+      ids,
+      tenant: actor?.tenant,
+    });
   }
 }

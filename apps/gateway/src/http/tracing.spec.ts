@@ -60,6 +60,7 @@ describe('the spans of requests', () => {
       'http.request.method': 'POST',
       'http.route': '/v1/approvals/{approvalId}/responses',
       'http.response.status_code': 200,
+      'countersign.tenant': 'default',
       'countersign.approval_id': `apr_${callId.slice(3)}_1`,
     });
   });
@@ -113,7 +114,13 @@ it('a refusal of the collector is logged and delays no request', async () => {
   const log = createCollectingLog();
   const env = { OTEL_EXPORTER_OTLP_ENDPOINT: broken.endpoint };
   const refused = await openTracing({ service: 'countersign', env, log });
-  const end = refused?.requestStarted({ method: 'GET', route: '/v1/runs/{runId}', traceparent: undefined, ids: {} });
+  const end = refused?.requestStarted({
+    method: 'GET',
+    route: '/v1/runs/{runId}',
+    traceparent: undefined,
+    ids: {},
+    tenant: 'default',
+  });
   end?.({ status: 200, callIds: [] });
   await refused?.close();
   await broken.close();

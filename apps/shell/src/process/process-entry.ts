@@ -36,6 +36,17 @@ export function stopSignal(): Promise<void> {
   });
 }
 
+/** Everything is stopped. Open handles of the clients get this long to close. */
+const lingerMs = 500;
+
+/**
+ * Ends the stopped process even if a client still tries: Kafka's does so for minutes when brokers are unreachable, and
+ * the one of a collector of spans for seconds.
+ */
+export function endSoon(): void {
+  setTimeout(() => process.exit(), lingerMs).unref();
+}
+
 /** One sentence for errors that a person can fix; the stack for others. */
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);

@@ -24,15 +24,16 @@ export interface OtlpCollector {
   readonly close: () => Promise<void>;
 }
 
-/** A collector for OTLP over HTTP with JSON. It answers each request with `status`. */
-export async function openOtlpCollector(status = 200): Promise<OtlpCollector> {
+/** A collector for OTLP over HTTP with JSON. It answers each request with `status` and `answer`, or never. */
+export async function openOtlpCollector(status: number | 'never' = 200, answer = '{}'): Promise<OtlpCollector> {
   const bodies: string[] = [];
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       if (request.url === '/v1/traces') bodies.push(Buffer.concat(chunks).toString());
-      response.writeHead(status, { 'content-type': 'application/json' }).end('{}');
+      if (status === 'never') return;
+      response.writeHead(status, { 'content-type': 'application/json' }).end(answer);
     });
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

@@ -1,13 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Link, Span, SpanContext } from '@opentelemetry/api';
-import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
-import { resourceFromAttributes } from '@opentelemetry/resources';
-import { BatchSpanProcessor, NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
-import type { SpanExporter } from '@opentelemetry/sdk-trace-node';
+import { defaultResource, detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
+import type { Resource } from '@opentelemetry/resources';
+import { NodeTracerProvider } from '@opentelemetry/sdk-trace-node';
 import type { NewEvent } from '@countersign/contracts';
-import type { Log } from '@countersign/runtime';
 import { eventAttributes, eventName } from './call-attributes.js';
+import { closeInTime, createSpanProcessor } from './span-export.js';
 import { parseTraceparent, toTraceparent } from './trace-context.js';
 import type { RunningSpan, SpanOptions, TracedAnswer, TracedRequest, Tracing, TracingOptions } from './tracing.js';
 
@@ -18,34 +17,39 @@ interface Scope {
 
 const kinds = { consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
+/** Of an attribute's text. A header of a message, which a producer writes, can have a megabyte. */
+const attributeLengthMax = 1024;
+
 /** Spans over OTLP/HTTP, in batches. Nothing is registered globally, so two exporters can exist in one process. */
-export function createOtlpTracing({ service, env, log, endpoint }: TracingOptions & { endpoint: string }): Tracing {
-  const exporter = new OTLPTraceExporter({ url: `${endpoint.replace(/\/+$/, '')}/v1/traces` });
+export function createOtlpTracing({ service, env, log, url }: TracingOptions & { readonly url: URL }): Tracing {
+  const isLimited = env['OTEL_SPAN_ATTRIBUTE_VALUE_LENGTH_LIMIT'] ?? env['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'];
   const provider = new NodeTracerProvider({
-    resource: resourceFromAttributes({ 'service.name': env['OTEL_SERVICE_NAME'] ?? service }),
-    spanProcessors: [new BatchSpanProcessor(telling(exporter, log))],
+    resource: resourceOf(env['OTEL_SERVICE_NAME'], service),
+    spanProcessors: [createSpanProcessor(url, log)],
+    ...(isLimited === undefined && { spanLimits: { attributeValueLengthLimit: attributeLengthMax } }),
   });
   const tracer = provider.getTracer('countersign');
   const scopes = new AsyncLocalStorage<Scope>();
   const active = (): SpanContext | undefined => scopes.getStore()?.span?.spanContext();
 
-  const startRequest = ({ method, route, traceparent, ids }: TracedRequest): Span => {
-    const attributes: Attributes = { 'http.request.method': method, 'http.route': route };
-    for (const [name, id] of Object.entries(ids)) attributes[attributeOf[name] ?? `countersign.${name}`] = id;
-    const options = { kind: SpanKind.SERVER, attributes };
+  const startRequest = ({ method, route, traceparent, ids, tenant }: TracedRequest): Span => {
+    const attributes = { 'http.request.method': method, 'http.route': route, 'countersign.tenant': tenant };
+    const named = Object.entries(ids).map(([name, id]) => [attributeOf(name), id] as const);
+    const options = { kind: SpanKind.SERVER, attributes: known({ ...attributes, ...Object.fromEntries(named) }) };
     return tracer.startSpan(`${method} ${route}`, options, childOf(parseTraceparent(traceparent)));
   };
-  const startSpan = ({ name, kind = 'internal', attributes, parent }: SpanOptions): Span => {
+  const startSpan = ({ name, kind = 'internal', attributes, parent, trace, others = [] }: SpanOptions): Span => {
     const before = active();
-    const above = parseTraceparent(parent) ?? before;
-    const options = { kind: kinds[kind], attributes: known(attributes), links: linksTo(before, above) };
+    const above = parseTraceparent(parent) ?? aboveIn(parseTraceparent(trace), before);
+    const links = linksTo([before, ...others.map(parseTraceparent)], above);
+    const options = { kind: kinds[kind], attributes: known(attributes), links };
     return tracer.startSpan(name, options, childOf(above));
   };
   const startEvent = (event: NewEvent): void => {
     const above = parseTraceparent(event.metadata.traceparent);
     // A lease is renewed every few seconds.
     if (above === undefined || event.metadata.callId === null || event.type === 'ExecutionClaimRenewed') return;
-    const options = { attributes: known(eventAttributes(event)), links: linksTo(active(), above) };
+    const options = { attributes: known(eventAttributes(event)), links: linksTo([active()], above) };
     tracer.startSpan(eventName(event), options, childOf(above)).end();
   };
   return {
@@ -79,16 +83,23 @@ export function createOtlpTracing({ service, env, log, endpoint }: TracingOption
     recorded: (events) => {
       for (const event of events) startEvent(event);
     },
-    // Undelivered spans were reported already. They do not make the shutdown fail.
-    close: () => provider.shutdown().catch(() => undefined),
+    close: () => closeInTime(() => provider.shutdown(), log),
   };
 }
 
-const attributeOf: Readonly<Record<string, string>> = {
-  callId: 'countersign.call_id',
-  approvalId: 'countersign.approval_id',
-  runId: 'countersign.run_id',
-};
+/** The service, and what `OTEL_RESOURCE_ATTRIBUTES` says about it. */
+function resourceOf(given: string | undefined, service: string): Resource {
+  const named = detectResources({ detectors: [envDetector] });
+  const known = defaultResource()
+    .merge(resourceFromAttributes({ 'service.name': service }))
+    .merge(named);
+  return given === undefined ? known : known.merge(resourceFromAttributes({ 'service.name': given }));
+}
+
+/** The attribute of a parameter: `callId` is `countersign.call_id`. */
+function attributeOf(name: string): string {
+  return `countersign.${name.replace(/[A-Z]/g, '_$&').toLowerCase()}`;
+}
 
 function endRequest(span: Span, { status, callIds }: TracedAnswer): void {
   span.setAttribute('http.response.status_code', status);
@@ -111,26 +122,19 @@ function childOf(above: SpanContext | undefined): Context {
   return above === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, above);
 }
 
-/** The cause of a span where that is in another trace, such as the request of a person who responds. */
-function linksTo(cause: SpanContext | undefined, above: SpanContext | undefined): Link[] {
-  return cause === undefined || cause.traceId === above?.traceId ? [] : [{ context: cause }];
+function aboveIn(trace: SpanContext | undefined, before: SpanContext | undefined): SpanContext | undefined {
+  return trace === undefined || trace.traceId === before?.traceId ? before : trace;
+}
+
+/** Spans of other traces that a span has to do with, such as the request of a person who responds: one of each trace. */
+function linksTo(others: readonly (SpanContext | undefined)[], above: SpanContext | undefined): Link[] {
+  const byTrace = new Map<string, Link>();
+  for (const other of others) {
+    if (other !== undefined && other.traceId !== above?.traceId) byTrace.set(other.traceId, { context: other });
+  }
+  return [...byTrace.values()];
 }
 
 function known(attributes: SpanOptions['attributes']): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => value !== undefined));
-}
-
-/** An exporter that logs lost spans. Requests continue without them. */
-function telling(exporter: SpanExporter, log: Log): SpanExporter {
-  return {
-    export: (spans, done) => {
-      exporter.export(spans, (result) => {
-        if (result.error !== undefined)
-          log.warn({ error: result.error, spans: spans.length }, 'spans were not delivered');
-        done(result);
-      });
-    },
-    shutdown: () => exporter.shutdown(),
-    forceFlush: () => exporter.forceFlush?.() ?? Promise.resolve(),
-  };
 }

@@ -29,6 +29,18 @@ it('records the active span with events that have no trace yet, and leaves the o
   expect(recorded.map(({ eventId }) => eventId)).toEqual([first.eventId, second.eventId]);
 });
 
+it('makes no span of events that another process recorded first, in another trace', async () => {
+  const { store, raw, recorded } = open();
+  const events = sampleEvents(1);
+  await raw.append(
+    'toolCall-a',
+    noStream,
+    events.map((event) => ({ ...event, metadata: { ...event.metadata, traceparent: earlier } })),
+  );
+  expect(await store.append('toolCall-a', noStream, events)).toMatchObject({ status: 'committed' });
+  expect(recorded).toEqual([]);
+});
+
 it('makes no span of an event that was not recorded', async () => {
   const { store, recorded } = open();
   await store.append('toolCall-a', 7, sampleEvents(1));

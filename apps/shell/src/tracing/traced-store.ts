@@ -15,10 +15,15 @@ export function createTracedStore<S extends EventStore>(
     const traceparent = tracing.traceparent();
     const traced = traceparent === undefined ? events : events.map((event) => withContext(event, traceparent));
     const result = await store.append(stream, expectedRevision, traced);
-    if (result.status === 'committed') tracing.recorded(traced);
+    if (result.status === 'committed' && !isRepeat(traced, result.events)) tracing.recorded(traced);
     return result;
   };
   return { ...store, append };
+}
+
+/** Another process recorded the same command first, in a trace of its own. */
+function isRepeat([event]: readonly NewEvent[], [recorded]: readonly NewEvent[]): boolean {
+  return recorded !== undefined && recorded.metadata.traceparent !== event?.metadata.traceparent;
 }
 
 function withContext(event: NewEvent, traceparent: string): NewEvent {

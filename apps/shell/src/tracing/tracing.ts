@@ -18,6 +18,7 @@ export interface TracedRequest {
   readonly traceparent: string | string[] | undefined;
   /** The parameters of the path: `callId`, `approvalId`, `runId`. */
   readonly ids: Readonly<Record<string, string>>;
+  readonly tenant: string | undefined;
 }
 
 /** The result of a request. */
@@ -36,6 +37,10 @@ export interface SpanOptions {
   readonly attributes: SpanAttributes;
   /** A W3C `traceparent`, which may be broken. Without a valid one the parent is the active span. */
   readonly parent?: string | undefined;
+  /** The `traceparent` of the trace that it belongs to: the active span is its parent only in that trace. */
+  readonly trace?: string | undefined;
+  /** The `traceparent` of others that it is about as well: it has a link to each other trace. */
+  readonly others?: readonly (string | undefined)[];
 }
 
 export type SpanAttributes = Readonly<Record<string, string | number | undefined>>;
