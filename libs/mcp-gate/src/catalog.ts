@@ -16,6 +16,7 @@ const toolSchema = z.looseObject({
     })
     .optional()
     .catch(undefined),
+  execution: z.object({ taskSupport: z.string().optional() }).optional().catch(undefined),
 });
 
 const pageSchema = z.looseObject({ tools: z.array(toolSchema), nextCursor: z.string().optional() });

@@ -1,4 +1,5 @@
 import {
+  ErrorCode,
   isJSONRPCErrorResponse,
   isJSONRPCNotification,
   isJSONRPCRequest,
@@ -10,9 +11,11 @@ import type { ApprovalView } from '@countersign/contracts';
 import { createClient } from '@countersign/worker-sdk';
 import { createCardWatch } from './card-watch.js';
 import { createCatalog } from './catalog.js';
-import { createAnswerCall, type GateOptions } from './gated-calls.js';
+import { createAnswerCall, type AnswerCall, type GateOptions } from './gated-calls.js';
 import { createInnerRequests } from './inner-requests.js';
 import { createSession } from './session.js';
+import { createTaskOffer } from './tasks/task-offer.js';
+import { createTasks } from './tasks/tasks.js';
 import { objectOf, responseOf, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
@@ -41,11 +44,19 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   const cards = createCardWatch(createClient(options), (elicitationId) => {
     toClient({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } });
   });
-  const answer = async ({ id, params = {} }: JSONRPCRequest): Promise<void> => {
+  const offer = createTaskOffer(options.gate);
+  const tasks = createTasks({ options, catalog, requests, toClient });
+  /** The handler of a request that the gate answers itself. */
+  const handlerOf = ({ method, params = {} }: JSONRPCRequest): AnswerCall | undefined => {
+    if (method === 'tools/call') return offer.isMade() && 'task' in params ? tasks.create : answerCall;
+    if (!offer.isMade() || !method.startsWith('tasks/')) return undefined;
+    return tasks.handlerOf(method, params) ?? (offer.serverHasTasks() ? undefined : noTask);
+  };
+  const answer = async ({ id, params = {} }: JSONRPCRequest, handler: AnswerCall): Promise<void> => {
     const cancelled = new AbortController();
     open.set(id, cancelled);
     let card: ApprovalView | undefined;
-    const reply = await answerCall({
+    const reply = await handler({
       params,
       signal: cancelled.signal,
       opensUrls: session.opensUrls(),
@@ -62,11 +73,14 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   };
   client.onmessage = (message) => {
     session.fromClient(message);
-    if (isToolCall(message)) {
-      // A notification with this method has nobody to answer to, so it goes nowhere.
-      if (isJSONRPCRequest(message)) keepUntilDone(answering, answer(message));
+    offer.fromClient(message);
+    const handler = isJSONRPCRequest(message) ? handlerOf(message) : undefined;
+    if (isJSONRPCRequest(message) && handler !== undefined) {
+      keepUntilDone(answering, answer(message, handler));
       return;
     }
+    // A notification with this method expects no reply, so it is dropped.
+    if (isToolCall(message)) return;
     const cancelled = open.get(cancelledBy(message) ?? '');
     if (cancelled === undefined) server.send(message).catch(() => undefined);
     else cancelled.abort(byClient);
@@ -78,7 +92,8 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     if (isReply && message.id !== undefined && open.has(message.id)) return;
     if (isJSONRPCNotification(message) && message.method === 'notifications/tools/list_changed') catalog.forget();
     session.fromServer(message);
-    toClient(message);
+    const forClient = tasks.fromServer(offer.fromServer(message));
+    if (forClient !== undefined) toClient(forClient);
     if (isReply) session.answered(message.id);
   };
 
@@ -88,6 +103,7 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     requests.lose();
     cards.close();
     for (const cancelled of open.values()) cancelled.abort(new Error('the MCP server has ended'));
+    await tasks.close();
     // Every open call gets its last reply before the connection ends.
     await Promise.all(answering);
     await Promise.allSettled([server.close(), client.close()]);
@@ -102,6 +118,9 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
 
 /** The reason of a cancellation by the client, which expects no reply. */
 const byClient = new Error('the client has cancelled the request');
+
+/** The reply about a task that neither the gate nor the server has. */
+const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });
 
 function keepUntilDone(set: Set<Promise<void>>, work: Promise<void>): void {
   const done = work.finally(() => set.delete(done));

@@ -12,7 +12,7 @@ import type { Catalog } from './catalog.js';
 import { gatedToolOf, readCall } from './gated-tool.js';
 import type { InnerRequests } from './inner-requests.js';
 import { createInnerRun, LostRunError, type InnerRun } from './inner-run.js';
-import { failureReply, finalReply, forTask, pendingReply, refusal } from './replies.js';
+import { failureReply, finalReply, pendingReply, refusal } from './replies.js';
 import { createSameCalls, type SameCalls } from './same-calls.js';
 import type { Reply } from './wire.js';
 
@@ -63,8 +63,10 @@ export function createAnswerCall(options: GateOptions, catalog: Catalog, request
   const same = createSameCalls();
   const remember = createRemember(options, same);
 
-  const answer = async (call: ClientCall): Promise<Reply> => {
-    const run = createInnerRun(call.params, call.signal, requests);
+  return async (call) => {
+    // Tasks are not offered here, so the request is processed as if it asked for none.
+    const { task: _, ...params } = call.params;
+    const run = createInnerRun((args) => requests.send('tools/call', { ...params, arguments: args }), call.signal);
     try {
       const { name, args, givenId } = readCall(call.params);
       const listed = await catalog.find(name);
@@ -86,7 +88,6 @@ export function createAnswerCall(options: GateOptions, catalog: Catalog, request
       return failureReply(error, run.reply());
     }
   };
-  return async (call) => (call.params['task'] === undefined ? answer(call) : forTask(await answer(call)));
 }
 
 function pendingReplyTo({ opensUrls, onCard }: ClientCall, approval: ApprovalView, options: GateOptions): Reply {

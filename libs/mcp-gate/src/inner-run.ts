@@ -1,5 +1,5 @@
 import type { JsonObject } from '@countersign/contracts';
-import { ConnectionLostError, type InnerRequest, type InnerRequests } from './inner-requests.js';
+import { ConnectionLostError, type InnerRequest } from './inner-requests.js';
 import { objectOf, type Reply } from './wire.js';
 
 /** The connection was lost while the tool ran: it may have taken effect. */
@@ -16,18 +16,14 @@ export interface InnerRun {
   readonly lost: Promise<never>;
 }
 
-/** Runs a tool at the inner server with the parameters of the client's request. */
-export function createInnerRun(
-  params: Readonly<Record<string, unknown>>,
-  signal: AbortSignal,
-  requests: InnerRequests,
-): InnerRun {
+/** Runs a tool at the inner server. `send` makes its request, and `signal` cancels it. */
+export function createInnerRun(send: (args: JsonObject) => InnerRequest, signal: AbortSignal): InnerRun {
   let ran: Reply | undefined;
   const { promise: lost, reject: lose } = Promise.withResolvers<never>();
   lost.catch(() => undefined);
   return {
     execute: async (args) => {
-      const request = requests.send('tools/call', { ...params, arguments: args });
+      const request = send(args);
       const stopWatching = cancelWith(signal, request);
       try {
         ran = await request.reply;

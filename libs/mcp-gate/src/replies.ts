@@ -76,10 +76,3 @@ export function failureReply(error: unknown, ran: Reply | undefined): Reply {
   const code = error instanceof CountersignError ? error.code : 'gate-error';
   return refusal(`The tool did not run: ${cause}. ${gateRemedy(code)}`, { status: 'failed', code });
 }
-
-/** A client that asked for a task expects no tool result before the task exists. */
-export function forTask(reply: Reply): Reply {
-  if ('error' in reply || reply.result['isError'] !== true) return reply;
-  const [first] = reply.result['content'] as readonly { readonly text?: string }[];
-  return { error: { code: ErrorCode.InvalidRequest, message: first?.text ?? 'the tool did not run' } };
-}

@@ -1,4 +1,5 @@
 import { jcsDigest, type JsonValue, type ToolCallView } from '@countersign/contracts';
+import { isTaskCall } from './tasks/task-ids.js';
 
 /** One call of a client, and the id under which the ledger knows it. */
 export interface KnownCall {
@@ -42,6 +43,7 @@ export function createSameCalls(): SameCalls {
     },
     remember: (views) => {
       for (const view of views) {
+        if (isTaskCall(view)) continue;
         const { calls } = callsOf(view.toolName, view.originalArguments ?? view.arguments);
         // The client may not have heard the result, so it hears it once more: a second run would be worse.
         calls.push({ toolCallId: view.toolCallId, attached: 0, told: false });

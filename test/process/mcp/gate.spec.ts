@@ -1,12 +1,20 @@
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { ApprovalView, Client as Ledger } from '@countersign/worker-sdk';
-import { CreateTaskResultSchema, ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
+import type { Client as Ledger } from '@countersign/worker-sdk';
+import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { cleanUpAfterAll } from '../harness/cleanup.js';
 import type { Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
-import { connectClient, installLedger, gateBefore, referenceServer, textOf } from './mcp-client.js';
+import {
+  approvePending,
+  connectClient,
+  gateBefore,
+  installLedger,
+  pendingOf,
+  referenceServer,
+  textOf,
+} from './mcp-client.js';
 
 cleanUpAfterAll();
 
@@ -16,16 +24,6 @@ let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
   ({ place, ledger, env } = await installLedger());
 });
-
-const pendingOf = (toolName: string): Promise<ApprovalView> =>
-  eventually(`a pending approval of ${toolName}`, 20_000, async () => {
-    const { approvals } = await ledger.listApprovals({ state: 'pending', toolName });
-    return approvals[0];
-  });
-const approve = async (toolName: string): Promise<void> => {
-  const { approvalId, actionDigest } = await pendingOf(toolName);
-  await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
-};
 
 describe('the filesystem server behind the gate', () => {
   it('reads at once, and writes after a person has approved the held request', async () => {
@@ -40,9 +38,9 @@ describe('the filesystem server behind the gate', () => {
 
     const file = join(folder, 'b.txt');
     const written = gated.client.callTool({ name: 'write_file', arguments: { path: file, content: 'new' } });
-    const { arguments: asked } = await pendingOf('write_file');
+    const { arguments: asked } = await pendingOf(ledger, 'write_file');
     expect([asked, existsSync(file)]).toEqual([{ path: file, content: 'new' }, false]);
-    await approve('write_file');
+    await approvePending(ledger, 'write_file');
     expect(await written).toMatchObject({ content: [{ type: 'text' }] });
     expect(readFileSync(file, 'utf8')).toBe('new');
   });
@@ -58,7 +56,7 @@ describe('the memory server behind the gate', () => {
       arguments: { entities: [{ name: 'Ada', entityType: 'person', observations: ['counts'] }] },
     };
     expect(textOf(await client.callTool(create))).toMatch(/^pending: approval apr_/);
-    await approve('create_entities');
+    await approvePending(ledger, 'create_entities');
     expect(await client.callTool(create)).toMatchObject({ structuredContent: { entities: [{ name: 'Ada' }] } });
     const graph = await client.callTool({ name: 'read_graph', arguments: {} });
     expect(graph).toMatchObject({ structuredContent: { entities: [{ name: 'Ada' }] } });
@@ -80,25 +78,8 @@ describe('the everything server behind the gate', () => {
     await client.callTool(long, undefined, { onprogress: ({ progress }) => told.push(progress) });
     expect(told).toEqual([1, 2]);
     const elicited = client.callTool({ name: 'trigger-elicitation-request', arguments: {} });
-    await approve('trigger-elicitation-request');
+    await approvePending(ledger, 'trigger-elicitation-request');
     expect(textOf(await elicited)).toMatch(/declined/);
-  });
-});
-
-describe('a call that is to be a task', () => {
-  it('fails while it is pending, and begins the task at the server after the approval', async () => {
-    const { client } = await connectClient(gateBefore(referenceServer('everything'), ['--hold', '0s']), env);
-    const call = { name: 'simulate-research-query', arguments: { topic: 'tides' }, task: { ttl: 60_000 } };
-    const begin = () => client.request({ method: 'tools/call', params: call }, CreateTaskResultSchema);
-    await expect(begin()).rejects.toMatchObject({
-      code: -32600,
-      message: expect.stringContaining('pending: approval'),
-    });
-    await approve('simulate-research-query');
-    const { task } = await begin();
-    expect(await client.experimental.tasks.getTask(task.taskId)).toMatchObject({ taskId: task.taskId });
-    const { calls } = await ledger.listToolCalls({ toolName: 'simulate-research-query' });
-    expect(calls).toMatchObject([{ state: 'succeeded', output: { task: { taskId: task.taskId } } }]);
   });
 });
 

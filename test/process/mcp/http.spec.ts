@@ -1,16 +1,20 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { createClient, type Client as Ledger } from '@countersign/worker-sdk';
-import { Client } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { freePort } from '../../ports.js';
 import { cliCommand } from '../cli/run-cli.js';
-import { cleanUpAfterAll, onCleanup } from '../harness/cleanup.js';
+import { cleanUpAfterAll } from '../harness/cleanup.js';
 import type { Installation } from '../harness/standalone.js';
-import { eventually } from '../harness/wait.js';
-import { connectClient, installLedger, referenceServer, textOf } from './mcp-client.js';
+import {
+  approvePending,
+  connectClient,
+  connectOverHttp,
+  installLedger,
+  referenceServer,
+  startListening,
+  textOf,
+} from './mcp-client.js';
 
 cleanUpAfterAll();
 
@@ -19,50 +23,20 @@ let ledger: Ledger;
 let env: Readonly<Record<string, string>>;
 beforeAll(async () => {
   ({ place, ledger, env } = await installLedger());
-  env = { ...env, PATH: process.env['PATH'] ?? '' };
 });
-
-async function start([command = '', ...args]: readonly string[], more: Readonly<Record<string, string>>, port: number) {
-  const child = spawn(command, args, { env: { ...env, ...more }, stdio: ['ignore', 'ignore', 'pipe'] });
-  onCleanup(async () => {
-    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
-  });
-  await eventually(`an answer on port ${port}`, 20_000, () =>
-    fetch(`http://127.0.0.1:${port}/mcp`).then(
-      () => true,
-      () => undefined,
-    ),
-  );
-  return child;
-}
-
-async function connect(port: number): Promise<Client> {
-  const client = new Client({ name: 'spec', version: '1' });
-  onCleanup(() => client.close());
-  await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`)));
-  return client;
-}
 
 const echo = { name: 'echo', arguments: { message: 'hi' } };
 const sample = { name: 'toggle-simulated-logging', arguments: {} };
-
-async function approveTheOnlyPending(): Promise<void> {
-  const { approvalId, actionDigest } = await eventually('a pending approval', 20_000, async () => {
-    const { approvals } = await ledger.listApprovals({ state: 'pending' });
-    return approvals[0];
-  });
-  await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
-}
 
 describe('the gate over HTTP', () => {
   it('gives each client a server and a run of its own', async () => {
     const port = await freePort();
     const gate = ['mcp', '--listen', String(port), '--', ...referenceServer('everything')];
-    const child = await start(cliCommand(gate), {}, port);
-    const [one, other] = await Promise.all([connect(port), connect(port)]);
+    const child = await startListening(cliCommand(gate), env, port);
+    const [one, other] = await Promise.all([connectOverHttp(port), connectOverHttp(port)]);
     expect(textOf(await one.callTool(echo))).toContain('hi');
     const toggled = one.callTool(sample);
-    await approveTheOnlyPending();
+    await approvePending(ledger);
     expect(await toggled).not.toHaveProperty('isError', true);
     expect(textOf(await other.callTool(echo))).toContain('hi');
     const agent = createClient({ url: `http://127.0.0.1:${place.port}`, token: place.tokens.agent });
@@ -74,7 +48,8 @@ describe('the gate over HTTP', () => {
 
   it('refuses a page that reaches it under another name, an unknown session and another path', async () => {
     const port = await freePort();
-    await start(cliCommand(['mcp', '--listen', String(port), '--', ...referenceServer('everything')]), {}, port);
+    const gate = ['mcp', '--listen', String(port), '--', ...referenceServer('everything')];
+    await startListening(cliCommand(gate), env, port);
     const statusOf = (path: string, headers: Readonly<Record<string, string>> = {}) =>
       new Promise<number | undefined>((resolve, reject) => {
         const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
@@ -96,11 +71,11 @@ describe('the gate over HTTP', () => {
 describe('a server that runs elsewhere', () => {
   it('is gated over stdin and stdout like one that the gate starts', async () => {
     const port = await freePort();
-    await start([...referenceServer('everything'), 'streamableHttp'], { PORT: String(port) }, port);
+    await startListening([...referenceServer('everything'), 'streamableHttp'], { PORT: String(port) }, port);
     const { client } = await connectClient(cliCommand(['mcp', '--server', `http://127.0.0.1:${port}/mcp`]), env);
     expect(textOf(await client.callTool(echo))).toContain('hi');
     const toggled = client.callTool(sample);
-    await approveTheOnlyPending();
+    await approvePending(ledger);
     expect(await toggled).not.toHaveProperty('isError', true);
   });
 });

@@ -1,11 +1,15 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { cliCommand } from '../cli/run-cli.js';
-import { createClient, type Client as Ledger } from '@countersign/worker-sdk';
+import { createClient, type ApprovalView, type Client as Ledger } from '@countersign/worker-sdk';
 import { onCleanup } from '../harness/cleanup.js';
 import { install, type Installation } from '../harness/standalone.js';
+import { eventually } from '../harness/wait.js';
 
 const modules = join(import.meta.dirname, '..', '..', '..', 'node_modules', '@modelcontextprotocol');
 
@@ -47,6 +51,48 @@ export async function connectClient(
   onCleanup(() => client.close());
   await client.connect(transport);
   return { client, pid: transport.pid ?? 0 };
+}
+
+/** Starts a command that listens for MCP clients on a port, and waits until it does. It ends after the test. */
+export async function startListening(
+  [command = '', ...args]: readonly string[],
+  env: Readonly<Record<string, string>>,
+  port: number,
+): Promise<ChildProcess> {
+  const path = process.env['PATH'] ?? '';
+  const child = spawn(command, args, { env: { PATH: path, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+  onCleanup(async () => {
+    if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
+  });
+  await eventually(`an answer on port ${port}`, 20_000, () =>
+    fetch(`http://127.0.0.1:${port}/mcp`).then(
+      () => true,
+      () => undefined,
+    ),
+  );
+  return child;
+}
+
+/** Connects the official client to a port of this machine. It ends after the test. */
+export async function connectOverHttp(port: number, capabilities: ClientCapabilities = {}): Promise<Client> {
+  const client = new Client({ name: 'spec', version: '1' }, { capabilities });
+  onCleanup(() => client.close());
+  await client.connect(new StreamableHTTPClientTransport(new URL(`http://127.0.0.1:${port}/mcp`)));
+  return client;
+}
+
+/** The pending approval of a tool, as soon as there is one. */
+export function pendingOf(ledger: Ledger, toolName?: string): Promise<ApprovalView> {
+  return eventually(`a pending approval of ${toolName ?? 'any tool'}`, 20_000, async () => {
+    const { approvals } = await ledger.listApprovals({ state: 'pending', toolName });
+    return approvals[0];
+  });
+}
+
+/** Approves it as the person of the ledger. */
+export async function approvePending(ledger: Ledger, toolName?: string): Promise<void> {
+  const { approvalId, actionDigest } = await pendingOf(ledger, toolName);
+  await ledger.respond(approvalId, { decision: { type: 'approve' }, reason: 'seen', actionDigest });
 }
 
 /** The command of a gate before a server. */

@@ -1,0 +1,115 @@
+import { CountersignError, resultOf, type Client, type ToolCallView } from '@countersign/worker-sdk';
+import { ErrorCode, RELATED_TASK_META_KEY, TaskStatusSchema, type Task } from '@modelcontextprotocol/sdk/types.js';
+import type { Catalog } from '../catalog.js';
+import type { AnswerCall, ClientCall } from '../gated-calls.js';
+import type { InnerRequests } from '../inner-requests.js';
+import { finalReply } from '../replies.js';
+import { objectOf, type Reply } from '../wire.js';
+import { Refused } from './task-errors.js';
+import { isTaskCall, type TaskIds } from './task-ids.js';
+import type { TaskRun, TaskRuns } from './task-runs.js';
+import { isTerminal } from './task-view.js';
+
+/** The dependencies of the requests about tasks. */
+export interface TaskRequestPorts {
+  readonly ledger: Client;
+  readonly runId: string;
+  readonly catalog: Catalog;
+  readonly requests: InnerRequests;
+  readonly runs: TaskRuns;
+  readonly ids: TaskIds;
+  readonly describe: (call: ToolCallView) => Task;
+}
+
+const pageSize = 100;
+
+/** The handlers of `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/list`. */
+export function createTaskRequests(ports: TaskRequestPorts): ReadonlyMap<string, AnswerCall> {
+  const { ledger, runId, catalog, requests, runs, ids, describe } = ports;
+
+  const find = async (params: Readonly<Record<string, unknown>>): Promise<ToolCallView> => {
+    const callId = ids.callIdOf(params['taskId']);
+    if (callId === undefined) throw new Refused(ErrorCode.InvalidParams, 'Task not found');
+    const call = await ledger.getToolCall(callId);
+    await runs.adopt(call);
+    return call;
+  };
+  const get = async ({ params }: ClientCall): Promise<Reply> => {
+    const call = await find(params);
+    const run = runs.find(call.callId);
+    const task = describe(call);
+    return { result: { ...(isTerminal(task) ? task : { ...task, ...(await innerStatus(run)) }) } };
+  };
+  /** A server with tasks of its own knows more about a tool that runs. */
+  const innerStatus = async (run: TaskRun | undefined): Promise<Partial<Task>> => {
+    if (run?.innerTaskId === undefined) return {};
+    const reply = await requests.send('tasks/get', { taskId: run.innerTaskId }).reply;
+    const { status, statusMessage } = 'result' in reply ? reply.result : {};
+    const known = TaskStatusSchema.extract(['working', 'input_required']).safeParse(status);
+    if (!known.success) return {};
+    return { status: known.data, ...(typeof statusMessage === 'string' ? { statusMessage } : {}) };
+  };
+
+  const result = async ({ params, signal }: ClientCall): Promise<Reply> => {
+    const call = await find(params);
+    const run = runs.find(call.callId);
+    const ended = resultOf(call);
+    const taskId = ids.idOf(call.callId);
+    if (run !== undefined) return related(await endOf(run, signal), taskId);
+    if (ended === undefined)
+      throw new Refused(ErrorCode.InternalError, 'Too many tasks of this connection are waited for');
+    return related(finalReply(ended, await catalog.find(call.toolName), undefined), taskId);
+  };
+
+  const list = async ({ params: { cursor } }: ClientCall): Promise<Reply> => {
+    if (cursor !== undefined && typeof cursor !== 'string')
+      throw new Refused(ErrorCode.InvalidParams, 'Invalid cursor');
+    const page = await ledger.listToolCalls({ runId, cursor, limit: pageSize });
+    // Tasks of an earlier gate are known once the client has asked about them.
+    const known = cursor === undefined ? await Promise.all(runs.callIds().map((id) => ledger.getToolCall(id))) : [];
+    const earlier = known.filter((call) => call.runId !== runId);
+    const tasks = [...page.calls.filter(isTaskCall), ...earlier].map(describe);
+    return { result: { tasks, ...(page.nextCursor === null ? {} : { nextCursor: page.nextCursor }) } };
+  };
+
+  const cancel = async ({ params }: ClientCall): Promise<Reply> => {
+    const call = await find(params);
+    const task = describe(call);
+    if (isTerminal(task)) {
+      throw new Refused(ErrorCode.InvalidParams, `Cannot cancel task in terminal status: ${task.status}`);
+    }
+    try {
+      await ledger.cancel(call.callId, 'the MCP client cancelled the task');
+    } catch (error) {
+      const run = runs.find(call.callId);
+      const isRunningHere = error instanceof CountersignError && error.code === 'already-claimed' && run !== undefined;
+      if (!isRunningHere) throw error;
+      runs.cancel(run);
+    }
+    return { result: { ...describe(await ledger.getToolCall(call.callId)) } };
+  };
+
+  return new Map(
+    Object.entries({ 'tasks/get': get, 'tasks/result': result, 'tasks/cancel': cancel, 'tasks/list': list }),
+  );
+}
+
+/** The end of a run, unless the client stops waiting for it. The task goes on. */
+async function endOf({ end }: TaskRun, signal: AbortSignal): Promise<Reply> {
+  const stopped = Promise.withResolvers<never>();
+  const stop = (): void => {
+    stopped.reject(new Refused(ErrorCode.InternalError, 'The request was cancelled'));
+  };
+  signal.addEventListener('abort', stop);
+  try {
+    return await Promise.race([end, stopped.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
+  }
+}
+
+function related(reply: Reply, taskId: string): Reply {
+  if ('error' in reply) return reply;
+  const _meta = { ...objectOf(reply.result['_meta']), [RELATED_TASK_META_KEY]: { taskId } };
+  return { result: { ...reply.result, _meta } };
+}

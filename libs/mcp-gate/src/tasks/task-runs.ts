@@ -1,0 +1,174 @@
+import { isSettled } from '@countersign/contracts';
+import { createWorker, type RunState, type ToolCallView, type ToolResult, type Worker } from '@countersign/worker-sdk';
+import type { Catalog, ListedTool } from '../catalog.js';
+import type { GateOptions } from '../gated-calls.js';
+import { gatedToolOf } from '../gated-tool.js';
+import type { InnerRequests } from '../inner-requests.js';
+import { createInnerRun, LostRunError, type InnerRun } from '../inner-run.js';
+import { sendAsTask } from '../inner-task.js';
+import { failureReply, finalReply, refusal } from '../replies.js';
+import type { Reply } from '../wire.js';
+
+/** The dependencies of the runs of tasks. */
+export interface TaskRunPorts {
+  readonly options: GateOptions;
+  readonly catalog: Catalog;
+  readonly requests: InnerRequests;
+  /** Called when the call of a task is decided, and when its run has ended. */
+  readonly changed: (callId: string) => void;
+}
+
+/** A tool, and the worker that waits for people and then runs it. */
+export interface PreparedRun {
+  readonly worker: Worker;
+  readonly tool: ListedTool;
+  readonly inner: InnerRun;
+  readonly cancelling: AbortController;
+  /** The task at the inner server, when it runs the tool as one. */
+  innerTaskId: string | undefined;
+}
+
+/** A call that this process follows to its end. */
+export interface TaskRun extends PreparedRun {
+  /** Never rejects. */
+  readonly end: Promise<Reply>;
+  hasEnded: boolean;
+  isCancelled: boolean;
+}
+
+/** The calls of tasks that this process follows. */
+export interface TaskRuns {
+  /** @param params those of the client's request. */
+  readonly prepare: (
+    tool: ListedTool,
+    labels: Readonly<Record<string, string>>,
+    params: Readonly<Record<string, unknown>>,
+  ) => PreparedRun;
+  readonly follow: (call: ToolCallView, prepared: PreparedRun) => void;
+  /** Follows a call that this process does not follow yet, for example one of an earlier gate. */
+  readonly adopt: (call: ToolCallView) => Promise<void>;
+  readonly find: (callId: string) => TaskRun | undefined;
+  /** Tells the inner server to stop, and does not wait for it. */
+  readonly cancel: (run: TaskRun) => void;
+  readonly isFull: () => boolean;
+  /** The ids of the calls that are followed, or were. */
+  readonly callIds: () => readonly string[];
+  readonly withInnerTask: (taskId: unknown) => string | undefined;
+  readonly close: () => Promise<void>;
+}
+
+/** A client does not wait long for a server that is away. */
+const attempts = 3;
+/** Each run has an event stream, and the server limits those of a principal. */
+const runsMax = 64;
+/** Replies that are kept as the server gave them. The ledger has the results of all. */
+const endedMax = 32;
+/** After a cancellation a server has this long to respond nevertheless; then the outcome is unknown. */
+const cancelGraceMs = 10_000;
+
+export function createTaskRuns({ options, catalog, requests, changed }: TaskRunPorts): TaskRuns {
+  const runs = new Map<string, TaskRun>();
+  const closing = new AbortController();
+
+  const prepare: TaskRuns['prepare'] = (tool, labels, { task: _, ...params }) => {
+    const cancelling = new AbortController();
+    const hasOnlyTasks = tool.execution?.taskSupport === 'required';
+    const onTask = (taskId: string): void => {
+      prepared.innerTaskId = taskId;
+    };
+    const inner = createInnerRun((args) => {
+      const request = { ...params, arguments: args };
+      return hasOnlyTasks ? sendAsTask(requests, request, onTask) : requests.send('tools/call', request);
+    }, cancelling.signal);
+    const gated = gatedToolOf(tool, options.gate, labels, inner.execute);
+    const onDecided = ({ callId }: ToolCallView): void => {
+      changed(callId);
+    };
+    const worker = createWorker({ ...options, tools: [gated], hooks: { onDecided }, attempts });
+    const prepared: PreparedRun = { worker, tool, inner, cancelling, innerTaskId: undefined };
+    return prepared;
+  };
+
+  const follow = (call: ToolCallView, prepared: PreparedRun): void => {
+    const { callId } = call;
+    const toEnd = async (): Promise<Reply> => {
+      const { worker, inner, tool } = prepared;
+      try {
+        const result = await Promise.race([resultOfCall(worker, call, closing.signal), inner.lost]);
+        return finalReply(result, tool, inner.reply());
+      } catch (error) {
+        if (run.isCancelled) return cancelledReply(callId);
+        // The ledger knows how it ends: the next request for the task follows it again.
+        runs.delete(callId);
+        return error instanceof LostRunError ? failureReply(error, undefined) : notFollowed(error, inner.reply());
+      } finally {
+        run.hasEnded = true;
+        dropOldest(runs);
+        void worker.close(run.isCancelled ? cancelGraceMs : 0);
+        changed(callId);
+      }
+    };
+    // `toEnd` needs the run.
+    const run: TaskRun = Object.assign(prepared, {
+      end: Promise.resolve().then(() => toEnd()),
+      hasEnded: false,
+      isCancelled: false,
+    });
+    runs.set(callId, run);
+  };
+
+  const isFull = (): boolean => [...runs.values()].filter(({ hasEnded }) => !hasEnded).length >= runsMax;
+  return {
+    prepare,
+    follow,
+    adopt: async (call) => {
+      if (isSettled(call.state) || runs.has(call.callId) || isFull()) return;
+      const tool = await catalog.find(call.toolName);
+      if (!runs.has(call.callId)) follow(call, prepare(tool, {}, { name: call.toolName }));
+    },
+    find: (callId) => runs.get(callId),
+    cancel: (run) => {
+      run.isCancelled = true;
+      run.cancelling.abort(new Error('the client has cancelled the task'));
+      void run.worker.close(cancelGraceMs);
+    },
+    isFull,
+    callIds: () => [...runs.keys()],
+    withInnerTask: (taskId) =>
+      typeof taskId === 'string' ? [...runs].find(([, run]) => run.innerTaskId === taskId)?.[0] : undefined,
+    close: async () => {
+      closing.abort(new Error('the gate is closed'));
+      // A cancelled tool still has time to respond; a closed connection cannot.
+      await Promise.all([...runs.values()].map(({ end, worker }) => Promise.all([end, worker.close(0)])));
+    },
+  };
+}
+
+async function resultOfCall(worker: Worker, call: ToolCallView, signal: AbortSignal): Promise<ToolResult> {
+  const { callId, toolCallId, toolName, runId } = call;
+  const known = { callId, toolCallId, toolName, argumentsHash: null, local: null, seenRevision: null };
+  let state: RunState = { version: 1, runId, batchMode: null, calls: [known] };
+  for (;;) {
+    const outcome = await worker.wait(state, { signal });
+    const [result] = outcome.results;
+    if (result !== undefined) return result;
+    state = outcome.state;
+  }
+}
+
+function cancelledReply(callId: string): Reply {
+  const text = 'The task was cancelled while its tool ran. It may or may not have taken effect; it is not run again.';
+  return refusal(text, { status: 'cancelled', callId });
+}
+
+/** This process lost sight of the call. `ran` is set when the tool ran and only its report is missing. */
+function notFollowed(error: unknown, ran: Reply | undefined): Reply {
+  if (ran !== undefined) return ran;
+  const cause = error instanceof Error ? error.message : String(error);
+  return { error: { code: -32603, message: `The task is not followed: ${cause}. Ask for it again.` } };
+}
+
+function dropOldest(runs: Map<string, TaskRun>): void {
+  const ended = [...runs].filter(([, { hasEnded, isCancelled }]) => hasEnded && !isCancelled);
+  for (const [callId] of ended.slice(0, Math.max(0, ended.length - endedMax))) runs.delete(callId);
+}

@@ -1,0 +1,43 @@
+import { approvalUrl, modelText, resultOf, type ToolCallView } from '@countersign/worker-sdk';
+import type { Task } from '@modelcontextprotocol/sdk/types.js';
+
+/** A client that does not wait for the result asks about the task this often. */
+const pollIntervalMs = 2000;
+
+/** What is known of a task besides its call. */
+export interface TaskFacts {
+  readonly taskId: string;
+  readonly inboxUrl: string;
+}
+
+/** The call as a task. The ledger keeps it, so it has no end of life. */
+export function taskOf(call: ToolCallView, { taskId, inboxUrl }: TaskFacts): Task {
+  const { requestedAt, settledAt, approval } = call;
+  return {
+    taskId,
+    ...statusOf(call, inboxUrl),
+    ttl: null,
+    createdAt: requestedAt,
+    lastUpdatedAt: settledAt ?? approval?.resolvedAt ?? requestedAt,
+    pollInterval: pollIntervalMs,
+  };
+}
+
+/** A task in one of these states stays in it. */
+export function isTerminal({ status }: Pick<Task, 'status'>): boolean {
+  return status === 'completed' || status === 'failed' || status === 'cancelled';
+}
+
+/** People are not the requestor, so a task that waits for them is `working`, not `input_required`. */
+function statusOf(call: ToolCallView, inboxUrl: string): Pick<Task, 'status' | 'statusMessage'> {
+  const { state, approval, toolName } = call;
+  const result = resultOf(call);
+  if (result === undefined) {
+    if (state !== 'awaiting_approval' || approval === null) return { status: 'working' };
+    const url = approvalUrl(inboxUrl, approval.approvalId);
+    const statusMessage = `Approval ${approval.approvalId} of ${toolName} waits for a person, who decides at ${url}`;
+    return { status: 'working', statusMessage };
+  }
+  if (result.status === 'succeeded') return { status: 'completed' };
+  return { status: result.status === 'cancelled' ? 'cancelled' : 'failed', statusMessage: modelText(result) };
+}

@@ -1,0 +1,102 @@
+import { createClient, modelText, type ToolCallView } from '@countersign/worker-sdk';
+import { ErrorCode, RELATED_TASK_META_KEY, type JSONRPCMessage, type Task } from '@modelcontextprotocol/sdk/types.js';
+import type { Catalog } from '../catalog.js';
+import type { AnswerCall, ClientCall, GateOptions } from '../gated-calls.js';
+import { readCall } from '../gated-tool.js';
+import type { InnerRequests } from '../inner-requests.js';
+import { objectOf, type Reply } from '../wire.js';
+import { guarded, Refused } from './task-errors.js';
+import { createTaskIds, newTaskCallId } from './task-ids.js';
+import { createTaskRequests } from './task-requests.js';
+import { createTaskRuns } from './task-runs.js';
+import { taskOf } from './task-view.js';
+
+/** The tasks of one connection. The ledger has their state, so they survive the gate. */
+export interface Tasks {
+  /** A `tools/call` with the member `task`: replies with the task as soon as its call is recorded. */
+  readonly create: AnswerCall;
+  /** Returns the handler of a request `tasks/…`; undefined for other methods and for ids of other tasks. */
+  readonly handlerOf: (method: string, params: Readonly<Record<string, unknown>>) => AnswerCall | undefined;
+  /** Returns a message of the server with the gate's task id, or undefined when it is not for the client. */
+  readonly fromServer: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
+  readonly close: () => Promise<void>;
+}
+
+/** The dependencies of tasks. */
+export interface TaskPorts {
+  readonly options: GateOptions;
+  readonly catalog: Catalog;
+  readonly requests: InnerRequests;
+  readonly toClient: (message: JSONRPCMessage) => void;
+}
+
+/** A client does not wait long for a server that is away. */
+const attempts = 3;
+
+export function createTasks({ options, catalog, requests, toClient }: TaskPorts): Tasks {
+  const ledger = createClient({ ...options, attempts });
+  const ids = createTaskIds(options.token);
+  const told = new Map<string, string>();
+
+  const describe = (call: ToolCallView): Task => {
+    const task = taskOf(call, { taskId: ids.idOf(call.callId), inboxUrl: options.inboxUrl ?? options.url });
+    if (runs.find(call.callId)?.isCancelled !== true) return task;
+    // The ledger will have the true outcome of the tool; a cancelled task stays cancelled.
+    return { ...task, status: 'cancelled', statusMessage: 'The client cancelled the task while its tool ran.' };
+  };
+  const tell = async (callId: string): Promise<void> => {
+    const task = describe(await ledger.getToolCall(callId));
+    const news = `${task.status} ${task.lastUpdatedAt}`;
+    if (told.get(callId) === news) return;
+    told.set(callId, news);
+    toClient({ jsonrpc: '2.0', method: 'notifications/tasks/status', params: task });
+  };
+  const runs = createTaskRuns({
+    ...{ options, catalog, requests },
+    // The notification is a service: a client asks by itself.
+    changed: (callId) => void tell(callId).catch(() => undefined),
+  });
+
+  const handlers = createTaskRequests({ ledger, runId: options.runId, catalog, requests, runs, ids, describe });
+
+  const create = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
+    const { name, args } = readCall(params);
+    if (runs.isFull()) throw new Refused(ErrorCode.InternalError, 'Too many tasks of this connection are not finished');
+    const prepared = runs.prepare(await catalog.find(name), labels, params);
+    const toolCallId = newTaskCallId();
+    const step = { runId: options.runId, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };
+    const { state, results } = await prepared.worker.ask(step, { signal });
+    const callId = state.calls[0]?.callId ?? null;
+    if (callId === null) {
+      const [failure] = results;
+      throw new Refused(ErrorCode.InvalidParams, failure === undefined ? 'The call was refused' : modelText(failure));
+    }
+    const call = await ledger.getToolCall(callId);
+    runs.follow(call, prepared);
+    // A task begins in this state, also one that the policy has blocked already.
+    const task: Task = { ...describe(call), status: 'working' };
+    const text = `${task.statusMessage ?? `${name} runs.`} The result of the task comes later.`;
+    return { result: { task, _meta: { 'io.modelcontextprotocol/model-immediate-response': text } } };
+  };
+
+  return {
+    create: guarded(create),
+    handlerOf: (method, params) => {
+      const isOurs = method === 'tasks/list' || ids.callIdOf(params['taskId']) !== undefined;
+      const handler = isOurs ? handlers.get(method) : undefined;
+      return handler && guarded(handler);
+    },
+    fromServer: (message) => {
+      if (!('method' in message)) return message;
+      const params = objectOf(message.params);
+      if (message.method === 'notifications/tasks/status' && runs.withInnerTask(params['taskId']) !== undefined)
+        return undefined;
+      const meta = objectOf(params['_meta']);
+      const callId = runs.withInnerTask(objectOf(meta[RELATED_TASK_META_KEY])['taskId']);
+      if (callId === undefined) return message;
+      const _meta = { ...meta, [RELATED_TASK_META_KEY]: { taskId: ids.idOf(callId) } };
+      return { ...message, params: { ...params, _meta } };
+    },
+    close: runs.close,
+  };
+}
