@@ -13,9 +13,9 @@ const logs = 2;
 const users = 8;
 /**
  * No channels here: the notifier's crash between sending and recording is in `channels.timing.spec.ts`. Keys are made
- * and erased in `erasure.spec.ts`, and wrapped again in `key-rotation.spec.ts`. The traffic has no standing grants.
+ * and erased in `erasure.spec.ts`, and wrapped again in `key-rotation.spec.ts`.
  */
-const crashPoints = namedCrashPoints().filter((name) => !/^(notifier|keys|rotate|erase|grant)\./.test(name));
+const crashPoints = namedCrashPoints().filter((name) => !/^(notifier|keys|rotate|erase)\./.test(name));
 const seed = seedOfRun();
 
 const killsPerRound = killsPerLog * logs;
@@ -32,6 +32,7 @@ test('the places at which the process can be told to die', () => {
       'append.after-commit',
       'append.before-answer',
       'append.before-commit',
+      'grant.used',
       'resolver.after-claim',
       'resolver.after-execute',
       'resolver.before-claim',

@@ -1,6 +1,7 @@
 import type { Journal } from '../traffic/journal.js';
 import { acknowledgementComplaints } from './acknowledgements.js';
 import { executionComplaints } from './executions.js';
+import { grantComplaints } from './grants.js';
 import { byCall } from './log.js';
 import type { CallEvent, Entry } from './log.js';
 import { approvalComplaints, claimComplaints, endComplaints, logComplaints } from './rules.js';
@@ -21,6 +22,7 @@ export function audit(entries: readonly Entry[], journal: Journal): readonly str
     ...complaints,
     ...executionComplaints(journal.executions, histories),
     ...acknowledgementComplaints(journal.acknowledgements, histories),
+    ...grantComplaints(entries, journal.grants, histories),
     ...journal.surprises.map((surprise) => `a client was surprised: ${surprise}`),
   ];
 }

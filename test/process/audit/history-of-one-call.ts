@@ -153,6 +153,7 @@ export function soundCase(): Case {
     entries: logOf(Object.values(events)),
     journal: {
       surprises: [],
+      grants: [],
       executions: [execution],
       acknowledgements: [
         { kind: 'requested', callId, runId, toolCallId, toolName, arguments: approvedArguments },

@@ -36,6 +36,12 @@ export type Acknowledgement =
     }
   | { readonly kind: 'reconciled'; readonly callId: string; readonly status: 'succeeded' | 'failed' | 'retry' };
 
+/** A 2xx response about a standing grant. */
+export interface GrantAcknowledgement {
+  readonly kind: 'granted' | 'revoked';
+  readonly grantId: string;
+}
+
 /** A tool that did run, as counted outside of the product. */
 export interface Execution {
   readonly by: 'worker' | 'module' | 'http';
@@ -51,6 +57,7 @@ export interface Execution {
 /** The clients' records, in memory, out of reach of the server's kills. */
 export interface Journal {
   readonly acknowledgements: Acknowledgement[];
+  readonly grants: GrantAcknowledgement[];
   readonly executions: Execution[];
   /** Unexpected responses. */
   readonly surprises: string[];
@@ -58,5 +65,5 @@ export interface Journal {
 
 /** An empty journal. */
 export function createJournal(): Journal {
-  return { acknowledgements: [], executions: [], surprises: [] };
+  return { acknowledgements: [], grants: [], executions: [], surprises: [] };
 }

@@ -1,8 +1,10 @@
-import { approvalViewSchema, claimViewSchema, toolCallViewSchema } from '@countersign/contracts';
+import { approvalViewSchema, claimViewSchema, grantViewSchema, toolCallViewSchema } from '@countersign/contracts';
 import type {
   ApprovalView,
   ClaimView,
   ClientOutputBody,
+  CreateGrantBody,
+  GrantView,
   OutcomeBody,
   RequestApprovalBody,
   RequestToolCalls,
@@ -11,7 +13,7 @@ import type {
   ToolCallView,
 } from '@countersign/contracts';
 import { z } from 'zod';
-import type { Http, HttpAnswer } from '../harness/http.js';
+import type { Http, HttpAnswer, HttpRequest } from '../harness/http.js';
 import type { Tokens } from '../harness/tokens.js';
 import type { Acknowledgement, Journal } from './journal.js';
 import { sendPersistently } from './persistent.js';
@@ -32,7 +34,7 @@ export interface ReconcileBody {
 }
 
 /**
- * The ledger as its users see it: each POST has an Idempotency-Key and is retried until it gets a response; every
+ * The ledger as its users see it: each command has an Idempotency-Key and is retried until it gets a response; every
  * acknowledgement is recorded in the journal.
  */
 export interface Ledger {
@@ -48,6 +50,8 @@ export interface Ledger {
   readonly report: (callId: string, body: OutcomeBody) => Promise<Reply<ToolCallView>>;
   readonly submit: (callId: string, body: ClientOutputBody) => Promise<Reply<ToolCallView>>;
   readonly reconcile: (callId: string, body: ReconcileBody) => Promise<Reply<ToolCallView>>;
+  readonly grant: (body: CreateGrantBody) => Promise<Reply<GrantView>>;
+  readonly revokeGrant: (grantId: string) => Promise<Reply<GrantView>>;
 }
 
 const renewedSchema = z.object({ attempt: z.int(), leaseUntil: z.string() });
@@ -64,22 +68,21 @@ const problemSchema = z.object({ code: z.string(), detail: z.string() });
 
 /** A ledger over a client that outlives the server's restarts. `keyPrefix` keeps the keys of several users apart. */
 export function createLedger(http: Http, tokens: Tokens, journal: Journal, keyPrefix: string): Ledger {
-  let posts = 0;
+  let commands = 0;
   const surprise = (what: string): void => void journal.surprises.push(what);
   const acknowledge = (...acknowledgements: readonly Acknowledgement[]): void => {
     journal.acknowledgements.push(...acknowledgements);
   };
-  const post = async <T>(role: keyof Tokens, path: string, body: unknown, schema: z.ZodType<T>): Promise<Reply<T>> => {
-    posts += 1;
-    const request = {
-      method: 'POST',
-      path,
-      token: tokens[role],
-      idempotencyKey: `${keyPrefix}-${posts}`,
-      body,
-    } as const;
-    return toReply(await sendPersistently(http, request, surprise), schema);
+  const send = async <T>(
+    role: keyof Tokens,
+    request: Pick<HttpRequest, 'method' | 'path' | 'body'>,
+    schema: z.ZodType<T>,
+  ): Promise<Reply<T>> => {
+    commands += 1;
+    const whole = { ...request, token: tokens[role], idempotencyKey: `${keyPrefix}-${commands}` };
+    return toReply(await sendPersistently(http, whole, surprise), schema);
   };
+  const post: Posts['post'] = (role, path, body, schema) => send(role, { method: 'POST', path, body }, schema);
   const shown = (reply: Reply<ToolCallView>, ...also: readonly Acknowledgement[]): Reply<ToolCallView> => {
     if (reply.status === 'ok') acknowledge(...ofCall(reply.value), ...also);
     return reply;
@@ -110,6 +113,16 @@ export function createLedger(http: Http, tokens: Tokens, journal: Journal, keyPr
       if (reply.status === 'refused') return reply;
       acknowledge(...reply.value.cancelled.map((callId) => ({ kind: 'cancelled', callId }) as const));
       return { status: 'ok', value: reply.value.cancelled };
+    },
+    grant: async (body) => {
+      const reply = await post('me', '/v1/grants', body, grantViewSchema);
+      if (reply.status === 'ok') journal.grants.push({ kind: 'granted', grantId: reply.value.grantId });
+      return reply;
+    },
+    revokeGrant: async (grantId) => {
+      const reply = await send('me', { method: 'DELETE', path: `/v1/grants/${grantId}` }, grantViewSchema);
+      if (reply.status === 'ok') journal.grants.push({ kind: 'revoked', grantId });
+      return reply;
     },
     ...ofPeople(ofCalls),
     ...ofWorkers(ofCalls),

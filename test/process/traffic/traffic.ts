@@ -4,6 +4,7 @@ import type { Tokens } from '../harness/tokens.js';
 import { approvalScenes } from './approval-scenes.js';
 import { batchScenes } from './batch-scenes.js';
 import { executionScenes } from './execution-scenes.js';
+import { grantScenes } from './grant-scenes.js';
 import type { Journal } from './journal.js';
 import { createLedger } from './ledger.js';
 import type { Ledger } from './ledger.js';
@@ -40,12 +41,15 @@ interface User {
 
 export type NamedScene = readonly [string, Scene];
 
-/** All that can be done over HTTP. */
+/** All that can be done over HTTP, except standing grants: another gateway may not know one yet. */
 export const httpScenes: readonly NamedScene[] = Object.entries({
   ...approvalScenes,
   ...executionScenes,
   ...batchScenes,
 });
+
+/** The same with standing grants, for a single process. */
+const scenesOfOneProcess: readonly NamedScene[] = [...httpScenes, ...Object.entries(grantScenes)];
 
 /** Unique names that contain the scene's name. */
 export function createNames(origin: string): Stage['name'] {
@@ -92,7 +96,7 @@ export function startTraffic({ port, tokens, ...options }: TrafficOptions): Traf
   const http = createHttp(port);
   const { stop, scenes } = startUsers(options, (_, name) => ({
     ledger: createLedger(http, tokens, options.journal, name),
-    scenes: httpScenes,
+    scenes: scenesOfOneProcess,
   }));
   return {
     scenes,
