@@ -18,6 +18,7 @@ export const defences = {
   'four-eyes': 'the requester cannot answer',
   'one-voice': "a vote in another person's place uses up the voice of that person",
   'delegation-time': 'a delegation is in force for its time alone',
+  'delegator-role': 'a person who is no approver any more has no voice that another one could use',
   ownership: 'only its requester or an admin may cancel a call or ask about it',
   'grant-use': 'a use is taken only of a grant that is neither revoked nor expired nor used up',
   'grant-confirmation': 'a grant above the risk tier covers nothing until it is confirmed',

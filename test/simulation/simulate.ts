@@ -101,7 +101,7 @@ async function live(site: Site): Promise<Outcome> {
   const resolvers = numbers(3).map((n) => openSlot(world, `resolver-${n}`, (machine) => bootResolver(site, machine)));
   const ledgers = numbers(2).map((n) => openSlot(world, `ledger-${n}`, (machine) => bootLedger(site, machine)));
   const slots = [...gateways, ...projectors, ...ledgers, ...relays, ...resolvers];
-  const doors = openDoors(world, gateways);
+  const doors = openDoors(site, gateways);
   const views = () => [...gateways, ...projectors, ...ledgers].flatMap((slot) => slot.running() ?? []);
   const checks = startCheckers(site, doors, (fail) => viewsEqualReplay(site, fail, views));
   const agents = startAgents(site, doors, drawWorkload(random));
@@ -119,6 +119,7 @@ async function live(site: Site): Promise<Outcome> {
     agents.waiting().length === 0 &&
     granters.waiting() === 0 &&
     site.broker.behind() === 0 &&
+    relayedTo(site) === world.log.events.length &&
     slots.every((slot) => slot.machine()?.isAlive()) &&
     views().length === gateways.length + projectors.length + ledgers.length &&
     views().every(({ readModel }) => readModel.checkpoint() === world.log.events.length) &&
@@ -146,6 +147,12 @@ async function live(site: Site): Promise<Outcome> {
     events: world.log.events.length,
     virtualMs: world.clock.monotonic(),
   };
+}
+
+/** The position up to which the relay has published and kept that. */
+function relayedTo({ turns }: Site): number {
+  const { position = 0 } = JSON.parse(turns.kept() ?? '{}') as { readonly position?: number };
+  return position;
 }
 
 function whatIsLeft(site: Site, waiting: readonly string[], checkpoints: readonly number[]): string {

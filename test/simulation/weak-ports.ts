@@ -1,6 +1,6 @@
 import { actionDigest } from '@countersign/contracts';
 import type { NewEvent, RecordedEvent } from '@countersign/contracts';
-import type { GrantIndex, History } from '@countersign/commands';
+import type { GrantIndex, History, People } from '@countersign/commands';
 import type { EventStore } from '@countersign/event-store';
 import type { SimulatedLog } from '@countersign/event-store/testing';
 import type { MessagePublisher } from '@countersign/message-bus';
@@ -23,6 +23,11 @@ export function historyWithout(without: Defence | null, history: History): Histo
     ...(without === 'cool-down' && { denialsInARow: () => [] }),
     ...(without === 'identical-question' && { pendingCalls: () => [] }),
   };
+}
+
+/** The tokens file without a defence: everybody stays an approver. */
+export function peopleWithout(without: Defence | null, people: People): People {
+  return without === 'delegator-role' ? { ...people, approver: () => ({ groups: [], isAway: false }) } : people;
 }
 
 /** The policies without a defence. */

@@ -3,8 +3,8 @@ import { EventStoreUnavailableError, OutcomeUnknownError } from '@countersign/ev
 import type { Gateway } from '@countersign/gateway';
 import { ProblemError } from '@countersign/shell';
 import type { RunningGateway } from '../roles/gateway.ts';
-import type { Slot } from '../world/cluster.ts';
-import type { World } from '../world/world.ts';
+import { hasLeft } from '../world/absences.ts';
+import type { Site, Slot } from '../world/cluster.ts';
 
 /** The response of the API. */
 export type Reply = Awaited<ReturnType<Gateway['approvals']['respond']>>;
@@ -40,8 +40,11 @@ export interface Doors {
 const patienceMs = 15_000;
 const lost = Symbol('no answer');
 
-/** The doors of these gateways. */
-export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[]): Doors {
+/** The doors of these gateways. A person without the role of an approver gets no further: this guard is not simulated. */
+export function openDoors(
+  { world, departure }: Pick<Site, 'world' | 'departure'>,
+  gateways: readonly Slot<RunningGateway>[],
+): Doors {
   const { random } = world;
   const listeners: ((acknowledged: Acknowledged) => void)[] = [];
 
@@ -90,6 +93,7 @@ export function openDoors(world: World, gateways: readonly Slot<RunningGateway>[
   return {
     ask: async (request, triesMax = Infinity) => {
       for (let tries = 1; tries <= triesMax; tries += 1) {
+        if (hasLeft(departure, request.actor.principal, world.clock.now())) return undefined;
         const found = await patiently(once((running) => answer(running, request)));
         if (found !== lost && found !== undefined) {
           const { status, code } = found.reply;

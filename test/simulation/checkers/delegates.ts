@@ -1,12 +1,12 @@
 import type { EventData } from '@countersign/contracts';
 import { operations } from '../actors/people.ts';
-import { absences } from '../world/absences.ts';
+import { absences, hasLeft } from '../world/absences.ts';
 import { eventsOf, requestOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
- * A response in another person's place comes from that person's delegate while they are away; and what is reserved to a
- * group is decided by people of the group, or in their place.
+ * A response in another person's place comes from that person's delegate while they are away and still an approver; and
+ * what is reserved to a group is decided by people of the group, or in their place.
  */
 export const delegates: CreateChecker = (site, fail) => ({
   onRecorded: (event) => {
@@ -21,6 +21,9 @@ export const delegates: CreateChecker = (site, fail) => ({
       fail(
         `${respondedBy} responded to ${approvalId} in the place of ${onBehalfOf} at ${respondedAt}, without a delegation`,
       );
+    }
+    if (onBehalfOf !== null && hasLeft(site.departure, onBehalfOf, Date.parse(respondedAt))) {
+      fail(`${respondedBy} responded to ${approvalId} in the place of ${onBehalfOf}, who is no approver any more`);
     }
     const tool = requestOf(eventsOf(site, event.metadata.callId ?? ''))?.toolName;
     const voice = onBehalfOf ?? respondedBy;

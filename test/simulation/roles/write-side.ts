@@ -6,8 +6,9 @@ import type { LivePolicies } from '@countersign/policy';
 import { batchDecider, grantDecider, toolCallDecider } from '@countersign/domain';
 import type { EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
-import { grantIndexWithout, policiesWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
+import { grantIndexWithout, peopleWithout, policiesWithout, withoutDedupe, withoutRevision } from '../weak-ports.ts';
 import { batchRuleWithout, grantRuleWithout, ruleWithout } from '../weak-rules.ts';
+import { peopleOf } from '../world/absences.ts';
 import type { Site } from '../world/cluster.ts';
 import type { Machine } from '../world/machine.ts';
 import { watchQuestions } from '../world/questions.ts';
@@ -66,6 +67,7 @@ export function createWriteSide(
   const commands: CommandPorts = {
     ...{ handler, batches, tools: serviceToolFacts, schemas, clock, ids, log, ...options },
     policies: policiesWithout(world.without, policies),
+    people: peopleWithout(world.without, peopleOf(site.departure, clock)),
     asking: asked.asking,
     grants: {
       handler: grants,

@@ -1,6 +1,8 @@
 import { topicNames } from '@countersign/message-bus';
 import { createMemoryExclusiveProgress } from '@countersign/message-bus/testing';
 import type { MemoryExclusiveProgress } from '@countersign/message-bus/testing';
+import { drawDeparture } from './absences.ts';
+import type { Departure } from './absences.ts';
 import { createBroker } from './broker.ts';
 import type { Broker } from './broker.ts';
 import type { PolicyContent } from '@countersign/policy';
@@ -25,6 +27,7 @@ export interface Site {
   readonly outside: Outside;
   readonly disk: Disk;
   readonly policyFile: () => PolicyContent;
+  readonly departure: Departure | null;
   /** Listeners to the questions of all processes. */
   readonly questions: Set<(question: Question) => void>;
 }
@@ -40,6 +43,7 @@ export function createSite(world: World): Site {
     outside: createOutside(world),
     disk: openDisk(),
     policyFile: drawPolicyFile(world),
+    departure: drawDeparture(world),
     questions: new Set(),
   };
 }
