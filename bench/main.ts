@@ -12,7 +12,8 @@ import type { Count } from './gate.ts';
 import { measureRungs, rungs } from './rungs.ts';
 import { describeMachine, figure, table } from './report.ts';
 import { startFloor, startProduct } from './subjects.ts';
-import { measureUngated } from './ungated.ts';
+import { measureTracing } from './tracing.ts';
+import { measureProtocols, measureUngated } from './ungated.ts';
 
 const { values: options } = parseArgs({
   options: {
@@ -103,6 +104,22 @@ for (const inFlight of [1, 64, 512]) {
   add(`cycles/s, ${at}`, both.product.cyclesPerSecond, both.floor.cyclesPerSecond, '');
   add(`p50 ms, ${at}`, both.product.p50Ms, both.floor.p50Ms, '');
 }
+progress('tracing: without a collector, with one, and the floor');
+const traced = await measureTracing({ off: product, floor }, { cycles: options.smoke ? 20 : 200, seconds, rounds });
+results['tracing'] = traced;
+const { off, on, floor: bare } = traced.p50Ms;
+add('cycle alone without a collector: p50 ms', off, bare, '');
+add('cycle alone with a collector: p50 ms', on, bare, '');
+rows.push(['the same: added by spans, median of neighbours, ms', figure(traced.addedMs), '', '', '']);
+for (const [name, figures] of Object.entries(traced.loaded)) {
+  const at = `64 in flight, ${name === 'on' ? 'with' : 'without'} a collector`;
+  rows.push([`cycles/s, ${at}`, figure(figures.cyclesPerSecond), '', '', '']);
+  rows.push([`CPU ms per cycle, ${at}`, figure(figures.cpuMsPerCycle), '', '', '']);
+}
+progress('a run without calls, alone and behind each protocol');
+const protocols = await measureProtocols(product, options.smoke ? 20 : 500);
+results['protocols'] = protocols;
+for (const { name, behindMs, aloneMs } of protocols) add(`run without calls, ${name}: p50 ms`, behindMs, aloneMs, '');
 await product.stop();
 await floor.stop();
 

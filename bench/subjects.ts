@@ -76,6 +76,7 @@ const memoryLimits = ['--max-old-space-size=768', '--max-semi-space-size=16'];
 /** Starts the built standalone in a separate process on an empty folder. */
 export async function startProduct(
   folder = mkdtempSync(join(tmpdir(), 'countersign-bench-')),
+  more: Readonly<Record<string, string>> = {},
 ): Promise<Subject & { readonly tokens: Readonly<Record<string, string>> }> {
   const bin = join(import.meta.dirname, '..', 'apps', 'cli', 'bin', 'countersign.js');
   const child = spawn(process.execPath, [...memoryLimits, bin, 'start', 'standalone'], {
@@ -86,6 +87,7 @@ export async function startProduct(
       COUNTERSIGN_LOG_LEVEL: 'warn',
       // The whole load comes from three principals.
       COUNTERSIGN_REQUESTS_PER_SECOND: '1000000',
+      ...more,
     },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

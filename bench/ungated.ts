@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One conversation with one call of a tool that is not behind the gate; each returns the model's last word. */
+/** One conversation without calls behind the gate; each returns the model's last word. */
 interface Subject {
   readonly alone: () => Promise<string>;
   readonly behind: () => Promise<string>;
@@ -16,11 +16,20 @@ export interface UngatedTimes {
   readonly addedMs: number;
 }
 
+/** Protocols show what is pending, so that they ask the ledger in each run, also in one without calls. */
+const protocols: Readonly<
+  Record<string, () => Promise<{ readonly subjectOn: (url: string, token: string) => Subject }>>
+> = {
+  'ag-ui': () => import('../libs/adapters/ag-ui/conformance/ungated.ts'),
+  a2a: () => import('../libs/adapters/a2a/conformance/ungated.ts'),
+};
+
 const frameworks = join(import.meta.dirname, '..', 'libs', 'adapters', 'node_modules');
 const subjects: Readonly<Record<string, () => Promise<Subject>>> = {
   'ai-sdk': () => import('../libs/adapters/ai-sdk/conformance/ungated.ts'),
   'openai-agents': () => import('../libs/adapters/openai-agents/conformance/ungated.ts'),
   langchain: () => import('../libs/adapters/langchain/conformance/ungated.ts'),
+  mastra: () => import('../libs/adapters/mastra/conformance/ungated.ts'),
 };
 
 /**
@@ -35,18 +44,33 @@ export async function measureUngated(pairs: number): Promise<readonly UngatedTim
     return undefined;
   }
   const times: UngatedTimes[] = [];
-  for (const [name, load] of Object.entries(subjects)) {
-    const subject = await load();
-    await measurePairs(subject, Math.ceil(pairs / 4));
-    const measured = await measurePairs(subject, pairs);
-    times.push({
-      name,
-      aloneMs: median(measured.map(([alone]) => alone)),
-      behindMs: median(measured.map(([, behind]) => behind)),
-      addedMs: median(measured.map(([alone, behind]) => behind - alone)),
-    });
+  for (const [name, load] of Object.entries(subjects)) times.push(await timesOf(name, await load(), pairs));
+  return times;
+}
+
+/** Measures a run without calls, of the agent alone and behind a protocol that shows what is pending on a running server. */
+export async function measureProtocols(
+  { port, tokens }: { readonly port: number; readonly tokens: Readonly<Record<string, string>> },
+  pairs: number,
+): Promise<readonly UngatedTimes[]> {
+  if (!existsSync(frameworks)) return [];
+  const times: UngatedTimes[] = [];
+  for (const [name, load] of Object.entries(protocols)) {
+    const { subjectOn } = await load();
+    times.push(await timesOf(name, subjectOn(`http://127.0.0.1:${String(port)}`, tokens['agent'] ?? ''), pairs));
   }
   return times;
+}
+
+async function timesOf(name: string, subject: Subject, pairs: number): Promise<UngatedTimes> {
+  await measurePairs(subject, Math.ceil(pairs / 4));
+  const measured = await measurePairs(subject, pairs);
+  return {
+    name,
+    aloneMs: median(measured.map(([alone]) => alone)),
+    behindMs: median(measured.map(([, behind]) => behind)),
+    addedMs: median(measured.map(([alone, behind]) => behind - alone)),
+  };
 }
 
 /** Which of the two goes first changes with each pair. */

@@ -77,6 +77,13 @@ describe('the trace of a call that a person approved and the service ran', () =>
       const { body } = await http.send({ method: 'GET', path, token: tokens.agent });
       return (body as { state: string }).state === 'succeeded' ? true : undefined;
     });
+    const erased = await http.send({
+      method: 'POST',
+      path: '/v1/subjects/erase',
+      token: tokens.me,
+      body: { subject: canary },
+    });
+    expect(erased.status).toBe(200);
     expect((await server().stop()).code).toBe(0);
     trace = collector.spans().filter(({ traceId }) => traceId === agent.traceId);
   }, 120_000);
@@ -136,6 +143,11 @@ describe('the trace of a call that a person approved and the service ran', () =>
     const service = collector.services();
     expect(service).toContainEqual({ key: 'service.name', value: { stringValue: 'countersign' } });
     expect(service).toContainEqual({ key: 'deployment.environment.name', value: { stringValue: 'staging' } });
+  });
+
+  test('has the spans of other requests, also where their answer only counts calls', () => {
+    const erasure = collector.spans().find(({ name }) => name === 'POST /v1/subjects/erase');
+    expect(attributesOf(erasure)).toMatchObject({ 'http.response.status_code': 200 });
   });
 
   test('holds nothing of what the tool was given or answered', () => {

@@ -206,10 +206,10 @@ export function answered({ metrics }: GatewayPorts, request: ApiRequest, status:
   request.endSpan?.({ status, callIds: callIdsIn(body) });
 }
 
-/** The ids of the calls in a response. */
+/** The ids of the calls in a response. In some responses `calls` is their number. */
 function callIdsIn(body: unknown): string[] {
-  const { calls = [] } = (body ?? {}) as { readonly calls?: readonly { readonly callId: string }[] };
-  return calls.map(({ callId }) => callId);
+  const { calls } = (body ?? {}) as { readonly calls?: readonly { readonly callId: string }[] | number };
+  return typeof calls === 'object' ? calls.map(({ callId }) => callId) : [];
 }
 
 function logForbidden({ log }: GatewayPorts, { actor, routeId }: ApiRequest, { code }: Answer): void {

@@ -29,8 +29,15 @@ const refund = gateTool({
   },
 });
 
+interface Process {
+  /** The run of the ledger for a request of this user. Default: the thread. */
+  readonly runOf?: (user: string, threadId: string) => string;
+  /** What the agent itself asks. */
+  readonly asks?: readonly Interrupt[];
+}
+
 /** A process of the agent: each of its runs makes the calls c1 and c2 again, and says what they returned. */
-async function processOn({ fetch }: FakeCountersign): Promise<string> {
+async function processOn({ fetch }: FakeCountersign, { runOf, asks = [] }: Process = {}): Promise<string> {
   const worker = createWorker({
     url: 'http://fake.test',
     token: 't',
@@ -39,24 +46,26 @@ async function processOn({ fetch }: FakeCountersign): Promise<string> {
     fetch,
     attempts: 1,
   });
-  async function* agent({ threadId, runId }: RunAgentInput): AsyncGenerator<AGUIEvent> {
+  async function* agent({ threadId, runId }: RunAgentInput, run: string): AsyncGenerator<AGUIEvent> {
     yield { type: EventType.RUN_STARTED, threadId, runId };
     for (const toolCallId of ['c1', 'c2']) {
-      const call = { runId: threadId, toolCallId, toolName: 'refund', arguments: { amount: 50 } };
+      const call = { runId: run, toolCallId, toolName: 'refund', arguments: { amount: 50 } };
       const { result } = await worker.call(call);
       const messageId = `${runId}-${toolCallId}`;
       if (result !== null)
         yield { type: EventType.TOOL_CALL_RESULT, messageId, toolCallId, content: modelText(result) };
     }
-    yield { type: EventType.RUN_FINISHED, threadId, runId };
+    const outcome = asks.length === 0 ? undefined : { type: 'interrupt' as const, interrupts: [...asks] };
+    yield { type: EventType.RUN_FINISHED, threadId, runId, ...(outcome === undefined ? {} : { outcome }) };
   }
   const server = createServer((request, response) => {
     void (async () => {
       const input = (await new Response(ReadableStream.from(request)).json()) as RunAgentInput;
       response.setHeader('content-type', 'text/event-stream');
-      const options = { worker, inboxUrl: 'https://inbox.test/' };
+      const run = runOf?.(request.headers.authorization ?? '', input.threadId);
+      const options = { worker, inboxUrl: 'https://inbox.test/', run };
       try {
-        for await (const event of withApprovals(options, input, () => agent(input)))
+        for await (const event of withApprovals(options, input, () => agent(input, run ?? input.threadId)))
           response.write(`data: ${JSON.stringify(event)}\n\n`);
       } catch (error) {
         response.write(`data: ${JSON.stringify({ type: EventType.RUN_ERROR, message: String(error) })}\n\n`);
@@ -199,6 +208,37 @@ describe('a client that does not know the interrupts', () => {
     expect(fresh.interrupts).toEqual(interrupts.slice(1));
     expect(fresh.told).toEqual({});
     expect(ran).toEqual([]);
+  });
+});
+
+describe('an agent that asks something itself', () => {
+  const own: Interrupt = { id: 'own', reason: 'question', message: 'Which account?' };
+
+  it('is heard beside the approvals, and alone once they are decided', async () => {
+    const countersign = createFakeCountersign();
+    const client = clientOf(await processOn(countersign, { asks: [own] }));
+    const { interrupts } = await runOn(client);
+    expect(interrupts.map(({ toolCallId, id }) => toolCallId ?? id)).toEqual(['own', 'c1', 'c2']);
+    countersign.approve('c1');
+    countersign.approve('c2');
+    expect((await runOn(client, answers(interrupts))).interrupts).toEqual([own]);
+  });
+});
+
+describe('two users of one server', () => {
+  const clientFor = (user: string, url: string): HttpAgent =>
+    new HttpAgent({ url, threadId: 'thread', headers: { authorization: user } });
+
+  it('have runs of their own, though one names the thread of the other', async () => {
+    const countersign = createFakeCountersign();
+    const url = await processOn(countersign, { runOf: (user, threadId) => `${user}/${threadId}` });
+    const ann = await runOn(clientFor('ann', url));
+    const eve = clientFor('eve', url);
+    const seen = (await runOn(eve)).interrupts;
+    const [stolen] = ann.interrupts as [Interrupt];
+    expect(seen.map(({ id }) => id)).not.toContain(stolen.id);
+    await runOn(eve, [...answers(seen), ...answers([stolen], 'cancelled')]);
+    expect((await runOn(clientFor('ann', url))).interrupts).toEqual(ann.interrupts);
   });
 });
 

@@ -3,8 +3,13 @@ import { isRefusal, type ApprovalView, type Worker } from '@countersign/worker-s
 
 /** The connection to Countersign. */
 export interface ApprovalsOptions {
-  /** It requests the calls of the agent with the AG-UI thread as their run. */
+  /** It requests the calls of the agent. */
   readonly worker: Pick<Worker, 'pending' | 'cancel' | 'client'>;
+  /**
+   * The run of the agent's calls in the ledger. Default: the AG-UI thread. Its id comes from the client, so a server with
+   * several users puts the user in: `${encodeURIComponent(user)}/${threadId}`.
+   */
+  readonly run?: string | undefined;
   /** Where people open the inbox. Each interrupt has the address of its approval then. */
   readonly inboxUrl?: string | undefined;
 }
@@ -21,17 +26,21 @@ export interface ApprovalsOptions {
  * }
  */
 export async function* withApprovals(
-  { worker, inboxUrl }: ApprovalsOptions,
+  { worker, inboxUrl, run: ledgerRun }: ApprovalsOptions,
   { threadId, runId, resume = [] }: Pick<RunAgentInput, 'threadId' | 'runId' | 'resume'>,
-  run: () => AsyncIterable<AGUIEvent>,
+  runAgent: () => AsyncIterable<AGUIEvent>,
 ): AsyncGenerator<AGUIEvent> {
   const answers = new Map(resume.map(({ interruptId, status }) => [interruptId, status]));
-  const open = await worker.pending(threadId);
-  const finished = (pending: readonly ApprovalView[]): RunFinishedEvent => ({
+  const run = ledgerRun ?? threadId;
+  const open = await worker.pending(run);
+  const finished = (pending: readonly ApprovalView[], own: readonly Interrupt[] = []): RunFinishedEvent => ({
     type: EventType.RUN_FINISHED,
     threadId,
     runId,
-    outcome: { type: 'interrupt', interrupts: pending.map((approval) => interruptOf(approval, inboxUrl)) },
+    outcome: {
+      type: 'interrupt',
+      interrupts: [...own, ...pending.map((approval) => interruptOf(approval, inboxUrl))],
+    },
   });
   if (open.some(({ approvalId }) => !answers.has(approvalId))) {
     yield { type: EventType.RUN_STARTED, threadId, runId };
@@ -39,11 +48,19 @@ export async function* withApprovals(
     return;
   }
   const left = resume.filter(({ status }) => status === 'cancelled').map(({ interruptId }) => interruptId);
-  if (left.length > 0) await cancelLeft(worker, threadId, left);
-  for await (const event of run()) {
-    const pending = event.type === EventType.RUN_FINISHED ? await worker.pending(threadId) : [];
-    yield pending.length === 0 ? event : finished(pending);
+  if (left.length > 0) await cancelLeft(worker, run, left);
+  for await (const event of runAgent()) {
+    if (event.type !== EventType.RUN_FINISHED) yield event;
+    else {
+      const pending = await worker.pending(run);
+      yield pending.length === 0 ? event : finished(pending, ownInterrupts(event));
+    }
   }
+}
+
+/** The agent may ask something itself. */
+function ownInterrupts({ outcome }: RunFinishedEvent): readonly Interrupt[] {
+  return outcome?.type === 'interrupt' ? outcome.interrupts : [];
 }
 
 /** Also cancels what people approved meanwhile, unless it runs or has run: then the agent hears how it ended. */

@@ -67,12 +67,13 @@ class GatedRun(FunctionMiddleware):
         """Reads a stored state, and waits up to `wait_s` seconds for people to decide about all of its calls.
 
         Raises NotApprovedError for a call that was never requested, and CountersignError with `tool-call-mismatch` when
-        the arguments are not those that were requested: the state may come from a client.
+        tool or arguments are not those that were requested: the state may come from a client.
         """
         stored = json.loads(state)
         requests = [Content.from_dict(item) for item in stored["requests"]]
         gated = [item for item in requests if self._is_gated(item)]
-        views = await asyncio.gather(*(self._recorded(_call_id(item), _arguments(item)) for item in gated))
+        calls = [self._call(_name(item), _call_id(item), _arguments(item)) for item in gated]
+        views = await asyncio.gather(*(self._recorded(call) for call in calls))
         decided = await asyncio.gather(
             *(self._gate.client.tool_call(view["callId"], "decided", wait_s) for view in views)
         )
@@ -107,7 +108,7 @@ class GatedRun(FunctionMiddleware):
             [recorded] = await self._gate.ask(self._run_id, [call])
         else:
             call = self._call(tool.name, call_id, _arguments(response))
-            recorded = await self._recorded(call_id, call["arguments"])
+            recorded = await self._recorded(call)
 
         async def execute(arguments: dict[str, Any]) -> Any:
             if _transforms(tool, arguments):
@@ -122,14 +123,17 @@ class GatedRun(FunctionMiddleware):
 
         return await self._gate.finish(call, recorded, execute, self._wait_s if response is None else 0)
 
-    async def _recorded(self, call_id: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _recorded(self, asked: dict[str, Any]) -> dict[str, Any]:
+        call_id = asked["toolCallId"]
         calls = await self._gate.client.calls_of_run(self._run_id)
         recorded = next((call for call in calls if call["toolCallId"] == call_id), None)
         if recorded is None:
             raise NotApprovedError(call_id, "it was never requested")
+        if recorded["toolName"] != asked["toolName"]:
+            raise CountersignError("tool-call-mismatch", f"The tool of {call_id} is not the one that was requested")
         edited_from = recorded.get("originalArguments")
-        asked = recorded["arguments"] if edited_from is None else edited_from
-        if json_digest(asked) != json_digest(arguments):
+        arguments = recorded["arguments"] if edited_from is None else edited_from
+        if json_digest(arguments) != json_digest(asked["arguments"]):
             raise CountersignError("tool-call-mismatch", f"The arguments of {call_id} are not those that were requested")
         return recorded
 

@@ -181,6 +181,20 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
             await agent.run(answered(changed), session=AgentSession.from_dict(json.loads(changed)["session"]))
         self.assertEqual(ran, [])
 
+    async def test_a_state_with_another_tool_is_refused_and_the_approved_call_can_still_run(self):
+        state = await self.paused(call())
+        await self.decide("c1", {"type": "approve"})
+        changed = state.replace('"refund"', '"pay"')
+        self.assertNotEqual(changed, state)
+        run, agent, _ = self.process(call())
+        with self.assertRaisesRegex(CountersignError, "tool-call-mismatch"):
+            await run.resume(changed)
+        with self.assertRaisesRegex(MiddlewareFailure, "tool-call-mismatch"):
+            await agent.run(answered(changed), session=AgentSession.from_dict(json.loads(changed)["session"]))
+        self.assertEqual(ran, [])
+        await self.goes_on(state, call())
+        self.assertEqual(ran, [("refund", 50)])
+
     async def test_a_call_that_the_model_never_made_is_refused(self):
         state = (await self.paused(call())).replace('"c1"', '"c9"')
         run, agent, _ = self.process(call())
