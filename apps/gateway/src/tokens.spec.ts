@@ -27,6 +27,21 @@ describe('tokens', () => {
     for (const other of ['', 'on', 'one ', 'ONE', 'one\0', 'two']) expect(tokens.actorOf(other, 'api')).toBeUndefined();
   });
 
+  it('have at most the assurance of their entry, also in a session of the inbox and under another name of the client', () => {
+    const entry = { principal: 'ann', roles: ['approver'] };
+    const tokens = createTokens([
+      { token: 'capped', maxAssurance: 'low', ...entry },
+      { token: 'roomy', maxAssurance: 'high', ...entry },
+    ]);
+    for (const via of ['api', 'cli', 'mcp'] as const)
+      expect(tokens.actorOf('capped', via)).toMatchObject({ via, assurance: 'low' });
+    expect(tokens.actorOfHash(hash('sha256', 'capped'))).toMatchObject({ via: 'inbox', assurance: 'low' });
+    expect(tokens.actorOf('roomy', 'api')).toMatchObject({ assurance: 'medium' });
+    expect(() => createTokens([{ token: 'x', principal: 'bot', roles: ['agent'], maxAssurance: 'low' }])).toThrow(
+      /maxAssurance: is only for an entry with the role approver/,
+    );
+  });
+
   it('may be given as their SHA-256, in either case', () => {
     const tokenSha256 = hash('sha256', 's3cret').toUpperCase();
     const tokens = createTokens([{ tokenSha256, principal: 'bot', roles: ['agent'], tenant: 'acme' }]);

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import { externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
+import { assuranceSchema, externalIdSchema, groupSchema, plainWords, principalSchema } from '@countersign/contracts';
 import type { Assurance } from '@countersign/contracts';
 import { roles } from '@countersign/commands';
 import type { Actor, Role } from '@countersign/commands';
@@ -24,10 +24,19 @@ const tokenEntrySchema = z
     agentIds: agentIdsSchema,
     /** The person who is responsible for an agent. */
     owner: principalSchema.optional(),
+    /** No response with this token has more assurance, whichever channel the client names. */
+    maxAssurance: assuranceSchema.optional(),
   })
   .superRefine((entry, context) => {
     if (entry.owner !== undefined && !entry.roles.includes('agent')) {
       context.addIssue({ code: 'custom', path: ['owner'], message: 'is only for an entry with the role agent' });
+    }
+    if (entry.maxAssurance !== undefined && !entry.roles.includes('approver')) {
+      context.addIssue({
+        code: 'custom',
+        path: ['maxAssurance'],
+        message: 'is only for an entry with the role approver',
+      });
     }
     if ((entry.token === undefined) === (entry.tokenSha256 === undefined)) {
       context.addIssue({ code: 'custom', path: ['token'], message: 'give either token or tokenSha256' });
@@ -144,6 +153,16 @@ function toHolder(entry: z.output<typeof tokenEntrySchema>): Holder {
     agentIds: entry.agentIds,
     ...(entry.owner !== undefined && { owner: entry.owner }),
   };
-  const as = (via: BearerVia | 'inbox'): Actor => ({ ...actor, via, assurance: assuranceOf(via) });
+  const as = (via: BearerVia | 'inbox'): Actor => ({
+    ...{ ...actor, via },
+    assurance: lower(assuranceOf(via), entry.maxAssurance ?? 'high'),
+  });
   return { api: as('api'), cli: as('cli'), mcp: as('mcp'), inbox: as('inbox') };
+}
+
+/** Ordered from the weakest. */
+const levels = assuranceSchema.options;
+
+function lower(one: Assurance, other: Assurance): Assurance {
+  return levels.indexOf(one) <= levels.indexOf(other) ? one : other;
 }

@@ -23,6 +23,7 @@ rules:
   - { id: two, match: { tools: [pay] }, then: { require: { quorum: { approve: 2 }, risk: high } } }
 `;
 
+let url: string;
 let agent: Ledger;
 let bob: Ledger;
 let auditor: Ledger;
@@ -39,12 +40,13 @@ beforeAll(async () => {
     { token: 'me-token', principal: 'me', roles: ['approver', 'auditor', 'admin'] },
     { token: 'worker-token', principal: 'worker', roles: ['resolver'] },
     { token: 'bob-token', principal: 'bob', roles: ['approver'] },
+    { token: 'capped-token', principal: 'cat', roles: ['approver'], maxAssurance: 'low' },
   ];
   writeFileSync(join(folder, 'data', 'tokens.json'), JSON.stringify(entries), { mode: 0o600 });
   const file = join(folder, 'policy.yaml');
   writeFileSync(file, policy);
   const { port } = await install({ COUNTERSIGN_POLICY: file }, folder);
-  const url = `http://127.0.0.1:${port}`;
+  url = `http://127.0.0.1:${port}`;
   [agent, bob, auditor] = ['agent', 'bob', 'me'].map((name) => createClient({ url, token: `${name}-token` })) as [
     Ledger,
     Ledger,
@@ -198,5 +200,35 @@ describe('the tool decide', () => {
     const approval = await pending('delete_file', { path: 'x'.repeat(20_000) });
     expect(textOf(await decide(approval.approvalId))).toMatch(/too long for a form.*inbox\.example/);
     expect(forms).toEqual([]);
+  });
+});
+
+describe('a token with a maximal assurance', () => {
+  const send = (path: string, body: unknown, headers: Readonly<Record<string, string>>) =>
+    fetch(`${url}${path}`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', ...headers },
+      body: JSON.stringify(body),
+    });
+  const respond = ({ approvalId, actionDigest }: ApprovalView, headers: Readonly<Record<string, string>>) =>
+    send(`/v1/approvals/${approvalId}/responses`, { decision: { type: 'approve' }, actionDigest }, headers);
+
+  it('has no more at the API, by any name of the client, or in a session of the inbox', async () => {
+    const approval = await pending('launch');
+    const signedIn = await send('/session', { token: 'capped-token' }, { 'countersign-client': 'inbox' });
+    const [cookie = ''] = (signedIn.headers.get('set-cookie') ?? '').split(';');
+    const bearer = { authorization: 'Bearer capped-token' };
+    const ways = [bearer, { ...bearer, 'countersign-client': 'cli' }, { cookie, 'countersign-client': 'inbox' }];
+    for (const headers of ways) {
+      const refused = await respond(approval, headers);
+      expect([refused.status, await refused.json()]).toMatchObject([
+        403,
+        { code: 'not-an-approver', minAssurance: 'medium' },
+      ]);
+    }
+    expect(await stateOf(approval)).toBe('pending');
+    const other = await pending();
+    expect((await respond(other, bearer)).status).toBe(200);
+    expect(await recorded(other)).toMatchObject({ respondedBy: 'cat', via: 'api', assurance: 'low' });
   });
 });
