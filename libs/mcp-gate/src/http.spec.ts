@@ -54,15 +54,54 @@ async function connect({ url }: HttpGate): Promise<Client> {
   return client;
 }
 
+const initialize = {
+  method: 'initialize',
+  params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'spec', version: '1' } },
+};
+const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
+/** Sends a request without a client of the SDK, and reads its response to the end. */
+async function post(url: string, request: object, sessionId?: string) {
+  const headers = sessionId === undefined ? json : { ...json, 'mcp-session-id': sessionId };
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, ...request });
+  const response = await fetch(url, { method: 'POST', headers, body });
+  return { status: response.status, text: await response.text(), id: response.headers.get('mcp-session-id') };
+}
+
+async function beginSession(url: string): Promise<string> {
+  return (await post(url, initialize)).id ?? '';
+}
+
 const ping = (client: Client) => client.callTool({ name: 'ping', arguments: {} });
 
 it('a connection passes calls on, and leaves its place when it ends', async () => {
   const gate = await open({ sessionsMax: 1 });
   const first = await connect(gate);
   expect(await ping(first)).toMatchObject({ content: [{ text: 'pong' }] });
-  await expect(connect(gate)).rejects.toThrow(/too many connections/);
   await (first.transport as StreamableHTTPClientTransport).terminateSession();
   expect(await ping(await connect(gate))).toMatchObject({ content: [{ text: 'pong' }] });
+});
+
+describe('a session whose client left without a word', () => {
+  it('gives its place to the next one; the one that was used least recently is first', async () => {
+    const { url } = await open({ sessionsMax: 2 });
+    const [first, second] = [await beginSession(url), await beginSession(url)];
+    expect(await post(url, { method: 'ping' }, first)).toMatchObject({ status: 200 });
+    const third = await beginSession(url);
+    const statuses: number[] = [];
+    for (const id of [first, second, third]) statuses.push((await post(url, { method: 'ping' }, id)).status);
+    expect(statuses).toEqual([200, 404, 200]);
+  });
+
+  it('is told from one with an open stream, which keeps its place', async () => {
+    const { url } = await open({ sessionsMax: 1 });
+    const id = await beginSession(url);
+    const stream = await fetch(url, { headers: { accept: 'text/event-stream', 'mcp-session-id': id } });
+    expect(await post(url, initialize)).toMatchObject({
+      status: 503,
+      text: expect.stringContaining('too many connections'),
+    });
+    await stream.body?.cancel();
+  });
 });
 
 it('a connection without requests ends with its server, and the client hears that it must begin a new one', async () => {
@@ -83,18 +122,23 @@ it('a connection without requests ends with its server, and the client hears tha
 });
 
 describe('a request that begins no session', () => {
-  const initialize = {
-    ...{ jsonrpc: '2.0', id: 1, method: 'initialize' },
-    params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'spec', version: '1' } },
-  };
-  const json = { 'content-type': 'application/json', accept: 'application/json, text/event-stream' };
   const cases: readonly [string, number, Readonly<Record<string, string>>, string][] = [
-    ['of a page of another origin', 403, { origin: 'http://evil.example' }, JSON.stringify(initialize)],
-    ['of a page without an origin', 403, { origin: 'null' }, JSON.stringify(initialize)],
+    [
+      'of a page of another origin',
+      403,
+      { origin: 'http://evil.example' },
+      JSON.stringify({ jsonrpc: '2.0', id: 1, ...initialize }),
+    ],
+    ['of a page without an origin', 403, { origin: 'null' }, JSON.stringify({ jsonrpc: '2.0', id: 1, ...initialize })],
     ['with another method', 400, {}, JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })],
     ['that is not JSON', 400, {}, '{'],
     ['that is too large', 413, {}, `"${'x'.repeat(4 * 1024 * 1024)}"`],
-    ['that the transport refuses', 406, { accept: 'text/html' }, JSON.stringify(initialize)],
+    [
+      'that the transport refuses',
+      406,
+      { accept: 'text/html' },
+      JSON.stringify({ jsonrpc: '2.0', id: 1, ...initialize }),
+    ],
   ];
   it.each(cases)('%s is refused with %i and leaves no server behind', async (_, status, headers, body) => {
     const running = new Set<Wire>();

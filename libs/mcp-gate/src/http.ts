@@ -17,7 +17,7 @@ export interface HttpGateOptions {
   readonly port: number;
   readonly openServer: () => Wire;
   readonly optionsOf: () => Promise<GateOptions>;
-  /** Connections at once. Default: 64. */
+  /** Connections at once; beyond that the one without a client that was used least recently ends. Default: 64. */
   readonly sessionsMax?: number;
   /** A connection without a request for this time ends. Default: an hour. */
   readonly idleMs?: number;
@@ -27,6 +27,8 @@ interface Session {
   readonly transport: StreamableHTTPServerTransport;
   readonly idle: NodeJS.Timeout;
   readonly gate: Gate;
+  /** Requests and streams that are open now. */
+  openRequests: number;
 }
 
 const host = '127.0.0.1';
@@ -48,7 +50,7 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
     }
     const body = await readBody(request);
     const id = request.headers['mcp-session-id'];
-    const transport = id === undefined ? await sessions.begin(body) : sessions.find(String(id));
+    const transport = id === undefined ? await sessions.begin(body) : sessions.use(String(id), response);
     await transport.handleRequest(request, response, body);
     // The transport has refused to begin a session, so its server must end.
     if (transport.sessionId === undefined) await transport.close();
@@ -77,12 +79,13 @@ export async function openHttpGate(options: HttpGateOptions): Promise<HttpGate> 
 interface Sessions {
   /** Starts a server for a request that begins a session. Throws an `HttpRefusal`. */
   readonly begin: (body: unknown) => Promise<StreamableHTTPServerTransport>;
-  /** Throws an `HttpRefusal` when there is no such session. */
-  readonly find: (id: string) => StreamableHTTPServerTransport;
+  /** The session is in use until the response ends. Throws an `HttpRefusal` when there is no such session. */
+  readonly use: (id: string, response: ServerResponse) => StreamableHTTPServerTransport;
   readonly close: () => Promise<void>;
 }
 
 function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_600_000 }: HttpGateOptions): Sessions {
+  /** Those that were used last are at the end. */
   const sessions = new Map<string, Session>();
   /** Open gates, also those whose session has not begun. */
   const gates = new Set<Promise<Gate>>();
@@ -90,16 +93,24 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
   const openFor = async (transport: StreamableHTTPServerTransport): Promise<Gate> =>
     openGate(transport, openServer(), await optionsOf());
 
+  /** A client that crashes, or leaves without a word, leaves its session and its server behind. */
+  const endUnused = async (): Promise<void> => {
+    const [id, session] = [...sessions].find(([, { openRequests }]) => openRequests === 0) ?? [];
+    if (id === undefined || session === undefined) throw new HttpRefusal(503, 'the gate has too many connections');
+    sessions.delete(id);
+    await session.gate.close();
+  };
+
   return {
     begin: async (body) => {
       if (!isInitializeRequest(body)) throw new HttpRefusal(400, 'a session begins with a request "initialize"');
-      if (gates.size >= sessionsMax) throw new HttpRefusal(503, 'the gate has too many connections');
+      while (gates.size >= sessionsMax) await endUnused();
       const transport = new StreamableHTTPServerTransport({
         sessionIdGenerator: randomUUID,
         onsessioninitialized: async (id) => {
           const gate = await opening;
           const idle = setTimeout(() => void gate.close(), idleMs).unref();
-          sessions.set(id, { transport, gate, idle });
+          sessions.set(id, { transport, gate, idle, openRequests: 0 });
           void gate.ended.then(() => {
             clearTimeout(idle);
             sessions.delete(id);
@@ -113,12 +124,16 @@ function createSessions({ openServer, optionsOf, sessionsMax = 64, idleMs = 3_60
       await opening;
       return transport;
     },
-    find: (id) => {
+    use: (id, response) => {
       const session = sessions.get(id);
       if (session === undefined) {
         throw new HttpRefusal(404, 'the gate does not know this session: begin a new one');
       }
       session.idle.refresh();
+      sessions.delete(id);
+      sessions.set(id, session);
+      session.openRequests += 1;
+      response.once('close', () => (session.openRequests -= 1));
       return session.transport;
     },
     close: async () => {
