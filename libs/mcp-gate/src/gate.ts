@@ -20,7 +20,7 @@ import { objectOf, responseOf, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
-  /** Resolves when either side has ended and both are closed. */
+  /** Resolves when either side has ended and both are closed; with the error of a server that failed. */
   readonly ended: Promise<unknown>;
   readonly close: () => Promise<void>;
 }
@@ -36,7 +36,10 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   const session = createSession(server);
   const open = new Map<string | number, AbortController>();
   const answering = new Set<Promise<void>>();
-  const ended = Promise.withResolvers<undefined>();
+  const ended = Promise.withResolvers<Error | undefined>();
+  /** The last error of the server since its last message, and the one with which it ended. */
+  let failure: Error | undefined;
+  let lost: Error | undefined;
 
   const toClient = (message: JSONRPCMessage): void => {
     client.send(message, session.relatedTo(message)).catch(() => undefined);
@@ -85,7 +88,11 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     if (cancelled === undefined) server.send(message).catch(() => undefined);
     else cancelled.abort(byClient);
   };
+  server.onerror = (error) => {
+    failure = error;
+  };
   server.onmessage = (message) => {
+    failure = undefined;
     if (requests.take(message)) return;
     const isReply = isJSONRPCResultResponse(message) || isJSONRPCErrorResponse(message);
     // The server has not got the client's tool calls, so it has nothing to reply to them.
@@ -100,17 +107,20 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => (closing ??= end());
   const end = async (): Promise<void> => {
-    requests.lose();
+    requests.lose(lost?.message ?? 'the MCP server has ended');
     cards.close();
     for (const cancelled of open.values()) cancelled.abort(new Error('the MCP server has ended'));
     await tasks.close();
     // Every open call gets its last reply before the connection ends.
     await Promise.all(answering);
     await Promise.allSettled([server.close(), client.close()]);
-    ended.resolve(undefined);
+    ended.resolve(lost);
   };
   client.onclose = () => void close();
-  server.onclose = () => void close();
+  server.onclose = () => {
+    if (closing === undefined) lost = failure;
+    void close();
+  };
   await server.start();
   await client.start();
   return { ended: ended.promise, close };

@@ -25,7 +25,7 @@ export interface InnerRequests {
   /** Takes a message that answers one of these requests; returns whether it was one. */
   readonly take: (message: JSONRPCMessage) => boolean;
   /** Ends all requests. */
-  readonly lose: () => void;
+  readonly lose: (reason: string) => void;
 }
 
 export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
@@ -62,9 +62,9 @@ export function createInnerRequests(server: Pick<Wire, 'send'>): InnerRequests {
       request.resolve('error' in message ? { error: message.error } : { result: message.result });
       return true;
     },
-    lose: () => {
+    lose: (reason) => {
       isLost = true;
-      for (const { reject } of open.values()) reject(new ConnectionLostError('the MCP server has ended'));
+      for (const { reject } of open.values()) reject(new ConnectionLostError(reason));
       open.clear();
     },
   };

@@ -1,6 +1,8 @@
 import { childEnvironment } from '@countersign/worker-sdk';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
+import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/sdk/shared/stdio.js';
+import { createLimitedFetch } from './limited-fetch.js';
 import type { Wire } from './wire.js';
 
 /** A server that the gate starts. */
@@ -16,8 +18,22 @@ export function commandServer({ command, args, env }: ServerCommand): Wire {
   return new StdioClientTransport({ command, args: [...args], env: childEnvironment(env) });
 }
 
-/** The connection to a server that runs elsewhere, over streamable HTTP. `authorization` is the header of this name. */
-export function remoteServer(url: URL, authorization: string | undefined): Wire {
+/**
+ * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is larger
+ * than `bytesMax`, by default 10 MiB, which is the limit of the MCP SDK for a server that the gate starts.
+ *
+ * @param authorization the header of this name.
+ */
+export function remoteServer(
+  url: URL,
+  authorization: string | undefined,
+  bytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE,
+): Wire {
   const headers = authorization === undefined ? {} : { authorization };
-  return new StreamableHTTPClientTransport(url, { requestInit: { headers } });
+  const fetch = createLimitedFetch(bytesMax, (error) => {
+    transport.onerror?.(error);
+    void transport.close();
+  });
+  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch });
+  return transport;
 }

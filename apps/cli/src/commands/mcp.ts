@@ -38,7 +38,8 @@ export async function mcp(output: Output, command: readonly string[], options: M
   const gate = await opening.catch(notStarted);
   if (gate.url !== undefined) output.note(`The gate listens at ${gate.url}.`);
   interrupted.addEventListener('abort', () => void gate.close());
-  await gate.ended;
+  const failure = await gate.ended;
+  if (failure instanceof Error) output.note(`The connection to the MCP server ended: ${failure.message}.`);
   return interrupted.aborted ? exitCodes.interrupted : exitCodes.ok;
 }
 

@@ -1,0 +1,64 @@
+/** A message of the server is larger than the limit, so it is not read. */
+export class ReplyTooLargeError extends Error {
+  override readonly name = 'ReplyTooLargeError';
+  constructor(bytesMax: number) {
+    super(`a message of the MCP server has more than ${String(bytesMax)} bytes`);
+  }
+}
+
+/**
+ * A `fetch` for responses of JSON and event streams. A response, or one event of a stream, has at most `bytesMax` bytes.
+ *
+ * @param onExceeded called before the response fails.
+ */
+export function createLimitedFetch(bytesMax: number, onExceeded: (error: ReplyTooLargeError) => void): typeof fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (response.body === null) return response;
+    const isStream = response.headers.get('content-type')?.includes('text/event-stream') === true;
+    const count = isStream ? createEventCounter() : createByteCounter();
+    const limit = new TransformStream<Uint8Array, Uint8Array>({
+      transform: (chunk, controller) => {
+        if (count(chunk) <= bytesMax) {
+          controller.enqueue(chunk);
+          return;
+        }
+        const error = new ReplyTooLargeError(bytesMax);
+        onExceeded(error);
+        controller.error(error);
+      },
+    });
+    return new Response(response.body.pipeThrough(limit), response);
+  };
+}
+
+/** Returns the largest count that a chunk leads to. */
+type Counter = (chunk: Uint8Array) => number;
+
+function createByteCounter(): Counter {
+  let bytes = 0;
+  return (chunk) => (bytes += chunk.length);
+}
+
+const lineFeed = 10;
+const carriageReturn = 13;
+
+/** A blank line ends an event. Lines end with LF, CR or both. */
+function createEventCounter(): Counter {
+  let bytes = 0;
+  let lineBytes = 0;
+  let last = 0;
+  return (chunk) => {
+    let largest = 0;
+    for (const byte of chunk) {
+      bytes += 1;
+      largest = Math.max(largest, bytes);
+      const isLineEnd = byte === carriageReturn || (byte === lineFeed && last !== carriageReturn);
+      if (isLineEnd && lineBytes === 0) bytes = 0;
+      if (isLineEnd) lineBytes = 0;
+      else if (byte !== lineFeed) lineBytes += 1;
+      last = byte;
+    }
+    return largest;
+  };
+}
