@@ -94,6 +94,8 @@ export interface Client {
   readonly getToolCall: (callId: string, options?: GetToolCallOptions) => Promise<ToolCallView>;
   /** An agent sees the calls of its own principal. */
   readonly listToolCalls: (options?: ListToolCallsOptions) => Promise<ToolCallPage>;
+  /** All calls that the options select, read page by page. */
+  readonly eachToolCall: (options?: Omit<ListToolCallsOptions, 'cursor'>) => AsyncGenerator<ToolCallView, void>;
   readonly getRun: (runId: string, options?: CallOptions) => Promise<RunView>;
   /** The runs with open calls, those begun last first. */
   readonly listRuns: (options?: ListRunsOptions) => Promise<RunPage>;
@@ -137,6 +139,11 @@ export function clientOver(transport: Transport, token: string): Client {
   const call = (callId: string): string => `/v1/tool-calls/${encodeURIComponent(callId)}`;
   const run = (runId: string): string => `/v1/runs/${encodeURIComponent(runId)}`;
   const approval = (approvalId: string): string => `/v1/approvals/${encodeURIComponent(approvalId)}`;
+  const listToolCalls: Client['listToolCalls'] = async (options = {}) => {
+    const { signal, attempts, idempotencyKey, state, ...query } = options;
+    const list = { ...query, state: state?.join(',') };
+    return readToolCallPage(await get('/v1/tool-calls', { signal, attempts, idempotencyKey }, { query: list }));
+  };
 
   return {
     requestToolCalls: async (body, options) => readToolCalls(await post('/v1/tool-calls', body, options)).calls,
@@ -145,10 +152,14 @@ export function clientOver(transport: Transport, token: string): Client {
       const query = { waitMs, until };
       return readToolCall(await get(call(callId), rest, { query, timeoutMs: (waitMs ?? 0) + 30_000 }));
     },
-    listToolCalls: async (options = {}) => {
-      const { signal, attempts, idempotencyKey, state, ...query } = options;
-      const list = { ...query, state: state?.join(',') };
-      return readToolCallPage(await get('/v1/tool-calls', { signal, attempts, idempotencyKey }, { query: list }));
+    listToolCalls,
+    eachToolCall: async function* (options) {
+      let cursor: string | undefined;
+      do {
+        const page = await listToolCalls({ ...options, cursor });
+        yield* page.calls;
+        cursor = page.nextCursor ?? undefined;
+      } while (cursor !== undefined);
     },
     getRun: async (runId, options) => readRun(await get(run(runId), options)),
     listRuns: async (options = {}) => {

@@ -142,6 +142,14 @@ describe('pending', () => {
     expect(await waiting).toEqual([]);
     expect(ran).toHaveLength(0);
   });
+
+  it('returns all of them when they are more than a page of the server', async () => {
+    const worker = workerOf(createFakeCountersign());
+    const toolCalls = Array.from({ length: 101 }, (_, index) => ({ ...call(50), toolCallId: `c${String(index)}` }));
+    await worker.ask({ runId: 'run', toolCalls });
+    const pending = await worker.pending('run');
+    expect(pending.map(({ toolCallId }) => toolCallId)).toEqual(toolCalls.map(({ toolCallId }) => toolCallId));
+  });
 });
 
 describe('the fake Countersign', () => {

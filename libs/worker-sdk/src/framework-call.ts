@@ -74,12 +74,15 @@ export async function endOfAsking<O extends Pending>(
 
 /** The approvals of the run that are pending. */
 export async function pendingIn(
-  client: Pick<Client, 'listToolCalls'>,
+  client: Pick<Client, 'eachToolCall'>,
   runId: string,
   signal: AbortSignal | undefined,
 ): Promise<Pending> {
-  const { calls } = await client.listToolCalls({ runId, state: ['awaiting_approval'], order: 'oldest', signal });
-  return { pendingApprovals: calls.flatMap(({ approval }) => (approval === null ? [] : [approval])) };
+  const pendingApprovals: ApprovalView[] = [];
+  for await (const call of client.eachToolCall({ runId, state: ['awaiting_approval'], order: 'oldest', signal })) {
+    if (call.approval !== null) pendingApprovals.push(call.approval);
+  }
+  return { pendingApprovals };
 }
 
 /** People are not waited for without a time limit: the agent pauses instead. */

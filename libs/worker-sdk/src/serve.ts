@@ -90,14 +90,9 @@ async function openCalls(ports: ServePorts, changed: Changed, signal: AbortSigna
 
 async function openCallsOf(ports: ServePorts, runId: string | undefined, signal: AbortSignal): Promise<ToolCallView[]> {
   const { requester, agentId } = ports;
+  const filter = { state: ['approved', 'allowed'], agentId, runId, order: 'oldest' } as const;
   const calls: ToolCallView[] = [];
-  let cursor: string | undefined;
-  do {
-    const filter = { state: ['approved', 'allowed'], agentId, runId, order: 'oldest', cursor } as const;
-    const page = await requester.listToolCalls({ ...filter, signal, attempts: Infinity });
-    calls.push(...page.calls);
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined);
+  for await (const call of requester.eachToolCall({ ...filter, signal, attempts: Infinity })) calls.push(call);
   return calls;
 }
 

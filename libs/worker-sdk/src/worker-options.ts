@@ -91,8 +91,8 @@ export interface Worker<C = unknown> {
   /** Like `resume`, for a run whose state is lost: its calls of this agent, or those of one batch, from the ledger. */
   readonly restore: (runId: string, options?: WaitOptions<C> & { readonly batchId?: string }) => Promise<StepOutcome>;
   /**
-   * The approvals of a run that are pending, its oldest calls first; one page at most. Runs nothing. With `timeoutMs` it
-   * waits up to that long until there are none.
+   * The approvals of a run that are pending, its oldest calls first. Runs nothing. With `timeoutMs` it waits up to that
+   * long until there are none.
    */
   readonly pending: (runId: string, options?: Omit<WaitOptions, 'context'>) => Promise<readonly ApprovalView[]>;
   /**

@@ -34,10 +34,15 @@ interface Process {
   readonly runOf?: (user: string, threadId: string) => string;
   /** What the agent itself asks. */
   readonly asks?: readonly Interrupt[];
+  /** Default: c1 and c2. */
+  readonly toolCallIds?: readonly string[];
 }
 
-/** A process of the agent: each of its runs makes the calls c1 and c2 again, and says what they returned. */
-async function processOn({ fetch }: FakeCountersign, { runOf, asks = [] }: Process = {}): Promise<string> {
+/** A process of the agent: each of its runs makes the calls again, and says what they returned. */
+async function processOn(
+  { fetch }: FakeCountersign,
+  { runOf, asks = [], toolCallIds = ['c1', 'c2'] }: Process = {},
+): Promise<string> {
   const worker = createWorker({
     url: 'http://fake.test',
     token: 't',
@@ -48,7 +53,7 @@ async function processOn({ fetch }: FakeCountersign, { runOf, asks = [] }: Proce
   });
   async function* agent({ threadId, runId }: RunAgentInput, run: string): AsyncGenerator<AGUIEvent> {
     yield { type: EventType.RUN_STARTED, threadId, runId };
-    for (const toolCallId of ['c1', 'c2']) {
+    for (const toolCallId of toolCallIds) {
       const call = { runId: run, toolCallId, toolName: 'refund', arguments: { amount: 50 } };
       const { result } = await worker.call(call);
       const messageId = `${runId}-${toolCallId}`;
@@ -137,6 +142,17 @@ describe('an AG-UI run with a call that waits for people', () => {
       },
     });
     expect(ran).toEqual([]);
+  });
+
+  it('ends with all interrupts of a long run, and a user who leaves all of them cancels all calls', async () => {
+    const toolCallIds = Array.from({ length: 101 }, (_, index) => `c${String(index)}`);
+    const countersign = createFakeCountersign();
+    const client = clientOf(await processOn(countersign, { toolCallIds }));
+    const { interrupts } = await runOn(client);
+    expect(interrupts.map(({ toolCallId }) => toolCallId)).toEqual(toolCallIds);
+    const after = await runOn(client, answers(interrupts, 'cancelled'));
+    expect(after.interrupts).toEqual([]);
+    expect(toolCallIds.map((id) => countersign.callOf(id).state)).toEqual(toolCallIds.map(() => 'cancelled'));
   });
 
   it('goes on in another process after the decisions', async () => {

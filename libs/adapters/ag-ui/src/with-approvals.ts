@@ -1,5 +1,5 @@
 import { EventType, type AGUIEvent, type Interrupt, type RunAgentInput, type RunFinishedEvent } from '@ag-ui/core';
-import { isRefusal, type ApprovalView, type Worker } from '@countersign/worker-sdk';
+import { isRefusal, type ApprovalView, type ToolCallView, type Worker } from '@countersign/worker-sdk';
 
 /** The connection to Countersign. */
 export interface ApprovalsOptions {
@@ -69,8 +69,10 @@ async function cancelLeft(
   runId: string,
   left: readonly string[],
 ): Promise<void> {
-  const { calls } = await client.listToolCalls({ runId, state: ['awaiting_approval', 'approved'] });
-  for (const { callId, approval } of calls) {
+  // Read before the first is cancelled, which would change the next page.
+  const open: ToolCallView[] = [];
+  for await (const call of client.eachToolCall({ runId, state: ['awaiting_approval', 'approved'] })) open.push(call);
+  for (const { callId, approval } of open) {
     if (approval === null || !left.includes(approval.approvalId)) continue;
     try {
       await cancel(callId, 'The user left the question.');

@@ -1,4 +1,4 @@
-import { isSettled, type JsonValue, type RequestToolCalls } from '@countersign/contracts';
+import { isSettled, limits, type JsonValue, type RequestToolCalls } from '@countersign/contracts';
 import { cancelCall, moveTo, newApproval, newFakeCall, type FakeCall } from './fake-calls.js';
 
 /** The bodies of all requests: the SDK must follow the contract. */
@@ -45,18 +45,21 @@ function requestCalls(calls: Map<string, FakeCall>, body: AnyBody): Response {
   return Response.json({ calls: known.map(({ view }) => view) }, { status: 201 });
 }
 
-/** The calls that are asked for, all in one page. */
+/** One page of the calls that are asked for. A cursor is the id of the last call before the page. */
 export function listCalls(calls: ReadonlyMap<string, FakeCall>, query: URLSearchParams): Response {
   const isWanted = (name: string, value: string): boolean => query.get(name)?.split(',').includes(value) ?? true;
-  const found = [...calls.values()].filter(
+  const all = [...calls.values()];
+  if (query.get('order') !== 'oldest') all.reverse();
+  const start = all.findIndex(({ view }) => view.callId === query.get('cursor')) + 1;
+  const found = all.slice(start).filter(
     ({ view }) =>
       isWanted('state', view.state) &&
       isWanted('agentId', view.agentId) &&
       isWanted('runId', view.runId) &&
       isWanted('toolName', view.toolName),
   );
-  if (query.get('order') === 'newest') found.reverse();
-  return Response.json({ calls: found.map(({ view }) => view), nextCursor: null });
+  const page = found.slice(0, Number(query.get('limit') ?? limits.pageSizeDefault)).map(({ view }) => view);
+  return Response.json({ calls: page, nextCursor: page.length < found.length ? page.at(-1)?.callId : null });
 }
 
 function runOf(calls: ReadonlyMap<string, FakeCall>, runId: string): Response {
