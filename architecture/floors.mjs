@@ -153,9 +153,9 @@ export const floors = [
   {
     unit: 'libs/conformance',
     floor: 3,
-    ours: ['contracts', 'worker-sdk'],
+    ours: ['contracts', 'http-client', 'worker-sdk'],
     npm: ['zod'],
-    node: [...harmless, ...files, 'child_process', 'net', 'readline'],
+    node: [...harmless, ...files, 'child_process', 'net'],
   },
   // A JSON-RPC relay before any MCP server; tool calls pass the ledger. A server for approvers, whose forms show texts of strangers.
   {

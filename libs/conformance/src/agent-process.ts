@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
+import { PassThrough } from 'node:stream';
+import { eachLine } from '@countersign/http-client';
 import { agentEventSchema, type AgentEvent, type AgentStart, type ToolReply } from './protocol.js';
 
 /** One process of the agent under test. */
@@ -31,7 +32,11 @@ export function startAgent({ command, args, cwd }: AgentCommand, start: AgentSta
   });
   // The agent may end before it has read everything.
   child.stdin.on('error', () => undefined);
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const queue = new PassThrough({ objectMode: true });
+  // Read at once: a process that was killed is gone only when its output was read.
+  eachLine(child.stdout, (line) => queue.write(line));
+  child.stdout.once('close', () => queue.end());
+  const lines = queue[Symbol.asyncIterator]() as AsyncIterator<string, void>;
   const ended = new Promise<void>((resolve, reject) => {
     child.once('error', (error) => {
       stderr += error.message;

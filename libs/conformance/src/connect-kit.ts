@@ -1,5 +1,5 @@
-import { createInterface } from 'node:readline';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
+import { linesOf } from '@countersign/http-client';
 import type { AgentEvent, AgentStart, ToolReply } from './protocol.js';
 
 /** The kit, as an agent under test in JavaScript sees it. */
@@ -13,7 +13,7 @@ export interface Kit {
 
 /** Reads the first line of the kit on stdin. Nothing else may be printed on stdout. */
 export async function connectKit(): Promise<Kit> {
-  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const lines = linesOf(process.stdin);
   const read = async <T>(): Promise<T> => JSON.parse(String((await lines.next()).value)) as T;
   const print = (event: AgentEvent): void => void process.stdout.write(`${JSON.stringify(event)}\n`);
   return {

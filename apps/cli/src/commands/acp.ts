@@ -1,11 +1,11 @@
 import { spawn } from 'node:child_process';
+import { eachLine } from '@countersign/http-client';
 import type { GateMode } from '@countersign/worker-sdk';
 import { localError } from '../cli-error.js';
 import { findWorkerConnection, type ConnectionOptions } from '../connection/connection.js';
 import { durationMs } from '../duration-option.js';
 import { exitCodes, type ExitCode } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
-import { eachLine } from '../each-line.js';
 
 /** The options of `countersign acp`. */
 export interface AcpOptions extends ConnectionOptions {

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import type { Backtest, BacktestSummary, ChangedCall } from '@countersign/contracts';
+import { linesOf } from '@countersign/http-client';
 import type { PolicyContent } from '@countersign/policy';
 import { localError } from '../cli-error.js';
-import { linesOf } from '../each-line.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Invocation } from '../invocation.js';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
 import { Readable } from 'node:stream';
-import { eachLine, linesOf } from './each-line.js';
+import { eachLine, linesOf } from './lines.js';
 
 const streamOf = (chunks: readonly (string | Buffer)[]): Readable => Readable.from(chunks, { objectMode: false });
 
