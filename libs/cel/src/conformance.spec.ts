@@ -97,7 +97,10 @@ function mark({ original }: IncrementalTest): Mark {
     const value = kind.case === 'value' ? toInput(kind.value) : undefined;
     return [name, value ?? null] as const;
   });
-  const compiled = compileOver(original.expr, new Set(variables.map(([name]) => name)));
+  const compiled = compileOver(original.expr, {
+    variables: new Set(variables.map(([name]) => name)),
+    members: new Map(),
+  });
   const call = { variables: bindings(Object.fromEntries(variables)), size: variables.length };
   const answer: Evaluated = 'problem' in compiled ? { ...compiled, cost: 0 } : compiled.evaluate(call);
   if (expected.case === 'evalError') return answer.problem === undefined ? 'wrong' : 'right';

@@ -41,6 +41,8 @@ function isAggregate(value: CelValue | undefined): boolean {
 export interface Environment {
   readonly env: CelEnv;
   readonly functionNames: ReadonlySet<string>;
+  /** The functions that may return true or false. */
+  readonly conditions: ReadonlySet<string>;
 }
 
 /**
@@ -51,7 +53,9 @@ export function createEnvironment(meter: Meter, inputSize: () => number): Enviro
   const re2 = { compile: compilePattern };
   const known = [...celEnv({ funcs: [...strings], re2 }).funcs].filter(({ name }) => !leftOut.has(name));
   const funcs = [...known.map((func) => metered(func, meter, inputSize)), ...loopFunctions(meter)];
-  return { env: celEnv({ funcs }), functionNames: new Set(known.map(({ name }) => name)) };
+  const namesOf = (some: readonly CelFunc[]): ReadonlySet<string> => new Set(some.map(({ name }) => name));
+  const conditions = known.filter(({ result }) => result === CelScalar.BOOL || result === CelScalar.DYN);
+  return { env: celEnv({ funcs }), functionNames: namesOf(known), conditions: namesOf(conditions) };
 }
 
 function metered(func: CelFunc, meter: Meter, inputSize: () => number): CelFunc {

@@ -94,6 +94,13 @@ describe('an expression that is refused when it is read', () => {
     ['args.statement.matches("(a")', 'is not valid (RE2)'],
     ['args.statement.matches("(a?){300}a{300}")', 'too large'],
     ['Account{owner: "a"} == 1', 'is not a type'],
+    [
+      'call.toolNam == "refund"',
+      '"call" has no "toolNam"; it has toolName, agentId, runId, labels, description, hints',
+    ],
+    ['has(call.tool)', '"call" has no "tool"'],
+    ['call.hints.readOnly', '"call.hints" has no "readOnly"'],
+    ['args.list.exists(x, x == run.count)', '"run" has no "count"; it has calls, denied, startedAt'],
     ['`@tick`()', 'expecting'],
     [nested(4), `more than ${String(limits.loops)} loops`],
   ])('%s', (source, problem) => {
@@ -107,6 +114,33 @@ describe('an expression that is refused when it is read', () => {
     ['too many brackets', '('.repeat(2000) + 'true' + ')'.repeat(2000), 'it is nested too deep'],
   ])('%s', (_, source, problem) => {
     expect(problemOf(source)).toContain(problem);
+  });
+
+  it.each([
+    ...['1 + 1', '"yes"', '[true]', '{"a": true}', 'args', 'now', 'size(args.list)', 'args.statement.lowerAscii()'],
+    ...['args.list.map(x, x == 1)', 'args.list.filter(x, x == 1)', 'args.amount > 1 ? "yes" : "no"', 'null'],
+    ...['args.ok && 1', '"prod" || args.ok', '!size(args.list)', 'args.ok && (args.ok || 0)', 'timestamp("x")'],
+  ])('whose result is never true or false: %s', (source) => {
+    expect(problemOf(source)).toContain('not true or false');
+  });
+
+  it.each([
+    ...['args.ok', 'args.list[0]', 'true', 'bool(args.text)', 'dyn(args.ok)', 'args.ok ? args.a : args.b'],
+    ...['args.list.all(x, x)', 'args.list.exists_one(x, x == 1)', '!args.ok', 'args.ok || args.list.exists(x, x)'],
+    ...['args.call.tool == 1', 'args.list.exists(call, call.tool == 1)', 'call.labels.any == "x"'],
+  ])('but not one whose result may be true or false: %s', (source) => {
+    expect(problemOf(source)).toBeUndefined();
+  });
+
+  it('in the scope of a grant: it has no run and no hints', () => {
+    const inGrant = (source: string) => compileCel(source, 'grant');
+    expect(inGrant('run.calls < 3')).toMatchObject({
+      problem: expect.stringContaining('there is no "run"; an expression has args, call, now') as string,
+    });
+    expect(inGrant('call.hints.readOnlyHint')).toMatchObject({
+      problem: expect.stringContaining('"call" has no "hints"') as string,
+    });
+    expect(inGrant('call.agentId == "a" && args.amount < 5')).toHaveProperty('expression');
   });
 
   function nested(loops: number): string {

@@ -1,13 +1,17 @@
 import { isCelError, parse, plan } from '@bufbuild/cel';
 import type { CelInput } from '@bufbuild/cel';
+import type { Expr } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { timestampFromMs } from '@bufbuild/protobuf/wkt';
 import type { JsonObject } from '@countersign/contracts';
+import { isNeverCondition } from './condition.js';
 import { createEnvironment } from './environment.js';
 import { guard } from './guard.js';
 import { countValues, toCelValue } from './json-values.js';
 import { limits } from './limits.js';
 import { createMeter, meterProblems } from './meter.js';
 import { patternProblem } from './patterns.js';
+import { scopes } from './scope.js';
+import type { Scope, ScopeName } from './scope.js';
 
 /** What reads and evaluates expressions. */
 export interface CelEngine {
@@ -65,7 +69,7 @@ const problemLength = 200;
 
 const meter = createMeter();
 let inputSize = 0;
-const { env, functionNames } = createEnvironment(meter, () => inputSize);
+const { env, functionNames, conditions } = createEnvironment(meter, () => inputSize);
 
 function prepare(inputs: CelInputs): Prepared {
   const known = prepared.get(inputs);
@@ -92,12 +96,17 @@ export function bindings(named: Record<string, CelInput>): Record<string, CelInp
 }
 
 /**
- * Reads an expression over `args`, `call`, `run` and `now` whose result is true or false.
+ * Reads an expression over `args`, `call`, `run` and `now` whose result is true or false. A grant's has no `run`.
  * @returns the expression, or why it cannot be used
  */
-export function compileCel(source: string): { readonly expression: CelExpression } | { readonly problem: string } {
-  const compiled = compileOver(source, new Set(['args', 'call', 'run', 'now']));
+export function compileCel(
+  source: string,
+  where: ScopeName = 'rule',
+): { readonly expression: CelExpression } | { readonly problem: string } {
+  const { variables } = scopes[where];
+  const compiled = compileOver(source, scopes[where]);
   if ('problem' in compiled) return compiled;
+  if (isNeverCondition(compiled.root, { variables, conditions })) return { problem: notBoolean };
   return { expression: (inputs) => answerOf(compiled.evaluate(prepare(inputs))) };
 }
 
@@ -123,20 +132,23 @@ export interface Evaluated {
   readonly cost: number;
 }
 
-/** Reads an expression over the named variables. @returns its evaluation, or why it cannot be used */
-export function compileOver(
-  source: string,
-  variables: ReadonlySet<string>,
-): { readonly evaluate: (over: Prepared) => Evaluated } | { readonly problem: string } {
+/** An expression that was read: its tree, and its evaluation. */
+interface Compiled {
+  readonly root: Expr | undefined;
+  readonly evaluate: (over: Prepared) => Evaluated;
+}
+
+/** Reads an expression over the variables of a scope. @returns its evaluation, or why it cannot be used */
+export function compileOver(source: string, scope: Scope): Compiled | { readonly problem: string } {
   if (source.length > limits.characters) {
     return { problem: `it has more than ${String(limits.characters)} characters` };
   }
   try {
     const parsed = parse(source);
-    const problem = guard(parsed.expr, { variables, functionNames, patternProblem });
+    const problem = guard(parsed.expr, { ...scope, functionNames, patternProblem });
     if (problem !== undefined) return { problem: shortened(problem) };
     const planned = plan(env, parsed);
-    return { evaluate: (over) => evaluated(planned, over) };
+    return { root: parsed.expr, evaluate: (over) => evaluated(planned, over) };
   } catch (error) {
     // The parser calls itself for each pair of brackets.
     return { problem: error instanceof RangeError ? 'it is nested too deep' : shortened(error) };

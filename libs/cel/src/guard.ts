@@ -1,12 +1,12 @@
 import { create } from '@bufbuild/protobuf';
-import type { Expr, Expr_Call, Expr_Comprehension } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
+import type { Expr, Expr_Call, Expr_Comprehension, Expr_Select } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { ExprSchema } from '@bufbuild/cel-spec/cel/expr/syntax_pb.js';
 import { meterFunctions } from './environment.js';
 import { limits } from './limits.js';
+import type { Scope } from './scope.js';
 
-/** What an expression may name. */
-export interface Known {
-  readonly variables: ReadonlySet<string>;
+/** What an expression may name and call. */
+export interface Known extends Scope {
   readonly functionNames: ReadonlySet<string>;
   /** Returns why a pattern of `matches` cannot be used; undefined when it can. */
   readonly patternProblem: (pattern: string) => string | undefined;
@@ -56,6 +56,8 @@ function ownProblem({ exprKind }: Expr, { loops, names }: Place, known: Known): 
     }
     case 'callExpr':
       return callProblem(exprKind.value, known);
+    case 'selectExpr':
+      return memberProblem(exprKind.value, names, known);
     case 'structExpr':
       return exprKind.value.messageName === ''
         ? undefined
@@ -114,6 +116,23 @@ function firstProblem<T>(parts: readonly T[], problemOf: (part: T) => Problem): 
     if (problem !== undefined) return problem;
   }
   return undefined;
+}
+
+/** A rule that reads a member that no call has would never have an answer, and its author would not be told. */
+function memberProblem({ operand, field }: Expr_Select, names: Place['names'], { members }: Known): Problem {
+  const path = pathOf(operand, names);
+  const known = path === undefined ? undefined : members.get(path);
+  if (known === undefined || known.includes(field)) return undefined;
+  return `"${String(path)}" has no "${field}"; it has ${known.join(', ')}`;
+}
+
+/** The path of a variable or of its member; undefined for any other expression and for the variable of a loop. */
+function pathOf(expr: Expr | undefined, names: Place['names']): string | undefined {
+  const kind = expr?.exprKind;
+  if (kind?.case === 'identExpr') return names.has(kind.value.name) ? undefined : kind.value.name;
+  if (kind?.case !== 'selectExpr') return undefined;
+  const path = pathOf(kind.value.operand, names);
+  return path === undefined ? undefined : `${path}.${kind.value.field}`;
 }
 
 function callProblem(call: Expr_Call, known: Known): Problem {

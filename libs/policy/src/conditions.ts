@@ -22,7 +22,7 @@ export function createConditions(cel: CelEngine): Conditions {
   const compiled = (source: string): { readonly expression: CelExpression } | { readonly problem: string } => {
     const known = kept.get(source);
     if (known !== undefined) return known;
-    const result = cel.compile(source);
+    const result = cel.compile(source, 'grant');
     if (kept.size >= keptMax) kept.delete(kept.keys().next().value ?? '');
     kept.set(source, result);
     return result;

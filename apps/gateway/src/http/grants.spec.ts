@@ -296,6 +296,7 @@ describe('the roles that grants require', () => {
     ['two kinds of match', { match: { any: true, when: 'true' } }, 'match'],
     ['an expression that cannot be read', { match: { when: 'args.amount <' } }, 'match.when'],
     ['an expression over an unknown name', { match: { when: 'secrets.a == 1' } }, 'match.when'],
+    ['an expression over the run', { match: { when: 'run.calls < 3' } }, 'match.when'],
   ])('rejects %s', async (_, change, path) => {
     const { status, body } = await create(change);
     expect(status).toBe(400);

@@ -32,6 +32,14 @@ describe('the OpenAPI document', () => {
     for (const code of codes) expect(JSON.stringify(responses[String(statusOf(code))])).toContain(`"${code}"`);
   });
 
+  it.each(allRoutes.filter(({ method }) => method !== 'GET'))(
+    '$method $path says how a body that cannot be read is refused',
+    ({ method, path }) => {
+      const operation = document.paths[path.replaceAll(/:([A-Za-z]+)/g, '{$1}')]?.[method.toLowerCase()];
+      expect(Object.keys(operation?.['responses'] as object)).toEqual(expect.arrayContaining(['413', '415']));
+    },
+  );
+
   it('refers to nothing that it does not have', () => {
     const references = JSON.stringify(document).matchAll(/"#\/components\/(schemas|headers)\/([A-Za-z]+)"/g);
     const components = document.components as unknown as Record<string, Record<string, unknown>>;

@@ -11,7 +11,7 @@ function codesOf(route: Route): readonly ErrorCode[] {
     'unauthenticated',
     'forbidden',
     'too-many-requests',
-    ...(route.body === undefined ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
+    ...(route.method === 'GET' ? [] : (['payload-too-large', 'unsupported-media-type'] as const)),
     ...(route.method === 'POST' ? (['idempotency-key-reused'] as const) : []),
     ...route.codes,
     'internal-error',
