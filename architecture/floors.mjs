@@ -46,7 +46,7 @@ export const floors = [
     ours: [],
     npm: ['pino', 'zod'],
     node: [...harmless, ...files, 'net', 'dns'],
-    // Which addresses are public: asked there alone, so that there is one guard.
+    // The check for public addresses is used there alone, so that there is one guard.
     adapters: { network: ['ipaddr.js'], database: ['node:sqlite'] },
   },
   // Runs in browsers too, and where a command must start at once.
@@ -57,8 +57,8 @@ export const floors = [
   {
     unit: 'libs/policy',
     floor: 1,
-    // Values of the contracts too: its file is parsed with their schemas and hashed with their digest. What evaluates
-    // expressions is handed in, because only a file with expressions needs it.
+    // Values of the contracts too: its file is parsed with their schemas and hashed with their digest. The evaluator of
+    // expressions is a parameter, because only a file with expressions needs it.
     ours: ['contracts', 'types:cel'],
     npm: ['zod', 'yaml', 'smol-toml'],
     node: [],
@@ -76,7 +76,7 @@ export const floors = [
     // Called by the library, which turns what they throw into an error value.
     edge: '{environment,json-values,meter,patterns}.ts',
   },
-  // What strangers send as JSON Schema: judged in steps that are counted.
+  // JSON Schemas that strangers send, evaluated in counted steps.
   {
     unit: 'libs/json-schema',
     floor: 1,
@@ -146,7 +146,7 @@ export const floors = [
     ours: ['contracts', 'http-client'],
     npm: ['zod', '@opentelemetry/api'],
     node: ['crypto'],
-    // Loaded when a worker is given `kafka`: an optional peer of whoever installs the package.
+    // Loaded when a worker is given `kafka`: an optional peer dependency of the package.
     adapters: { kafka: ['kafkajs'] },
   },
   // Starts agents and a Countersign as processes, to try an adapter in them.
@@ -222,10 +222,10 @@ export const floors = [
   { unit: 'apps/cli', floor: 5, ours: 'everything', npm: 'declared', node: 'any' },
 ];
 
-/** Beside what the code they test may use. */
+/** Permitted in addition to the imports of the code under test. */
 export const forSpecs = { npm: ['@jest/globals', 'fast-check', '@nestjs/testing', '@slack/bolt'], node: 'any' };
 
-/** What may be imported of another app: what makes its parts, and the errors that they throw. */
+/** The permitted imports from another app: the functions that make its parts, and the errors that they throw. */
 export const appFactories = '^(create|load|open|read)[A-Z]|Error$';
 
 /** Specs, contract suites and the second entrance that exports them: not production code. */

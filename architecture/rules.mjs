@@ -74,7 +74,7 @@ function rulesOf({ unit, ours, npm, node, adapters = {} }) {
 
 function vendorRules() {
   return vendors.map((vendor) => {
-    // A receiver of webhooks is somebody else's program: it shows what a customer uses.
+    // A receiver of webhooks is a customer's program: it shows what a customer uses.
     const receiver = '^examples/webhook-receiver\\.mjs$';
     const homes = floors.flatMap(({ unit, adapters = {} }) =>
       Object.entries(adapters)
@@ -84,7 +84,7 @@ function vendorRules() {
     return {
       name: `vendor-${bare(vendor).replace(/^@/, '').replace('/', '-')}`,
       comment: `${vendor} is used in its adapter's folder alone; elsewhere use the port.`,
-      // What Node itself brings, an example may use like anybody else's program.
+      // An example may use the modules of Node, as any program may.
       from: {
         path: vendor.startsWith('node:') ? '^(libs|apps)/' : '^(libs|apps|examples)/',
         pathNot: [...homes, receiver],
@@ -100,19 +100,19 @@ const entrances = [
     folders.map((folder) => `^${unit}/src/${folder}/index\\.ts$`),
   ),
 ];
-/** Who enters a package by its index must not load the clients behind its other entrances. */
+/** An import of a package's index must not load the clients behind its other entrances. */
 const apart = floors.flatMap(({ unit, adapters = {}, entrances: folders = [] }) =>
-  // Of those folders that are adapters.
+  // The folders that are adapters.
   folders
     .filter((folder) => folder in adapters)
     .map((folder) => ({
       name: `${nameOf(unit)}-index-without-${folder}`,
-      comment: `${unit} gives ${folder} by an entrance of its own, so that its client is loaded by whoever uses it and nobody else.`,
+      comment: `${unit} gives ${folder} by an entrance of its own, so that its client is loaded only where it is used.`,
       from: { path: `^${unit}/src/index\\.ts$` },
       to: { path: npmPath(adapters[folder]), reachable: true },
     })),
 );
-/** What is built into one file needs nothing installed when it runs. */
+/** A bundle needs no installed packages when it runs. */
 const bundled = floors.filter((floor) => floor.bundled).map(({ unit }) => `^${unit}/`);
 const insideOfAPackage = '^(libs|apps)/(?:adapters/)?[^/]+/(src|dist|bin)/';
 

@@ -73,7 +73,7 @@ async function timesOf(name: string, subject: Subject, pairs: number): Promise<U
   };
 }
 
-/** Which of the two goes first changes with each pair. */
+/** The order of the two changes with each pair. */
 async function measurePairs(
   { alone, behind }: Subject,
   pairs: number,

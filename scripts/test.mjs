@@ -60,7 +60,10 @@ if (withoutKafka) console.log(`Skipped ${skippedWithoutKafka()}: ${withoutKafka}
 console.log(`${sum('passed')} passed, ${sum('failed') + faults.length} failed`);
 process.exitCode = sum('failed') + faults.length > 0 ? 1 : 0;
 
-/** What makes this run red though no test failed: a killed jest, missed coverage, a skipped test in CI, a suite without tests. */
+/**
+ * Returns the reasons to fail a run in which no test failed: a killed jest, missed coverage, a skipped test in CI, a
+ * suite without tests.
+ */
 function faultsOutsideTests() {
   if (sum('passed') + sum('failed') === 0 && ended.every(({ end }) => end === 0)) {
     return [`no test matches ${options.join(' ')} in ${wanted.join(', ')}. Suites: ${known.join(', ')}`];

@@ -56,7 +56,10 @@ export default class extends TestEnvironment {
   }
 }
 
-/** What keeps this process running, counted by kind. Jest's own channel to its workers is in it before and after. */
+/**
+ * Returns the resources that keep this process running, counted by kind. Jest's own channel to its workers is in it
+ * before and after.
+ */
 function openResources() {
   const counts = new Map();
   for (const name of process.getActiveResourcesInfo()) {

@@ -1,5 +1,5 @@
-// What `countersign` runs: everything that one command needs in a few files, instead of 1,700 modules to find and to read.
-// Nest asks for these when they are there; the client of KurrentDB loads native code from beside its own files.
+// The bundle that `countersign` runs: everything that one command needs, in a few files instead of 1,700 modules. Nest
+// asks for these when they are there; the client of KurrentDB loads native code from its own folder.
 const external = [
   /^@nestjs\/websockets/,
   /^class-(transformer|validator)/,

@@ -29,7 +29,7 @@ export interface Hops {
   readonly kafka: { readonly produced: number; readonly consumed: number };
   readonly publishToHandlerMs: number;
   readonly ledger: readonly LedgerRate[];
-  /** As many in flight as the ledger has. */
+  /** With as many appends in flight as the ledger has. */
   readonly appends: readonly RawAppends[];
   readonly appendAlone: RawAppends;
   readonly logEvents: number;
@@ -114,7 +114,7 @@ async function measureLedger(
 ): Promise<Pick<Hops, 'ledger' | 'appends' | 'appendAlone'>> {
   progress('starting a ledger alone');
   const ledger = await startRole('ledger', env);
-  // As many as are measured, because a new process runs code that is not compiled yet.
+  // The warm-up has as many requests as the measurement, because a new process runs code that is not compiled yet.
   await ledgerRate(engines, bus, ledger, scale.requests);
   const events = await eventsOfOneRequest(engines, bus);
   const results: { ledger: LedgerRate[]; appends: RawAppends[] } = { ledger: [], appends: [] };

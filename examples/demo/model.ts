@@ -13,7 +13,7 @@ export interface Turn {
 export function script(sitePort: number): readonly Turn[] {
   const port = String(sitePort);
   return [
-    turn(1, 'I look around; nobody has to be asked about that.', [
+    turn(1, 'I look around; that needs no approval.', [
       ['list_files', { path: '.' }],
       ['write_file', { path: 'notes/plan.md', content: '1. report\n2. clean up\n3. refund\n' }],
       ['web_fetch', { url: `http://docs.example.test:${port}/refunds` }],

@@ -37,7 +37,7 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && error.code === 'ENOENT';
 }
 
-/** Whether a real path is the folder or within it. */
+/** Returns whether a real path is the folder or within it. */
 export function isWithin(folder: string, path: string): boolean {
   const root = realpathSync(folder);
   return path === root || path.startsWith(root + sep);

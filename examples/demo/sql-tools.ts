@@ -17,7 +17,7 @@ export function createSqlTools(file: string): readonly GateTool[] {
     }),
     needsApproval: ({ sql }) => !isRead(file, sql),
     approvalPrompt: ({ sql }) => `Run on the orders: ${sql}`,
-    // A call without approval runs on a connection that cannot write, whatever the predicate returned.
+    // A call without approval runs on a connection that cannot write, even if the predicate is wrong.
     execute: ({ sql }, { approval }) => withDatabase(file, approval === null ? 'read' : 'write', (db) => run(db, sql)),
   });
   return [executeSql];

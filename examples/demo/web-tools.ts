@@ -44,7 +44,7 @@ export function createWebTools(domainsFile: string): readonly GateTool[] {
   return [webFetch, addDomain];
 }
 
-/** The demo's own sites are on this machine, whatever the network's DNS returns for `.test`. */
+/** The demo's own sites are on this machine; the network's DNS is not asked about `.test`. */
 const findHost: LookupFunction = (hostname, options, callback) => {
   lookup(hostname.endsWith('.test') ? '127.0.0.1' : hostname, options, callback);
 };

@@ -76,7 +76,7 @@ def request_of(options):
 
 
 def publish(connection, options, request_id, data):
-    # The same key must go to the same partition whoever produces it: Java's and Node's clients use murmur2.
+    # The same key must go to the same partition from every producer: the clients of Java and Node use murmur2.
     settings = {**connection, "acks": "all", "enable.idempotence": True, "partitioner": "murmur2_random"}
     producer = Producer(settings)
     value = json.dumps(data).encode()
@@ -169,7 +169,7 @@ def outcome_of(event_type, event, run_id, request_id):
 
 
 def recorded(options, position):
-    """The refusal as the ledger's own log has it: whoever may write the topic can say that there is one."""
+    """The refusal as the ledger's own log has it: a client that may write the topic can forge one."""
     headers = {"authorization": f"Bearer {os.environ.get('COUNTERSIGN_TOKEN', '')}"}
     try:
         url = f"{options.url}/v1/events?types=RequestRefused&after={int(position) - 1}"

@@ -74,7 +74,7 @@ describe.each(['light', 'dark'] as const)('the inbox in %s', (colorScheme) => {
     await page.getByRole('link', { name: 'Policy' }).click();
     await page.getByLabel('Tool', { exact: true }).fill('delete_file');
     await page.getByRole('button', { name: 'Explain' }).click();
-    await page.getByText('It may run without asking anybody.').waitFor();
+    await page.getByText('It may run without an approval.').waitFor();
     await look(page, 'policy');
     await page.getByRole('link', { name: 'Grants' }).click();
     await page.getByText('No grant holds').waitFor();

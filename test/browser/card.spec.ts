@@ -26,7 +26,7 @@ describe('a card', () => {
       'What will run',
       'Who decides',
       'Who asks, and why you',
-      'The agent’s own words — checked by nobody',
+      'The agent’s own words, not checked',
     ]);
     const text = (await card.innerText()).replaceAll(/\s+/g, ' ');
     for (const words of ['orderId “A-1”', 'amount 12.5', '0 “x” 1 “y”', 'note null', 'Now 1 approver: none yet'])

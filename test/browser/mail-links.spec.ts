@@ -29,7 +29,7 @@ async function openMailed() {
 const stateOf = async (world: World, callId: string): Promise<unknown> =>
   (await world.send('agent', 'GET', `/v1/tool-calls/${callId}`))['state'];
 
-/** What link scanners do with an email: open every link, run its scripts, submit its forms, follow its links. */
+/** Acts like a link scanner on an email: opens every link, runs its scripts, submits its forms, follows its links. */
 async function scan(browser: Browser, links: readonly string[]): Promise<number> {
   const seen = new Set<string>();
   const waiting = [...links];

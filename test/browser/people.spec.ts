@@ -42,7 +42,7 @@ describe('the people of a decision', () => {
     const stages = page.getByRole('list', { name: 'Stages' }).getByRole('listitem');
     await stages.filter({ hasText: 'Now 2 approvers of ops or security: none yet' }).waitFor();
     await stages.filter({ hasText: 'Then 1 approver of security' }).waitFor();
-    expect(await page.getByRole('list', { name: 'If nobody answers' }).getByRole('listitem').allTextContents()).toEqual(
+    expect(await page.getByRole('list', { name: 'Without an answer' }).getByRole('listitem').allTextContents()).toEqual(
       [
         expect.stringMatching(/^in 9 min: the approvers are reminded$/),
         expect.stringMatching(/^in 29 min: people of managers are asked as well$/),

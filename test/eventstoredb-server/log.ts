@@ -92,7 +92,7 @@ export function openServerLog(folder?: string): ServerLog {
     database.exec('BEGIN');
     for (const event of events) {
       revision += 1;
-      // As in the real log: positions are byte offsets, so they have gaps.
+      // Positions are byte offsets, so they have gaps, the same as in the real log.
       position += 120 + event.data.length + event.metadata.length;
       const { id, type, contentType, data, metadata } = event;
       queries.insert.run(position, stream, revision, id, type, contentType, data, metadata, createdMs);

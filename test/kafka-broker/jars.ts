@@ -13,7 +13,7 @@ export const kafkaVersion = /kafka_2\.13<\/artifactId>\s*<version>([\d.]+)</.exe
 
 const folder = join(cache, `kafka-${kafkaVersion}`);
 
-/** What is missing to run a broker's jars, in words; undefined when nothing is. */
+/** Returns what is missing to run a broker's jars, in words; undefined when nothing is. */
 export async function missingForJars(): Promise<string | undefined> {
   const java = await firstLine('java', '-version');
   const major = Number(/version "(\d+)/.exec(java ?? '')?.[1] ?? 0);

@@ -147,7 +147,7 @@ describe('dead letters on Kafka', () => {
       topics: [topic],
       onMessage: () => Promise.reject(new PoisonMessageError('malformed', codes.pop() ?? '')),
     });
-    // Of the topic's 8 MiB, everything except the overhead of a batch and its one message.
+    // The topic's 8 MiB without the overhead of a batch and its one message.
     const value = Buffer.alloc(8 * 1024 * 1024 - 120, 'x');
     for (const ce_id of ['one', 'two']) await sendRaw({ key: 'k', value, headers: { ce_id } });
     await expect(sendRaw({ key: 'k', value: Buffer.alloc(8 * 1024 * 1024), headers: {} })).rejects.toThrow(/larger/);

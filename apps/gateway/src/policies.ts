@@ -28,7 +28,7 @@ export interface PolicyReads {
   readonly active: (actor: Actor) => Promise<Answer>;
   /** Every activation of a policy, the latest first; with `policyVersion` those of one version, with its content. */
   readonly versions: (actor: Actor, query: PolicyVersionsQuery) => Promise<Answer>;
-  /** What the candidate that judges beside the policy in force said of the calls. @throws the signal's reason. */
+  /** Returns the verdicts of the candidate policy about the recorded calls. @throws the signal's reason. */
   readonly shadow: (actor: Actor, signal: AbortSignal) => Promise<ShadowReport>;
   /** Rules that would allow what people always approved unchanged. @throws the signal's reason. */
   readonly suggest: (actor: Actor, query: PolicySuggestionsQuery, signal: AbortSignal) => Promise<PolicySuggestions>;

@@ -19,7 +19,8 @@ const nothing: ShadowReport = {
 };
 
 /**
- * What the latest candidate policy said of the calls that were requested since it began to judge, one report at a time.
+ * Returns the verdicts of the latest candidate policy about the calls that were requested since it began to judge. One
+ * report is made at a time.
  * @throws the signal's reason.
  */
 export function shadowReport(ports: Ports, turns: FairTurns, actor: Actor, signal: AbortSignal): Promise<ShadowReport> {

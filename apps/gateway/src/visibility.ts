@@ -4,8 +4,9 @@ import type { CallRow, ReadModel, Visibility } from '@countersign/read-model';
 import type { Clock } from '@countersign/runtime';
 
 /**
- * Who sees the values of sensitive fields: the principal that requested the call, and auditors. In the inbox an auditor
- * who is also an approver sees the masked view, since other people may see the screen.
+ * Returns the visibility of sensitive fields: the principal that requested the call sees their values, and so do
+ * auditors. In the inbox an auditor who is also an approver sees the masked view, since other people may see the
+ * screen.
  */
 export function visibilityFor(actor: Actor, call: CallRow): Visibility {
   const isAtInbox = actor.via === 'inbox' && actor.roles.has('approver');

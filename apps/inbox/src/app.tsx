@@ -110,7 +110,7 @@ function NoRights({ account: { principal, roles } }: { account: Account }): Reac
     <main className="page">
       <p className="notice" role="status">
         You are signed in as <Marked text={principal} />, with {roles.length === 0 ? 'no role' : roles.join(', ')}.
-        Approvals are shown to approvers, auditors and admins: ask whoever runs Countersign for one of these roles.
+        Approvals are shown to approvers, auditors and admins: ask the operator of Countersign for one of these roles.
       </p>
     </main>
   );

@@ -30,7 +30,7 @@ it('holds few of many messages in memory while a channel is down, and delivers e
     const calls = Array.from({ length: Math.min(100, waiting - from) }, (_, n) => `call-${String(from + n)}`);
     await Promise.all(calls.map((call) => world.ask(call, { runId: call })));
   }
-  // As many as handlers run at once, plus a retry or two.
+  // The number of handlers that run at once, plus a retry or two.
   expect(notifier.status().channels['ops']?.waiting).toBeLessThanOrEqual(40);
   expect((await world.deliveries()).length).toBeLessThan(20);
   isDown = false;

@@ -72,7 +72,7 @@ it('repeats one digest, and of it only what was not recorded, after a crash betw
   const clock = { ...world.clock, now: () => world.clock.now() + byMs };
   const [one] = [await world.ask('one'), await world.ask('two')];
   const nth = slotMs / 1000;
-  // As a crash leaves it: of the two approvals of the message, one is recorded as told.
+  // The state after a crash: one of the two approvals in the message is recorded as told.
   const data = { approvalId: one, channelId: 'ops', kind: 'digest', nth, recipient: null } as const;
   const told = { ...data, messageRef: null, shows: 'pending', deliveredAt: new Date(slotMs).toISOString() };
   const row = world.readModel.approval('default', one);

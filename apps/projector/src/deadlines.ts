@@ -28,7 +28,7 @@ const retryMs = 1000;
 const heldMs = 100;
 
 /**
- * One timer for the earliest deadline, from the read model's sorted index: 100,000 pending approvals cost as much as
+ * One timer for the earliest deadline, from the read model's sorted index: 100,000 pending approvals cost the same as
  * one. The call's own stream decides whether a deadline is due, so firing early, late or twice does no harm. Calls that
  * are due together fire in parallel, the earliest first; a slow one does not delay the others.
  */

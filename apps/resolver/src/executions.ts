@@ -8,7 +8,7 @@ export interface ExecutableCall {
    * claim itself checks the siblings.
    */
   readonly claimable: boolean;
-  /** As recorded with the request. The tools file may allow more; the agent can only be stricter. */
+  /** The value that was recorded with the request. The tools file may allow more; the agent can only be stricter. */
   readonly idempotent: boolean;
   /** The callIds of the other members of its all-or-nothing batch, which become claimable together. Otherwise empty. */
   readonly siblings: readonly string[];

@@ -11,7 +11,7 @@ export interface ResolverMetrics {
 export function createResolverMetrics(registry: Registry): ResolverMetrics {
   const forged = new Counter({
     name: 'countersign_resolver_forged_total',
-    help: 'Events of the events topic that the log contradicts, by type: somebody but the relay writes there.',
+    help: 'Events of the events topic that the log contradicts, by type: a client other than the relay writes there.',
     labelNames: ['type'],
     registers: [registry],
   });

@@ -87,7 +87,7 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
   }
 
   unwrap(): never {
-    throw new Error('ask whoever made the bus');
+    throw new Error('the bus belongs to its creator: use the one that was passed to the strategy');
   }
 
   #subscribe(): Subscription | undefined {

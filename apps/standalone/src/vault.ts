@@ -13,7 +13,7 @@ import { subjectStream } from '@countersign/contracts';
 import type { Log } from '@countersign/runtime';
 import type { StandaloneConfig } from './config.js';
 
-/** What encrypts the sensitive values of a data folder. */
+/** The encryption of the sensitive values of a data folder. */
 export interface Vault {
   readonly keys: SubjectKeys;
   /** The log, whose readers see the values. */

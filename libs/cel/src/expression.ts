@@ -13,20 +13,20 @@ import { patternProblem } from './patterns.js';
 import { scopes } from './scope.js';
 import type { Scope, ScopeName } from './scope.js';
 
-/** What reads and evaluates expressions. */
+/** Compiles and evaluates expressions. */
 export interface CelEngine {
   /** The library and the version of these limits. Under the same version the same inputs have the same cost. */
   readonly version: string;
   readonly compile: typeof compileCel;
 }
 
-/** What an expression is evaluated over. */
+/** The variables of an expression. */
 export interface CelInputs {
   /** The validated arguments: `args`. */
   readonly args: JsonObject;
   /** The other facts of the call: `call`. */
   readonly call: JsonObject;
-  /** What is known of the run: `run`. Null: unknown, so an expression over it has no answer. */
+  /** The facts of the run: `run`. Null: unknown, so an expression over it has no answer. */
   readonly run?: RunInputs | null;
   /** `now`, epoch milliseconds. */
   readonly nowMs: number;

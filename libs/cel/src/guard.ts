@@ -5,7 +5,7 @@ import { meterFunctions } from './environment.js';
 import { limits } from './limits.js';
 import type { Scope } from './scope.js';
 
-/** What an expression may name and call. */
+/** The names and functions that an expression may use. */
 export interface Known extends Scope {
   readonly functionNames: ReadonlySet<string>;
   /** Returns why a pattern of `matches` cannot be used; undefined when it can. */

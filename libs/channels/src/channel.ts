@@ -1,7 +1,7 @@
 import type { ApprovalView, NotificationKind, ToolCallView } from '@countersign/contracts';
 import type { Person } from './config/channels-file.js';
 
-/** What a message needs to link to the inbox. */
+/** The ports that a link to the inbox needs. */
 export interface LinkPorts {
   /** The public URL of the gateway; null: messages have no link. */
   readonly publicUrl: string | null;

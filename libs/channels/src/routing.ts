@@ -25,7 +25,7 @@ export interface Told {
   readonly groups: readonly string[] | null;
   /** For requests: the times of the digest that lists them; null: each request is a message of its own. */
   readonly digest: Digest | null;
-  /** Who receives the message in a personal channel. */
+  /** The recipients of the message in a personal channel. */
   readonly audience: Audience;
 }
 

@@ -10,7 +10,7 @@ import type { Refused } from './with-tool-call.js';
 /** A request whose calls are judged. */
 export interface Covering {
   readonly asker: Asker;
-  /** Which of the calls are new. */
+  /** True for each call that is new. */
   readonly additions: readonly boolean[];
   readonly meta: { readonly commandId: string };
   readonly at: number;

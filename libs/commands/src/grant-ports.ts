@@ -11,7 +11,7 @@ export interface GrantIndex {
   readonly liveCount: (tenant: string, atMs: number) => number;
 }
 
-/** What a process needs that judges calls by standing grants. */
+/** The ports of a process that applies standing grants to calls. */
 export interface GrantSources {
   readonly index: GrantIndex;
   /** Loads what evaluates expressions. Called only when a grant has one. */

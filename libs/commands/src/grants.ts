@@ -52,7 +52,7 @@ export function revokeGrant(
 
 /**
  * Records an approval, and a grant for calls like it. All is checked before the approval is recorded; a retry with the
- * same id completes what a crash left. Null: somebody changed the arguments meanwhile, so nothing is remembered.
+ * same id completes what a crash left. Null: the arguments were changed meanwhile, so nothing is remembered.
  */
 export async function respondAndRemember(
   ports: CommandPorts,

@@ -61,7 +61,7 @@ export interface CommandHandlerOptions<State, Event extends LedgerEvent> {
 /** Handles the commands of one kind of stream. */
 export interface CommandHandler<State, Event> {
   /**
-   * Load, decide, append at the expected revision; again from the load when somebody else was first.
+   * Load, decide, append at the expected revision; again from the load after a conflict.
    * @throws EventStoreUnavailableError when nothing was written, OutcomeUnknownError when that is not known. Repeating
    * the command with the same id is safe after either.
    * @example

@@ -6,7 +6,7 @@ export interface PendingCall {
   readonly callId: string;
   readonly toolCallId: string;
   readonly approvalId: string;
-  /** As the agent requested them. */
+  /** The arguments that the agent requested. */
   readonly arguments: JsonObject;
 }
 
@@ -14,7 +14,7 @@ export interface PendingCall {
 export type Counted = { readonly agentId: string } | { readonly requestedBy: string };
 
 /**
- * What was recorded before, for quotas and for expressions over the run. In a cluster it is a replica, which may lack the
+ * The recorded history, for quotas and for expressions over the run. In a cluster it is a replica, which may lack the
  * latest events.
  */
 export interface History {

@@ -107,8 +107,8 @@ function toTerms(
 }
 
 /**
- * Who has no room for another grant, or undefined.
- * Attack: enough grants for one tool that each call of it keeps the process busy for seconds.
+ * Returns in words which limit of grants is reached, or undefined. Attack: enough grants for one tool that each call of it keeps
+ * the process busy for seconds.
  */
 function fullness(index: GrantIndex | undefined, tenant: string, toolName: string, at: number): string | undefined {
   if (index === undefined) return undefined;

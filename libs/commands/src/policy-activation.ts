@@ -31,8 +31,8 @@ export async function recordPolicy(
 }
 
 /**
- * Records a candidate policy that is about to judge beside the one in force, in a stream of its own. One that is the
- * last in the log is not recorded again.
+ * Records, in a stream of its own, a candidate policy that is about to judge in addition to the one in force. One that
+ * is the last in the log is not recorded again.
  * @throws EventStoreUnavailableError as {@link recordPolicy}.
  */
 export async function recordShadowPolicy(

@@ -36,7 +36,7 @@ export interface KnownApprover {
   readonly isAway: boolean;
 }
 
-/** What the tokens file, the sign-in provider and the channels file say of people. */
+/** The facts about people from the tokens file, the sign-in provider and the channels file. */
 export interface People {
   /** An approver as known now; undefined when the principal is none. */
   readonly approver: (tenant: string, principal: string) => KnownApprover | undefined;
@@ -60,13 +60,13 @@ export interface CommandPorts {
   readonly policies: Policies;
   /** Without it no call is covered by a standing grant: for processes that record no requests. */
   readonly grants?: GrantPorts;
-  /** The candidate that judges beside them and decides nothing. Default: none. */
+  /** The candidate policy, which judges each call too and decides nothing. Default: none. */
   readonly shadow?: Pick<ShadowPolicy, 'of'> | undefined;
   /** Default: every person whom the policy lists is an approver, with the groups of the policy. */
   readonly people?: People | undefined;
   readonly tools: ServiceTools;
   readonly schemas: ArgumentSchemas;
-  /** What quotas and expressions over a run need; absent in a process that cannot know it; such a process requests no approval. */
+  /** The ports of quotas and of expressions over a run. Absent in a process that requests no approvals. */
   readonly asking?: { readonly history: History; readonly inTurn: KeyedQueue };
   /**
    * For a process that does not return what it records: a request for one call is recorded without a read of its

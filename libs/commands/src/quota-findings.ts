@@ -42,7 +42,7 @@ export interface Asked {
   readonly now: number;
 }
 
-/** Nobody knows when people will answer. */
+/** The time of a person's answer is unknown. */
 const pendingRetryMs = 60_000;
 
 /** The quotas of the policy, one after the other: the history is read for those that are looked at. */

@@ -69,7 +69,10 @@ export function overQuota(ports: CommandPorts, asker: Asker, questions: readonly
   return undefined;
 }
 
-/** What each quota of the policy says of these questions. Empty where it has none, or this process cannot count. */
+/**
+ * Yields the verdict of each quota of the policy about these questions. Empty where it has none, or this process cannot
+ * count.
+ */
 export function* quotasOf(
   { asking, policies, clock }: CommandPorts,
   { tenant, agentId, principal }: Asker,

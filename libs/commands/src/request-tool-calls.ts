@@ -64,7 +64,7 @@ async function recordChecked(
 ): Promise<Result<RequestedToolCalls>> {
   const { body } = step;
   const callIds = body.calls.map((call) => deriveCallId(actor.tenant, body.runId, call.toolCallId));
-  // Of several calls none is recorded when one conflicts with the log, so all are read first.
+  // If one call conflicts with the log, none of them is recorded, so all are read first.
   const nested = await chainsOf(ports, actor.tenant, body, callIds);
   if ('refusal' in nested) return nested;
   const { chains, parents } = nested;

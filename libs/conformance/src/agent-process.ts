@@ -8,7 +8,7 @@ export interface AgentProcess {
   /** The next line of the agent. Rejects when the process ends or is silent for too long; the error has its stderr. */
   readonly next: () => Promise<AgentEvent>;
   readonly reply: (reply: ToolReply) => void;
-  /** As a power cut would: SIGKILL. Resolves when it is gone. */
+  /** Kills the process with SIGKILL. Resolves when it has ended. */
   readonly kill: () => Promise<void>;
   readonly ended: Promise<void>;
 }

@@ -16,7 +16,7 @@ export type ScriptedDecision =
   | { readonly type: 'edit'; readonly arguments: JsonObject }
   | { readonly type: 'answer'; readonly output: JsonValue };
 
-/** What a scenario sees and does in the ledger, for one run. */
+/** The ledger's reads and commands for one run of a scenario. */
 export interface RunInLedger {
   readonly callOf: (toolCallId: string) => Promise<ToolCallView | undefined>;
   /** Waits until the call is in one of the states. */

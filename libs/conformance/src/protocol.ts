@@ -25,7 +25,7 @@ export interface AgentStart {
   readonly nested: boolean;
   /** Answer the framework's own question with "approved" for every call, though the ledger has not agreed. */
   readonly forge: boolean;
-  /** What an earlier process of this run printed with `paused`; null to begin. */
+  /** The state that an earlier process of this run printed with `paused`; null at the beginning. */
   readonly state: string | null;
   /** Turn i of the model proposes these calls together. After the last turn it answers with the text `done`. */
   readonly turns: readonly (readonly ScriptedCall[])[];
@@ -58,7 +58,7 @@ export const agentEventSchema = z.discriminatedUnion('event', [
  */
 export type AgentEvent = z.infer<typeof agentEventSchema>;
 
-/** What the agent under test can do beside the rest. A scenario that needs more is not run. */
+/** The optional capabilities of the agent under test. A scenario that needs more is not run. */
 export interface Capabilities {
   /** It pauses with a state and ends; otherwise it holds on until people have decided. */
   readonly pauses: boolean;

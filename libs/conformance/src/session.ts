@@ -61,7 +61,7 @@ export interface Pause {
 /** The lease of the agent under test. */
 const leaseMs = 2000;
 
-/** What the tools return. */
+/** The outputs of the tools. */
 const outputs: Readonly<Record<string, (args: JsonObject) => JsonValue>> = {
   refund: ({ amount }) => ({ refunded: amount ?? null }),
   lookup: ({ id }) => ({ found: id ?? null }),

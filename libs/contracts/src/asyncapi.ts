@@ -121,7 +121,7 @@ function deadLettersTopic(prefix: string, book: SchemaRegistry): Topic {
   return {
     name: 'deadLetters',
     address: `${prefix}.dead-letters.v1`,
-    description: 'Messages that nobody could handle: key, value and headers as they came, and why.',
+    description: 'Messages that could not be handled, with the reason. Key, value and headers are unchanged.',
     messages: {
       DeadLetter: {
         name: 'DeadLetter',

@@ -21,8 +21,8 @@ export function jcsDigest(value: JsonValue): string {
 
 /**
  * The action digest: `sha256:` and the SHA-256 over the RFC 8785 (JCS) form of `{tenant, agentId, runId, toolCallId,
- * toolName, toolSchemaHash, arguments, salt}`. What was approved is what runs: the executor recomputes it over the
- * arguments that it passes.
+ * toolName, toolSchemaHash, arguments, salt}`. The executor recomputes it over the arguments that it passes, so only
+ * the approved arguments run.
  */
 export function actionDigest(input: DigestInput, args: JsonObject): string {
   // The members are listed one by one, so that no presentational field enters the digest, and in JCS order, so that

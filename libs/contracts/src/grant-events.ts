@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { assuranceSchema, digestSchema, externalIdSchema, riskSchema, timeSchema } from './primitives.js';
 
-/** What the arguments of a covered call are. */
+/** The condition on the arguments of a covered call. */
 const storedMatchSchema = z.union([
   /** Exactly these arguments: `grantDigest` of them, mixed with the salt. */
   z.strictObject({ digest: digestSchema, salt: z.string().nullable() }),
@@ -11,7 +11,7 @@ const storedMatchSchema = z.union([
 ]);
 export type GrantMatch = z.infer<typeof storedMatchSchema>;
 
-/** What a grant permits, and who gave it. */
+/** The terms of a grant, and its creator. */
 const grantTermsSchema = z.strictObject({
   grantId: z.string(),
   tenant: z.string(),

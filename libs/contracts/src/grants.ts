@@ -26,7 +26,7 @@ const maxUsesSchema = z
   .max(grantLimits.usesMax)
   .meta({ description: 'How many calls it covers at most. Default: 10,000' });
 
-/** What the arguments of a covered call are. */
+/** The condition on the arguments of a covered call. */
 const grantMatchSchema = z.union(
   [
     z.strictObject({ digest: digestSchema }).meta({
@@ -78,7 +78,7 @@ export const grantViewSchema = z
     match: z.union([
       z
         .strictObject({ digest: z.string() })
-        .meta({ description: 'Salted, so that nobody can guess hidden arguments from it' }),
+        .meta({ description: 'Salted, so that hidden arguments cannot be guessed from it' }),
       z.strictObject({ when: z.string() }),
       z.strictObject({ any: z.literal(true) }),
     ]),

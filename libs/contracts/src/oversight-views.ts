@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { timeSchema } from './primitives.js';
 
 export const oversightGroupings = ['approver', 'tool', 'rule'] as const;
-/** What the rows of an oversight report stand for. */
+/** The grouping of the rows of an oversight report. */
 export type OversightGrouping = (typeof oversightGroupings)[number];
 
 const count = z.int().min(0);
@@ -49,7 +49,7 @@ export type OversightRow = z.infer<typeof oversightRowSchema>;
 export const oversightReportSchema = z
   .strictObject({
     by: z.enum(oversightGroupings),
-    /** What was recorded from then on, and before `to`. */
+    /** The start of the period, inclusive. `to` is exclusive. */
     from: timeSchema,
     to: timeSchema,
     /** `own`: only what the reader did. */

@@ -3,7 +3,7 @@ import { jsonObjectSchema } from './json.js';
 import { digestSchema, timeSchema } from './primitives.js';
 import { verdictSchema } from './requirement.js';
 
-/** A policy by its content: the one in force, or the candidate that judges beside it. */
+/** A policy by its content: the one in force, or a candidate. */
 export const policyActivatedSchema = z.strictObject({
   policyVersion: digestSchema,
   content: jsonObjectSchema,
@@ -27,7 +27,7 @@ export const toolCallShadowJudgedSchema = z.strictObject({
   ruleId,
   /** The verdict of the policy in force. */
   live: z.strictObject({ outcome, ruleId }),
-  /** What differs: the outcome, or who must agree; empty when nothing does. */
+  /** The differences: the outcome, or who must agree; empty when there is none. */
   differs: z.array(z.string()),
   why: z.array(z.string()),
 });

@@ -46,7 +46,7 @@ export const changedCallSchema = z.strictObject({
   requestedAt: timeSchema,
   before: judgedSchema,
   after: judgedSchema,
-  /** What differs: the outcome, or who must agree. */
+  /** The differences: the outcome, or who must agree. */
   differs: z.array(z.string()),
   why: z.array(z.string()),
 });
@@ -80,7 +80,10 @@ export const policySuggestionsSchema = z
           until: timeSchema,
           medianToDecideMs: z.int(),
         }),
-        /** Of the latest calls that people were asked about: how many the policy in force, with this rule in front, allows. */
+        /**
+         * Counts of the latest calls that people were asked about, and of those that the policy in force would allow
+         * with this rule in front.
+         */
         backtest: z.strictObject({ asked: z.int(), allowed: z.int() }),
       }),
     ),
@@ -119,7 +122,7 @@ export const shadowReportSchema = z
     description: 'What the candidate policy of `COUNTERSIGN_POLICY_SHADOW` said of the requested calls.',
   });
 
-/** What the latest candidate policy said of the calls since it began to judge. */
+/** The verdicts of the latest candidate policy since it began to judge. */
 export type ShadowReport = z.infer<typeof shadowReportSchema>;
 
 /** A quota of the policy in front of a call: what it counts now, and whether it would refuse the call. */
@@ -144,7 +147,7 @@ export type QuotaView = z.infer<typeof quotaViewSchema>;
 export const explanationViewSchema = z
   .strictObject({
     verdict: verdictSchema,
-    /** Who would be asked; null without an approval. */
+    /** The requirement of the approval; null when none would be requested. */
     requirement: requirementSchema.nullable(),
     rules: z.array(
       z.strictObject({

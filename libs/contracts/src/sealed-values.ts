@@ -16,8 +16,8 @@ export interface SecretValues {
 }
 
 /**
- * The JSON pointers of an event's sensitive values: what a masked view hides, and the salt that would let anybody guess
- * them. Empty for most events.
+ * The JSON pointers of an event's sensitive values: what a masked view hides, and the salt, with which a reader could
+ * guess them. Empty for most events.
  */
 export function secretPointers({ type, data }: Pick<LedgerEvent, 'type' | 'data'>): readonly string[] {
   const event = { type, data } as LedgerEvent;
@@ -123,7 +123,7 @@ function placesOf(pointers: readonly string[]): Places {
   return root;
 }
 
-/** A copy with the values at `pointers` replaced. What lies below a replaced value is not looked at. */
+/** A copy with the values at `pointers` replaced. Pointers below a replaced value are ignored. */
 function replaceAt<T extends JsonObject>(
   data: T,
   pointers: readonly string[],

@@ -92,7 +92,7 @@ const upcomingSchema = z
   })
   .meta({ id: 'Upcoming', description: 'What happens automatically to a pending approval without a response.' });
 
-/** What happens automatically to a pending approval without a response. */
+/** The automatic steps of a pending approval without a response. */
 export type Upcoming = z.infer<typeof upcomingSchema>;
 
 export const approvalViewSchema = z

@@ -24,7 +24,7 @@ export function isFast({ decision }: Pick<Vote, 'decision'>, tookMs: number, lea
 /**
  * When the author of a vote could first give it, in epoch ms: after the request, after the earlier stages were
  * satisfied, after an escalation to the voter's groups if nothing else gave the right, and after the last edit or
- * answer of somebody before, because there was something new to read.
+ * earlier response, because there was something new to read.
  */
 export function answerableAtMs(approval: Approval, vote: Vote): number {
   const earlier = approval.votes.slice(0, approval.votes.indexOf(vote));

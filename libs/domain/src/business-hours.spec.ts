@@ -129,7 +129,9 @@ const anyDuration = fc.integer({ min: 1, max: 20 * dayMs });
 /** Fits into ten years of one minute a week. */
 const shortDuration = fc.integer({ min: 1, max: 8 * hourMs });
 
-/** Whether the zone's wall clock shows a time in the hours: another way to ask than the one under test. */
+/**
+ * Returns whether the zone's wall clock shows a time in the hours, computed in another way than the code under test.
+ */
 function isOpen({ zone, days, from, to }: BusinessHours, atMs: number): boolean {
   const options = { timeZone: zone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
   const parts = new Intl.DateTimeFormat('en-GB', options).formatToParts(atMs);

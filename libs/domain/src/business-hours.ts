@@ -101,7 +101,7 @@ function clockOf(zone: string): Intl.DateTimeFormat {
 
 /** How far the zone's clock is ahead of UTC at a moment, in milliseconds. */
 function offsetAt(zone: string, atMs: number): number {
-  // As "11/24/2026, 08:00:00". Its parts would take six times as long.
+  // The format is "11/24/2026, 08:00:00". `formatToParts` would take six times as long.
   const numbers = clockOf(zone).format(atMs).match(/\d+/g) ?? [];
   const [month = 1, day = 1, year = 1970, hour = 0, minute = 0, second = 0] = numbers.map(Number);
   const wall = Date.UTC(year, month - 1, day, hour, minute, second);

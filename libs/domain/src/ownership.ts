@@ -3,7 +3,7 @@ import type { RuleResult } from './decider.js';
 import type { ToolCall } from './tool-call.state.js';
 
 /**
- * Which calls a command may act on. `own`: those that its principal requested; `any`: every call of the tenant. An
+ * The calls that a command may act on. `own`: those that its principal requested; `any`: every call of the tenant. An
  * admin and the service itself have `any`.
  */
 export type Reach = 'own' | 'any';

@@ -108,7 +108,9 @@ describe('the requirement after an edit', () => {
 
 type Stages = ReturnType<typeof requirement>['stages'];
 
-/** Whether each seat of all stages can be given to a person of its own; every person is named by their groups. */
+/**
+ * Returns whether each seat of all stages can be given to a different person; every person is named by their groups.
+ */
 function canSatisfy(stages: Stages, people: readonly (readonly string[])[]): boolean {
   const seats = stages.flatMap(({ mode, approve, groups }): (readonly string[] | null)[] =>
     mode === 'all-of' && groups !== null ? groups.map((group) => [group]) : Array<typeof groups>(approve).fill(groups),

@@ -108,7 +108,10 @@ const hasReason: Check = ({ edited: { requirement }, command: { decision, reason
     ? no('reason-required', `"${decision.type}" needs a reason.`)
     : undefined;
 
-/** Attack: the arguments changed after the approver looked. What they saw must be what the approval asks now. */
+/**
+ * Attack: the arguments changed after the approver looked. The digest that they saw must be the digest of the approval
+ * now.
+ */
 const isSeenDigest: Check = ({ command: { actionDigest }, call: { action } }) =>
   actionDigest === null || actionDigest === action.actionDigest
     ? undefined

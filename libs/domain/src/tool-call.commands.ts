@@ -83,7 +83,7 @@ export interface Responder {
 export interface Delegator {
   readonly principal: string;
   readonly groups: readonly string[];
-  /** As those of a responder. Default: none. */
+  /** Other names of the same person, as for a responder. Default: none. */
   readonly aliases?: readonly string[];
 }
 

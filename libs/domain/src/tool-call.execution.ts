@@ -79,7 +79,7 @@ export function claimExecution(command: ClaimExecution, state: ToolCallState): R
   const refusal = alreadyBegun(execution) ?? notPermitted(state, command.at, command.batch);
   if (refusal !== undefined) return refusal;
   if (request.clientExecuted) return refused('not-approved', 'The client executes this tool call itself.');
-  // Attack: arguments swapped between the approval and the run. What was approved is what runs.
+  // Attack: arguments swapped between the approval and the run. Only the approved arguments run.
   if (command.actionDigest !== digestToRun(state)) {
     return refused('digest-mismatch', 'These are not the arguments that were approved.', {
       actionDigest: action.actionDigest,

@@ -4,7 +4,7 @@ import { toEpochMs, toStored } from './time.js';
 import type { Approval } from './tool-call.state.js';
 import { isDisputed } from './voting.js';
 
-/** What happens automatically to an approval without a response, in order of time. Empty when it has ended. */
+/** Returns the automatic steps of an approval without a response, in order of time. Empty when it has ended. */
 export function upcomingOf(approval: Approval): Upcoming[] {
   if (approval.resolution.status !== 'pending') return [];
   const ends = endsOf(approval);

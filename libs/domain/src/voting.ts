@@ -36,8 +36,8 @@ export function isApproverOf(approval: Approval, stage: number, groups: readonly
 }
 
 /**
- * Which seats can be filled with distinct people. Each seat names who may take it. A person of two groups fills one
- * seat, the one that no other person can fill. Augmenting paths; the sets are small.
+ * Returns which seats can be filled with distinct people. Each seat names the people who may take it. A person of two
+ * groups fills one seat, the one that no other person can fill. Augmenting paths; the sets are small.
  */
 function seatsFilled(seats: readonly ReadonlySet<number>[]): readonly boolean[] {
   const seatOf = new Map<number, number>();
@@ -79,7 +79,7 @@ function emptySeats(approval: Approval, index: number, groups: readonly string[]
   return groups.filter((_, seat) => filled[seat] !== true);
 }
 
-/** Who has responded in each stage, and how many people of which groups are still missing. */
+/** Returns the responses of each stage, and how many people of which groups are still missing. */
 export function progressOf(approval: Approval): StageProgress[] {
   return approval.requirement.stages.map((stage, index) => {
     const votes = votesIn(approval, index);

@@ -12,7 +12,7 @@ export type AppendResult =
       readonly status: 'committed';
       readonly revision: number;
       readonly position: number;
-      /** As recorded; empty when the store does not read back. */
+      /** The recorded events; empty when the store does not read back. */
       readonly events: readonly RecordedEvent[];
     }
   | { readonly status: 'conflict'; readonly actualRevision: number }

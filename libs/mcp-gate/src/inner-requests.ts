@@ -19,7 +19,7 @@ export interface InnerRequest {
   readonly cancel: (reason: string) => void;
 }
 
-/** The gate's own requests to the inner server, beside the messages that it passes on. */
+/** The gate's own requests to the inner server. It sends them in addition to the messages that it passes on. */
 export interface InnerRequests {
   readonly send: (method: string, params: Readonly<Record<string, unknown>>) => InnerRequest;
   /** Takes a message that answers one of these requests; returns whether it was one. */

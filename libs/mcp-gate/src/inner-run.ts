@@ -7,7 +7,7 @@ export class LostRunError extends Error {
   override readonly name = 'LostRunError';
 }
 
-/** Whether the tool ran for a request, and with which reply. */
+/** One run of the inner tool: whether it ran, and its reply. */
 export interface InnerRun {
   readonly execute: (args: JsonObject) => Promise<unknown>;
   /** The reply of the inner server, once the tool has run. */

@@ -7,7 +7,7 @@ import {
 } from '@modelcontextprotocol/sdk/types.js';
 import { objectOf, type Wire } from './wire.js';
 
-/** What the gate has learnt about the two sides from the messages that it passed on. */
+/** The facts about the two sides that the gate has read from the messages that it passed on. */
 export interface Session {
   readonly fromClient: (message: JSONRPCMessage) => void;
   readonly fromServer: (message: JSONRPCMessage) => void;

@@ -4,8 +4,8 @@ import { defaultRequirement } from './rule.js';
 import type { Rule } from './rule.js';
 
 /**
- * What calls of a tool may require, by the rules whose tool globs match it, in their order: a grant is given before
- * there is a call. Empty when a rule blocks every call.
+ * Returns the requirements that calls of a tool may have, by the rules whose tool globs match it, in their order. A
+ * grant is given before there is a call. Empty when a rule blocks every call.
  */
 export function askedOfTool({ defaults }: PolicyContent, rules: readonly Rule[]): readonly Requirement[] {
   const asked: Requirement[] = [];

@@ -43,7 +43,10 @@ function judgeAgain(candidate: Policy, { request }: JudgedCall): Judgement | und
   return candidate.judge([recordedCall(request)], Date.parse(request.requestedAt))[0];
 }
 
-/** What people and agents would notice. Durations and decisions are left out: a request may narrow them. */
+/**
+ * The members whose changes people and agents would notice. Durations and decisions are left out: a request may narrow
+ * them.
+ */
 const compared = [
   ...(['stages', 'fourEyes', 'requireReason', 'minAssurance', 'risk', 'onTimeout', 'escalation'] as const),
   ...(['businessHours', 'batch', 'denyEndsRun'] as const),

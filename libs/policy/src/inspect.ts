@@ -22,10 +22,10 @@ export interface Budget {
  */
 export const budgetOfRequest = 200_000;
 
-/** Whether a rule matches a call, and why. `failed`: its expression has no answer. */
+/** The result of one rule for a call, and the reason. `failed`: its expression has no answer. */
 export interface Finding {
   readonly status: 'matched' | 'not-matched' | 'failed';
-  /** The reason in words, made only if somebody reads it. */
+  /** The reason in words, computed only on demand. */
   readonly why: () => string;
   /** The words of the expression's problem, which may quote arguments. */
   readonly detail?: string;

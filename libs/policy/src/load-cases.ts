@@ -16,13 +16,13 @@ const caseSchema = z.strictObject({
 /** One case of a policy test: a call, and the verdict that it must get. */
 export type PolicyCase = z.output<typeof caseSchema>;
 
-/** What became of a case: it passed if nothing differs. */
+/** The result of a case: it passed if nothing differs. */
 export interface CaseResult {
   readonly name: string;
   readonly outcome: string;
   readonly ruleId: string;
   readonly why: readonly string[];
-  /** What was expected instead, in words; empty when the case passed. */
+  /** The expected values that differ, in words; empty when the case passed. */
   readonly differs: readonly string[];
 }
 

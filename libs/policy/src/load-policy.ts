@@ -15,7 +15,7 @@ import type { UnreachableRule } from './unreachable.js';
 /** EventStoreDB accepts 1 MiB per append. */
 const contentBytesMax = 512 * 1024;
 
-/** What the other files say about people. */
+/** The facts about people from the other files. */
 export interface KnownPeople {
   /** The groups that the approvers of a tenant have; null: not known. */
   readonly groupsOf: (tenant: string) => ReadonlySet<string> | null;

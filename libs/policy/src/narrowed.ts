@@ -19,7 +19,7 @@ function decisionsOf({ allowedDecisions }: Requirement, call: PolicyCall): Decis
 
 /**
  * Attack: an agent keeps its request open until a person approves. A request can only shorten the policy's timeout.
- * Attack: an agent shortens it, so that the silence that approves comes before anybody can look. Then it cannot.
+ * Attack: an agent shortens it, so that silence approves before people can look. Then silence does not approve.
  */
 function expiryOf({ requirement, isExpirySet }: Asked, { expiresInMs: wanted }: PolicyCall): DurationMs {
   const { expiresInMs, onTimeout } = requirement;

@@ -14,7 +14,7 @@ export interface PolicyCall {
   readonly allowedDecisions: readonly DecisionType[] | null;
   /** The annotations of the MCP tool, in the agent's words. */
   readonly hints?: ToolHints;
-  /** What is known of the run before this call; absent: unknown, so an expression over it has no answer. */
+  /** The facts about the run before this call; absent: unknown, so an expression over them has no answer. */
   readonly run?: RunFacts;
 }
 

@@ -38,7 +38,8 @@ export const policyFileSchema = z
       context.addIssue({
         code: 'custom',
         path: ['default'],
-        message: 'must not be "allow" beside autoApprovedTools: an allow-list requires approval for everything else',
+        message:
+          'must not be "allow" together with autoApprovedTools: an allow-list requires approval for everything else',
       });
     }
   });
@@ -56,7 +57,7 @@ export interface PolicyContent {
   /** Null: no limit. */
   readonly quotas: Quotas | null;
   readonly approvers: readonly Approver[];
-  /** What evaluates the rules' expressions; null when none has one. */
+  /** The version of the evaluator of expressions; null when no rule has one. */
   readonly celVersion: string | null;
   /** The original text, for the record. */
   readonly source: JsonObject;

@@ -22,7 +22,7 @@ export interface Judgement {
   readonly mightBeBlockedBy?: string;
 }
 
-/** What one rule says of a call. */
+/** The result of one rule for a call. */
 export interface RuleFinding extends Omit<Finding, 'why'> {
   readonly ruleId: string;
   /** True if the rule decides when no earlier one does. */
@@ -52,7 +52,7 @@ export interface Policy {
   readonly groupsOf: (principal: string) => readonly string[];
   /** Returns whether the policy lists a principal among its approvers. */
   readonly isListed: (principal: string) => boolean;
-  /** What calls of a tool may require. Empty when every call of it is blocked. */
+  /** Returns the requirements that calls of a tool may have. Empty when every call of it is blocked. */
   readonly askedOf: (toolName: string) => readonly Requirement[];
   /** The people who have delegated their responses to a principal. `nowMs`: epoch milliseconds. */
   readonly delegatorsOf: (principal: string, nowMs: number) => readonly Approver[];
@@ -159,7 +159,7 @@ function deniedBySilence({ then, why, ...ruled }: Ruled, { id }: Rule): Ruled {
   return { ...ruled, then: { ...then, requirement }, why: [...why, silence] };
 }
 
-/** What the rules say of a call. */
+/** The result of all rules for a call. */
 interface Walk {
   /** The first rule that matches. */
   readonly rule: Rule | undefined;
@@ -203,7 +203,7 @@ function walk({ celVersion, usesRun }: PolicyContent, rules: readonly Rule[], in
   return end();
 }
 
-/** What expressions saw of the run, so that the verdict can be repeated. */
+/** Returns the facts about the run that expressions used, so that the verdict can be repeated. */
 function seenOfRun(usesRun: boolean, { run }: PolicyCall): string[] {
   if (!usesRun) return [];
   if (run === undefined) return ['the run is not known'];

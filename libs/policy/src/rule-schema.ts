@@ -75,7 +75,7 @@ const requireSchema = z
 /** A rule's `require` as written. */
 export type WrittenRequire = z.output<typeof requireSchema>;
 
-/** What must hold between the keys of a `require`: the key to report, the problem, and whether it has it. */
+/** Rules between the keys of a `require`: the key to report, the problem, and the check for it. */
 const requireRules: readonly (readonly [key: string, problem: string, has: (written: Timing) => boolean])[] = [
   ['stages', 'allows one of stages, quorum, anyOf and allOf', (one) => formsOf(one) + (one.stages ? 1 : 0) > 1],
   [

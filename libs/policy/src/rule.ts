@@ -2,7 +2,7 @@ import type { BusinessHours, DecisionType, DurationMs, Requirement, Stage } from
 import type { CelExpression } from '@countersign/cel';
 import type { WrittenRequire, WrittenRule } from './rule-schema.js';
 
-/** What a requirement has where neither rule nor request says otherwise. */
+/** The values of a requirement where neither rule nor request sets them. */
 export interface Defaults {
   readonly expiresInMs: DurationMs;
   /** True when the file sets the expiry. A request can then only shorten it. */
@@ -21,7 +21,7 @@ export interface Asked {
   readonly isExpirySet: boolean;
 }
 
-/** What a rule does with the calls that it matches. */
+/** The effect of a rule on the calls that it matches. */
 export type Then =
   | { readonly outcome: 'allow' }
   | { readonly outcome: 'block'; readonly reason: string }

@@ -2,7 +2,7 @@ import { createPolicy } from './policy.js';
 import type { Policy } from './policy.js';
 import type { PolicyContent } from './policy-file.js';
 
-/** A candidate policy that judges beside the one in force and decides nothing. */
+/** A candidate policy. It judges the same calls as the policy in force, and decides nothing. */
 export interface ShadowPolicy {
   /** Undefined: no candidate judges the calls of this tenant. */
   readonly of: (tenant: string) => Policy | undefined;

@@ -18,8 +18,8 @@ export interface AskedCall {
 }
 
 /**
- * What people decided. `unchanged`: approved as it was requested, and nothing failed after it. `open`: no person has
- * decided, or the requester cancelled. `against`: anything else.
+ * The decision of people about a call. `unchanged`: approved as it was requested, and nothing failed after it. `open`:
+ * no person has decided, or the requester cancelled. `against`: anything else.
  */
 export type PeoplesDecision =
   | {
@@ -31,7 +31,7 @@ export type PeoplesDecision =
   | { readonly status: 'open' }
   | { readonly status: 'against' };
 
-/** What speaks for a suggestion. Times are epoch milliseconds. */
+/** The evidence for a suggestion. Times are epoch milliseconds. */
 export interface Evidence {
   readonly decisions: number;
   readonly people: number;

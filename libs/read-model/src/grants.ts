@@ -21,8 +21,8 @@ export type GrantsPage =
   | { readonly status: 'invalid-cursor' };
 
 /**
- * The standing grants. Of the calls that used a grant only the newest are here; its stream has all of them. Times are
- * epoch milliseconds.
+ * The standing grants. Only the newest calls that used a grant are kept here; the grant's stream has all of them. Times
+ * are epoch milliseconds.
  */
 export interface GrantReads {
   /**

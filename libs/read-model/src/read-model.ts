@@ -73,7 +73,7 @@ export interface RunsQuery {
   readonly cursor?: string | undefined;
 }
 
-/** What one agent, for one principal, has open in a run. */
+/** The open calls of one agent in a run, for one principal. */
 export interface OpenRun {
   readonly runId: string;
   readonly agentId: string;
@@ -115,7 +115,7 @@ export interface ReadModelStats {
   readonly oldestPendingAt: string | null;
 }
 
-/** What is known of a run before its next call. */
+/** The facts about a run before its next call. */
 export interface RunFacts {
   readonly calls: number;
   readonly denied: number;
@@ -153,8 +153,8 @@ export interface ReadModel {
   /** The calls of a run that `toolCall` would return, in the order of their requests. */
   readonly run: (tenant: string, runId: string) => readonly CallRow[];
   /**
-   * Roughly how many bytes `run` would read; 0 when there is no such run. Of a very long run only the first 65,536
-   * calls are counted.
+   * Roughly how many bytes `run` would read; 0 when there is no such run. Only the first 65,536 calls of a run are
+   * counted.
    */
   readonly runBytes: (tenant: string, runId: string) => number;
   /**

@@ -8,8 +8,8 @@ export interface ShownBatch {
 const namedMax = 5;
 
 /**
- * What a decision means for the other calls of an all-or-nothing batch, by their ids; empty for a call that stands
- * alone.
+ * Describes the effect of a decision on the other calls of an all-or-nothing batch, by their ids. Empty for a call
+ * without a batch.
  */
 export function batchWords(batch: ShownBatch | null, callId: string): string {
   const others = batch?.callIds.filter((one) => one !== callId) ?? [];

@@ -44,7 +44,7 @@ function saidWords({ approvedBy, deniedBy }: StageProgress, nameMax?: number): s
   ].join(', ');
 }
 
-/** Who is missing, unless the requirement says it already. */
+/** Names the people who are missing, unless the requirement already does. */
 function missingWords({ groups }: RequiredStage, far: StageProgress, nameMax?: number): string {
   const { approvedBy, deniedBy, missing, missingOf } = far;
   const isUntouched = approvedBy.length + deniedBy.length === 0;

@@ -37,6 +37,6 @@ if (outcome.stopReason === null) {
   console.log(outcome.results);
   rmSync(file, { force: true });
 } else {
-  console.log(`paused (${outcome.stopReason}); run me again after somebody has decided`);
+  console.log(`paused (${outcome.stopReason}); run me again after a person has decided`);
 }
 await worker.close();

@@ -8,7 +8,7 @@ const publish = gateTool({
   name: 'publish',
   inputSchema: z.strictObject({ text: z.string() }),
   needsApproval: true,
-  execute: () => assert.fail('nobody agreed to this'),
+  execute: () => assert.fail('no person agreed to this'),
 });
 
 const countersign = createFakeCountersign();

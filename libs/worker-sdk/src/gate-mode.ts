@@ -1,4 +1,4 @@
-/** Which calls a gate itself puts before a person; the policy of the server can be stricter. */
+/** The calls that a gate itself puts before a person. The policy of the server can be stricter. */
 export const gateModes = ['writes', 'all', 'none'] as const;
 export type GateMode = (typeof gateModes)[number];
 

@@ -16,7 +16,7 @@ export interface WorkerHooks {
   readonly onResult?: ((result: ToolResult) => void | Promise<void>) | undefined;
 }
 
-/** What the worker tells its hooks. */
+/** The notices from the worker to its hooks. */
 export interface Notices {
   readonly requested: (call: ToolCallView) => void;
   /** A call was read: it may be decided, or have its result. */

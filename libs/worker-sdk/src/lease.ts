@@ -54,7 +54,7 @@ async function keepRenewed(
       if (done.aborted) return;
       ports.log.warn({ callId, attempt, error: messageOf(error) }, 'the claim could not be renewed');
       if (isRefusal(error, 'stale-claim') && (await isTakenOver(ports, callId, done))) {
-        tool.abort(new Error('the claim has gone to somebody else'));
+        tool.abort(new Error('another worker has the claim'));
         return;
       }
     }

@@ -4,7 +4,7 @@ import type { ExecutionContext } from './tool-definition.js';
 /** A call whose tool is about to run. */
 export interface RunningCall<C = unknown> extends ExecutionContext<C> {
   readonly toolName: string;
-  /** As approved. They cannot be replaced: what was approved is what runs. */
+  /** The approved arguments. They cannot be replaced. */
   readonly arguments: JsonObject;
 }
 

@@ -8,7 +8,7 @@ export interface ClientCall {
   readonly callId: string;
   readonly toolCallId: string;
   readonly toolName: string;
-  /** As approved; after an edit, the approver's. They match the tool's schema. */
+  /** The approved arguments; after an edit, the approver's. They match the tool's schema. */
   readonly arguments: JsonObject;
   readonly edited: boolean;
   readonly instruction: string | null;
@@ -42,11 +42,11 @@ export function approvalFor(outcome: StepOutcome, toolCallId: string): ApprovalV
 export interface Session {
   readonly state: RunState;
   readonly views: Map<string, ToolCallView>;
-  /** What the tools of this session get besides their input. */
+  /** The values that the tools of this session get besides their input. */
   readonly given?: Given | undefined;
 }
 
-/** What the caller passes to the tools: neither is stored. */
+/** The values that the caller passes to the tools. Neither is stored. */
 export interface Given {
   readonly context: unknown;
   readonly messages: readonly unknown[];

@@ -60,7 +60,7 @@ interface Progress {
   hasStarted: boolean;
 }
 
-/** What an execution has besides its claim. */
+/** The state of an execution besides its claim. */
 interface Running {
   readonly signal: AbortSignal;
   readonly limit: TimeLimit;

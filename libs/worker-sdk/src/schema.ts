@@ -141,7 +141,7 @@ export function asJson(value: unknown): JsonValue | undefined {
   }
 }
 
-/** Whether two values are the same JSON, in any order of members. */
+/** Returns whether two values are the same JSON, in any order of members. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   const [first, second] = [asJson(one), asJson(other)];
   return first !== undefined && second !== undefined && jcsDigest(first) === jcsDigest(second);

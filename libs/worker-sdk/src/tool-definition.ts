@@ -19,7 +19,7 @@ export interface ApprovalContext<C = unknown> {
   readonly messages: readonly unknown[];
   /** All calls of the same model step, as proposed. */
   readonly batch: readonly ProposedCall[];
-  /** What was passed as `context` to `step`, `call` or `run`. It stays in this process. */
+  /** The `context` of the call to `step`, `call` or `run`. It stays in this process. */
   readonly context: C | undefined;
 }
 
@@ -38,7 +38,7 @@ export interface ExecutionContext<C = unknown> {
   readonly approval: ApprovalView | null;
   /** The conversation, as it was given to `step`; empty after a restart. */
   readonly messages: readonly unknown[];
-  /** What was passed as `context` to the call of the worker that runs the tool. It stays in this process. */
+  /** The `context` of the worker's method that runs the tool. It stays in this process. */
   readonly context: C | undefined;
   /**
    * Asks a person in the middle of the tool, as a call of its own inside this one, and resolves to the answer. The claim
@@ -54,7 +54,7 @@ export const questionToolName = 'ask_person';
 /** A question from inside a running tool. */
 export interface Question {
   readonly question: string;
-  /** What the approver should see besides it. */
+  /** Details for the approver, in addition to the reason. */
   readonly details?: JsonObject | undefined;
   /** Tells apart two equal questions of one call. Without it they are one question, with one answer. */
   readonly id?: string | undefined;
@@ -63,7 +63,7 @@ export interface Question {
   readonly labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What a predicate returns. Approvers see the reason. */
+/** The result of a predicate. Approvers see the reason. */
 export type ApprovalVerdict = boolean | { readonly required: boolean; readonly reason?: string | undefined };
 
 /**

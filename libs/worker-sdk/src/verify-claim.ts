@@ -14,8 +14,8 @@ export interface ClaimProblem {
 }
 
 /**
- * What was approved is what runs. The digest is computed over the arguments that are about to be passed and this
- * worker's own view of agent, run, call and tool: a claim of anything else is refused.
+ * Returns the problem of a claim, if it has one. The digest is computed over the arguments that are about to be passed
+ * and this worker's own view of agent, run, call and tool. A claim with another digest is refused.
  */
 export function problemOfClaim(
   claim: ClaimView,

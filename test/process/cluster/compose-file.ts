@@ -24,7 +24,7 @@ export interface ComposeService {
 
 /** The compose file with the settings of an `.env` in place. */
 export interface ComposeFile {
-  /** As Compose would validate it. */
+  /** The document in the form that Compose validates. */
   readonly document: unknown;
   readonly services: readonly ComposeService[];
 }

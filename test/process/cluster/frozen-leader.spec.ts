@@ -8,7 +8,7 @@ import { readinessOf, startRole, untilWaitingFor, writeTokens } from './roles.js
 
 cleanUpAfterEach();
 
-/** As measured on three real servers: the others elect a leader ten seconds after theirs froze. */
+/** Measured on three real servers: the others elect a leader ten seconds after theirs froze. */
 const [electedAfterMs, thawedAfterMs] = [10_000, 5000];
 const inFlight = 200;
 

@@ -61,7 +61,7 @@ async function openGateway() {
   return { folder, issuer, start };
 }
 
-/** As our page sends it through the proxy: the origin is the public one, the host may differ. */
+/** The headers that our page sends through the proxy: the origin is the public one, the host may differ. */
 const fromPage = { origin: publicUrl, 'sec-fetch-site': 'same-origin', 'countersign-client': 'inbox' };
 
 function signIn({ http }: Server): Promise<HttpAnswer> {

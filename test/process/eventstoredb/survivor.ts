@@ -61,6 +61,6 @@ for (let tries = 0; status !== 'committed' && tries < 200; tries += 1) {
   await delay(50);
 }
 await store.close();
-// As the roles do: the native bridge of Kurrent's client keeps a read that the server never finishes.
+// The roles do the same: the native bridge of Kurrent's client keeps a read that the server never finishes.
 if (url.startsWith('kurrentdb')) setTimeout(() => process.exit(), 500).unref();
 process.stdout.write(`${JSON.stringify({ outcomes, status })}\n`);

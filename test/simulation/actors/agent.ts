@@ -84,7 +84,7 @@ async function follow(site: Site, doors: Doors, step: Step, callId: string): Pro
     const call = found?.status === 200 ? (found.body as ToolCallView) : undefined;
     if (call === undefined) {
       missed += 1;
-      // Quotas refused it, or somebody else's request was first: the agent asks until it is recorded.
+      // Quotas refused it, or another request was first: the agent retries until it is recorded.
       if (missed % missesMax === 0) await requestOverHttp(world, doors, step);
       await world.wait(500 + world.random.below(1_500));
     } else if (call.state === 'unknown') {

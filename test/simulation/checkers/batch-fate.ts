@@ -3,8 +3,8 @@ import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
- * Of an all-or-nothing batch either members run, or members end without a run, never both; and its stream has one
- * event. Judged by the streams of the calls, independent of the stream of the batch.
+ * In an all-or-nothing batch, either members run, or members end without a run, never both. Its stream has one event.
+ * The checker reads the streams of the calls, independent of the stream of the batch.
  */
 export const batchFate: CreateChecker = (site, fail) => {
   const siblingsOf = (callId: string): readonly string[] => {

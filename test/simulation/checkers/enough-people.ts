@@ -4,7 +4,7 @@ import { policyOfVersion } from '../world/policies.ts';
 import { at, eventsOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
-/** What is known of one approval: how many must agree, what is proposed, and who agreed to it. */
+/** The facts about one approval: how many must agree, the proposed arguments, and the people who agreed to them. */
 interface Asked {
   needed: number;
   proposal: string;

@@ -39,7 +39,7 @@ describe('a cluster of three servers', () => {
     await until(() => opened.log.entries.some(({ message }) => message.startsWith('EventStoreDB')), 'the line');
     expect(opened.log.entries.find(({ message }) => message.startsWith('EventStoreDB'))).toMatchObject({
       level: 'info',
-      message: 'EventStoreDB 24.10.0, 3 members, no TLS, as nobody',
+      message: 'EventStoreDB 24.10.0, 3 members, no TLS, no user',
     });
   });
 

@@ -14,7 +14,7 @@ export function addActCommands(program: Command, runner: Runner): void {
     .addHelpText(
       'after',
       `
-For whoever requested the call, and for admins.
+For the principal that requested the call, and for admins.
 
 Examples:
   countersign cancel tc_abcdefghijklmnopqrstuvwxyz --reason "wrong customer"

@@ -4,7 +4,7 @@ import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
 
-/** What the agent can do: `--no-…` says what it cannot. */
+/** The capabilities of the agent. `--no-…` declares a missing one. */
 export interface ConformanceOptions extends Capabilities {
   /** A part of the names of the scenarios to try. */
   readonly only?: string;

@@ -173,10 +173,10 @@ function addProjector(program: Command, runner: Runner): void {
   for (const [name, description, codes] of [
     [
       'verify',
-      'fold the whole log anew and compare; changes nothing',
+      'fold the whole log again and compare; changes nothing',
       'Ends with 0 when they are the same, with 5 when they are not.',
     ],
-    ['rebuild', 'fold the whole log anew, in place of the read model', 'The old read model stays until it is done.'],
+    ['rebuild', 'replace the read model by a new fold of the whole log', 'The old read model stays until it is done.'],
   ] as const) {
     projector
       .command(name)

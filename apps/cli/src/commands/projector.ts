@@ -122,7 +122,7 @@ export async function verify(output: Output): Promise<ExitCode> {
       ? { text: `The read model is what the log says: ${compared}.`, tone: 'green' }
       : { text: `The read model is NOT what the log says: ${compared}.`, tone: 'red' },
     ...differences.map((difference) => ({ text: `  ${differenceWords(difference)}` })),
-    ...(same ? [] : [{ text: 'Build it anew: countersign projector rebuild' }]),
+    ...(same ? [] : [{ text: 'Rebuild it: countersign projector rebuild' }]),
   );
   return same ? exitCodes.ok : exitCodes.refused;
 }

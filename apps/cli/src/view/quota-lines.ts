@@ -3,7 +3,7 @@ import { printable } from '@countersign/text';
 import { timeWords } from '../text/time-words.js';
 import type { Line } from './line.js';
 
-/** What the quotas of the policy say of a call; a line for each, and its refusal. */
+/** The verdicts of the policy's quotas about a call: a line for each, and its refusal. */
 export function quotaLines(quotas: readonly QuotaView[]): readonly Line[] {
   return quotas.flatMap((quota): Line[] => {
     const { counts, name, refusal } = quota;

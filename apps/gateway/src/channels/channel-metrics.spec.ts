@@ -23,7 +23,7 @@ const stateOfPager = async (): Promise<string | undefined> => {
   return /^countersign_channel_recorded\{channel="pager",state="(\w+)"\} 1$/m.exec(text)?.[1];
 };
 
-/** As a notifier in another process records it. */
+/** Records an event like a notifier in another process. */
 async function record(type: string, data: object): Promise<void> {
   const stream = channelStream('pager');
   const { length } = await world.store.readStream(stream);

@@ -3,7 +3,7 @@ import { erasedPointers, secretPointers, subjectOf } from '@countersign/contract
 import type { EventData, RecordedEvent } from '@countersign/contracts';
 import type { EventStore } from '@countersign/event-store';
 
-/** What the log has of a subject. */
+/** The log's entries about a subject. */
 export interface Survey {
   /** The calls with values under one of the keys. */
   readonly calls: readonly string[];

@@ -25,7 +25,8 @@ export class RolesGuard implements CanActivate {
     if (route?.roles === 'public') return true;
     if (actor === undefined) throw new ProblemError('unauthenticated', 'this needs a bearer token');
     if (route !== undefined && mayUse(route, actor)) return true;
-    const needed = route === undefined ? 'nobody may' : `this needs the role ${route.roles.join(' or ')}`;
+    const needed =
+      route === undefined ? 'this route is not open to any role' : `this needs the role ${route.roles.join(' or ')}`;
     this.#ports.log.warn(
       { principal: actor.principal, tenant: actor.tenant, route: route?.id },
       'refused: role missing',

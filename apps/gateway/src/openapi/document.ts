@@ -23,7 +23,7 @@ const tags = {
   Policy: 'The rules in force, and what they say of a call.',
   Oversight: 'How people decided: figures to look into.',
   'Events and audit': 'The log: live, and for auditors.',
-  Operations: 'For whoever runs the process.',
+  Operations: 'For operators.',
 } as const;
 
 /**

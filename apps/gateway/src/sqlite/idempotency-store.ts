@@ -25,7 +25,7 @@ export function createIdempotencyStore(path: string): IdempotencyFile {
   const database = openDatabase(
     path,
     `PRAGMA secure_delete = ON; ${tables}`,
-    'Requests of the last 24 hours that are repeated with their Idempotency-Key are handled anew.',
+    'Requests of the last 24 hours that are repeated with their Idempotency-Key are handled again.',
   );
   const find = database.prepare('SELECT bodyHash, status, body, position, storedAtMs FROM answers WHERE scope = ?');
   const save = database.prepare('INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?)');

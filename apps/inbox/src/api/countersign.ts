@@ -117,7 +117,7 @@ export const reveal = (approvalId: string): Promise<RevealedView> => send('POST'
 export const withdraw = (approvalId: string): Promise<ApprovalView> =>
   send('DELETE', `${approvalPath(approvalId)}/responses/mine`);
 
-/** What a person found out about a call whose outcome is unknown. */
+/** A person's finding about a call whose outcome is unknown. */
 export type ReconciledStatus = 'succeeded' | 'failed' | 'retry';
 
 /** Records what happened to a call whose outcome is unknown. */

@@ -15,7 +15,7 @@ export const listGrants = (
   return send('GET', `/v1/grants?${query.toString()}`, { signal });
 };
 
-/** Which recorded approvals the grant would have covered. Nothing is created. */
+/** Returns the recorded approvals that the grant would have covered. Creates nothing. */
 export const previewGrant = (body: CreateGrantBody): Promise<GrantPreview> =>
   send('POST', '/v1/grants?dryRun=true', { body });
 

@@ -15,14 +15,14 @@ const words: Readonly<Record<ToolCallState, string>> = {
   executing: 'The tool is running now.',
   succeeded: 'The tool ran.',
   failed: 'The tool ran and failed.',
-  unknown: 'Nobody knows whether the tool ran: its worker was lost. It is not tried again by itself.',
+  unknown: 'The tool may have run: its worker was lost. The call is not retried automatically.',
   blocked: 'The policy blocks it. The tool does not run.',
   denied: 'The tool does not run.',
   expired: 'The tool does not run.',
   cancelled: 'The tool does not run.',
 };
 
-/** What became of the call after the decision: whether it ran, and the result. It follows what happens. */
+/** The progress of the call after the decision: whether it ran, and the result. It is updated as events arrive. */
 export function AfterDecision({ approval: { callId, approvalId } }: { approval: ApprovalView }): ReactNode {
   const { value: call, reload } = useLoaded(callId, (signal) => readCall(callId, signal));
   useNews({ callId }, reload);

@@ -67,7 +67,7 @@ function OwnWords({ approval: { description, reason } }: { approval: ApprovalVie
   if (given.length === 0) return null;
   return (
     <section className="own-words" aria-labelledby="card-own-words">
-      <h3 id="card-own-words">The agent’s own words — checked by nobody</h3>
+      <h3 id="card-own-words">The agent’s own words, not checked</h3>
       {given.map(([label, text]) => (
         <div key={label}>
           <p className="label">{label}</p>

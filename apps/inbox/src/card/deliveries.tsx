@@ -7,7 +7,7 @@ import { usePendingStore } from '../live/use-pending.js';
 import { eventWords } from '../text/event-words.js';
 import { ClockTime } from '../ui/time.js';
 
-/** Who was notified of an approval, through which channel, and what was not delivered. */
+/** The notifications of an approval: their recipients and channels, and those that were not delivered. */
 export function Deliveries({ approval: { approvalId, callId } }: { approval: ApprovalView }): ReactNode {
   const store = usePendingStore();
   const { value, reload } = useLoaded(approvalId, (signal) => readCallEvents(callId, deliveryTypes, signal));

@@ -35,8 +35,8 @@ export function People({ approval }: { approval: ApprovalView }): ReactNode {
       )}
       {upcoming.length > 0 && (
         <>
-          <p className="label">If nobody answers</p>
-          <ul className="upcoming" aria-label="If nobody answers">
+          <p className="label">Without an answer</p>
+          <ul className="upcoming" aria-label="Without an answer">
             {upcoming.map((one, index) => (
               <li key={index}>
                 <In time={one.at} />: {upcomingWords(one)}

@@ -19,7 +19,7 @@ export function CreateGrantDialog({ onClose, onCreated }: { onClose: () => void;
   const toast = useToast();
   const change = (next: GrantForm): void => {
     setForm(next);
-    // A preview of other terms must not stand beside the button.
+    // A preview of other terms must not be shown next to the button.
     setPreview(undefined);
   };
   const attempt = async (work: (body: CreateGrantBody) => Promise<void>): Promise<void> => {
@@ -43,7 +43,7 @@ export function CreateGrantDialog({ onClose, onCreated }: { onClose: () => void;
     <Dialog
       size="large"
       title="New grant"
-      description="Calls that it covers run without asking anybody. It covers only what you could approve alone."
+      description="Calls that it covers run without an approval. It covers only what you could approve alone."
       onClose={onClose}
     >
       <form

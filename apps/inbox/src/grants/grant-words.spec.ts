@@ -6,12 +6,12 @@ const call = { toolName: 'delete_file', agentId: 'janitor', runId: 'run-1' };
 describe('a grant in words', () => {
   it('explains "always": the duration, the agent, the arguments and the number of uses', () => {
     expect(rememberWords({ match: 'exact', scope: 'run', expiresInMs: 3_600_000, maxUses: 1 }, call)).toBe(
-      'For 1 hour, calls of delete_file by agent janitor in run run-1 with exactly these arguments run without asking ' +
-        'anybody, at most 1 time. A rule that blocks, or that needs several people, still holds. You can end it at any ' +
+      'For 1 hour, calls of delete_file by agent janitor in run run-1 with exactly these arguments run without an ' +
+        'approval, at most 1 time. A rule that blocks, or that needs several people, still holds. You can end it at any ' +
         'time under Grants.',
     );
     expect(rememberWords({ match: 'tool', scope: 'agent', expiresInMs: 86_400_000 }, call)).toContain(
-      'For 1 day, calls of delete_file by agent janitor in every run with any arguments run without asking anybody.',
+      'For 1 day, calls of delete_file by agent janitor in every run with any arguments run without an approval.',
     );
   });
 

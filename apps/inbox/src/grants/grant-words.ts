@@ -31,7 +31,7 @@ export function scopeWords({ agentId, runId }: Pick<GrantView, 'agentId' | 'runI
   return runId === null ? `${agent}, every run` : `${agent} in run ${runId}`;
 }
 
-/** What "always" means when an approval is remembered, as one sentence. */
+/** Describes in one sentence what "always" means when an approval is remembered. */
 export function rememberWords(
   { match, scope, expiresInMs, maxUses }: Remember,
   { toolName, agentId, runId }: { readonly toolName: string; readonly agentId: string; readonly runId: string },
@@ -41,7 +41,7 @@ export function rememberWords(
   const where = scope === 'run' ? `in run ${run}` : 'in every run';
   const uses = maxUses === undefined ? '' : `, at most ${countWords(maxUses, 'time')}`;
   return (
-    `For ${spanWords(expiresInMs)}, calls of ${tool} by agent ${agent} ${where} ${args} run without asking anybody${uses}. ` +
+    `For ${spanWords(expiresInMs)}, calls of ${tool} by agent ${agent} ${where} ${args} run without an approval${uses}. ` +
     'A rule that blocks, or that needs several people, still holds. You can end it at any time under Grants.'
   );
 }

@@ -14,7 +14,10 @@ import { GrantRow } from './grant-row.js';
 const columns = ['Tool', 'Covers', 'For', 'State', 'Uses', 'Given by', 'Ends', ''];
 const pagesMax = 10;
 
-/** The standing grants: what runs without asking anybody, who gave it, how often it was used; create and revoke. */
+/**
+ * The standing grants: the calls that run without an approval, who gave each grant, how often it was used; create and
+ * revoke.
+ */
 export default function GrantsPage(): ReactNode {
   const { roles } = useAccount();
   const { value: grants, problem, reload } = useLoaded('grants', readAll);
@@ -32,7 +35,7 @@ export default function GrantsPage(): ReactNode {
         </span>
       </header>
       <p className="muted">
-        A grant answers for its giver: a call that it covers runs without asking anybody. It never covers what a rule
+        A grant answers for its giver: a call that it covers runs without an approval. It never covers what a rule
         blocks or what needs several people.
       </p>
       <div className="actions">

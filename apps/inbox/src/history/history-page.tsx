@@ -103,7 +103,7 @@ function HistoryRow({ approval }: { approval: ApprovalView }): ReactNode {
       </td>
       <td>
         {last === undefined ? (
-          <span className="muted">nobody</span>
+          <span className="muted">no answer</span>
         ) : (
           <>
             <Marked text={last.onBehalfOf === null ? last.respondedBy : `${last.respondedBy} for ${last.onBehalfOf}`} />{' '}

@@ -7,6 +7,6 @@ export const AccountContext = createContext<Account | undefined>(undefined);
 /** The signed-in person; never absent behind the sign-in page. */
 export function useAccount(): Account {
   const account = use(AccountContext);
-  if (account === undefined) throw new Error('nobody is signed in above this component');
+  if (account === undefined) throw new Error('no account: this component is outside of the signed-in pages');
   return account;
 }

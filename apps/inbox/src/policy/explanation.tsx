@@ -5,7 +5,7 @@ import { Marked } from '../ui/marked.js';
 import { ScrollTable } from '../ui/table.js';
 
 const outcomeWords: Readonly<Record<Verdict['outcome'], string>> = {
-  allow: 'It may run without asking anybody.',
+  allow: 'It may run without an approval.',
   require: 'People are asked.',
   block: 'It is blocked.',
 };

@@ -2,7 +2,7 @@ import type { ReactNode } from 'react';
 import type { ToolCallView } from '@countersign/contracts';
 import { Marked } from './marked.js';
 
-/** What came of a call: its output or error, and the approver's instruction. */
+/** The outcome of a call: its output or error, and the approver's instruction. */
 export function Outcome({ call: { output, error, instruction } }: { call: ToolCallView }): ReactNode {
   const parts = [
     ['Result', output],

@@ -26,7 +26,7 @@ export interface MemoryExecutions extends Executions {
   /** Adds a call; returns its id. */
   readonly add: (call: MemoryCall, state?: 'pending' | 'claimable') => string;
   readonly approve: (callId: string) => void;
-  /** What the deadlines do: an overdue claim becomes claimable again (idempotent) or unknown. */
+  /** Acts like the deadlines: an overdue claim becomes claimable again (idempotent) or unknown. */
   readonly lapse: (callId: string) => void;
   readonly stateOf: (callId: string) => Recorded['state'];
   /** The requests as `claim tc_…`, in order. */

@@ -1,8 +1,8 @@
 import type { Socket } from 'node:net';
 
 /**
- * The open connections of a server. Those with a request stay open. Of the others the least recently used one is closed
- * at the limit, so that idle or slow connections do not exclude new ones.
+ * The open connections of a server. Those with a request stay open. At the limit the least recently used idle one is
+ * closed, so that idle or slow connections do not exclude new ones.
  */
 export interface Connections {
   readonly add: (socket: Socket) => void;

@@ -10,7 +10,7 @@ export function createMetricsRegistry(): Registry {
   collectDefaultMetrics({ register, eventLoopMonitoringPrecision: 1000 });
   const escaped: Gauge = new Gauge({
     name: 'countersign_escaped_errors',
-    help: 'Errors that escaped from libraries where nobody could catch them; the first one ends the process.',
+    help: 'Uncaught errors of libraries; the first one ends the process.',
     registers: [register],
     collect: () => escaped.set(escapedErrors()),
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { edgeCodes, refusalCodes } from '@countersign/contracts';
 import { ProblemError, statusOf, toProblem } from './problem.js';
 
-/** As the contract defines it; every other code of the decider is 409. */
+/** The statuses of the contract; every other code of the decider is 409. */
 const contract: Readonly<Record<number, readonly string[]>> = {
   400: ['invalid-request', 'reason-required'],
   401: ['unauthenticated'],

@@ -16,7 +16,7 @@ const table: Readonly<Record<ErrorCode, readonly [status: number, title: string]
   'reason-required': [400, 'A reason is required'],
   unauthenticated: [401, 'Authentication is required'],
   forbidden: [403, 'Not allowed'],
-  'own-request': [403, 'Nobody approves their own request'],
+  'own-request': [403, 'The requester cannot approve their own request'],
   'not-an-approver': [403, 'Not an approver of this approval'],
   'not-found': [404, 'Not found'],
   'unknown-approval': [404, 'There is no such approval'],

@@ -68,7 +68,7 @@ export function followPolicyFile(followed: FollowedPolicy): PolicyFollower {
   return { reload, close };
 }
 
-const candidateJudges = 'the candidate policy judges beside the policy in force, and decides nothing';
+const candidateJudges = 'the candidate policy judges each call too, and decides nothing';
 
 /**
  * Follows the candidate of `COUNTERSIGN_POLICY_SHADOW`. It judges from about a second after the start, and a file that

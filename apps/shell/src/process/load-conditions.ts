@@ -3,7 +3,10 @@ import type { Conditions } from '@countersign/policy';
 
 let conditions: Promise<Conditions> | undefined;
 
-/** What evaluates the expressions of grants. It is loaded with the first expression: it takes 0.2 s and 27 MB. */
+/**
+ * Loads the evaluator of the expressions of grants. It takes 0.2 s and 27 MB, so it is loaded with the first
+ * expression.
+ */
 export function loadConditions(): Promise<Conditions> {
   return (conditions ??= load());
 }

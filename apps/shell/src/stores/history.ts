@@ -4,7 +4,7 @@ import type { ReadModel } from '@countersign/read-model';
 /** Attack: an agent with thousands of pending calls, all of them compared with each new one. */
 const comparedMax = 1000;
 
-/** What was recorded before, as this process's read model shows it. */
+/** The recorded history from this process's read model. */
 export function createHistory(
   readModel: Pick<ReadModel, 'pendingOf' | 'denialsInARow' | 'factsOfRun' | 'listApprovals'>,
 ): History {

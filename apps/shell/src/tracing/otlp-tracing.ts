@@ -17,7 +17,7 @@ interface Scope {
 
 const kinds = { consumer: SpanKind.CONSUMER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL } as const;
 
-/** Of an attribute's text. A header of a message, which a producer writes, can have a megabyte. */
+/** The maximum length of an attribute's text. A producer can write a message header of a megabyte. */
 const attributeLengthMax = 1024;
 
 /** Spans over OTLP/HTTP, in batches. Nothing is registered globally, so two exporters can exist in one process. */

@@ -6,8 +6,8 @@ const pattern = /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/;
 const lengthMax = 120;
 
 /**
- * The span that a W3C `traceparent` names; undefined when it is missing or malformed. Of two values the last one counts:
- * an instrumentation of `fetch` adds its own to that of the client.
+ * The span that a W3C `traceparent` names; undefined when it is missing or malformed. The last of two values counts,
+ * because an instrumentation of `fetch` adds its own to that of the client.
  */
 export function parseTraceparent(header: string | string[] | undefined): SpanContext | undefined {
   if (typeof header !== 'string' || header.length > lengthMax) return undefined;

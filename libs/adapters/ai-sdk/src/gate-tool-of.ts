@@ -2,10 +2,10 @@ import { gateTool, isSameJson, type GateTool, type JsonSchema, type ToolDefiniti
 import { asSchema, type FlexibleSchema, type Schema, type ToolExecutionOptions } from 'ai';
 import { z } from 'zod';
 
-/** What the framework passes to the tool; in predicates only `toolCallId` and `messages` are there. */
+/** The options that the framework passes to the tool. Predicates get only `toolCallId` and `messages`. */
 export type FrameworkOptions = ToolExecutionOptions<unknown>;
 
-/** What the adapter uses of a tool of the framework. */
+/** The members of the framework's tool that the adapter uses. */
 export interface FrameworkTool {
   readonly description?: unknown;
   readonly inputSchema: FlexibleSchema<unknown>;

@@ -16,7 +16,7 @@ export interface OpenCall extends MessageCall {
   readonly isLast: boolean;
 }
 
-/** What the ledger says about an open call; a call without a verdict is pending. */
+/** The ledger's verdict about an open call; a call without a verdict is pending. */
 export interface Verdict {
   readonly approved: boolean;
   readonly reason?: string;

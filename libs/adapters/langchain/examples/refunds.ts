@@ -30,7 +30,7 @@ const runId = 'thread-1';
 const thread = { configurable: { thread_id: runId } };
 
 await agent.invoke({ messages: [new HumanMessage('Refund 50 € to order 7.')] }, thread);
-// Waits on one connection until somebody has decided.
+// Waits on one connection until a person has decided.
 await gate.worker.wait((await gate.worker.restore(runId)).state);
 const { messages } = await agent.invoke(new Command({ resume: 'decided' }), thread);
 console.log(messages.at(-1)?.text);

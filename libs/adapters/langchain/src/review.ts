@@ -55,8 +55,8 @@ export function interruptOf(approval: ApprovalView): CountersignInterrupt {
 }
 
 /**
- * What people decided in a user interface for LangChain's middleware, as responses for Countersign: the i-th decision is
- * about the i-th interrupt. Throws a TypeError when their numbers differ, or when an edit names another tool.
+ * Returns the decisions of a user interface for LangChain's middleware as responses for Countersign. The i-th decision
+ * is about the i-th interrupt. Throws a TypeError when their numbers differ, or when an edit names another tool.
  */
 export function hitlResponses(
   interrupts: readonly CountersignInterrupt[],

@@ -47,7 +47,7 @@ function processOn(countersign: FakeCountersign, turns: readonly (readonly Scrip
   const { tools, resume } = gateOn(countersign);
   const agent = new Agent({ name: 'support', model: script.model, tools: [...tools, lookup] });
   const goOn = async (stored: string) => run(agent, (await resume(agent, stored)).state);
-  /** As a program does that answers the framework's own question. */
+  /** Acts like a program that answers the framework's own question. */
   const approved = async (stored: string, alwaysApprove = false) => {
     const state: RunState<unknown, typeof agent> = await RunState.fromString(agent, stored);
     for (const item of state.getInterruptions()) state.approve(item, { alwaysApprove });

@@ -2,7 +2,7 @@ import { gateTool, type GateTool, type InputOf, type JsonSchema, type ToolGating
 import type { FunctionTool, RunContext } from '@openai/agents';
 import type { z } from 'zod';
 
-/** What the framework passes to a tool besides its input. In predicates there are no `details`. */
+/** The values that the framework passes to a tool besides its input. Predicates get no `details`. */
 export interface FrameworkContext {
   readonly runContext: RunContext | undefined;
   readonly details?: Parameters<FunctionTool['invoke']>[2];

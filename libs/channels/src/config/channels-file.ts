@@ -181,7 +181,7 @@ interface DigestRoute {
 /** The part of a route that names channels, also where the rest of the route is wrong. */
 export const routeTargetsSchema = z.object({ to: z.array(z.string()), tell: z.unknown().optional() });
 
-/** Which messages go to which channels. */
+/** A route: the messages, and the channels that they go to. */
 export type Route = z.output<typeof routeSchema>;
 
 /** The file as a whole. Its parts are validated one by one, so that all problems are reported at once. */

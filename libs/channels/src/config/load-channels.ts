@@ -229,7 +229,7 @@ function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loa
   return undefined;
 }
 
-/** What can be checked of a secret or an address before the first message. */
+/** Checks the secrets and addresses of a channel before the first message. */
 function checkMeaning(channel: ChannelConfig, path: string, { problems }: Loading): void {
   if (channel.type === 'webhook') {
     if (!channel.allowPrivateNetwork && privateAddressOf(new URL(channel.url)) !== undefined) {

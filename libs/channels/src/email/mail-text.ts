@@ -9,7 +9,7 @@ export interface MailPart {
 
 const rule = '-'.repeat(64);
 const footer =
-  'Opening the link shows the card and decides nothing. To decide, sign in there. This mail is for you alone; a link that was forwarded opens for nobody else.';
+  'Opening the link shows the card and decides nothing. To decide, sign in there. This mail is for you alone: for other people its links do not open.';
 
 /** The plain part of a mail. */
 export function textOf(parts: readonly MailPart[]): string {

@@ -28,10 +28,10 @@ export function telegramMessageOf(notice: Notice, tokens: AnswerTokens, publicUr
   builder.add(`${card.headline}\n`, 'bold');
   for (const line of card.status.slice(-8)) builder.add(`${line}\n`, 'code');
   builder.add('\n');
-  // As code, so that foreign names do not become links, mentions or commands.
+  // Formatted as code, so that foreign names do not become links, mentions or commands.
   for (const [label, text] of card.facts) builder.add(`${label}: `).add(text, 'code').add('\n');
   for (const warning of card.warnings) builder.add(`⚠ ${warning}\n`);
-  // As text: Telegram makes a link of it, and refuses a button whose address is not public.
+  // Written as text: Telegram makes a link of it, and refuses a button whose address is not public.
   if (card.link !== null) builder.add(`Look at the whole in the inbox: ${card.link}\n`);
   builder.add('\nArguments:\n').add(card.argumentLines.join('\n'), 'pre').add('\n');
   if (card.agentWords.length > 0) builder.add(`\n${agentWordsLabel}:\n`, 'bold');

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { toldBy, type Session } from '../session.js';
 import { lookup, oneRefund, refund, type Scenario } from './scenario.js';
 
-/** What people can decide, and what the model is told then. */
+/** Scenarios of each decision of a person, and of the result that the model gets. */
 export const decisions: readonly Scenario[] = [
   {
     name: 'an approved call runs once, with the arguments that were approved',

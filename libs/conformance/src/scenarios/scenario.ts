@@ -5,7 +5,7 @@ import type { Script, Session } from '../session.js';
 export interface Scenario {
   readonly name: string;
   readonly script: Script;
-  /** What it needs of the agent. Default: nothing. */
+  /** The capability that the agent must have. Default: none. */
   readonly needs?: keyof Capabilities;
   /** Rejects with what is wrong. */
   readonly run: (session: Session) => Promise<void>;

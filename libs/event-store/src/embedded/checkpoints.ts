@@ -33,7 +33,7 @@ export function createCheckpoints(ports: {
       log.warn({ error }, 'the write-ahead log could not be moved into the main file, and grows');
       return;
     }
-    // As with a commit: a failed flush is not retried.
+    // A failed flush is not retried, the same as with a commit.
     guard.broken(`a write to the log failed (${messageOf(error)}): restart the process`);
     log.error({ error }, 'the event store is unavailable: a checkpoint failed');
   };

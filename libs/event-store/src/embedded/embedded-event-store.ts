@@ -146,7 +146,7 @@ function assemble(options: EmbeddedEventStoreOptions, opened: Opened, release: (
   const { commit, stats } = createCommit({ log: logFile, appender, guard, acknowledge, clock, metrics, publish });
   const group = createGroupCommit({ commit, afterCommit: checkpoints.afterCommit, monotonic: clock.monotonic });
   const closing = new AbortController();
-  // The getter of a controller's signal costs as much as a small query.
+  // The getter of a controller's signal is as slow as a small query.
   const { signal } = closing;
   const whileOpen = <T>(read: () => T): T => {
     if (signal.aborted) throw new EventStoreUnavailableError('the event store is closed');

@@ -29,7 +29,7 @@ async function fill(streams: number): Promise<void> {
   await store.close();
 }
 
-/** What a person with access to the file can do while the store is closed. */
+/** Changes the file while the store is closed. */
 function tamper(...statements: readonly string[]): void {
   const database = new DatabaseSync(join(folder, 'events.db'));
   database.enableDefensive(false);

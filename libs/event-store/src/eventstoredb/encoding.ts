@@ -31,7 +31,7 @@ function toClientEvent({ eventId, type, data, metadata }: NewEvent): { event: Cl
   const [text, metadataText] = [JSON.stringify(data), JSON.stringify(metadata)];
   const encodedMetadata = new TextEncoder().encode(metadataText);
   const event = { id: eventId, type, data: JSON.parse(text) as Record<string, unknown>, metadata: encodedMetadata };
-  // As the server counts: two bytes per character of the type.
+  // The server counts two bytes per character of the type.
   return { event, bytes: Buffer.byteLength(text) + encodedMetadata.length + 2 * type.length };
 }
 

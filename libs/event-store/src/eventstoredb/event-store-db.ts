@@ -100,7 +100,7 @@ export function openEventStoreDb(options: EventStoreDbOptions): EventStore {
       tls: address.isEncrypted,
       user: user ?? null,
     };
-    log.info(fields, `EventStoreDB ${version}, ${kind}, ${way}, as ${user ?? 'nobody'}`);
+    log.info(fields, `EventStoreDB ${version}, ${kind}, ${way}, ${user === undefined ? 'no user' : `as ${user}`}`);
   };
   const ports = { connection, clock, ids, log, prefixes, ...timeouts };
   const reads = createReads(ports);

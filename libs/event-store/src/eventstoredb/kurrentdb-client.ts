@@ -32,7 +32,7 @@ export const connectKurrentDb: ConnectClient = (url) => {
       throw bridgeError(error);
     }
   };
-  // As in the older client: one call per append, with a working deadline.
+  // One call per append, with a working deadline, the same as in the older client.
   Reflect.set(client, 'supports', () => Promise.resolve(false));
   const end = guardChannels(client);
   return {

@@ -7,7 +7,7 @@ import type { Endpoint, StoreAddress } from './connection-string.js';
 import { readMembers, readVersion } from './protocol.js';
 import type { Member } from './protocol.js';
 
-/** What the members of a cluster reported in one round of queries. */
+/** The reports of a cluster's members in one round of queries. */
 export interface Sighting {
   /** The leader according to the responding members. */
   readonly leader: Endpoint | undefined;

@@ -20,7 +20,7 @@ export class RootKeyError extends Error {
   override readonly name = 'RootKeyError';
 }
 
-/** What is derived from the root key; the key itself encrypts nothing. */
+/** The keys that are derived from the root key; the root key itself encrypts nothing. */
 export interface RootKey {
   /** Wraps the keys of subjects. */
   readonly wrapping: KeyObject;
@@ -54,7 +54,7 @@ function textOf(file: string): string {
 }
 
 /**
- * Makes a new root key in a file that only its owner can read, durably. Of several processes that do so at once, the first
+ * Makes a new root key in a file that only its owner can read, durably. If several processes do so at once, the first
  * one's file stays. Returns false when another process was first.
  */
 export function makeRootKey(file: string): boolean {

@@ -4,7 +4,7 @@ import type { Task } from '@modelcontextprotocol/sdk/types.js';
 /** A client that does not wait for the result asks about the task this often. */
 const pollIntervalMs = 2000;
 
-/** What is known of a task besides its call. */
+/** The facts about a task that its call does not have. */
 export interface TaskFacts {
   readonly taskId: string;
   readonly inboxUrl: string;

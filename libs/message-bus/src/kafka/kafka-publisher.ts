@@ -139,7 +139,7 @@ function refuse(jobs: readonly Job[], error: Error): void {
   }
 }
 
-/** As many jobs from the front as one send may contain; at least one. */
+/** Takes as many jobs from the front as one send may contain; at least one. */
 function takeSome(waiting: Job[]): readonly Job[] {
   let [bytes, messages, count] = [0, 0, 0];
   for (const job of waiting) {

@@ -37,7 +37,7 @@ export interface KafkaTopics {
   /** Creates the missing topics and leaves the others unchanged. Returns the created ones. */
   readonly create: (options: CreateTopicsOptions) => Promise<readonly string[]>;
   readonly describe: () => Promise<readonly TopicDescription[]>;
-  /** Which of the given topics (default: all three) are missing. @throws BusUnavailableError */
+  /** Returns which of the given topics (default: all three) are missing. @throws BusUnavailableError */
   readonly missing: (topics?: readonly string[]) => Promise<readonly string[]>;
 }
 

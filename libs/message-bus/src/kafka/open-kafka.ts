@@ -77,7 +77,7 @@ export interface KafkaBus {
  *
  * A handler that runs while its partition is taken away is not stopped, and what it does counts for nothing here: the
  * new owner repeats its message, perhaps at the same moment. Within one process a key's handlers never overlap; across
- * two they may, for as long as one handler takes, so handlers MUST bear a repeat that runs beside the first try.
+ * two they may, for as long as one handler takes, so handlers MUST tolerate a duplicate at the same time.
  * @example
  * const kafka = openKafka({ brokers: ['127.0.0.1:9092'], clientId: 'ledger', clock, ids, log });
  * kafka.bus.subscribe({ group: 'countersign-ledger', topics: [kafka.topics.names.requests], onMessage });

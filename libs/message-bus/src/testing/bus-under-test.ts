@@ -22,7 +22,7 @@ export interface MessageBusHarness {
   readonly close: () => Promise<void>;
 }
 
-/** What the parts of the suite share. */
+/** The fixtures that the parts of the suite share. */
 export interface BusUnderTest {
   readonly harness: () => MessageBusHarness;
   /** Subscribes the group `resolvers` with short pauses between attempts. */

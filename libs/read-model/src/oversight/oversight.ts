@@ -11,12 +11,12 @@ import type { Approval, Pace, ToolCallState, Vote } from '@countersign/domain';
 import { SumsByKey } from './figures.js';
 import type { Counted } from './figures.js';
 
-/** What a report is about. */
+/** The options of a report. */
 export interface OversightOptions {
   readonly by: OversightGrouping;
-  /** What was recorded from then on, in epoch ms. */
+  /** The start of the period in epoch ms, inclusive. */
   readonly fromMs: number;
-  /** What was recorded before then, in epoch ms. */
+  /** The end of the period in epoch ms, exclusive. */
   readonly toMs: number;
   readonly pace: Pace;
   /** Counts only what this principal did; undefined: everything. */

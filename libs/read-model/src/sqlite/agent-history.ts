@@ -62,7 +62,7 @@ function isByPerson({ votes }: Approval): boolean {
 
 const countedMax = 65_536;
 
-/** The facts of a run. Of a very long one only the first 65,536 calls are counted. */
+/** Returns the facts about a run. Only its first 65,536 calls are counted. */
 export function factsOfRun(prepare: Prepare, tenant: string, runId: string): RunFacts {
   const calls = `SELECT state, requested_at FROM calls WHERE tenant = ? AND run_id = ? LIMIT ${String(countedMax)}`;
   const found = prepare(

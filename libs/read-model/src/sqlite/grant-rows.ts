@@ -14,7 +14,7 @@ export interface GrantRows extends Omit<GrantReads, 'list'> {
   readonly fold: (event: RecordedEvent) => void;
   /** Writes the changed grants. Call it in a transaction. */
   readonly write: () => void;
-  /** What was changed is in the file. */
+  /** Call it when the changed rows are in the file. */
   readonly flushed: () => void;
   /** Reads the file: flush first. */
   readonly list: (position: number, ...given: Parameters<GrantReads['list']>) => ReturnType<GrantReads['list']>;
@@ -42,7 +42,7 @@ const upsert = `INSERT INTO grants VALUES (?, ?, ?, ?, ?, ?, ?)
 /** The grants over an opened file, whose salts are encrypted there. */
 export function createGrantRows(prepare: Prepare, seal?: RowSeal): GrantRows {
   const dirty = new Map<string, Row>();
-  /** By tenant and tool; undefined until somebody asks. */
+  /** By tenant and tool; undefined until the first query. */
   let live: Map<string, Map<string, Row>> | undefined;
 
   const toRow = (columns: Columns): Row => ({ seq: Number(columns['seq']), ...toGrantRow(columns) });

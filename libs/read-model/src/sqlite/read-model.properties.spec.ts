@@ -35,7 +35,7 @@ function replay(events: readonly RecordedEvent[]): CallRow[] {
   return [...rows.values()].sort((one, other) => one.seq - other.seq);
 }
 
-/** As read from the file: without members that JSON omits. */
+/** Returns the value as the file has it, without members that JSON omits. */
 function asStored<T>(value: T): T {
   return JSON.parse(JSON.stringify(value)) as T;
 }

@@ -51,13 +51,15 @@ export function listCalls(calls: ReadonlyMap<string, FakeCall>, query: URLSearch
   const all = [...calls.values()];
   if (query.get('order') !== 'oldest') all.reverse();
   const start = all.findIndex(({ view }) => view.callId === query.get('cursor')) + 1;
-  const found = all.slice(start).filter(
-    ({ view }) =>
-      isWanted('state', view.state) &&
-      isWanted('agentId', view.agentId) &&
-      isWanted('runId', view.runId) &&
-      isWanted('toolName', view.toolName),
-  );
+  const found = all
+    .slice(start)
+    .filter(
+      ({ view }) =>
+        isWanted('state', view.state) &&
+        isWanted('agentId', view.agentId) &&
+        isWanted('runId', view.runId) &&
+        isWanted('toolName', view.toolName),
+    );
   const page = found.slice(0, Number(query.get('limit') ?? limits.pageSizeDefault)).map(({ view }) => view);
   return Response.json({ calls: page, nextCursor: page.length < found.length ? page.at(-1)?.callId : null });
 }
