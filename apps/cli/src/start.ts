@@ -6,7 +6,16 @@ import type { Output } from './invocation.js';
 import { unknownSettings } from './setting-names.js';
 
 /** The processes that `countersign start` can start: everything in one process, or one role of a cluster. */
-export const roles = ['standalone', 'gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
+export const roles = [
+  'standalone',
+  'gateway',
+  'ledger',
+  'relay',
+  'projector',
+  'resolver',
+  'notifier',
+  'keeper',
+] as const;
 
 type StartedRole = (typeof roles)[number];
 
@@ -59,6 +68,8 @@ The roles:
   projector   records deadlines
   resolver    executes the tools of COUNTERSIGN_TOOLS
   notifier    tells people
+  keeper      lends the keys of sensitive values to the roles of a cluster over
+              several machines: needs EventStoreDB
 
 A role is configured by its environment: --print-config shows what it takes,
 and every mistake in it at once; files are read at the start. What a role misses

@@ -1,10 +1,10 @@
-import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
 import { ConfigError, readConfig, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
+import { borrowerProblems, isLoopback, keeperProblems, toConnection, toServer } from './keeper/keeper-config.js';
 import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 import { z } from 'zod';
 import {
@@ -19,7 +19,9 @@ import {
   eventStore,
   executing,
   kafka,
+  keeping,
   keys,
+  keysInFolder,
   people,
   requests,
   senders,
@@ -56,11 +58,12 @@ const variablesOf = {
     COUNTERSIGN_POLICY: judgingVariables.COUNTERSIGN_POLICY,
     ...people,
   },
+  keeper: { ...processVariables, ...eventStore, ...keysInFolder, ...keeping },
 } as const satisfies Record<Role, z.ZodRawShape>;
 
 type Output<Shape extends z.ZodRawShape> = z.output<z.ZodObject<Shape>>;
 type KafkaValues = Partial<Output<typeof kafka & typeof consuming>>;
-type Values = Output<typeof processVariables & typeof eventStore & typeof keys> &
+type Values = Output<typeof processVariables & typeof eventStore> &
   KafkaValues &
   Partial<
     Output<
@@ -70,7 +73,9 @@ type Values = Output<typeof processVariables & typeof eventStore & typeof keys> 
         typeof servingVariables &
         typeof signIn &
         typeof requests &
-        typeof executing
+        typeof executing &
+        typeof keys &
+        typeof keeping
     >
   >;
 
@@ -88,7 +93,9 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
     dataFolder: resolve(folder, values.COUNTERSIGN_DATA),
     logLevel: values.COUNTERSIGN_LOG_LEVEL,
     eventStoreUrl: new Secret(values.COUNTERSIGN_EVENTSTORE_URL),
-    keys: values.COUNTERSIGN_KEYS_FOLDER === undefined ? null : toKeys(values.COUNTERSIGN_KEYS_FOLDER, values, file),
+    keys: toKeys(values, file),
+    keeper: toConnection(values, folder),
+    keeperServer: toServer(values, folder),
     kafka: values.COUNTERSIGN_KAFKA_BROKERS === undefined ? null : toKafka(values, folder),
     policyFile: file(values.COUNTERSIGN_POLICY),
     shadowPolicyFile: file(values.COUNTERSIGN_POLICY_SHADOW),
@@ -106,9 +113,11 @@ export function readRoleConfig(role: Role, env: Environment, folder: string = pr
 
 type ToFile = (path: string | undefined) => string | null;
 
-function toKeys(folder: string, values: Values, file: ToFile): KeysConfig {
+function toKeys(values: Values, file: ToFile): KeysConfig | null {
+  const folder = file(values.COUNTERSIGN_KEYS_FOLDER);
+  if (folder === null) return null;
   return {
-    folder: file(folder) ?? folder,
+    folder,
     rootKeyFile: file(values.COUNTERSIGN_ROOT_KEY_FILE),
     acceptLostKeys: values.COUNTERSIGN_ACCEPT_LOST_KEYS === 'yes',
   };
@@ -151,7 +160,9 @@ function printableOidc({ rolesClaim, groupsClaim, tenant }: OidcConfig) {
 function readValues(shape: z.ZodRawShape, env: Environment): Values {
   const ofKafka = 'COUNTERSIGN_KAFKA_BROKERS' in shape ? saslProblems(env) : [];
   const ofSignIn = 'COUNTERSIGN_OIDC_CLIENT_ID' in shape ? oidcProblems(env) : [];
-  return readConfigWith(z.object(shape), env, [...eventStoreProblems(env), ...ofKafka, ...ofSignIn]) as Values;
+  const ofKeys = 'COUNTERSIGN_KEEPER_TOKENS_FILE' in shape ? keeperProblems(env) : borrowerProblems(env);
+  const problems = [...eventStoreProblems(env), ...ofKeys, ...ofKafka, ...ofSignIn];
+  return readConfigWith(z.object(shape), env, problems) as Values;
 }
 
 /** Reports the problems of single variables and those between variables together. */
@@ -215,10 +226,9 @@ function unsignedDefault(
   { COUNTERSIGN_KAFKA_BROKERS: brokers = [] }: Values,
   keysFile: string | null,
 ): 'allow' | 'refuse' {
-  return keysFile === null && brokers.length > 0 && brokers.every(isLoopback) ? 'allow' : 'refuse';
-}
-
-function isLoopback(broker: string): boolean {
-  const host = broker.slice(0, broker.lastIndexOf(':')).toLowerCase();
-  return host === 'localhost' || host === '[::1]' || (isIPv4(host) && host.startsWith('127.'));
+  return keysFile === null &&
+    brokers.length > 0 &&
+    brokers.every((broker) => isLoopback(broker.slice(0, broker.lastIndexOf(':'))))
+    ? 'allow'
+    : 'refuse';
 }

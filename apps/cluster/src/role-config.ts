@@ -1,8 +1,9 @@
 import type { OidcConfig } from '@countersign/gateway';
 import type { LogLevel, Secret } from '@countersign/runtime';
+import type { KeeperConnection } from './keeper/keeper-client.js';
 
 /** The work of one process of the cluster. */
-export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier'] as const;
+export const roles = ['gateway', 'ledger', 'relay', 'projector', 'resolver', 'notifier', 'keeper'] as const;
 
 export type Role = (typeof roles)[number];
 
@@ -29,6 +30,17 @@ export interface KeysConfig {
   readonly acceptLostKeys: boolean;
 }
 
+/** How the keeper serves the keys of its folder. */
+export interface KeeperServerConfig {
+  /** 0: any free port. */
+  readonly port: number;
+  /** How long a process may use keys after it asked last. */
+  readonly loanMs: number;
+  /** Null: plain HTTP, on this machine alone. */
+  readonly tls: { readonly cert: string; readonly key: Secret } | null;
+  readonly tokens: readonly Secret[];
+}
+
 /** The senders of requests on Kafka. */
 export interface RequestsConfig {
   readonly tenant: string;
@@ -46,8 +58,11 @@ export interface RoleConfig {
   readonly dataFolder: string;
   readonly logLevel: LogLevel;
   readonly eventStoreUrl: Secret;
-  /** Null: sensitive values are recorded in clear. */
+  /** The keys of sensitive values. With neither a folder nor a keeper, values are recorded in clear. */
   readonly keys: KeysConfig | null;
+  readonly keeper: KeeperConnection | null;
+  /** For the keeper itself. */
+  readonly keeperServer: KeeperServerConfig | null;
   readonly kafka: KafkaConfig | null;
   readonly policyFile: string | null;
   readonly shadowPolicyFile: string | null;

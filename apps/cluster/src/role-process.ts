@@ -7,6 +7,7 @@ import { createStoreCheck, createTracedStore } from '@countersign/shell';
 import type { RuntimePorts, ReadinessCheck } from '@countersign/shell';
 import type { Registry } from 'prom-client';
 import type { RoleConfig } from './config.js';
+import { borrowVault } from './keeper/borrow-vault.js';
 import { createKeylessStore, openVault } from './vault.js';
 import type { Vault } from './vault.js';
 
@@ -75,14 +76,32 @@ export interface LedgerStore {
   readonly vault: Vault | null;
 }
 
-/**
- * Returns the event store after its first response. A client that stops responding, even after replacement, ends the
- * process; one that never responded waits.
- */
+/** The event store, with the keys of sensitive values where this process has them. */
 export async function openEventStore(
   process: RoleProcess,
   options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
 ): Promise<LedgerStore> {
+  const raw = await openRawStore(process, options);
+  const openKeys = vaultOpener(process, raw);
+  if (openKeys === undefined) return { store: createKeylessStore(raw, process), vault: null };
+  const vault = await untilDone(process, 'keys', isStoreAway, openKeys);
+  return { store: vault.store, vault };
+}
+
+function vaultOpener(process: RoleProcess, raw: EventStore): (() => Promise<Vault>) | undefined {
+  const { keys, keeper: connection, dataFolder } = process.config;
+  if (keys !== null) return () => openVault(process, keys, raw);
+  return connection === null ? undefined : () => borrowVault(process, { connection, dataFolder }, raw);
+}
+
+/**
+ * Returns the event store, with values as they are stored, after its first response. A client that stops responding, even after replacement, ends the
+ * process; one that never responded waits.
+ */
+export async function openRawStore(
+  process: RoleProcess,
+  options: Pick<EventStoreDbOptions, 'writeOnly'> = {},
+): Promise<EventStore> {
   const { config, clock, log, ids, fail, check, onStop } = process;
   let hasAnswered = false;
   const url = config.eventStoreUrl.reveal();
@@ -102,11 +121,7 @@ export async function openEventStore(
   hasAnswered = true;
   check(createStoreCheck(store));
   void watchRights(process);
-  const traced = createTracedStore(store, process.tracing);
-  if (config.keys === null) return { store: createKeylessStore(traced, process), vault: null };
-  const keys = config.keys;
-  const vault = await untilDone(process, 'keys', isStoreAway, () => openVault(process, keys, traced));
-  return { store: vault.store, vault };
+  return createTracedStore(store, process.tracing);
 }
 
 const rightsAgainMs = 600_000;

@@ -4,6 +4,7 @@ import type { Role, RoleConfig } from './config.js';
 import { openOperationsApp } from './operations-app.js';
 import type { OpenRole, OwnServer, RoleProcess } from './role-process.js';
 import { readGateway } from './roles/gateway.js';
+import { readKeeper } from './roles/keeper.js';
 import { readLedger } from './roles/ledger.js';
 import { readNotifier } from './roles/notifier.js';
 import { readProjector } from './roles/projector.js';
@@ -30,6 +31,7 @@ const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) 
   projector: readProjector,
   resolver: readResolver,
   notifier: readNotifier,
+  keeper: readKeeper,
 };
 
 /**

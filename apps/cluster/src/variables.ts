@@ -26,11 +26,35 @@ export const eventStore = {
     ),
 };
 
-/** The keys of sensitive values, in a folder that all processes of the cluster share. */
-export const keys = {
+/** The keys of sensitive values, in a folder. */
+export const keysInFolder = {
   COUNTERSIGN_KEYS_FOLDER: z.string().optional(),
   COUNTERSIGN_ROOT_KEY_FILE: z.string().optional(),
   COUNTERSIGN_ACCEPT_LOST_KEYS: z.literal('yes', 'must be `yes`, or unset').optional(),
+};
+
+/** The keys, in a folder that all processes of one machine share, or at a keeper. */
+export const keys = {
+  ...keysInFolder,
+  COUNTERSIGN_KEEPER_URL: z.url({ protocol: /^https?$/, error: 'must be the https:// URL of the keeper' }).optional(),
+  COUNTERSIGN_KEEPER_TOKEN_FILE: z.string().optional(),
+  COUNTERSIGN_KEEPER_CA_FILE: z.string().optional(),
+};
+
+/** The keeper, which lends the keys of its folder. */
+export const keeping = {
+  COUNTERSIGN_KEYS_FOLDER: z.string('the folder of the keys'),
+  COUNTERSIGN_KEEPER_PORT: z
+    .string()
+    .regex(/^[0-9]{1,5}$/, 'must be a port number')
+    .transform(Number)
+    .pipe(z.int().max(65_535))
+    .default(7443),
+  COUNTERSIGN_KEEPER_TOKENS_FILE: z.string('a file with the tokens of the processes, one on each line'),
+  COUNTERSIGN_KEEPER_TLS_CERT_FILE: z.string().optional(),
+  COUNTERSIGN_KEEPER_TLS_KEY_FILE: z.string().optional(),
+  /** How long a process may use keys after it asked last. */
+  COUNTERSIGN_KEEPER_LOAN_MS: duration(1_000, 600_000).default(60_000),
 };
 
 /** The brokers, and the names of the topics. */

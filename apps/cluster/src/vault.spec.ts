@@ -9,13 +9,13 @@ import type { EventStore } from '@countersign/event-store';
 import { createSimulatedEventStore } from '@countersign/event-store/testing';
 import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
 import { openVault, othersMs } from './vault.js';
-import type { Vault } from './vault.js';
+import type { FolderVault } from './vault.js';
 
 const clock = createVirtualClock();
 const owner = ['default', 'customer'] as const;
 let folder: string;
 let raw: EventStore;
-let opened: Vault[];
+let opened: FolderVault[];
 
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'countersign-vault-'));
@@ -30,7 +30,7 @@ afterEach(async () => {
 });
 
 /** Starts a process of the cluster. */
-async function start(): Promise<Vault> {
+async function start(): Promise<FolderVault> {
   const { signal: stopping } = new AbortController();
   const fail = (why: string): void => {
     throw new Error(why);
@@ -44,7 +44,7 @@ async function start(): Promise<Vault> {
 }
 
 /** A process that ends after it has begun an erasure: it returns the key, and a response that it kept. */
-async function beginErasing(vault: Vault) {
+async function beginErasing(vault: FolderVault) {
   const { id } = await vault.keys.current(...owner);
   const response = vault.answersKey.answers().close('{}');
   vault.keys.retire(...owner);

@@ -8,13 +8,22 @@ import {
   openSubjectKeys,
   refuseLostKeys,
 } from '@countersign/event-store';
-import type { AnswersKey, EventStore, SealedStore, SealedTexts, SubjectKeys } from '@countersign/event-store';
+import type {
+  AnswersKey,
+  ErasureKeys,
+  EventStore,
+  FileKeys,
+  SealedStore,
+  SealedTexts,
+  SubjectKeys,
+} from '@countersign/event-store';
 import { sleep } from '@countersign/runtime';
+import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { KeysConfig } from './config.js';
 
 /** The dependencies of the keys: those of the process. */
-interface VaultPorts extends Pick<RuntimePorts, 'clock' | 'log'> {
+export interface VaultPorts extends Pick<RuntimePorts, 'clock' | 'log'> {
   readonly stopping: AbortSignal;
   /** Registers a step of the shutdown. */
   readonly onStop: (stop: () => void | Promise<void>) => void;
@@ -24,22 +33,35 @@ interface VaultPorts extends Pick<RuntimePorts, 'clock' | 'log'> {
 
 /** The keys that the processes of a cluster share, and the copies of this process. */
 export interface Vault {
-  readonly keys: SubjectKeys;
+  readonly keys: ErasureKeys;
   /** The log, whose readers see the values. */
   readonly store: SealedStore<EventStore>;
-  /** For the rows of the read model. */
-  readonly texts: SealedTexts;
+  /** Opens the read model, a copy that is built again after each erasure; `texts` encrypts its rows. */
+  readonly openRows: <Rows extends { readonly rebuild: () => Promise<unknown> }>(
+    open: (texts: SealedTexts) => Promise<Rows>,
+  ) => Promise<Rows>;
   /** For the stored responses. */
   readonly answersKey: AnswersKey;
   /** Adds a copy that this process keeps, and how to write it again without the values that read as erased. */
   readonly keepCopy: (rewrite: () => Promise<void>) => void;
-  /** Writes all these copies again. */
-  readonly rewriteCopies: () => Promise<void>;
+  /** Adds a copy in memory, which is forgotten. */
+  readonly keepInMemory: (forget: () => void) => void;
+  /** Resolves when no process appends with a key that was retired before. */
+  readonly othersSettled: () => Promise<void>;
+  /** Writes the copies of all processes again, as far as an erasure waits for them. */
+  readonly rewriteEverywhere: () => Promise<void>;
   /**
    * Destroys the keys whose erasure is among these events, and which a crash or an older backup of the keys has left.
    * Returns whether there were any.
    */
   readonly finishErasures: (events: Recorded) => Promise<boolean>;
+  /** Whether this process learns of erasures from the log alone, so that it has to follow it. */
+  readonly learnsFromLog: boolean;
+}
+
+/** The vault of a process that has the folder of the keys. */
+export interface FolderVault extends Vault {
+  readonly keys: SubjectKeys;
 }
 
 const pageSize = 500;
@@ -58,18 +80,32 @@ export const othersMs = 2000;
  * or taken back first.
  * @throws RootKeyError, LostKeysError: each names the file and the remedy.
  */
-export async function openVault(ports: VaultPorts, config: KeysConfig, raw: EventStore): Promise<Vault> {
-  const { folder, rootKeyFile, acceptLostKeys } = config;
+export async function openVault(ports: VaultPorts, config: KeysConfig, raw: EventStore): Promise<FolderVault> {
+  const keys = await openKeys(config, raw, ports.log);
+  try {
+    const vault = await openOver(keys, ports, raw);
+    ports.onStop(keys.close);
+    return vault;
+  } catch (error) {
+    keys.close();
+    throw error;
+  }
+}
+
+/** Opens the keys in their folder. @throws RootKeyError, LostKeysError: each names the file and the remedy. */
+export async function openKeys(
+  { folder, rootKeyFile, acceptLostKeys }: KeysConfig,
+  raw: EventStore,
+  log: Log,
+): Promise<FileKeys> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const keys = openSubjectKeys({ folder, rootKeyFile, log: ports.log });
+  const keys = openSubjectKeys({ folder, rootKeyFile, log });
   try {
     if (keys.isNew) {
       await refuseLostKeys(raw, { keys, folder, acceptLostKeys });
       keys.confirm();
     }
-    const vault = await openOver(keys, ports, raw);
-    ports.onStop(keys.close);
-    return vault;
+    return keys;
   } catch (error) {
     keys.close();
     throw error;
@@ -80,7 +116,7 @@ async function openOver(
   keys: SubjectKeys,
   { clock, log, fail, stopping }: VaultPorts,
   raw: EventStore,
-): Promise<Vault> {
+): Promise<FolderVault> {
   const unfinished = await recordedErasures(raw, keys, () => sleep(clock, othersMs, stopping));
   const answersKey = await openAnswersKey(keys);
   const destroy = async (ids: readonly string[]): Promise<void> => {
@@ -128,14 +164,36 @@ async function openOver(
         },
       }),
   };
+  const store = createSealedStore(watched, { keys, log });
+  const texts = createSealedTexts(keys);
+  const keepCopy = (rewrite: () => Promise<void>): void => void copies.push(rewrite);
   return {
     keys,
-    store: createSealedStore(watched, { keys, log }),
-    texts: createSealedTexts(keys),
+    store,
+    openRows: async (open) => {
+      const rows = await open(texts);
+      keepCopy(async () => {
+        await rows.rebuild();
+      });
+      return rows;
+    },
     answersKey,
-    keepCopy: (rewrite) => void copies.push(rewrite),
-    rewriteCopies,
+    keepCopy,
+    keepInMemory: (forget) => {
+      keepCopy(() => {
+        forget();
+        return Promise.resolve();
+      });
+    },
+    othersSettled: async () => {
+      await store.settled();
+      await sleep(clock, othersMs);
+    },
+    rewriteEverywhere: async () => {
+      await Promise.all([rewriteCopies(), sleep(clock, othersMs)]);
+    },
     finishErasures,
+    learnsFromLog: true,
   };
 }
 
@@ -161,7 +219,8 @@ async function recordedErasures(
   return begun.filter((id) => recorded.has(id));
 }
 
-function erasedKeysOf(events: Recorded): readonly string[] {
+/** The keys that the proofs among these events name. */
+export function erasedKeysOf(events: Recorded): readonly string[] {
   return events.flatMap(({ type, data }) => (type === 'SubjectErased' ? (data as SubjectEvent['data']).keys : []));
 }
 
@@ -170,7 +229,7 @@ export function createKeylessStore(raw: EventStore, { fail }: Pick<VaultPorts, '
   const checked = (events: Recorded): Recorded => {
     if (!events.some(({ metadata }) => metadata.sealed !== undefined)) return events;
     const why =
-      'the log has encrypted values: set COUNTERSIGN_KEYS_FOLDER to the folder that the other processes of the cluster use';
+      'the log has encrypted values: set COUNTERSIGN_KEYS_FOLDER to the folder that the other processes of the cluster use, or COUNTERSIGN_KEEPER_URL to their keeper';
     fail(why);
     throw new EventStoreUnavailableError(why);
   };

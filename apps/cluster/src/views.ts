@@ -1,9 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventStoreUnavailableError } from '@countersign/event-store';
+import type { SealedTexts } from '@countersign/event-store';
 import { createProjector, createProjectorCheck } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
-import type { ReadModel } from '@countersign/read-model';
+import type { FileReadModel, ReadModel } from '@countersign/read-model';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
@@ -25,14 +26,12 @@ export async function openViews(process: RoleProcess, { store, vault }: LedgerSt
   const source = { ...store, readAll };
   const readModel = await untilDone(process, 'read-model', isStoreAway, () => {
     check(createProjectorCheck(() => ({ status: 'starting' })));
-    return openReadModel({ file, source, log, ...(vault && { seal: vault.texts }) });
+    const open = (seal?: SealedTexts): Promise<FileReadModel> => openReadModel({ file, source, log, seal });
+    return vault === null ? open() : vault.openRows(open);
   });
   isOpen = true;
   onStop(() => {
     readModel.close();
-  });
-  vault?.keepCopy(async () => {
-    await readModel.rebuild();
   });
   const projector = createProjector({ store, readModel, clock, log });
   check(createProjectorCheck(projector.health));

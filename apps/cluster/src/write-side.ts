@@ -15,9 +15,8 @@ type JudgingOptions = Pick<WriteSidePorts, 'writeOnly' | 'grants' | 'history'> &
 /** The commands over the log of the process. Their cached streams are copies: an erasure drops them. */
 function createCommands({ store, vault }: LedgerStore, ports: Omit<WriteSidePorts, 'store'>): CommandPorts {
   const commands = createWriteSide({ store, ...ports });
-  vault?.keepCopy(() => {
+  vault?.keepInMemory(() => {
     forgetStreams(commands);
-    return Promise.resolve();
   });
   return commands;
 }

@@ -82,6 +82,14 @@ export class EventStoreRewoundError extends EventStoreUnavailableError {
   override readonly name: string = 'EventStoreRewoundError';
 }
 
+/**
+ * A key that is needed cannot be had at the moment: sensitive values can be neither recorded nor read. Calls without them
+ * go on.
+ */
+export class KeysUnavailableError extends EventStoreUnavailableError {
+  override readonly name: string = 'KeysUnavailableError';
+}
+
 /** The events of one append are larger than the store accepts: nothing was written, and no retry can succeed. */
 export class EventTooLargeError extends RangeError {
   override readonly name = 'EventTooLargeError';

@@ -14,20 +14,26 @@ export {
   EventStoreRewoundError,
   EventStoreUnavailableError,
   EventTooLargeError,
+  KeysUnavailableError,
   noStream,
 } from './event-store.js';
 export type { AppendResult, EventStore, StoreHealth, Subscription, SubscriptionHandler } from './event-store.js';
 export { positionBefore } from './position-before.js';
 export { LostKeysError, refuseLostKeys } from './sealed/lost-keys.js';
+export { lockFolder } from './embedded/folder-lock.js';
+export type { FolderLock } from './embedded/folder-lock.js';
+export type { CopyKeys } from './sealed/copy-keys.js';
 export { openSubjectKeys } from './sealed/keys-file.js';
+export type { FileKeys } from './sealed/keys-file.js';
 export { rotateRootKey } from './sealed/rotate-root-key.js';
 export type { Rotation } from './sealed/rotate-root-key.js';
 export type { RootPlace } from './sealed/root-file.js';
 export { RootKeyError } from './sealed/root-key.js';
-export { openAnswersKey } from './sealed/sealed-answers.js';
+export { createSealedAnswers, openAnswersKey } from './sealed/sealed-answers.js';
 export type { AnswersKey, SealedAnswers } from './sealed/sealed-answers.js';
 export { createSealedStore } from './sealed/sealed-store.js';
 export type { SealedStore } from './sealed/sealed-store.js';
 export { createSealedTexts } from './sealed/sealed-texts.js';
 export type { SealedTexts } from './sealed/sealed-texts.js';
-export type { SubjectKey, SubjectKeys } from './sealed/subject-keys.js';
+export { answersOwner } from './sealed/subject-keys.js';
+export type { ErasureKeys, FindKey, StoreKeys, SubjectKey, SubjectKeys } from './sealed/subject-keys.js';

@@ -1,107 +1,34 @@
 import { expect, test } from '@jest/globals';
 import { deriveCallId } from '@countersign/contracts';
-import type { ErasureView, ToolCallView } from '@countersign/contracts';
-import { freePort } from '../../ports.js';
+import type { ErasureView } from '@countersign/contracts';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
-import { filesWith } from '../harness/files-with.js';
-import type { HttpAnswer } from '../harness/http.js';
-import { startServer } from '../harness/server.js';
-import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
-import { openStoreServer, readAfter, storeUrl, writeTokens } from './roles.js';
+import { openStoreServer, readAfter, storeUrl } from './roles.js';
+import {
+  erase,
+  erased,
+  inArgument,
+  inOutput,
+  openGateways,
+  placesOf,
+  playSecrets,
+  post,
+  requestSecrets,
+  subject,
+  untilErasedOn,
+  viewOn,
+} from './secrets.js';
+import type { World } from './secrets.js';
 
 cleanUpAfterEach();
-
-const subject = 'customer-42';
-const inArgument = 'hunter2-in-an-argument';
-const inOutput = 'hunter2-in-an-output';
-
-/** Two gateways over one store, and every folder that they and the store write to. */
-interface World {
-  readonly a: Server;
-  readonly b: Server;
-  readonly start: (more?: Readonly<Record<string, string>>) => Promise<Server>;
-  readonly folders: readonly string[];
-}
 
 /** `shared`: the folder of the keys; without it values are recorded in clear. */
 async function openWorld(shared: string | undefined, ofA: Readonly<Record<string, string>> = {}): Promise<World> {
   const storeFolder = temporaryFolder();
   const { port } = await openStoreServer(undefined, storeFolder);
-  const folders = [storeFolder, ...(shared === undefined ? [] : [shared])];
-  const env = {
-    COUNTERSIGN_EVENTSTORE_URL: storeUrl(port),
-    COUNTERSIGN_TOKENS_FILE: writeTokens(),
-    ...(shared !== undefined && { COUNTERSIGN_KEYS_FOLDER: shared }),
-  };
-  const start = async (more: Readonly<Record<string, string>> = {}): Promise<Server> => {
-    const folder = temporaryFolder();
-    folders.push(folder);
-    return startServer({ folder, port: await freePort(), args: ['start', 'gateway'], env: { ...env, ...more } });
-  };
-  const [a, b] = await Promise.all([start(ofA), start()]);
-  await Promise.all([a.ready(), b.ready()]);
-  return { a, b, start, folders };
+  const places = [storeFolder, ...(shared === undefined ? [] : [shared])];
+  return openGateways(storeUrl(port), shared === undefined ? {} : { COUNTERSIGN_KEYS_FOLDER: shared }, places, ofA);
 }
-
-type Token = 'agent-token' | 'ann-token' | 'me-token' | 'worker-token';
-
-const post = ({ http }: Server, token: Token, path: string, body: object): Promise<HttpAnswer> =>
-  http.send({
-    method: 'POST',
-    path,
-    token,
-    body,
-    idempotencyKey: `${token} ${path} ${JSON.stringify(body)}`,
-    timeoutMs: 30_000,
-  });
-
-/** Requests a call that needs an approval and has a secret in its arguments. */
-function requestSecrets(gateway: Server, toolCallId = 'call'): Promise<HttpAnswer> {
-  const call = { toolCallId, toolName: 'pay', arguments: { password: inArgument }, labels: { subject } };
-  const calls = [{ ...call, needsApproval: true }];
-  return post(gateway, 'agent-token', '/v1/tool-calls', { runId: 'run-1', calls });
-}
-
-/** A call whose secrets are in its arguments and its output; every step on another gateway than the one before. */
-async function playSecrets({ a, b }: World, toolCallId = 'call'): Promise<HttpAnswer> {
-  const requested = await requestSecrets(a, toolCallId);
-  expect(requested.status).toBe(201);
-  const callId = deriveCallId('default', 'run-1', toolCallId);
-  const shown = await readAfter(b, `/v1/tool-calls/${callId}`, requested);
-  const { approval, actionDigest } = shown.body as ToolCallView;
-  const decided = { decision: { type: 'approve' }, actionDigest };
-  expect((await post(b, 'me-token', `/v1/approvals/${approval?.approvalId ?? ''}/responses`, decided)).status).toBe(
-    200,
-  );
-  const claimed = await post(a, 'worker-token', `/v1/tool-calls/${callId}/claim`, { resolverId: 'worker' });
-  expect(claimed.body).toMatchObject({ arguments: { password: inArgument } });
-  const outcome = { attempt: 1, status: 'succeeded', output: { apiKey: inOutput } };
-  const settled = await post(b, 'worker-token', `/v1/tool-calls/${callId}/outcome`, outcome);
-  expect(settled.status).toBe(200);
-  return settled;
-}
-
-const placesOf = ({ folders }: World): readonly string[] => filesWith(folders, [inArgument, inOutput]);
-
-const erase = (gateway: Server): Promise<HttpAnswer> => post(gateway, 'ann-token', '/v1/subjects/erase', { subject });
-
-const viewOn = async ({ http }: Server, toolCallId = 'call'): Promise<unknown> =>
-  (
-    await http.send({
-      path: `/v1/tool-calls/${deriveCallId('default', 'run-1', toolCallId)}`,
-      method: 'GET',
-      token: 'ann-token',
-    })
-  ).body;
-
-const erased = { state: 'succeeded', arguments: { password: '[erased]' }, output: { apiKey: '[erased]' } };
-
-const untilErasedOn = (gateway: Server, toolCallId = 'call'): Promise<unknown> =>
-  eventually('the values to read as erased', 30_000, async () => {
-    const view = await viewOn(gateway, toolCallId);
-    return JSON.stringify(view).includes('[erased]') ? view : undefined;
-  });
 
 test('without the folder of the keys, the secrets are in the files: the search of the other tests finds them', async () => {
   const world = await openWorld(undefined);

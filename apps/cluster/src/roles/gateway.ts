@@ -11,13 +11,11 @@ import {
 } from '@countersign/gateway';
 import type { ErasurePorts, GatewayPorts, IdempotencyStore } from '@countersign/gateway';
 import { loadTools } from '@countersign/resolver';
-import { sleep } from '@countersign/runtime';
 import { createHistory, loadConditions, readOptionalPolicy } from '@countersign/shell';
 import type { RuntimePorts } from '@countersign/shell';
 import type { RoleConfig } from '../config.js';
 import { openEventStore } from '../role-process.js';
 import type { OpenRole } from '../role-process.js';
-import { othersMs } from '../vault.js';
 import type { Vault } from '../vault.js';
 import { openViews } from '../views.js';
 import { openJudgingWriteSide } from '../write-side.js';
@@ -70,21 +68,15 @@ function toErasing(
   vault: Vault,
   { idempotency, ...ports }: ErasingPorts,
 ): Pick<GatewayPorts, 'answerSeal' | 'erasures'> {
-  const { keys, store, answersKey, keepCopy, rewriteCopies } = vault;
-  const { clock } = ports;
+  const { keys, store, answersKey, keepCopy, othersSettled, rewriteEverywhere } = vault;
   keepCopy(async () => {
     idempotency.clear();
     await answersKey.renew();
   });
   const erasures = createErasures({
     ...{ ...ports, keys, store, raw: store.raw },
-    settled: async () => {
-      await store.settled();
-      await sleep(clock, othersMs);
-    },
-    rewriteCopies: async () => {
-      await Promise.all([rewriteCopies(), sleep(clock, othersMs)]);
-    },
+    settled: othersSettled,
+    rewriteCopies: rewriteEverywhere,
   });
   return { answerSeal: answersKey.answers, erasures };
 }

@@ -44,7 +44,7 @@ export async function readResolver(config: RoleConfig, { log }: RuntimePorts): P
 
 /** The other roles find erasures in the log that they follow anyway. This one has no read model and follows it for them alone. */
 async function followErasures(roleProcess: RoleProcess, { store, vault }: LedgerStore): Promise<void> {
-  if (vault === null) return;
+  if (vault?.learnsFromLog !== true) return;
   const { log, fail, onStop } = roleProcess;
   const head = await untilDone(roleProcess, 'erasures', isStoreAway, () => store.head());
   const subscription = store.subscribe(head, {

@@ -3,7 +3,7 @@ import { cancelToolCall } from '@countersign/commands';
 import type { EraseSubject, ErasureView, NewEvent, SubjectEvent } from '@countersign/contracts';
 import { currentSchemaVersion, isSettled, subjectStream } from '@countersign/contracts';
 import { appendUntilKnown, EventStoreUnavailableError, noStream } from '@countersign/event-store';
-import type { EventStore, SubjectKeys } from '@countersign/event-store';
+import type { ErasureKeys, EventStore } from '@countersign/event-store';
 import type { ReadModel } from '@countersign/read-model';
 import { crashPoint } from '@countersign/runtime';
 import { reachedWithin } from '@countersign/shell';
@@ -14,7 +14,7 @@ import type { Erasures } from '../erasure-port.js';
 
 /** The dependencies of an erasure. */
 export interface ErasurePorts extends Pick<RuntimePorts, 'clock' | 'ids' | 'log'> {
-  readonly keys: SubjectKeys;
+  readonly keys: ErasureKeys;
   readonly store: EventStore;
   /** The log as it is stored: values sealed. */
   readonly raw: Pick<EventStore, 'readAll'>;
@@ -38,7 +38,7 @@ export function createErasures(ports: ErasurePorts): Erasures {
   let last: Promise<unknown> = Promise.resolve();
   return {
     preview: async ({ tenant }, subject) => {
-      const ids = ports.keys.idsOf(tenant, subject);
+      const ids = await ports.keys.idsOf(tenant, subject);
       return viewOf(subject, await survey(ports, tenant, subject, ids), { status: 'possible' });
     },
     erase: (actor, request, commandId) => {
@@ -68,7 +68,7 @@ async function erase(
   const { tenant } = actor;
   const { subject, force = false } = request;
   // From here on new values of the subject get another key, so this count is final.
-  const keys = ports.keys.retire(tenant, subject);
+  const keys = await ports.keys.retire(tenant, subject);
   await ports.settled();
   let found = await survey(ports, tenant, subject, keys);
   if (force) {
@@ -81,7 +81,7 @@ async function erase(
   if (found.openCalls.length > 0) return callsOpen(found, force);
   if (keys.length === 0) {
     // An earlier erasure may have left the bytes of its key in the log of keys.db, which another process was reading.
-    ports.keys.destroy([]);
+    await ports.keys.destroy([]);
     const value = viewOf(subject, found, { status: 'nothing-to-erase', ...(await lastProof(ports, tenant, subject)) });
     return { status: 'done', value, position: ports.readModel.checkpoint() };
   }
@@ -109,7 +109,7 @@ async function lastProof(
   tenant: string,
   subject: string,
 ): Promise<Partial<Pick<ErasureView, 'stream' | 'erasedAt'>>> {
-  const stream = subjectStream(keys.hashOf(tenant, subject));
+  const stream = subjectStream(await keys.hashOf(tenant, subject));
   const last = (await store.readStream(stream)).at(-1)?.data as SubjectEvent['data'] | undefined;
   return last === undefined ? {} : { stream, erasedAt: last.erasedAt };
 }
@@ -132,7 +132,7 @@ async function record(
   const { subject, reason } = request;
   const { calls, values, clearValues } = found;
   const { keys, store, clock, ids } = ports;
-  const hash = keys.hashOf(tenant, subject);
+  const hash = await keys.hashOf(tenant, subject);
   const stream = subjectStream(hash);
   const erasedAt = new Date(clock.now()).toISOString();
   const event: NewEvent<SubjectEvent> = {
@@ -155,7 +155,7 @@ async function record(
   if (same !== undefined) {
     return { stream, erasedAt: (same.data as SubjectEvent['data']).erasedAt, position: same.position };
   }
-  keys.beginErasing(keyIds);
+  await keys.beginErasing(keyIds);
   crashPoint('erase.before-record');
   try {
     const result = await appendUntilKnown({ store, clock, ids }, stream, earlier.at(-1)?.revision ?? noStream, [event]);
@@ -163,7 +163,7 @@ async function record(
     return await record(ports, actor, request, keyIds, found);
   } catch (error) {
     // If it is unknown whether the append arrived, the next start reads the log and decides.
-    if (error instanceof EventStoreUnavailableError) keys.keep(keyIds);
+    if (error instanceof EventStoreUnavailableError) await keys.keep(keyIds);
     throw error;
   }
 }
@@ -171,9 +171,9 @@ async function record(
 /** Writes the copies again without the values, then destroys the keys. */
 async function destroy(ports: ErasurePorts, keyIds: readonly string[]): Promise<void> {
   // Another process may have taken an unrecorded erasure of these keys back.
-  ports.keys.beginErasing(keyIds);
+  await ports.keys.beginErasing(keyIds);
   await ports.rewriteCopies();
-  ports.keys.destroy(keyIds);
+  await ports.keys.destroy(keyIds);
 }
 
 function viewOf(

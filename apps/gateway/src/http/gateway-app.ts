@@ -10,6 +10,7 @@ import {
   EventStoreRewoundError,
   EventTooLargeError,
   isStoreOutage,
+  KeysUnavailableError,
 } from '@countersign/event-store';
 import type { NestApplicationOptions } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
@@ -184,6 +185,7 @@ function attempt(fn: () => void): Error | undefined {
 function knownError({ log }: GatewayPorts, error: unknown): Refusal | undefined {
   if (isStoreOutage(error)) {
     log.warn({ error }, 'the event store could not be written');
+    if (error instanceof KeysUnavailableError) return { code: 'unavailable', detail: error.message };
     return {
       code: 'unavailable',
       detail:

@@ -14,6 +14,8 @@ export interface HttpServerOptions {
   readonly filter: ProblemFilter;
   /** The methods of a path; undefined: unknown path. */
   readonly methodsOf: (path: string) => readonly string[] | undefined;
+  /** Serves HTTPS; default: HTTP. */
+  readonly tls?: { readonly cert: string; readonly key: string };
   /** Connections that may be open without a request that holds them; default 4,096. */
   readonly connectionsMax?: number;
 }
@@ -59,8 +61,9 @@ class OneErrorHandlerAdapter extends FastifyAdapter {
  * against caching and framing, and an orderly shutdown.
  */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault } = options;
+  const { bodyBytesMax, filter, methodsOf, connectionsMax = connectionsMaxDefault, tls } = options;
   const adapter = new OneErrorHandlerAdapter({
+    ...(tls && { https: tls }),
     bodyLimit: bodyBytesMax,
     // The API has no HEAD and OPTIONS: they get 405 like any other unknown method of a path.
     exposeHeadRoutes: false,

@@ -15,7 +15,7 @@ export interface FolderLock {
  * transaction that stays open), so it ends with the process in every case; `events.pid` only names the holder.
  * @throws EventStoreUnavailableError naming the folder and the holder.
  */
-export function lockFolder(folder: string): FolderLock {
+export function lockFolder(folder: string, what = 'the event store'): FolderLock {
   // Agents' requests are private.
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const pidFile = join(folder, 'events.pid');
@@ -26,7 +26,7 @@ export function lockFolder(folder: string): FolderLock {
     holder.close();
     if (!isSqliteError(error, sqliteCodes.busy)) throw error;
     throw new EventStoreUnavailableError(
-      `the event store in ${folder} is in use by process ${readPid(pidFile)}: stop it, or choose another folder`,
+      `${what} in ${folder} is in use by process ${readPid(pidFile)}: stop it, or choose another folder`,
       { cause: error },
     );
   }

@@ -14,6 +14,9 @@ const tables = `
     id TEXT PRIMARY KEY, subject TEXT NOT NULL, wrapped BLOB,
     state TEXT NOT NULL CHECK (state IN ('current', 'retired', 'erasing', 'destroyed'))
   ) STRICT, WITHOUT ROWID;
+  CREATE TABLE IF NOT EXISTS copies (
+    owner TEXT PRIMARY KEY, id TEXT NOT NULL, wrapped BLOB NOT NULL, erased TEXT NOT NULL
+  ) STRICT, WITHOUT ROWID;
   CREATE UNIQUE INDEX IF NOT EXISTS keys_current ON keys (subject) WHERE state = 'current';
   CREATE INDEX IF NOT EXISTS keys_by_subject ON keys (subject);
 `;

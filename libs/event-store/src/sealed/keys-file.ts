@@ -1,6 +1,8 @@
 import { createHmac, createSecretKey } from 'node:crypto';
 import type { KeyObject } from 'node:crypto';
 import type { DatabaseSync, SQLOutputValue } from 'node:sqlite';
+import { createCopyKeys } from './copy-keys.js';
+import type { CopyKeys } from './copy-keys.js';
 import { createKeyChanges, idsIn } from './key-changes.js';
 import { createKeyMaker } from './key-maker.js';
 import { createKeysCache } from './keys-cache.js';
@@ -10,14 +12,17 @@ import type { OpenedRoot, RootPlace } from './root-file.js';
 import { RootKeyError } from './root-key.js';
 import type { RootKey } from './root-key.js';
 import { answersOwner } from './subject-keys.js';
-import type { SubjectKey, SubjectKeys } from './subject-keys.js';
+import type { FindKey, SubjectKey, SubjectKeys } from './subject-keys.js';
+
+/** The keys in a file, those of copies among them. */
+export type FileKeys = SubjectKeys & CopyKeys;
 
 /**
  * The keys of subjects in `keys.db`, each wrapped by the root key. A key that was destroyed leaves its id and nothing
  * else: SQLite overwrites it, and its write-ahead log is emptied.
  * @throws RootKeyError when the root key is missing or another one; DatabaseFileError when the file is damaged.
  */
-export function openSubjectKeys(place: RootPlace): SubjectKeys {
+export function openSubjectKeys(place: RootPlace): FileKeys {
   const database = openKeysDatabase(place.folder);
   try {
     return createKeys(database, openRoot(database, place));
@@ -28,10 +33,10 @@ export function openSubjectKeys(place: RootPlace): SubjectKeys {
 }
 
 /** The keys over an opened database. */
-function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): SubjectKeys {
+function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): FileKeys {
   const cache = createKeysCache(database);
   const making = new Map<string, Promise<SubjectKey>>();
-  const find = database.prepare('SELECT subject, wrapped, state FROM keys WHERE id = ?');
+  const findRow = database.prepare('SELECT subject, wrapped, state FROM keys WHERE id = ?');
   const findCurrent = database.prepare("SELECT id FROM keys WHERE subject = ? AND state = 'current'");
   const findLive = database.prepare(
     "SELECT id FROM keys WHERE subject = ? AND state IN ('current', 'retired', 'erasing')",
@@ -49,13 +54,17 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
     cache.follow();
     const known = cache.byId.get(id);
     if (known !== undefined && (isCopy || !known.isErasing)) return known;
-    const row = find.get(id);
+    const row = findRow.get(id);
     if (row === undefined) return 'missing';
     const isErasing = row['state'] === 'erasing';
     if (row['state'] === 'destroyed' || (isErasing && !isCopy)) return 'erased';
     const opened = { id, key: unwrapped(database, root, id, row), isErasing };
     cache.byId.set(id, opened);
     return opened;
+  };
+  const find: FindKey = (id) => {
+    const state = stateOf(id, false);
+    return typeof state === 'object' ? state.key : state;
   };
   const save = createKeyMaker((made) => {
     cache.follow();
@@ -98,10 +107,8 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
       making.set(hash, running);
       return running;
     },
-    find: (id) => {
-      const state = stateOf(id, false);
-      return typeof state === 'object' ? state.key : state;
-    },
+    find,
+    load: () => find,
     findForCopies: (id) => {
       const state = stateOf(id, true);
       return typeof state === 'object' ? state.key : undefined;
@@ -113,6 +120,7 @@ function createKeys(database: DatabaseSync, { root, isNew }: OpenedRoot): Subjec
       return ids;
     },
     ...changes,
+    ...createCopyKeys(database, root, changes.erasedKeys),
     keysMade: cache.keysMade,
     close: () => {
       if (database.isOpen) database.close();

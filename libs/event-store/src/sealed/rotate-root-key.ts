@@ -80,6 +80,8 @@ function wrapAgain(database: DatabaseSync, old: RootKey, next: RootKey): number 
       const name = { id: String(row['id']), subject: String(row['subject']) };
       update.run(wrapKey(next, name, unwrapKey(old, name, row['wrapped'] as Uint8Array)), name.id);
     }
+    // Copies are built again under keys of the new one.
+    database.exec('DELETE FROM copies');
     saveHashingKey(database, next, hashingKey(database, old));
     database.prepare('UPDATE root SET fingerprint = ?').run(next.fingerprint);
     crashPoint('rotate.before-commit');

@@ -23,11 +23,11 @@ export interface AnswersKey {
 /** Opens the key, or makes it. */
 export async function openAnswersKey(keys: SubjectKeys): Promise<AnswersKey> {
   let used = await keys.current(...owner);
-  let answers = toAnswers(used);
+  let answers = createSealedAnswers(used);
   const use = (key: SubjectKey): void => {
     if (key.id === used.id) return;
     used = key;
-    answers = toAnswers(key);
+    answers = createSealedAnswers(key);
   };
   return {
     answers: () => {
@@ -46,7 +46,8 @@ export async function openAnswersKey(keys: SubjectKeys): Promise<AnswersKey> {
   };
 }
 
-function toAnswers({ id, key }: SubjectKey): SealedAnswers {
+/** Texts under one key. */
+export function createSealedAnswers({ id, key }: SubjectKey): SealedAnswers {
   const hashing = Buffer.from(hkdfSync('sha256', key, '', 'countersign:requests', 32));
   const prefix = `sealed:${id}:`;
   return {

@@ -19,10 +19,10 @@ import type {
 import type { KeyObject } from 'node:crypto';
 import { createLruMap } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
-import { EventStoreDamagedError, EventStoreUnavailableError } from '../event-store.js';
+import { EventStoreDamagedError, EventStoreUnavailableError, KeysUnavailableError } from '../event-store.js';
 import type { AppendResult, EventStore } from '../event-store.js';
 import { closeBox, openBox } from './box.js';
-import type { SubjectKey, SubjectKeys } from './subject-keys.js';
+import type { FindKey, StoreKeys, SubjectKey } from './subject-keys.js';
 
 /** An event store whose sensitive values are encrypted at rest. */
 export type SealedStore<Store extends EventStore> = Store & {
@@ -41,9 +41,9 @@ const subjectsKept = 4096;
  */
 export function createSealedStore<Store extends EventStore>(
   store: Store,
-  { keys, log }: { readonly keys: SubjectKeys; readonly log: Log },
+  { keys, log }: { readonly keys: StoreKeys; readonly log: Log },
 ): SealedStore<Store> {
-  const open = createOpener(keys, log);
+  const open = createPageOpener(keys, log);
   const subjects = createLruMap<Subject>(subjectsKept);
   const underWay = new Set<Promise<AppendResult>>();
 
@@ -63,7 +63,14 @@ export function createSealedStore<Store extends EventStore>(
     const key = await currentKey(keys, tenant, subject);
     const sealed = parts.map((part) => sealEvent(part, stream, key));
     const result = await store.append(stream, expectedRevision, sealed);
-    return result.status === 'committed' ? { ...result, events: result.events.map(open) } : result;
+    if (result.status !== 'committed') return result;
+    try {
+      return { ...result, events: await open(result.events) };
+    } catch (cause) {
+      // It is recorded, although its values cannot be read back now: a repetition finds it.
+      if (cause instanceof KeysUnavailableError) return { status: 'unknown', cause };
+      throw cause;
+    }
   };
   return {
     ...store,
@@ -82,10 +89,16 @@ export function createSealedStore<Store extends EventStore>(
       running.then(forget, forget);
       return running;
     },
-    readStream: async (stream, fromRevision) => opened(await store.readStream(stream, fromRevision), open),
-    readAll: async (after, limit) => opened(await store.readAll(after, limit), open),
+    readStream: async (stream, fromRevision) => open(await store.readStream(stream, fromRevision)),
+    readAll: async (after, limit) => open(await store.readAll(after, limit)),
     subscribe: (after, handler) =>
-      store.subscribe(after, { ...handler, onEvents: (events) => handler.onEvents(opened(events, open)) }),
+      store.subscribe(after, {
+        ...handler,
+        onEvents: (events) => {
+          const page = open(events);
+          return page instanceof Promise ? page.then(handler.onEvents) : handler.onEvents(page);
+        },
+      }),
   };
 }
 
@@ -105,10 +118,11 @@ function firstSubject(events: readonly NewEvent[]): Subject | undefined {
   return { tenant, subject: subjectOfGrant(first.data as GrantEvent['data']) };
 }
 
-async function currentKey(keys: SubjectKeys, tenant: string, subject: string): Promise<SubjectKey> {
+async function currentKey(keys: StoreKeys, tenant: string, subject: string): Promise<SubjectKey> {
   try {
     return await keys.current(tenant, subject);
   } catch (error) {
+    if (error instanceof KeysUnavailableError) throw error;
     const why = error instanceof Error ? error.message : String(error);
     throw new EventStoreUnavailableError(`no key could be made, so nothing was recorded: ${why}`, { cause: error });
   }
@@ -138,25 +152,32 @@ function sealEvent({ event, pointers, secrets }: Part, stream: string, { id, key
   return { ...event, metadata: { ...event.metadata, sealed: { key: id, pointers, box: box.toString('base64url') } } };
 }
 
-function opened(
-  events: readonly RecordedEvent[],
-  open: (event: RecordedEvent) => RecordedEvent,
-): readonly RecordedEvent[] {
-  return events.some(({ metadata }) => metadata.sealed !== undefined) ? events.map(open) : events;
+type Page = readonly RecordedEvent[];
+
+/** Opens the events of a page: at once where the keys are here, as a synchronous subscriber needs it. */
+function createPageOpener(keys: StoreKeys, log: Log): (events: Page) => Page | Promise<Page> {
+  const open = createOpener(log);
+  return (events) => {
+    const ids = new Set(events.flatMap(({ metadata: { sealed } }) => (sealed === undefined ? [] : [sealed.key])));
+    if (ids.size === 0) return events;
+    const openWith = (find: FindKey): Page => events.map((event) => open(event, find));
+    const found = keys.load([...ids]);
+    return found instanceof Promise ? found.then(openWith) : openWith(found);
+  };
 }
 
 /** Decrypts an event, or marks its values as erased. @throws EventStoreDamagedError when the stored bytes were altered. */
-function createOpener(keys: SubjectKeys, log: Log): (event: RecordedEvent) => RecordedEvent {
+function createOpener(log: Log): (event: RecordedEvent, find: FindKey) => RecordedEvent {
   const missing = new Set<string>();
   const warnOnce = (keyId: string): void => {
     if (missing.has(keyId)) return;
     missing.add(keyId);
     log.error({ keyId }, 'a key is missing from keys.db, so its values read as erased: restore keys.db from a backup');
   };
-  return (event) => {
+  return (event, find) => {
     const { sealed } = event.metadata;
     if (sealed === undefined) return event;
-    const key = keys.find(sealed.key);
+    const key = find(sealed.key);
     if (typeof key === 'string') {
       if (key === 'missing') warnOnce(sealed.key);
       return erasedEvent(event, sealed.pointers);

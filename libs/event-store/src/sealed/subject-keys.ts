@@ -12,6 +12,24 @@ export interface SubjectKey {
  */
 export const answersOwner = ['', 'answers'] as const;
 
+/** Returns a key by its id; `erased` and `missing` as in {@link SubjectKeys}. */
+export type FindKey = (id: string) => KeyObject | 'erased' | 'missing';
+
+/** The keys as a sealed store needs them: here, or at another process. */
+export interface StoreKeys extends Pick<SubjectKeys, 'current'> {
+  /** Brings the keys of a page, before it is opened. @throws KeysUnavailableError */
+  readonly load: (ids: readonly string[]) => FindKey | Promise<FindKey>;
+}
+
+type Steps = 'hashOf' | 'idsOf' | 'retire' | 'beginErasing' | 'keep' | 'destroy';
+
+/** The steps of an erasure, which may take time where the keys are elsewhere. */
+export type ErasureKeys = {
+  readonly [Step in Steps]: (
+    ...args: Parameters<SubjectKeys[Step]>
+  ) => ReturnType<SubjectKeys[Step]> | Promise<ReturnType<SubjectKeys[Step]>>;
+};
+
 /**
  * One key per subject, and another one after each erasure.
  *
@@ -25,7 +43,9 @@ export interface SubjectKeys {
    * Returns a key by its id, `erased` for one that is destroyed or about to be, and `missing` for an id that was never
    * there or is lost.
    */
-  readonly find: (id: string) => KeyObject | 'erased' | 'missing';
+  readonly find: FindKey;
+  /** Returns `find`: the keys are here. */
+  readonly load: (ids: readonly string[]) => FindKey;
   /** Like `find`, and still returns a key that is about to be destroyed: for copies that are rewritten meanwhile. */
   readonly findForCopies: (id: string) => KeyObject | undefined;
   /** The keyed hash of a subject, which names its stream. */

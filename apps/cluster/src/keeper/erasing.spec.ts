@@ -1,0 +1,145 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
+import { openAnswersKey, openSubjectKeys } from '@countersign/event-store';
+import type { FileKeys } from '@countersign/event-store';
+import { createSilentLog, createVirtualClock } from '@countersign/runtime/testing';
+import type { VirtualClock } from '@countersign/runtime/testing';
+import { createErasing } from './erasing.js';
+import type { Erasing } from './erasing.js';
+import { createKeeper } from './keeper.js';
+import type { Keeper } from './keeper.js';
+import { createSessions } from './sessions.js';
+
+const loanMs = 60_000;
+/** Beyond a loan, with the margin of the keeper. */
+const longMs = loanMs + 1000;
+const owner = { tenant: 'default', subject: 'customer' };
+
+let folder: string;
+let keys: FileKeys;
+let clock: VirtualClock;
+let erasing: Erasing;
+let keeper: Keeper;
+
+/** Starts a keeper; `isFirst`: no process has keys of an earlier one. */
+async function start(isFirst = true): Promise<void> {
+  keys = openSubjectKeys({ folder, rootKeyFile: null, log: createSilentLog() });
+  keys.confirm();
+  const sessions = createSessions(clock, { loanMs, stopping: new AbortController().signal });
+  const answersKey = await openAnswersKey(keys);
+  erasing = createErasing({ keys, answersKey, sessions, clock, loanMs });
+  keeper = createKeeper({ keys, sessions, erasing, loanMs });
+  if (isFirst) await clock.advanceAsync(longMs);
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'countersign-keeper-'));
+  clock = createVirtualClock();
+  await start();
+});
+afterEach(() => {
+  keys.close();
+  rmSync(folder, { recursive: true });
+});
+
+const current = async (session: string): Promise<string> => (await keeper.handlers.current(session, owner)).id;
+
+const confirm = (session: string, part: { dropped?: number; rewritten?: number }): unknown =>
+  keeper.handlers.follow(session, {
+    confirmed: { epoch: erasing.version().epoch, dropped: 0, rewritten: 0, ...part },
+  });
+
+/** Returns whether a promise settles without more time than this. */
+async function settles(work: Promise<unknown>, ms = 100): Promise<boolean> {
+  let isOver = false;
+  void work.finally(() => (isOver = true));
+  await clock.advanceAsync(ms);
+  await clock.advanceAsync(0);
+  return isOver;
+}
+
+it('has retired a key when each process has dropped it', async () => {
+  const id = await current('a');
+  await current('b');
+  const retired = erasing.retire(owner.tenant, owner.subject);
+  const { number } = erasing.version();
+  confirm('a', { dropped: number });
+  confirm('b', { dropped: number - 1 });
+  expect(await settles(retired)).toBe(false);
+  confirm('b', { dropped: number });
+  expect(await settles(retired)).toBe(true);
+  expect(await retired).toEqual([id]);
+  expect(await current('a')).not.toBe(id);
+});
+
+it('waits for a process that is silent until its loan has ended, counted from its last request', async () => {
+  await current('a');
+  await clock.advanceAsync(loanMs - 1000);
+  await current('a');
+  const retired = erasing.retire(owner.tenant, owner.subject);
+  expect(await settles(retired, loanMs)).toBe(false);
+  expect(await settles(retired, 1000)).toBe(true);
+});
+
+it('does not wait for a process that has taken its leave', async () => {
+  await current('a');
+  const retired = erasing.retire(owner.tenant, owner.subject);
+  await keeper.handlers.leave('a', {});
+  expect(await settles(retired)).toBe(true);
+});
+
+it('waits after a start for the loans of the keeper before, and counts no confirmation that was made to that one', async () => {
+  await current('a');
+  const { epoch, number } = erasing.version();
+  keys.close();
+  await start(false);
+  const retired = erasing.retire(owner.tenant, owner.subject);
+  await keeper.handlers.follow('a', { confirmed: { epoch, dropped: number + 10, rewritten: number + 10 } });
+  expect(await settles(retired, loanMs)).toBe(false);
+  expect(await settles(retired, 1000)).toBe(true);
+});
+
+it('destroys a key when each process has written its copies again, with the keys of the copies before', async () => {
+  const id = await current('a');
+  const copy = await keeper.handlers.copies('a', { owner: 'a' });
+  const gone = await keeper.handlers.copies('gone', { owner: 'gone' });
+  await keeper.handlers.leave('gone', {});
+  erasing.begin([id]);
+  const finished = erasing.finish([id]);
+  const { number } = erasing.version();
+  confirm('a', { dropped: number });
+  expect(await settles(finished)).toBe(false);
+  const next = await keeper.handlers.copies('a', { owner: 'a' });
+  expect(next.id).not.toBe(copy.id);
+  confirm('a', { dropped: number, rewritten: number });
+  expect(await settles(finished)).toBe(true);
+  expect(keys.findForCopies(id)).toBeUndefined();
+  expect((await keeper.handlers.copies('a', { owner: 'a' })).id).toBe(next.id);
+  expect((await keeper.handlers.copies('gone', { owner: 'gone' })).id).not.toBe(gone.id);
+});
+
+it('lends no key whose erasure was begun', async () => {
+  const id = await current('a');
+  erasing.begin([id]);
+  expect(await keeper.handlers.keys('a', { ids: [id, 'unknown'] })).toEqual({ keys: {}, erased: [id] });
+});
+
+it('takes back an erasure that is not recorded after two loans, and none that is recorded', async () => {
+  const id = await current('a');
+  erasing.begin([id]);
+  await erasing.tidy();
+  expect(keys.erasing()).toEqual([id]);
+  await clock.advanceAsync(2 * loanMs + 1);
+  await erasing.tidy();
+  expect(keys.erasing()).toEqual([]);
+  erasing.recorded([id]);
+  // Another process begs to take it back.
+  await keeper.handlers.keep('a', { ids: [id] });
+  expect(keys.erasing()).toEqual([id]);
+  const tidied = erasing.tidy();
+  expect(await settles(tidied, longMs)).toBe(true);
+  expect(keys.find(id)).toBe('erased');
+  expect(keys.findForCopies(id)).toBeUndefined();
+});

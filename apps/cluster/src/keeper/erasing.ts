@@ -1,0 +1,112 @@
+import { randomUUID } from 'node:crypto';
+import type { AnswersKey, FileKeys } from '@countersign/event-store';
+import type { Clock } from '@countersign/runtime';
+import type { Version } from './protocol.js';
+import type { Sessions } from './sessions.js';
+
+/** The dependencies of erasures at the keeper. */
+export interface ErasingPorts {
+  readonly keys: FileKeys;
+  readonly answersKey: AnswersKey;
+  readonly sessions: Sessions;
+  readonly clock: Clock;
+  readonly loanMs: number;
+}
+
+/** The changes of the keys, each of which the processes confirm. */
+export interface Erasing {
+  readonly version: () => Version;
+  /** Resolves with the ids when no process can use the keys of the subject for new values any more. */
+  readonly retire: (tenant: string, subject: string) => Promise<readonly string[]>;
+  readonly begin: (ids: readonly string[]) => void;
+  /** Takes back what is not recorded. */
+  readonly takeBack: (ids: readonly string[]) => void;
+  /** Destroys keys, once no process has them or a copy of their values. */
+  readonly finish: (ids: readonly string[]) => Promise<void>;
+  /** The log has the proof of an erasure: the values under these keys read as erased from now on. */
+  readonly recorded: (ids: readonly string[]) => void;
+  /**
+   * Destroys the keys whose erasure is recorded. Takes back erasures that were begun, and are not recorded although there
+   * was time.
+   */
+  readonly tidy: () => Promise<void>;
+}
+
+/** After so many loans, a begun erasure that is not recorded was given up. */
+const loansOfBegun = 2;
+
+/** Erasures over the keys of the keeper's folder. */
+export function createErasing({ keys, answersKey, sessions, clock, loanMs }: ErasingPorts): Erasing {
+  const epoch = randomUUID();
+  const startedAt = clock.monotonic();
+  const begunAt = new Map<string, number>();
+  const ending = new Map<string, Promise<void>>();
+  const proven = new Set<string>();
+  let number = 1;
+  let erased = keys.erasedKeys();
+
+  const changed = (): number => {
+    erased = keys.erasedKeys();
+    return (number += 1);
+  };
+  const isLeft = (id: string): boolean => keys.findForCopies(id) !== undefined;
+  const begin = (ids: readonly string[]): void => {
+    keys.beginErasing(ids);
+    for (const id of ids) begunAt.set(id, clock.monotonic());
+    if (keys.erasedKeys() !== erased) changed();
+  };
+  const destroy = async (ids: readonly string[]): Promise<void> => {
+    begin(ids);
+    await sessions.confirmed('rewritten', number);
+    await answersKey.renew();
+    keys.forgetOldCopies();
+    keys.destroy(ids);
+    for (const id of ids) {
+      begunAt.delete(id);
+      proven.delete(id);
+    }
+    changed();
+  };
+  const finish = async (ids: readonly string[]): Promise<void> => {
+    const left = ids.filter((id) => isLeft(id) && !ending.has(id));
+    if (left.length > 0) {
+      const running = destroy(left).finally(() => {
+        for (const id of left) ending.delete(id);
+      });
+      for (const id of left) ending.set(id, running);
+    }
+    const underWay = ids.flatMap((id) => ending.get(id) ?? []);
+    // An earlier erasure may have left the bytes of its key in the log of keys.db.
+    if (underWay.length === 0) keys.destroy([]);
+    await Promise.all(underWay);
+  };
+  const isGivenUp = (id: string): boolean => clock.monotonic() - (begunAt.get(id) ?? startedAt) > loansOfBegun * loanMs;
+  const takeBack = (ids: readonly string[]): void => {
+    const taken = ids.filter((id) => !proven.has(id) && !ending.has(id));
+    if (taken.length === 0) return;
+    keys.keep(taken);
+    changed();
+  };
+  return {
+    version: () => ({ epoch, number, erased }),
+    retire: async (tenant, subject) => {
+      const ids = keys.retire(tenant, subject);
+      if (ids.length > 0) await sessions.confirmed('dropped', changed());
+      return ids;
+    },
+    begin,
+    takeBack,
+    finish,
+    recorded: (ids) => {
+      const left = ids.filter(isLeft);
+      if (left.length === 0) return;
+      for (const id of left) proven.add(id);
+      begin(left);
+    },
+    tidy: async () => {
+      takeBack(keys.erasing().filter(isGivenUp));
+      const left = [...proven].filter((id) => !ending.has(id));
+      if (left.length > 0) await finish(left);
+    },
+  };
+}

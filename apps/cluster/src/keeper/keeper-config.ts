@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs';
+import { isIPv4 } from 'node:net';
+import { resolve } from 'node:path';
+import { ConfigError, Secret } from '@countersign/runtime';
+import type { ConfigProblem } from '@countersign/runtime';
+import type { KeeperServerConfig } from '../role-config.js';
+import { readPassword } from '../connection-problems.js';
+import type { KeeperConnection } from './keeper-client.js';
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+const tokenCharactersMin = 32;
+
+/** Returns whether a host is this machine. */
+export function isLoopback(host: string): boolean {
+  const name = host.toLowerCase();
+  return name === 'localhost' || name === '[::1]' || name === '::1' || (isIPv4(name) && name.startsWith('127.'));
+}
+
+const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !== '';
+
+/** The problems between the settings of a process that borrows keys. */
+export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
+  const variable = 'COUNTERSIGN_KEEPER_URL';
+  const token = 'COUNTERSIGN_KEEPER_TOKEN_FILE';
+  if (!isSet(env, variable)) {
+    const lonely = [token, 'COUNTERSIGN_KEEPER_CA_FILE'].filter((name) => isSet(env, name));
+    return lonely.map((name) => ({ variable: name, problem: `has no effect without ${variable}` }));
+  }
+  const problems: ConfigProblem[] = [];
+  if (isSet(env, 'COUNTERSIGN_KEYS_FOLDER')) {
+    const problem =
+      'must not be set along with COUNTERSIGN_KEYS_FOLDER: a process gets its keys from the one or the other';
+    problems.push({ variable, problem });
+  }
+  if (!isSet(env, token)) problems.push({ variable: token, problem: `must be set along with ${variable}` });
+  const url = URL.parse(env[variable] ?? '');
+  // Attack: whoever reads along has every key.
+  if (url?.protocol === 'http:' && !isLoopback(url.hostname)) {
+    problems.push({ variable, problem: 'must be https:// beyond this machine: keys are sent over it' });
+  }
+  return problems;
+}
+
+/** The problems between the settings of the keeper. */
+export function keeperProblems(env: Environment): readonly ConfigProblem[] {
+  const [cert, key] = ['COUNTERSIGN_KEEPER_TLS_CERT_FILE', 'COUNTERSIGN_KEEPER_TLS_KEY_FILE'] as const;
+  if (isSet(env, cert) !== isSet(env, key)) {
+    const [missing, given] = isSet(env, cert) ? [key, cert] : [cert, key];
+    return [{ variable: missing, problem: `must be set along with ${given}` }];
+  }
+  const host = env['COUNTERSIGN_HOST'] ?? '';
+  if (isSet(env, cert) || host === '' || isLoopback(host)) return [];
+  return [
+    {
+      variable: cert,
+      problem:
+        'must be set unless COUNTERSIGN_HOST is 127.0.0.1: keys are sent over TLS, with a certificate that you make',
+    },
+  ];
+}
+
+interface BorrowerValues {
+  readonly COUNTERSIGN_KEEPER_URL?: string | undefined;
+  readonly COUNTERSIGN_KEEPER_TOKEN_FILE?: string | undefined;
+  readonly COUNTERSIGN_KEEPER_CA_FILE?: string | undefined;
+}
+
+/** Where a process borrows keys; null: nowhere. @throws ConfigError */
+export function toConnection(values: BorrowerValues, folder: string): KeeperConnection | null {
+  const { COUNTERSIGN_KEEPER_URL: url, COUNTERSIGN_KEEPER_CA_FILE: ca } = values;
+  if (url === undefined) return null;
+  return {
+    url: new URL(url),
+    token: reading('COUNTERSIGN_KEEPER_TOKEN_FILE', values.COUNTERSIGN_KEEPER_TOKEN_FILE, folder, readPassword),
+    ca:
+      ca === undefined ? null : reading('COUNTERSIGN_KEEPER_CA_FILE', ca, folder, (file) => readFileSync(file, 'utf8')),
+  };
+}
+
+interface ServerValues {
+  readonly COUNTERSIGN_KEEPER_PORT?: number | undefined;
+  readonly COUNTERSIGN_KEEPER_TOKENS_FILE?: string | undefined;
+  readonly COUNTERSIGN_KEEPER_TLS_CERT_FILE?: string | undefined;
+  readonly COUNTERSIGN_KEEPER_TLS_KEY_FILE?: string | undefined;
+  readonly COUNTERSIGN_KEEPER_LOAN_MS?: number | undefined;
+}
+
+/** The settings of the keeper; null for another role. @throws ConfigError */
+export function toServer(values: ServerValues, folder: string): KeeperServerConfig | null {
+  const { COUNTERSIGN_KEEPER_PORT: port, COUNTERSIGN_KEEPER_LOAN_MS: loanMs } = values;
+  if (port === undefined || loanMs === undefined) return null;
+  const { COUNTERSIGN_KEEPER_TLS_CERT_FILE: cert, COUNTERSIGN_KEEPER_TLS_KEY_FILE: key } = values;
+  const text = (file: string): string => readFileSync(file, 'utf8');
+  const tls =
+    cert === undefined
+      ? null
+      : {
+          cert: reading('COUNTERSIGN_KEEPER_TLS_CERT_FILE', cert, folder, text),
+          key: reading('COUNTERSIGN_KEEPER_TLS_KEY_FILE', key, folder, readPassword),
+        };
+  const tokens = reading('COUNTERSIGN_KEEPER_TOKENS_FILE', values.COUNTERSIGN_KEEPER_TOKENS_FILE, folder, readTokens);
+  return { port, loanMs, tls, tokens };
+}
+
+function readTokens(file: string): readonly Secret[] {
+  const lines = readFileSync(file, 'utf8').split('\n');
+  const tokens = lines.map((line) => line.trim()).filter((line) => line !== '');
+  if (tokens.length > 0 && tokens.every(({ length }) => length >= tokenCharactersMin)) {
+    return tokens.map((token) => new Secret(token));
+  }
+  throw new Error(
+    `it needs one token on each line, of at least ${String(tokenCharactersMin)} characters: openssl rand -hex 32`,
+  );
+}
+
+function reading<T>(variable: string, path: string | undefined, folder: string, read: (file: string) => T): T {
+  try {
+    return read(resolve(folder, path ?? ''));
+  } catch (error) {
+    throw new ConfigError([{ variable, problem: error instanceof Error ? error.message : String(error) }]);
+  }
+}

@@ -1,0 +1,103 @@
+import { lockFolder, openAnswersKey } from '@countersign/event-store';
+import type { EventStore } from '@countersign/event-store';
+import { sleep } from '@countersign/runtime';
+import { createGauges } from '@countersign/shell';
+import { mkdirSync } from 'node:fs';
+import { openKeeperApp } from '../keeper/keeper-app.js';
+import { createKeeper } from '../keeper/keeper.js';
+import { createErasing } from '../keeper/erasing.js';
+import type { Erasing } from '../keeper/erasing.js';
+import { createSessions } from '../keeper/sessions.js';
+import type { KeysConfig, RoleConfig } from '../config.js';
+import { isStoreAway, openRawStore, untilDone } from '../role-process.js';
+import type { OpenRole, RoleProcess } from '../role-process.js';
+import { erasedKeysOf, openKeys } from '../vault.js';
+
+/** Lends the keys of its folder to the other processes of the cluster. */
+export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promise<OpenRole> {
+  if (inFolder === null || keeperServer === null) throw new Error('the keeper has no configuration of its keys');
+  return Promise.resolve(async (process) => {
+    const { config, clock, log, registry, stopping, onStop, check } = process;
+    lock(process, inFolder);
+    const raw = await openRawStore(process);
+    const keys = await untilDone(process, 'keys', isStoreAway, () => openKeys(inFolder, raw, log));
+    onStop(keys.close);
+    const answersKey = await openAnswersKey(keys);
+    const { loanMs } = keeperServer;
+    const sessions = createSessions(clock, { loanMs, stopping });
+    const erasing = createErasing({ keys, answersKey, sessions, clock, loanMs });
+    const keeper = createKeeper({ keys, sessions, erasing, loanMs });
+    const gauge = createGauges(registry);
+    gauge('countersign_keeper_sessions', 'Processes that may have keys.', sessions.count);
+    gauge('countersign_keeper_keys_lent', 'Keys that were lent since the start.', keeper.keysLent);
+    // Before a key is lent: an older backup of the keys has those of erased values.
+    await followErasures(process, raw, erasing);
+    const app = await openKeeperApp({ ...keeper, version: erasing.version }, log, {
+      ...keeperServer,
+      host: config.host,
+    });
+    onStop(app.close);
+    check({ name: 'keeper', check: () => ({ status: 'ok', note: `lends keys at ${app.url}` }) });
+    void tidyUp(process, erasing);
+  });
+}
+
+/** One keeper for a folder: another one would not know of the processes that have keys from this one. */
+function lock({ onStop }: RoleProcess, { folder }: KeysConfig): void {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  onStop(lockFolder(folder, 'the folder of the keys').release);
+}
+
+const retryMs = 500;
+const tidyEveryMs = 1000;
+
+/** Reads the proofs of erasures in the log, from its beginning and without end. Resolves when all recorded ones are known. */
+async function followErasures(
+  { clock, log, stopping, check, onStop }: RoleProcess,
+  raw: EventStore,
+  { recorded }: Pick<Erasing, 'recorded'>,
+): Promise<void> {
+  const caughtUp = Promise.withResolvers<undefined>();
+  let position = 0;
+  let problem: string | undefined = 'the proofs of erasures are being read';
+  check({
+    name: 'erasures',
+    check: () => (problem === undefined ? { status: 'ok' } : { status: 'failing', why: problem }),
+  });
+  const follow = (): void => {
+    const subscription = raw.subscribe(position, {
+      onEvents: (events) => {
+        recorded(erasedKeysOf(events));
+        position = events.at(-1)?.position ?? position;
+      },
+      onCaughtUp: () => {
+        problem = undefined;
+        caughtUp.resolve(undefined);
+      },
+      onError: (error) => {
+        problem = error instanceof Error ? error.message : String(error);
+        log.error({ error }, 'the log cannot be followed for erasures');
+        void sleep(clock, retryMs, stopping).then(() => {
+          if (!stopping.aborted) follow();
+        });
+      },
+    });
+    stop = subscription.stop;
+  };
+  let stop: () => Promise<void> = () => Promise.resolve();
+  follow();
+  onStop(() => stop());
+  stopping.addEventListener('abort', () => {
+    caughtUp.reject(stopping.reason);
+  });
+  await caughtUp.promise;
+}
+
+async function tidyUp({ clock, log, stopping }: RoleProcess, { tidy }: Pick<Erasing, 'tidy'>): Promise<void> {
+  while (!stopping.aborted) {
+    void tidy().catch((error: unknown) => {
+      if (!stopping.aborted) log.error({ error }, 'an erasure could not be finished: it is tried again');
+    });
+    await sleep(clock, tidyEveryMs, stopping);
+  }
+}

@@ -1,0 +1,180 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, test } from '@jest/globals';
+import { deriveCallId } from '@countersign/contracts';
+import type { ErasureView } from '@countersign/contracts';
+import { createAuthority } from '../../kafka-broker/certificates.js';
+import { freePort } from '../../ports.js';
+import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
+import { startServer } from '../harness/server.js';
+import type { Server } from '../harness/server.js';
+import { eventually } from '../harness/wait.js';
+import { openStoreServer, readAfter, storeUrl } from './roles.js';
+import {
+  erase,
+  erased,
+  inArgument,
+  inOutput,
+  openGateways,
+  placesOf,
+  playSecrets,
+  post,
+  requestSecrets,
+  subject,
+  untilErasedOn,
+  viewOn,
+} from './secrets.js';
+import type { World } from './secrets.js';
+
+cleanUpAfterEach();
+
+/** Short, so that a process that is stopped or gone delays nothing for long. */
+const loanMs = 3000;
+const token = 'a-token-of-the-processes-of-this-test-cluster';
+
+type Settings = Readonly<Record<string, string>>;
+
+/** A keeper, and two gateways that share no folder with it or with each other. */
+interface KeptWorld extends World {
+  readonly keeper: Server;
+  /** Starts a keeper over the same folder and port. */
+  readonly startKeeper: (more?: Settings) => Promise<Server>;
+}
+
+async function openKept({ ofA = {}, ofKeeper = {} }: { ofA?: Settings; ofKeeper?: Settings } = {}): Promise<KeptWorld> {
+  const [storeFolder, keysFolder, secrets] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  const { port } = await openStoreServer(undefined, storeFolder);
+  const keeperPort = String(await freePort());
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(secrets, name), text, { mode: 0o600 });
+    return join(secrets, name);
+  };
+  const authority = createAuthority(secrets);
+  const { cert, key } = authority.certify('keeper');
+  const keeperEnv = {
+    COUNTERSIGN_EVENTSTORE_URL: storeUrl(port),
+    COUNTERSIGN_KEYS_FOLDER: keysFolder,
+    COUNTERSIGN_KEEPER_PORT: keeperPort,
+    COUNTERSIGN_KEEPER_LOAN_MS: String(loanMs),
+    COUNTERSIGN_KEEPER_TOKENS_FILE: file('tokens', `another-token-that-no-process-of-this-test-has\n${token}\n`),
+    COUNTERSIGN_KEEPER_TLS_CERT_FILE: file('cert.pem', cert),
+    COUNTERSIGN_KEEPER_TLS_KEY_FILE: file('key.pem', key),
+  };
+  const keeperFolder = temporaryFolder();
+  const startKeeper = async (more: Settings = {}): Promise<Server> =>
+    startServer({
+      folder: keeperFolder,
+      port: await freePort(),
+      args: ['start', 'keeper'],
+      env: { ...keeperEnv, ...more },
+    });
+  const keeper = await startKeeper(ofKeeper);
+  await keeper.ready();
+  const keys = {
+    COUNTERSIGN_KEEPER_URL: `https://127.0.0.1:${keeperPort}`,
+    COUNTERSIGN_KEEPER_TOKEN_FILE: file('token', `${token}\n`),
+    COUNTERSIGN_KEEPER_CA_FILE: authority.caFile,
+  };
+  const world = await openGateways(storeUrl(port), keys, [storeFolder, keysFolder, keeperFolder], ofA);
+  return { ...world, keeper, startKeeper };
+}
+
+const dryRun = async (gateway: Server): Promise<ErasureView> =>
+  (await post(gateway, 'ann-token', '/v1/subjects/erase', { subject, dryRun: true })).body as ErasureView;
+
+test('gateways that share no folder write no secret, read the values of each other, an erasure takes effect on both, and strangers are refused', async () => {
+  const world = await openKept();
+  const { a, b } = world;
+  const settled = await playSecrets(world);
+  const seen = await readAfter(a, `/v1/tool-calls/${deriveCallId('default', 'run-1', 'call')}`, settled);
+  expect(seen.body).toMatchObject({ arguments: { password: inArgument }, output: { apiKey: inOutput } });
+  expect(placesOf(world)).toEqual([]);
+  const answer = await erase(a);
+  expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased', calls: 1, values: 2 }]);
+  // The answer came when both had written their copies again.
+  for (const gateway of [a, b]) expect(await viewOn(gateway)).toMatchObject(erased);
+  expect((await dryRun(b)).values).toBe(0);
+  for (const gateway of [a, b])
+    expect((await requestSecrets(gateway)).body).toMatchObject({ code: 'tool-call-mismatch' });
+  await playSecrets(world, 'later');
+  expect(await viewOn(b, 'later')).toMatchObject({ arguments: { password: inArgument } });
+  expect(placesOf(world)).toEqual([]);
+  const wrong = join(temporaryFolder(), 'token');
+  writeFileSync(wrong, 'a-token-that-the-keeper-does-not-know-at-all\n');
+  const [stranger, second] = await Promise.all([
+    world.start({ COUNTERSIGN_KEEPER_TOKEN_FILE: wrong }),
+    world.startKeeper(),
+  ]);
+  expect([(await stranger.exited).code, (await second.exited).code]).toEqual([1, 1]);
+  expect(stranger.output()).toContain('COUNTERSIGN_KEEPER_TOKEN_FILE must have one of the lines');
+  expect(second.output()).toContain('is in use by process');
+}, 120_000);
+
+test('without the keeper no secret is recorded once the loans have ended, calls without secrets go on, and its return mends all', async () => {
+  const world = await openKept();
+  const { a, b, keeper, startKeeper } = world;
+  await playSecrets(world);
+  await keeper.stop('SIGKILL');
+  const refused = await eventually('the loan to end', 20_000, async () => {
+    const answer = await requestSecrets(a, `without-${String(performance.now())}`);
+    return answer.status === 503 ? answer : undefined;
+  });
+  expect((refused.body as { detail: string }).detail).toContain('the keeper of the keys cannot be asked');
+  const plain = { toolCallId: 'plain', toolName: 'look', arguments: { page: 1 }, needsApproval: true };
+  const requested = await post(a, 'agent-token', '/v1/tool-calls', { runId: 'run-2', calls: [plain] });
+  expect(requested.status).toBe(201);
+  expect((await a.http.send({ method: 'GET', path: plainPath, token: 'ann-token' })).status).toBe(200);
+  await (await startKeeper()).ready();
+  await untilRecorded(b, 'again');
+  await eventually('the values to be read again', 20_000, async () =>
+    JSON.stringify(await viewOn(a, 'again')).includes(inArgument) ? true : undefined,
+  );
+  expect(placesOf(world)).toEqual([]);
+  // This one stands still while a key that it has is erased, and does not use it when it goes on.
+  b.kill('SIGSTOP');
+  const answer = await post(a, 'ann-token', '/v1/subjects/erase', { subject, force: true });
+  expect([answer.status, answer.body]).toMatchObject([200, { status: 'erased' }]);
+  const pending = requestSecrets(b, 'after');
+  b.kill('SIGCONT');
+  await pending;
+  await untilRecorded(b, 'after');
+  await eventually('its values to be read', 20_000, async () =>
+    JSON.stringify(await viewOn(a, 'after')).includes(inArgument) ? true : undefined,
+  );
+  expect(await untilErasedOn(b)).toMatchObject(erased);
+}, 120_000);
+
+const plainPath = `/v1/tool-calls/${deriveCallId('default', 'run-2', 'plain')}`;
+
+const untilRecorded = (gateway: Server, toolCallId: string): Promise<true> =>
+  eventually('the call to be recorded', 20_000, async () =>
+    (await requestSecrets(gateway, toolCallId)).status < 300 ? true : undefined,
+  );
+
+test('an erasure that a crash cut short is taken back without a proof, and finished with one, also when the keeper dies', async () => {
+  const world = await openKept({
+    ofA: { COUNTERSIGN_CRASH_AT: 'erase.before-record:1' },
+    // The first passing is that of the key of the stored responses.
+    ofKeeper: { COUNTERSIGN_CRASH_AT: 'erase.before-checkpoint:2' },
+  });
+  const { a, b, start, keeper, startKeeper } = world;
+  await playSecrets(world);
+  await expect(erase(a)).rejects.toThrow();
+  expect(await a.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  expect(await untilErasedOn(b)).toMatchObject(erased);
+  await eventually('the values to be read again', 30_000, async () =>
+    JSON.stringify(await viewOn(b)).includes(inOutput) ? true : undefined,
+  );
+  const again = await start({ COUNTERSIGN_CRASH_AT: 'erase.recorded:1' });
+  await again.ready();
+  await expect(erase(again)).rejects.toThrow();
+  await again.exited;
+  expect(await keeper.exited).toEqual({ code: null, signal: 'SIGKILL' });
+  await (await startKeeper()).ready();
+  expect(await untilErasedOn(b)).toMatchObject(erased);
+  const answer = await eventually('an answer', 20_000, async () => {
+    const { status, body } = await erase(b);
+    return status === 200 ? body : undefined;
+  });
+  expect(answer).toMatchObject({ status: 'nothing-to-erase' });
+}, 120_000);
