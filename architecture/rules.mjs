@@ -185,6 +185,8 @@ export const forbidden = [...generalRules, ...floors.flatMap(rulesOf), ...vendor
 }));
 
 export const cruiseOptions = {
+  // Dependents and metrics take a fifth of the time, and no rule asks for them.
+  skipAnalysisNotInRules: true,
   doNotFollow: { path: ['(^|/)node_modules/'] },
   exclude: { path: ['^(libs|apps)/[^/]+/dist/', '^coverage/'] },
   tsPreCompilationDeps: true,
