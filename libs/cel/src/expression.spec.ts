@@ -1,3 +1,4 @@
+import { concealed } from '@countersign/contracts';
 import type { JsonObject } from '@countersign/contracts';
 import fc from 'fast-check';
 import { compileCel } from './expression.js';
@@ -185,6 +186,40 @@ describe('an expression that costs too much is stopped', () => {
   it('doubles a list only up to a limit', () => {
     const doubled = 'args.many' + ' + args.many'.repeat(3) + ' == []';
     expect(evaluate(doubled, { many: many.slice(0, 6000) })).toMatchObject({ problem: expect.any(String) as string });
+  });
+});
+
+describe('a long list in the arguments', () => {
+  /** A list that counts how often it is read as a whole. */
+  function counted(items: unknown[]): { readonly list: unknown[]; readonly reads: () => number } {
+    let reads = 0;
+    const list = new Proxy(items, {
+      get: (target, key) => {
+        if (key === '0') reads += 1;
+        return Reflect.get(target, key) as unknown;
+      },
+    });
+    return { list, reads: () => reads };
+  }
+
+  it.each([
+    ['of any form', [1, 2]],
+    ['with a hidden value', [1, concealed]],
+  ])('%s is converted once for all expressions over a call', (_, items) => {
+    const { list, reads } = counted(items);
+    const inputs = { args: { list } as unknown as JsonObject, call, nowMs };
+    for (const source of [
+      'args.list.a == 1',
+      'args.list + 1 == 1',
+      '!args.list',
+      'has(args.list.a)',
+      'args.all(k, k != "")',
+    ]) {
+      const compiled = compileCel(source);
+      if ('expression' in compiled) compiled.expression(inputs);
+    }
+    // Once to count its values, once to convert it.
+    expect(reads()).toBe(2);
   });
 });
 

@@ -13,10 +13,19 @@ const mapMark = Symbol.for('@bufbuild/cel/map');
 function jsonMap(json: JsonObject): CelMap {
   // An own member only: `args.constructor` must not find what every object of JavaScript inherits.
   const has = (key: unknown): key is string => typeof key === 'string' && Object.hasOwn(json, key);
-  const get = (key: unknown): CelValue | undefined => (has(key) ? toCelValue(json[key] ?? null) : undefined);
+  const converted = new Map<string, () => CelValue>();
+  // Attack: a long list that each of many rules looks at. It is converted once, and a hidden value in it is found once.
+  const member = (key: string): CelValue => {
+    const value = json[key] ?? null;
+    if (value === null || typeof value !== 'object') return value;
+    const known = converted.get(key) ?? keepResult(() => toCelValue(value));
+    converted.set(key, known);
+    return known();
+  };
+  const get = (key: unknown): CelValue | undefined => (has(key) ? member(key) : undefined);
   const entries = (): MapIterator<[string, CelValue]> =>
-    Object.entries(json)
-      .map(([key, value]): [string, CelValue] => [key, toCelValue(value)])
+    Object.keys(json)
+      .map((key): [string, CelValue] => [key, member(key)])
       .values();
   const map = {
     [mapMark]: {},
@@ -26,7 +35,7 @@ function jsonMap(json: JsonObject): CelMap {
     has,
     get,
     keys: () => Object.keys(json).values(),
-    values: () => Object.values(json).map(toCelValue).values(),
+    values: () => Object.keys(json).map(member).values(),
     entries,
     forEach: (visit: (value: CelValue, key: string) => void) => {
       for (const [key, value] of entries()) visit(value, key);
@@ -35,6 +44,18 @@ function jsonMap(json: JsonObject): CelMap {
   };
   // The library's interface has a private symbol, which `mapMark` stands for.
   return map as unknown as CelMap;
+}
+
+/** Runs a conversion at once, and returns what gives or throws its result. */
+function keepResult(convert: () => CelValue): () => CelValue {
+  try {
+    const value = convert();
+    return () => value;
+  } catch (error) {
+    return () => {
+      throw error;
+    };
+  }
 }
 
 function isList(json: JsonValue): json is readonly JsonValue[] {

@@ -1,4 +1,5 @@
 import type { CelEngine, CelExpression } from '@countersign/cel';
+import { spend } from './inspect.js';
 import type { Budget } from './inspect.js';
 import type { PolicyCall } from './policy-call.js';
 
@@ -38,7 +39,7 @@ export function createConditions(cel: CelEngine): Conditions {
       const { toolName, agentId, runId, labels, description } = call;
       const facts = { toolName, agentId, runId, labels, description };
       const answer = result.expression({ args: call.arguments, call: facts, nowMs });
-      budget.left -= answer.cost;
+      spend(budget, answer.cost);
       return 'value' in answer && answer.value;
     },
   };

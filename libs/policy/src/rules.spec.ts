@@ -1,4 +1,6 @@
 import { celEngine } from '@countersign/cel';
+import { createConditions } from './conditions.js';
+import { inspect } from './inspect.js';
 import { loadPolicy } from './load-policy.js';
 import { createPolicy } from './policy.js';
 import type { PolicyCall } from './policy-call.js';
@@ -240,6 +242,25 @@ describe('an expression that has no answer', () => {
     expect(why).toHaveLength(13);
     expect(why[9]).toBe(`rule "r9": ${failed}`);
     expect(why[10]).toBe('20 more rules have no answer');
+  });
+
+  it.each(['rule', 'condition of a grant'])('takes work from the budget although it costs nothing: a %s', (of) => {
+    const budget = { left: 2 };
+    const source = 'args.missing == 1';
+    const inputs = { args: {}, call: {}, nowMs };
+    const [rule] = loadPolicy(
+      'p.yaml',
+      `{ version: 1, rules: [{ id: a, when: '${source}', then: allow }] }`,
+      celEngine,
+    ).rules;
+    const evaluate = () => {
+      if (of === 'rule' && rule !== undefined) inspect(rule, { call: call(), inputs, budget });
+      else createConditions(celEngine).holds(source, call(), nowMs, budget);
+    };
+    evaluate();
+    expect(budget.left).toBe(1);
+    evaluate();
+    expect(budget.left).toBe(0);
   });
 
   it('is what thousands of costly rules become, so that a call is judged in time', () => {
