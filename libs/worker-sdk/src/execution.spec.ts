@@ -80,6 +80,8 @@ function setUp(setup: Setup = {}) {
   return { execute, reports, claims, stopping, stopped, digestInput: input };
 }
 
+const pathSchema = z.strictObject({ path: z.string() });
+
 describe('an execution', () => {
   it('claims, runs once, and reports under the attempt of the claim', async () => {
     const seen: ExecutionContext[] = [];
@@ -243,15 +245,35 @@ describe('an execution', () => {
     expect(setup.reports).toMatchObject([{ output: aborts }]);
   });
 
-  it('tells its tool when the worker stops', async () => {
-    const setup = setUp({
-      execute: (_, { signal }) =>
-        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped')))),
-    });
+  const throwsOnAbort = (_: unknown, { signal }: ExecutionContext): Promise<never> =>
+    new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('stopped'))));
+
+  it('tells its tool when the worker stops: one that throws then may have taken effect, so its outcome is unknown', async () => {
+    const setup = setUp({ execute: throwsOnAbort });
+    const ended = setup.execute();
+    setTimeout(() => setup.stopping.abort(new Error('closing')), 20);
+    expect(await ended).toBe('timed-out');
+    expect(setup.reports).toEqual([]);
+  });
+
+  it('tells an idempotent tool when the worker stops: one that throws then has failed', async () => {
+    const tool = gateTool({ name: 't', inputSchema: pathSchema, idempotent: true, execute: throwsOnAbort });
+    const setup = setUp({ tool });
     const ended = setup.execute();
     setTimeout(() => setup.stopping.abort(new Error('closing')), 20);
     expect(await ended).toBe('ran');
     expect(setup.reports).toMatchObject([{ status: 'failed', error: { message: 'stopped' } }]);
+  });
+
+  it('tells its tool when the framework around it aborts the run, with the same end', async () => {
+    const user = new AbortController();
+    const signalOf = () => user.signal;
+    const tool = gateTool({ name: 't', inputSchema: pathSchema, signalOf, execute: throwsOnAbort });
+    const setup = setUp({ tool });
+    const ended = setup.execute();
+    setTimeout(() => user.abort(new Error('the user left')), 20);
+    expect(await ended).toBe('timed-out');
+    expect(setup.reports).toEqual([]);
   });
 
   it('does not start the tool when the claim was over before it arrived', async () => {
@@ -272,7 +294,6 @@ describe('an execution', () => {
   });
 });
 
-const pathSchema = z.strictObject({ path: z.string() });
 const never = (): Promise<never> => new Promise(() => undefined);
 
 describe('a tool over its time limit', () => {

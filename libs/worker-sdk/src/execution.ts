@@ -6,7 +6,7 @@ import { runClaimed } from './run-claimed.js';
 import { inTraceOf } from './trace.js';
 
 /**
- * `ran`: its outcome is recorded. `timed-out`: the end of its lease makes it `unknown`. `not-claimable`: another worker
+ * `ran`: its outcome is recorded. `timed-out`: it ran too long or was aborted, and the end of its lease makes it `unknown`. `not-claimable`: another worker
  * claimed it, or it ended. `batch-incomplete`: not yet.
  */
 export type ExecutionEnd = 'ran' | 'timed-out' | 'not-claimable' | 'batch-incomplete';

@@ -41,6 +41,7 @@ export function gateTool<const S extends z.ZodType | JsonSchema, C = unknown>(
     allowedDecisions: definition.allowedDecisions,
     labels: definition.labels,
     hints: definition.hints,
+    signalOf: definition.signalOf,
     check: async (args) => {
       const parsed = await schema.parse(args);
       if (!parsed.valid) return parsed;

@@ -5,12 +5,12 @@ import { withLease } from './lease.js';
 import { runThrough } from './middleware.js';
 import { asJson } from './schema.js';
 import { inToolSpan } from './trace.js';
-import { TimeLimitError, type TimeLimit } from './time-limit.js';
+import { TimeLimitError, ToolAbortedError, type TimeLimit } from './time-limit.js';
 import type { ExecutionContext, GateTool } from './tool-definition.js';
 import { problemOfClaim } from './verify-claim.js';
 
 /**
- * `unknown`: the tool ran over its time limit and may have taken effect. `late` resolves when it succeeds after all, and
+ * `unknown`: the tool ran over its time limit or was aborted, and may have taken effect. `late` resolves when it succeeds after all, and
  * rejects when it does not.
  */
 export type ClaimedEnd =
@@ -41,6 +41,10 @@ export async function runClaimed(
     });
     return known(outcome);
   } catch (error) {
+    if (error instanceof ToolAbortedError && work !== undefined) {
+      ports.log.error({ callId, attempt, error: error.message }, 'the tool was aborted');
+      return { status: 'unknown', late: work };
+    }
     if (!(error instanceof TimeLimitError) || work === undefined) throw error;
     ports.log.error({ callId, attempt, limitMs }, 'the tool ran over its time limit');
     if (progress.hasStarted && !tool.idempotent) return { status: 'unknown', late: work };
@@ -101,15 +105,15 @@ async function outcomeOf(
   // A validation may have taken all the time: the outcome is reported, so nothing may start.
   limit.signal.throwIfAborted();
   progress.hasStarted = true;
+  const context = contextOf(ports, request, claim, running);
   try {
-    const context = contextOf(ports, request, claim, running);
     const call = { ...context, toolName: tool.name, arguments: claim.arguments };
     const run = () => runThrough(ports.middleware, call, () => execute(context));
     const output = await inToolSpan(request.call, claim, run);
     return { attempt, status: 'succeeded', output: recordableOutput(output) };
   } catch (error) {
-    // Most tools throw when their signal aborts: the effect may have happened nevertheless.
     limit.signal.throwIfAborted();
+    if (context.signal.aborted && !tool.idempotent) throw new ToolAbortedError(messageOf(error), { cause: error });
     const name = error instanceof Error ? error.name : 'Error';
     return failed(attempt, { code: 'tool-error', name, message: messageOf(error) });
   }
@@ -117,13 +121,15 @@ async function outcomeOf(
 
 function contextOf(
   ports: ExecutionPorts,
-  { call, given }: ExecutionRequest,
+  { call, tool, given }: ExecutionRequest,
   claim: ClaimView,
   { signal, limit }: Running,
 ): ExecutionContext {
   const { callId, runId, agentId, toolCallId, approval } = call;
   const { attempt, idempotencyKey } = claim;
   const isApproved = approval?.state === 'approved';
+  const around = tool?.signalOf?.(given?.context);
+  const joined = around === undefined ? signal : AbortSignal.any([signal, around]);
   return {
     callId,
     runId,
@@ -131,13 +137,13 @@ function contextOf(
     toolCallId,
     attempt,
     idempotencyKey,
-    signal,
+    signal: joined,
     approval: isApproved ? approval : null,
     messages: given?.messages ?? [],
     context: given?.context,
     ask: async (question) => {
       const goOn = limit.pause();
-      return ports.ask(call, question, signal).finally(goOn);
+      return ports.ask(call, question, joined).finally(goOn);
     },
   };
 }

@@ -19,6 +19,11 @@ export class TimeLimitError extends Error {
   }
 }
 
+/** A tool has thrown after its signal aborted. Most do, and the effect may have happened nevertheless. */
+export class ToolAbortedError extends Error {
+  override readonly name = 'ToolAbortedError';
+}
+
 /** Starts the time at once. */
 export function createTimeLimit(clock: Clock, limitMs: number): TimeLimit {
   const over = new AbortController();

@@ -103,6 +103,8 @@ interface ToolBase<S, I, C> extends ToolGating<I, C> {
    * once more is refused as `invalid-arguments`: the tool would get another value than people see.
    */
   readonly inputIsParsed?: boolean;
+  /** The signal of a framework around the worker: that of the tool aborts with it, too. */
+  readonly signalOf?: ((context: C | undefined) => AbortSignal | undefined) | undefined;
   /** The annotations of an MCP tool, for expressions of the policy. */
   readonly hints?: ToolHints | undefined;
 }
@@ -146,6 +148,7 @@ export interface GateTool<C = unknown> {
   readonly allowedDecisions: readonly DecisionType[] | undefined;
   readonly labels: Readonly<Record<string, string>> | undefined;
   readonly hints: ToolHints | undefined;
+  readonly signalOf: ((context: C | undefined) => AbortSignal | undefined) | undefined;
   /** Validates arguments, those of the model and those that an approver put in their place alike. */
   readonly check: (
     args: JsonValue,

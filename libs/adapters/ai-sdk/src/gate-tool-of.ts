@@ -27,11 +27,11 @@ export function gateToolOf(name: string, tool: FrameworkTool | undefined, gate: 
     inputSchema: schemaOf(name, tool),
     inputIsParsed: true,
     clientExecuted: false,
+    signalOf: (context) => context?.abortSignal,
     execute: async (input, { context, signal, toolCallId, messages }) => {
       // A worker that recovers a run has no framework around it.
       const given = context ?? { toolCallId, messages: messages as FrameworkOptions['messages'], context: undefined };
-      const signals = given.abortSignal === undefined ? [signal] : [signal, given.abortSignal];
-      return lastOf(await run(input, { ...given, abortSignal: AbortSignal.any(signals) }));
+      return lastOf(await run(input, { ...given, abortSignal: signal }));
     },
   });
   const { validate } = asSchema(tool.inputSchema);

@@ -42,11 +42,8 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
     ...rest,
     name: id,
     inputIsParsed: true,
-    execute: (input, { context, signal }) => {
-      const given = context?.abortSignal;
-      const signals = given === undefined ? [signal] : [signal, given];
-      return execute(input, { observe: noopObserve, ...context, abortSignal: AbortSignal.any(signals) });
-    },
+    signalOf: (context) => context?.abortSignal,
+    execute: (input, { context, signal }) => execute(input, { observe: noopObserve, ...context, abortSignal: signal }),
   });
   return { id, description, inputSchema, gate };
 }

@@ -46,11 +46,8 @@ export function gatedTool<const S extends z.ZodObject | JsonSchema>(options: Gat
     ...rest,
     inputSchema: parameters,
     inputIsParsed: true,
-    execute: (input, { context, signal }) => {
-      const given = context?.details?.signal;
-      const signals = given === undefined ? [signal] : [signal, given];
-      return execute(input, context?.runContext, { ...context?.details, signal: AbortSignal.any(signals) });
-    },
+    signalOf: (context) => context?.details?.signal,
+    execute: (input, { context, signal }) => execute(input, context?.runContext, { ...context?.details, signal }),
   });
   return { name, description, parameters, gate };
 }
