@@ -1,13 +1,13 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One conversation without calls behind the gate; each returns the model's last word. */
+/** One conversation, or one call, without and with Countersign; each returns `done`. */
 interface Subject {
   readonly alone: () => Promise<string>;
   readonly behind: () => Promise<string>;
 }
 
-/** The times of one adapter, in ms. */
+/** The times without and with one adapter or the gate, in ms. */
 export interface UngatedTimes {
   readonly name: string;
   readonly aloneMs: number;
@@ -62,7 +62,8 @@ export async function measureProtocols(
   return times;
 }
 
-async function timesOf(name: string, subject: Subject, pairs: number): Promise<UngatedTimes> {
+/** Measures both in turn, after a warm-up. */
+export async function timesOf(name: string, subject: Subject, pairs: number): Promise<UngatedTimes> {
   await measurePairs(subject, Math.ceil(pairs / 4));
   const measured = await measurePairs(subject, pairs);
   return {

@@ -85,11 +85,12 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     // A notification with this method expects no reply, so it is dropped.
     if (isToolCall(message)) return;
     const cancelled = open.get(cancelledBy(message) ?? '');
-    if (cancelled === undefined) server.send(message).catch(() => undefined);
+    if (cancelled === undefined) server.send(tasks.fromClient(message)).catch(() => undefined);
     else cancelled.abort(byClient);
   };
   server.onerror = (error) => {
-    failure = error;
+    // A line that is not JSON says nothing about the connection: it may be the rest of a message that was too large.
+    if (!(error instanceof SyntaxError)) failure = error;
   };
   server.onmessage = (message) => {
     failure = undefined;

@@ -139,6 +139,28 @@ describe('a task of the gate', () => {
     expect(await getOf(place, task)).toMatchObject({ status: 'cancelled' });
   });
 
+  it('has no status from the server, and the server never learns its id', async () => {
+    const place = await open();
+    const statuses: Task[] = [];
+    const heard = Promise.withResolvers<undefined>();
+    place.client.setNotificationHandler(TaskStatusNotificationSchema, ({ params }) => {
+      statuses.push(params);
+      if (params.taskId === 'of-the-server') heard.resolve(undefined);
+    });
+    const task = await begin(place);
+    const toServer: unknown[] = [];
+    place.server.server.fallbackNotificationHandler = async ({ params }) => void toServer.push(params?.['_meta']);
+    const _meta = { 'io.modelcontextprotocol/related-task': { taskId: task.taskId } };
+    await place.client.notification({ method: 'notifications/custom' as never, params: { _meta } });
+    for (const taskId of [task.taskId, 'of-the-server']) {
+      const params = { ...task, taskId, status: 'completed' as const };
+      await place.server.server.notification({ method: 'notifications/tasks/status', params });
+    }
+    await heard.promise;
+    expect(statuses.map(({ taskId }) => taskId)).toEqual(['of-the-server']);
+    expect(toServer).toEqual([{ 'io.modelcontextprotocol/related-task': { taskId: '' } }]);
+  });
+
   it('is refused with an error when the arguments are wrong or Countersign is away', async () => {
     const place = await open({ attempts: 1 });
     await expect(begin(place, 'much')).rejects.toMatchObject({

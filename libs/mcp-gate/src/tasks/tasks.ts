@@ -17,6 +17,8 @@ export interface Tasks {
   readonly create: AnswerCall;
   /** Returns the handler of a request `tasks/…`; undefined for other methods and for ids of other tasks. */
   readonly handlerOf: (method: string, params: Readonly<Record<string, unknown>>) => AnswerCall | undefined;
+  /** Returns a message for the server with its own id of the task: the server never learns the gate's. */
+  readonly fromClient: (message: JSONRPCMessage) => JSONRPCMessage;
   /** Returns a message of the server with the gate's task id, or undefined when it is not for the client. */
   readonly fromServer: (message: JSONRPCMessage) => JSONRPCMessage | undefined;
   readonly close: () => Promise<void>;
@@ -86,17 +88,31 @@ export function createTasks({ options, catalog, requests, toClient }: TaskPorts)
       const handler = isOurs ? handlers.get(method) : undefined;
       return handler && guarded(handler);
     },
+    fromClient: (message) =>
+      withTaskId(message, (taskId) => {
+        const callId = ids.callIdOf(taskId);
+        return callId === undefined ? undefined : (runs.find(callId)?.innerTaskId ?? '');
+      }),
     fromServer: (message) => {
-      if (!('method' in message)) return message;
-      const params = objectOf(message.params);
-      if (message.method === 'notifications/tasks/status' && runs.withInnerTask(params['taskId']) !== undefined)
-        return undefined;
-      const meta = objectOf(params['_meta']);
-      const callId = runs.withInnerTask(objectOf(meta[RELATED_TASK_META_KEY])['taskId']);
-      if (callId === undefined) return message;
-      const _meta = { ...meta, [RELATED_TASK_META_KEY]: { taskId: ids.idOf(callId) } };
-      return { ...message, params: { ...params, _meta } };
+      const callIdOf = (taskId: unknown): string | undefined => runs.withInnerTask(taskId) ?? ids.callIdOf(taskId);
+      // The gate tells the client how its tasks are. The server knows only a part of it, or lies.
+      const isStatus = 'method' in message && message.method === 'notifications/tasks/status';
+      if (isStatus && callIdOf(objectOf(message.params)['taskId']) !== undefined) return undefined;
+      return withTaskId(message, (taskId) => {
+        const callId = runs.withInnerTask(taskId);
+        return callId === undefined ? undefined : ids.idOf(callId);
+      });
     },
     close: runs.close,
   };
+}
+
+/** The message with another id of the task that it is related to; as it is when `other` knows none. */
+function withTaskId(message: JSONRPCMessage, other: (taskId: unknown) => string | undefined): JSONRPCMessage {
+  const part = 'result' in message ? message.result : 'method' in message ? message.params : undefined;
+  const meta = objectOf(part?.['_meta']);
+  const taskId = other(objectOf(meta[RELATED_TASK_META_KEY])['taskId']);
+  if (taskId === undefined) return message;
+  const changed = { ...part, _meta: { ...meta, [RELATED_TASK_META_KEY]: { taskId } } };
+  return 'result' in message ? { ...message, result: changed } : { ...message, params: changed };
 }
