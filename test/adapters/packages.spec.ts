@@ -12,7 +12,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from '@jest/globals';
+import { startKitServer, type KitServer } from '@countersign/conformance';
+import { createClient } from '@countersign/worker-sdk';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -76,4 +78,49 @@ it('no package brings specs, sources, source maps or build information along', (
 it('each package brings its license along', () => {
   const names = installed().map(({ name }) => name);
   expect(names.filter((name) => !existsSync(join(app, 'node_modules', name, 'LICENSE')))).toEqual([]);
+});
+
+describe('an example that is copied from its package', () => {
+  let server: KitServer;
+  beforeAll(async () => {
+    server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
+  });
+  afterAll(() => server.stop());
+
+  /** Copies the example as the README says, and points it to the server and to a run of its own. */
+  function copyExample(adapter: string, program: string): string {
+    const own = join(app, adapter);
+    mkdirSync(own);
+    for (const file of [program, 'model.ts']) {
+      const text = readFileSync(join(app, 'node_modules', '@countersign', adapter, 'examples', file), 'utf8');
+      const pointed = text.replace('http://127.0.0.1:7400', server.url).replace(/conversation-42|thread-1/, adapter);
+      writeFileSync(join(own, file), pointed);
+    }
+    return own;
+  }
+
+  async function approveFirst(runId: string, signal: AbortSignal): Promise<void> {
+    const approver = createClient({ url: server.url, token: server.approverToken });
+    for await (const { data } of approver.events({ types: ['ApprovalRequested'], runId, after: 0, signal })) {
+      await approver.respond((data as { approvalId: string }).approvalId, { decision: { type: 'approve' } });
+      return;
+    }
+  }
+
+  it.each([
+    ['ai-sdk', 'refund.ts'],
+    ['langchain', 'refunds.ts'],
+    ['mastra', 'refund.ts'],
+    ['openai-agents', 'refund.ts'],
+  ])('%s runs with its scripted model, and ends after an approval', async (adapter, program) => {
+    const env = { PATH: process.env['PATH'], AGENT_TOKEN: server.agentToken, WORKER_TOKEN: server.workerToken };
+    const stop = new AbortController();
+    try {
+      const ended = run(process.execPath, [program], { cwd: copyExample(adapter, program), env });
+      const [{ stdout }] = await Promise.all([ended, approveFirst(adapter, stop.signal)]);
+      expect(stdout).toContain('The refund is dealt with.');
+    } finally {
+      stop.abort();
+    }
+  }, 30_000);
 });

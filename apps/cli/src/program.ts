@@ -59,7 +59,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
     .description('The approval ledger for AI agents: see what agents ask for, and decide.')
     .version(versionOfPackage(), '-V, --version')
     .option('--url <url>', 'the server (COUNTERSIGN_URL; default: this machine, port 7400)')
-    .option('--token <token>', 'who you are (COUNTERSIGN_TOKEN; default on this machine: "me" in data/tokens.json)')
+    .option('--token <token>', 'your token (COUNTERSIGN_TOKEN; default on this machine: "me" in data/tokens.json)')
     .option('--json', 'JSON for programs on stdout, problem documents on stderr')
     .option('--no-color', 'no colours (as does NO_COLOR)')
     .configureHelp({ showGlobalOptions: true, sortSubcommands: false })
@@ -72,7 +72,7 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
     })
     .helpCommand(false)
     .exitOverride()
-    .addHelpText('after', `\n${exitCodesHelp}\n\nEvery command explains itself: countersign approve --help`);
+    .addHelpText('after', `\n${exitCodesHelp}\n\nEach command has its own help: countersign approve --help`);
   addAnswerCommands(program, runner);
   addLookCommands(program, runner);
   addCallsCommands(program, runner);
@@ -84,7 +84,15 @@ function createProgram(terminal: Terminal, runner: Runner): Command {
   addHook(program, runner);
   addAcp(program, runner);
   addConformance(program, runner);
+  pointToExitCodes(program);
   return program;
+}
+
+function pointToExitCodes(command: Command): void {
+  for (const child of command.commands) {
+    child.addHelpText('after', '\nExit codes: see `countersign --help`.');
+    pointToExitCodes(child);
+  }
 }
 
 function versionOfPackage(): string {

@@ -49,7 +49,7 @@ export async function createTokensCommand(output: Output, file: string): Promise
   const { createTokensFile } = await import('@countersign/cluster');
   const created = createTokensFile(file) !== undefined;
   output.printJson({ file, created });
-  const done = created ? 'made, readable by its owner alone: agent, me, worker' : 'is there already: left as it is';
+  const done = created ? 'made, readable by its owner alone: agent, me, worker' : 'exists already and was not changed';
   output.print({ text: `${printable(file)} ${done}` });
   return exitCodes.ok;
 }
@@ -63,7 +63,7 @@ export const startHelp = `
 The roles:
   standalone  everything in one process, its log in a folder: needs Node alone
   gateway     the API and the inbox: needs EventStoreDB
-  ledger      takes requests off Kafka: needs both, as do all that follow
+  ledger      handles requests from Kafka: needs both, as do the roles below
   relay       publishes on Kafka what was recorded
   projector   records deadlines
   resolver    executes the tools of COUNTERSIGN_TOOLS
@@ -71,9 +71,9 @@ The roles:
   keeper      lends the keys of sensitive values to the roles of a cluster over
               several machines: needs EventStoreDB
 
-A role is configured by its environment: --print-config shows what it takes,
-and every mistake in it at once; files are read at the start. What a role misses
-it waits for; /readyz says what.
+A role is configured by its environment. --print-config shows all settings, and
+reports every mistake in them at once. Files are read at the start. A role waits
+for each dependency that is unavailable; /readyz names them.
 
 Examples:
   countersign start

@@ -8,7 +8,7 @@ export function addAcp(program: Command, runner: Runner): void {
   program
     .command('acp')
     .description('answer the permission requests of an agent of the Agent Client Protocol from the ledger')
-    .argument('<command...>', 'what starts the agent (stdio)')
+    .argument('<command...>', 'the command that starts the agent (stdio)')
     .addOption(gateOption())
     .option('--lease <duration>', 'a call without a result is unknown after this time', '10m')
     .option('--agent <agentId>', 'the agent that asks', 'acp')

@@ -25,7 +25,7 @@ Examples:
     );
   program
     .command('reconcile <callId>')
-    .description('say what happened to a call whose outcome is unknown (admins)')
+    .description('record what happened to a call whose outcome is unknown (admins)')
     .addOption(
       new Option('--status <status>', 'what happened').choices(['succeeded', 'failed', 'retry']).makeOptionMandatory(),
     )
@@ -62,7 +62,7 @@ Examples:
     );
   program
     .command('start [role]')
-    .description('start the server; the role is standalone (everything in one process) unless named')
+    .description('start the server, as standalone (everything in one process) or in a role of a cluster')
     .option('--print-config', 'print the effective configuration as JSON, secrets masked, and end')
     .addHelpText('after', startHelp)
     .action(async (role: string | undefined, options: { printConfig?: boolean }) =>
@@ -73,7 +73,7 @@ Examples:
     .helpCommand(false)
     .description('the tokens file of a cluster, which all gateways share')
     .command('create <file>')
-    .description('make a tokens file with three random tokens, agent, me and worker, where there is none')
+    .description('create a tokens file with three random tokens (agent, me, worker), unless it exists')
     .addHelpText('after', '\nExample:\n  countersign tokens create /etc/countersign/tokens.json')
     .action(async (file: string, _options: unknown, command: Command) =>
       runner.operating(command, async (output) => (await import('../start.js')).createTokensCommand(output, file)),

@@ -4,13 +4,13 @@ import type { Runner } from '../runner.js';
 import type { ManyOptions } from './many-options.js';
 import type { RespondOptions } from './respond.js';
 
-const exact = 'The id is written exactly, as `countersign list` shows it.';
+const exact = 'Write the id exactly as `countersign list` shows it.';
 
 function withRemarks(command: Command): Command {
   return command
     .option('--reason <text>', 'why; recorded, and told to the agent')
-    .option('--instruction <text>', 'what the agent should do or mind next')
-    .option('--digest <sha256:…>', 'the digest of what you saw: refused if the arguments are no longer those');
+    .option('--instruction <text>', 'an instruction for the next steps of the agent')
+    .option('--digest <sha256:…>', 'the digest that you saw: refused if the arguments have changed');
 }
 
 /** `inbox` and the commands that respond to one approval. */
@@ -28,7 +28,7 @@ export function addAnswerCommands(program: Command, runner: Runner): void {
     );
   program
     .command('withdraw <approvalId>')
-    .description('take your own answer back while the approval is pending')
+    .description('withdraw your own answer while the approval is pending')
     .addHelpText('after', '\nExample:\n  countersign withdraw apr_abcdefghijklmnopqrstuvwxyz_1')
     .action(async (id: string, _options: unknown, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./respond.js')).withdraw(invocation, id)),
@@ -38,11 +38,11 @@ export function addAnswerCommands(program: Command, runner: Runner): void {
 function addInbox(program: Command, runner: Runner): void {
   program
     .command('inbox')
-    .description('what waits for an answer, live; look and decide with the keyboard')
+    .description('show the pending approvals live, and decide with the keyboard')
     .option('--tool <name>', 'this tool only')
     .option('--run <runId>', 'this run only')
     .option('--agent <agentId>', 'this agent only')
-    .option('--group <name>', 'what this group may answer')
+    .option('--group <name>', 'approvals that this group may answer')
     .addHelpText(
       'after',
       `
@@ -63,7 +63,7 @@ Examples:
 function addApproveAndDeny(program: Command, runner: Runner): void {
   const texts = {
     approve: [
-      'let the call run exactly as it was shown',
+      'let the call run with exactly the arguments that were shown',
       'countersign approve apr_abcdefghijklmnopqrstuvwxyz_1 --reason "seen with ops"',
     ],
     deny: ['do not let it run', 'countersign deny apr_abcdefghijklmnopqrstuvwxyz_1 --reason "not on a Friday"'],
@@ -72,11 +72,11 @@ function addApproveAndDeny(program: Command, runner: Runner): void {
     const [description, example] = texts[type];
     const remarks = withRemarks(program.command(`${type} [approvalId]`).description(description));
     (type === 'approve' ? withRemember(remarks) : remarks)
-      .option('--run <runId>', 'all that waits in this run')
-      .option('--batch <batchId>', 'all that waits in this step')
-      .option('--tool <glob>', 'all that waits of these tools')
-      .option('--agent <agentId>', 'all that waits of this agent')
-      .option('--yes', 'with these: do not ask before it is sent')
+      .option('--run <runId>', 'all pending approvals of this run')
+      .option('--batch <batchId>', 'all pending approvals of this batch')
+      .option('--tool <glob>', 'all pending approvals of these tools')
+      .option('--agent <agentId>', 'all pending approvals of this agent')
+      .option('--yes', 'with these filters: send without a question')
       .addHelpText('after', approveOrDenyHelp(type, example))
       .action(async (id: string | undefined, options: RespondOptions & ManyOptions, command: Command) =>
         runner.asking(command, async (invocation) => {
@@ -98,9 +98,9 @@ function withRemember(command: Command): Command {
 function approveOrDenyHelp(type: 'approve' | 'deny', example: string): string {
   return `
 ${exact}
-With --run, --batch, --tool or --agent it is for many: first a table of what
-will be decided and what you cannot decide, then a question, then a result
-for each. Without a terminal it needs --yes. It never makes a standing grant.
+With --run, --batch, --tool or --agent it decides many approvals. It shows a
+table of them and of those that you cannot decide, asks, and prints a result for
+each. Without a terminal it needs --yes. It never makes a standing grant.
 
 Examples:
   ${example}
@@ -113,13 +113,13 @@ const rememberExample = `
 
 function addEdit(program: Command, runner: Runner): void {
   withRemarks(
-    program.command('edit <approvalId>').description('approve with other arguments, which replace the old ones whole'),
+    program.command('edit <approvalId>').description('approve with other arguments, which replace all of the old ones'),
   )
     .option('--arguments <json>', 'JSON, @file, or - for stdin; without it, $EDITOR opens on the arguments')
     .addHelpText(
       'after',
       `
-A masked value that is sent back as it is keeps the original.
+A masked value that you leave unchanged keeps its original.
 
 Examples:
   countersign edit apr_abcdefghijklmnopqrstuvwxyz_1

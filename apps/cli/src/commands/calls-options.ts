@@ -10,14 +10,14 @@ const limitDefault = 100;
 export function addCallsCommands(program: Command, runner: Runner): void {
   program
     .command('calls')
-    .description('the tool calls, newest first, in every state or in some')
+    .description('list the tool calls, newest first, in all states or in some')
     .option('--state <states>', 'in one of these states, separated by commas')
     .option('--tool <name>', 'this tool only')
     .option('--run <runId>', 'this run only')
     .option('--agent <agentId>', 'this agent only')
     .option('--requested-by <principal>', 'requested by this principal')
-    .option('--since <time>', 'requested from then on', time)
-    .option('--limit <n>', 'at most so many', count, limitDefault)
+    .option('--since <time>', 'requested at or after this time', time)
+    .option('--limit <n>', 'at most this many', count, limitDefault)
     .addHelpText(
       'after',
       `
@@ -35,9 +35,9 @@ Examples:
     );
   program
     .command('runs')
-    .description('the agent runs that have open calls, those begun last first')
+    .description('list the agent runs that have open calls, newest first')
     .option('--agent <agentId>', 'this agent only')
-    .option('--limit <n>', 'at most so many', count, limitDefault)
+    .option('--limit <n>', 'at most this many', count, limitDefault)
     .addHelpText(
       'after',
       `

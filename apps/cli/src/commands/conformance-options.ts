@@ -6,9 +6,9 @@ import type { ConformanceOptions } from './conformance.js';
 export function addConformance(program: Command, runner: Runner): void {
   program
     .command('conformance')
-    .description('try an agent in approvals, crashes and duplicates; ends with 5 when it fails in one')
-    .argument('<command...>', 'what starts the agent; it speaks the protocol of docs/conformance.md')
-    .option('--no-pauses', 'the agent holds on until people have decided')
+    .description('try an agent in approvals, crashes and duplicates; exits with 5 when it fails in one')
+    .argument('<command...>', 'the command that starts the agent, which speaks the protocol of docs/conformance.md')
+    .option('--no-pauses', 'the agent waits in its process until people have decided')
     .option('--no-streaming', 'its framework does not stream')
     .option('--no-nested', 'its framework has no nested agents')
     .option('--no-forge', 'its framework has no approval of its own')

@@ -9,7 +9,7 @@ const limitDefault = 100;
 export function addGrants(program: Command, runner: Runner): void {
   const grants = program
     .command('grants')
-    .description('standing grants: permit calls in advance, list and revoke')
+    .description('permit calls in advance; list and revoke such standing grants')
     .helpCommand(false)
     .addHelpText(
       'after',
@@ -23,9 +23,9 @@ Examples:
   addList(grants, runner);
   addCreate(grants, runner);
   const one = [
-    ['show', 'one grant, with its uses', 'showGrant'],
-    ['confirm', "agree to another person's grant of high risk, which waits for you", 'confirmGrant'],
-    ['revoke', 'end a grant: no call requested after the answer is covered', 'revokeGrant'],
+    ['show', 'show a grant, with its uses', 'showGrant'],
+    ['confirm', "confirm another person's pending grant of high risk", 'confirmGrant'],
+    ['revoke', 'revoke a grant: it covers no call that is requested later', 'revokeGrant'],
   ] as const;
   for (const [name, description, run] of one) {
     grants
@@ -41,10 +41,10 @@ Examples:
 function addList(grants: Command, runner: Runner): void {
   grants
     .command('list')
-    .description('the grants, newest first')
+    .description('list the grants, newest first')
     .option('--state <state>', 'active, pending, expired, exhausted or revoked')
     .option('--tool <name>', 'this tool only')
-    .option('--limit <n>', 'at most so many', count, limitDefault)
+    .option('--limit <n>', 'at most this many', count, limitDefault)
     .addHelpText('after', `\nWith --json, one grant per line.\n\nExample:\n  countersign grants list --state active`)
     .action(async (options: GrantFilters, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./grants.js')).listGrants(invocation, options)),
@@ -64,12 +64,12 @@ function addCreate(grants: Command, runner: Runner): void {
     .requiredOption('--for <time>', 'how long: 30m, 8h, 3d, at most 90d')
     .option('--max-uses <n>', 'how many calls', count)
     .requiredOption('--reason <text>', 'why; recorded')
-    .option('--dry-run', 'create nothing: what would it have covered?')
+    .option('--dry-run', 'create nothing; show which recorded calls it would have covered')
     .addHelpText(
       'after',
       `
 Give one of --any, --when and --exact. It covers no blocked call, none that
-needs more than one person, and none of a higher risk than the rules of today.
+needs more than one person, and none of a higher risk than today's rules name.
 A grant of high risk is pending until another person confirms it.
 
 Examples:

@@ -12,7 +12,7 @@ export function addHook(program: Command, runner: Runner): void {
   program
     .command('hook')
     .description('put the tools of a coding agent behind approval: its hook before each tool')
-    .addArgument(new Argument('<agent>', 'whose hook it is').choices(agents))
+    .addArgument(new Argument('<agent>', 'the coding agent').choices(agents))
     .option('--post', 'the hook after each tool: record how it ended')
     .addOption(gateOption())
     .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
@@ -24,9 +24,10 @@ export function addHook(program: Command, runner: Runner): void {
       'after',
       `
 The agent runs it: it reads the call on stdin and writes the decision on stdout.
-Every failure denies the call, with exit code 2 where the agent heeds it. It asks
-with COUNTERSIGN_TOKEN (an agent) and claims with COUNTERSIGN_RESOLVER_TOKEN; on
-the machine of a standalone server COUNTERSIGN_DATA is enough.
+Every failure denies the call, with exit code 2 where the agent reads it. The
+hook asks with COUNTERSIGN_TOKEN (an agent) and claims with
+COUNTERSIGN_RESOLVER_TOKEN; on the machine of a standalone server
+COUNTERSIGN_DATA is enough.
 
 Examples:
   countersign hook claude-code

@@ -17,7 +17,7 @@ export function addLookCommands(program: Command, runner: Runner): void {
   addOversight(program, runner);
   program
     .command('status')
-    .description('is the server there and ready, its version, how much waits and for how long')
+    .description('show whether the server is ready, its version, and the number and age of pending approvals')
     .addHelpText(
       'after',
       `
@@ -37,13 +37,13 @@ Examples:
 function addList(program: Command, runner: Runner): void {
   program
     .command('list')
-    .description('the approvals, once: pending ones, or those in another state')
-    .addOption(new Option('--state <state>', 'how they stand').choices(states).default('pending'))
+    .description('list the approvals that are pending, or in another state')
+    .addOption(new Option('--state <state>', 'the state of the approvals').choices(states).default('pending'))
     .option('--tool <name>', 'this tool only')
     .option('--run <runId>', 'this run only')
     .option('--agent <agentId>', 'this agent only')
-    .option('--group <name>', 'what this group may answer')
-    .option('--limit <n>', 'at most so many; all without it', count)
+    .option('--group <name>', 'approvals that this group may answer')
+    .option('--limit <n>', 'at most this many (default: all)', count)
     .addHelpText(
       'after',
       `
@@ -62,7 +62,7 @@ Examples:
 function addShowAndRun(program: Command, runner: Runner): void {
   program
     .command('show <callId>')
-    .description('the whole story of a call: how it stands, what ran, who said what when')
+    .description('show a call: its state, its arguments and result, and each event')
     .addHelpText(
       'after',
       `
@@ -79,7 +79,7 @@ Examples:
     );
   program
     .command('run <runId>')
-    .description('the calls of one agent run and what it waits for')
+    .description('show the calls of a run, and what it waits for')
     .addHelpText('after', '\nExamples:\n  countersign run run-42\n  countersign run run-42 --json | jq .stopReason')
     .action(async (id: string, _options: unknown, command: Command) =>
       runner.asking(command, async (invocation) => (await import('./act.js')).run(invocation, id)),
@@ -89,12 +89,12 @@ Examples:
 function addTail(program: Command, runner: Runner): void {
   program
     .command('tail')
-    .description('events as they are recorded; goes on by itself after a lost connection')
+    .description('follow the events as they are recorded; reconnects after a lost connection')
     .option('--run <runId>', 'this run only')
     .option('--call <callId>', 'this call only')
     .option('--types <types>', 'these event types only, separated by commas')
     .option('--after <position>', 'start after this position; 0 for the first event (default: now)')
-    .option('--limit <n>', 'end after so many events', count)
+    .option('--limit <n>', 'end after this many events', count)
     .addHelpText(
       'after',
       `
@@ -114,17 +114,17 @@ Examples:
 function addOversight(program: Command, runner: Runner): void {
   program
     .command('oversight')
-    .description('how people decided in a period: how many, how fast, how often no')
-    .addOption(new Option('--by <what>', 'a row for each').choices(['approver', 'tool', 'rule']).default('approver'))
-    .option('--from <time>', 'what was recorded from then on (default: 30 days before --to)', time)
-    .option('--to <time>', 'what was recorded before then (default: now)', time)
+    .description('show how people decided in a period: how many, how fast, how many denials')
+    .addOption(new Option('--by <grouping>', 'one row for each').choices(['approver', 'tool', 'rule']).default('approver'))
+    .option('--from <time>', 'the start of the period, inclusive (default: 30 days before --to)', time)
+    .option('--to <time>', 'the end of the period, exclusive (default: now)', time)
     .option('--fast-ms <ms>', 'an approval within this time is fast (default: by the length of the arguments)', count)
     .option('--csv', 'a table for a spreadsheet')
     .addHelpText(
       'after',
       `
-Auditors and admins see everybody's figures, approvers their own. "fast" is a
-hint to look closer, not a proof: docs/oversight.md says how to read the figures.
+Auditors and admins see the figures of all people, approvers their own. "fast"
+is a hint to look closer, not a proof: docs/oversight.md explains the figures.
 
 Examples:
   countersign oversight

@@ -8,7 +8,7 @@ export function addMcp(program: Command, runner: Runner): void {
   program
     .command('mcp')
     .description('put the tools of an MCP server behind approval')
-    .argument('[command...]', 'what starts the MCP server (stdio)')
+    .argument('[command...]', 'the command that starts the MCP server (stdio)')
     .option('--server <url>', 'an MCP server that runs elsewhere (streamable HTTP)')
     .option('--listen <port>', 'serve clients of this machine over HTTP, in place of stdin and stdout')
     .addOption(gateOption())
@@ -45,8 +45,11 @@ export function addMcpApprover(program: Command, runner: Runner): void {
       'after',
       `
 A model never decides: the tool "decide" opens a form for the person at the
-client. Responses are recorded via "mcp" with low assurance. The token is that of
-an approver; keep it where no agent can read it.`,
+client. Responses are recorded via "mcp" with low assurance. The token is that
+of an approver; keep it where no agent can read it.
+
+Example:
+  COUNTERSIGN_TOKEN=cs_… countersign mcp-approver`,
     )
     .action(async (_: unknown, self: Command) =>
       runner.operating(self, async (output) =>

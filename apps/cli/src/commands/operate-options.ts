@@ -11,7 +11,7 @@ const brokers = `
 The brokers are those of COUNTERSIGN_KAFKA_BROKERS (host:port,…), the topics
 those of COUNTERSIGN_TOPIC_PREFIX (default countersign).`;
 
-/** The commands of the operator. They ask no server: the environment names what they work on. */
+/** The commands of the operator. They ask no server: the environment names the files and servers that they work on. */
 export function addOperateCommands(program: Command, runner: Runner): void {
   addTopics(program, runner);
   addDeadLetters(program, runner);
@@ -34,9 +34,9 @@ function addChannels(program: Command, runner: Runner): void {
   channels
     .command('check')
     .description(
-      'everything that is wrong with a channels file, at once; connects to nothing, ends with 5 when it is not fine',
+      'report all errors of a channels file at once; connects to nothing, exits with 5 when there are any',
     )
-    .argument('<file>', 'the channels file; its secrets must be there')
+    .argument('<file>', 'the channels file; its secrets must be set in the environment')
     .addHelpText(
       'after',
       '\nExamples:\n  countersign channels check channels.yaml\n  countersign channels check channels.yaml --json',
@@ -60,12 +60,12 @@ function addChannels(program: Command, runner: Runner): void {
 function addTopics(program: Command, runner: Runner): void {
   const topics = program
     .command('topics')
-    .description('make and look at the topics on Kafka')
+    .description('create and describe the topics on Kafka')
     .helpCommand(false)
     .addHelpText('after', '\nExamples:\n  countersign topics create\n  countersign topics describe --json');
   topics
     .command('create')
-    .description('make the topics that are missing; leaves those that are there as they are')
+    .description('create the missing topics; does not change existing ones')
     .addHelpText(
       'after',
       `${brokers}
@@ -82,11 +82,11 @@ Examples:
     );
   topics
     .command('allow')
-    .description('give the users worker, ledger, relay, projector, resolver, notifier and operator their rights')
+    .description('grant the users worker, ledger, relay, projector, resolver, notifier and operator their rights')
     .addHelpText(
       'after',
       `${brokers}
-Needs a user that may alter the cluster. Takes no rights away. docs/kafka.md
+Needs a user that may alter the cluster. Removes no rights. docs/kafka.md
 lists the rights.
 
 Examples:
@@ -98,8 +98,8 @@ Examples:
     );
   topics
     .command('describe')
-    .description('the topics as they are; ends with 6 when one is missing')
-    .option('--asyncapi', 'the AsyncAPI document of the topics instead; asks no broker')
+    .description('describe the topics; exits with 6 when one is missing')
+    .option('--asyncapi', 'print the AsyncAPI document of the topics instead; asks no broker')
     .addHelpText(
       'after',
       `${brokers}
@@ -116,7 +116,7 @@ Examples:
 const whose = `
 When COUNTERSIGN_KAFKA_BROKERS is set, the dead letters are those on Kafka. On
 one machine they are in COUNTERSIGN_DATA, which must not be in use: stop the
-server first. What is replayed there is handled when it starts again.`;
+server first. A message replayed there is handled at the next start.`;
 
 function addDeadLetters(program: Command, runner: Runner): void {
   const deadLetters = program
@@ -129,9 +129,9 @@ function addDeadLetters(program: Command, runner: Runner): void {
     );
   deadLetters
     .command('list')
-    .description('the messages that were put aside, oldest first')
+    .description('list the dead letters, oldest first')
     .option('--group <name>', 'of this consumer group only')
-    .option('--limit <n>', 'at most so many (default 100)', limit)
+    .option('--limit <n>', 'at most this many (default 100)', limit)
     .addHelpText(
       'after',
       `${whose}\n\nExamples:\n  countersign dead-letters list\n  countersign dead-letters list --json | jq -r .id`,
@@ -140,8 +140,8 @@ function addDeadLetters(program: Command, runner: Runner): void {
       runner.operating(command, async (output) => (await import('./dead-letters.js')).list(output, options)),
     );
   for (const [name, description] of [
-    ['show', 'one message whole: why it was put aside, its headers and its bytes'],
-    ['replay', 'give a message to its consumer group once more; it comes back if it fails again'],
+    ['show', 'show a dead letter: the reason, its headers and its bytes'],
+    ['replay', 'give a dead letter to its consumer group again; it returns if it fails again'],
   ] as const) {
     deadLetters
       .command(`${name} <id>`)
@@ -174,7 +174,7 @@ function addProjector(program: Command, runner: Runner): void {
     [
       'verify',
       'fold the whole log again and compare; changes nothing',
-      'Ends with 0 when they are the same, with 5 when they are not.',
+      'Exits with 0 when they are the same, with 5 when they differ.',
     ],
     ['rebuild', 'replace the read model by a new fold of the whole log', 'The old read model stays until it is done.'],
   ] as const) {

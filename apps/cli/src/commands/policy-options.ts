@@ -10,7 +10,7 @@ interface ExplainOptions {
   readonly file?: string;
 }
 
-/** `countersign policy …`: what a policy file says, before it is in force. */
+/** `countersign policy …`: tries a policy file before it is in force. */
 export function addPolicy(program: Command, runner: Runner): void {
   const policy = program
     .command('policy')
@@ -35,16 +35,16 @@ Examples:
 function addCheck(policy: Command, runner: Runner): void {
   policy
     .command('check')
-    .description('everything that is wrong with a policy file, at once, and rules that no call reaches')
+    .description('report all errors of a policy file at once, and the rules that no call reaches')
     .argument('<file>', 'the policy file: YAML, JSON or TOML')
     .option('--tokens <file>', 'the tokens file with the groups of people (default: that of the data folder)')
-    .option('--recorded', 'also the rules that judge no recorded call of the server (auditors)')
+    .option('--recorded', 'also report the rules that match no recorded call of the server (auditors)')
     .addHelpText(
       'after',
       `
-Asks no server, except with --recorded; where that one cannot be asked, the output
-says so. Ends with 5 when the file cannot be used, also because a rule asks for a
-group that no approver has: the groups are those of the tokens file, of
+Asks no server, except with --recorded. The output says if the server cannot be
+asked. Exits with 5 when the file cannot be used, also because a rule names a
+group that no approver has. The groups are those of the tokens file, of
 COUNTERSIGN_CHANNELS and of the policy file.
 
 Examples:
@@ -67,20 +67,21 @@ Examples:
 function addExplain(policy: Command, runner: Runner): void {
   policy
     .command('explain')
-    .description('the verdict on one call, and what each rule says of it; records nothing')
+    .description('show the verdict on one call, and the result of each rule; records nothing')
     .requiredOption('--call <json>', 'the call: JSON, @file or - for stdin')
-    .option('--file <file>', 'a policy file; without it the server explains by its own')
+    .option('--file <file>', 'a policy file (default: the policy of the server)')
     .addHelpText(
       'after',
       `
 A call has "toolName" and may have "arguments", "agentId", "runId", "labels",
 "description", "needsApproval" and "at", the time at which it is judged. The
-server also shows the quotas that count the call; "requestedBy" names a principal
-whose calls count together.
+server also shows the quotas that count the call; "requestedBy" names the
+principal whose calls count together.
 
 Examples:
-  countersign policy explain --call '{"toolName":"refund_order","arguments":{"amount":60}}'
-  countersign policy explain --file countersign.policy.yaml --call @call.json --json`,
+  countersign policy explain \\
+    --call '{"toolName":"refund_order","arguments":{"amount":60}}'
+  countersign policy explain --file policy.yaml --call @call.json --json`,
     )
     .action(async ({ call, file }: ExplainOptions, command: Command) =>
       file === undefined
@@ -96,7 +97,7 @@ Examples:
 function addTest(policy: Command, runner: Runner): void {
   policy
     .command('test')
-    .description('judge the calls of a file of cases, and compare the verdicts')
+    .description('judge the calls of a file of test cases, and compare the verdicts')
     .argument('<file>', 'the policy file')
     .argument('<cases>', 'the cases: YAML or JSON')
     .addHelpText(
@@ -107,7 +108,7 @@ A case is a call and the verdict that it must get:
   - call: { toolName: refund_order, arguments: { amount: 60 } }
     expect: { outcome: require, ruleId: refunds }
 
-Asks no server. Ends with 5 when a case fails.
+Asks no server. Exits with 5 when a case fails.
 
 Examples:
   countersign policy test countersign.policy.yaml policy-cases.yaml
@@ -121,10 +122,10 @@ Examples:
 function addBacktest(policy: Command, runner: Runner): void {
   policy
     .command('backtest')
-    .description('the recorded calls that a policy file would judge differently; records nothing')
+    .description('list the recorded calls that a policy file would judge differently; records nothing')
     .argument('<file>', 'the policy file')
-    .option('--from <time>', 'calls requested from then on', time)
-    .option('--to <time>', 'calls requested until then', time)
+    .option('--from <time>', 'calls requested at or after this time', time)
+    .option('--to <time>', 'calls requested before this time', time)
     .addHelpText(
       'after',
       `
@@ -133,7 +134,7 @@ With --json, one call per line, and a summary as the last line.
 
 Examples:
   countersign policy backtest countersign.policy.yaml
-  countersign policy backtest countersign.policy.yaml --from 2026-11-01 --to 2026-11-08
+  countersign policy backtest policy.yaml --from 2026-11-01 --to 2026-11-08
   countersign policy backtest countersign.policy.yaml --json | jq .callId`,
     )
     .action(async (file: string, options: BacktestOptions, command: Command) =>
@@ -146,7 +147,7 @@ Examples:
 function addRecorded(policy: Command, runner: Runner): void {
   policy
     .command('shadow')
-    .description('how the candidate policy judged the recorded calls')
+    .description('show how the candidate policy judged the recorded calls')
     .addHelpText(
       'after',
       `
@@ -161,14 +162,14 @@ Examples:
     );
   policy
     .command('suggest')
-    .description('rules that would allow what people always approved unchanged; applies none')
-    .option('--min <n>', 'after so many decisions (default: 20)', count)
-    .option('--since <time>', 'calls requested from then on (default: 90 days ago)', time)
+    .description('suggest rules for calls that people always approved unchanged; applies none')
+    .option('--min <n>', 'after this many decisions (default: 20)', count)
+    .option('--since <time>', 'calls requested at or after this time (default: 90 days ago)', time)
     .addHelpText(
       'after',
       `
-Prints rules for the policy file with what speaks for each. You decide, and copy
-them by hand.
+Prints rules for the policy file with the evidence for each. You decide, and
+copy them by hand.
 
 Examples:
   countersign policy suggest
@@ -185,9 +186,9 @@ Examples:
     );
   policy
     .command('versions')
-    .description('the activated policies, the latest first, or the content of one')
+    .description('list the activated policies, newest first, or show the content of one')
     .argument('[policyVersion]', 'this version only, with its content')
-    .option('--limit <n>', 'at most so many', count, 100)
+    .option('--limit <n>', 'at most this many', count, 100)
     .addHelpText(
       'after',
       `

@@ -4,11 +4,11 @@ import type { Runner } from '../runner.js';
 const explained = `
 COUNTERSIGN_EVENTSTORE_URL names the service's own user:
 esdb://user:password@host:2113. Connection strings are read from the
-environment only. Nothing that exists is changed to try a right: each try
+environment only. To try a right, nothing that exists is changed: each try
 names a stream that does not exist, or a revision that is never reached.
 
-Ends with 0 when every right is as it must be, with 1 when one is missing or
-goes too far, with 2 when the server cannot be asked.`;
+Exits with 0 when every right is correct, with 1 when one is missing or goes too
+far, with 2 when the server cannot be asked.`;
 
 /** `countersign store`: rights in EventStoreDB. */
 export function addStore(program: Command, runner: Runner): void {

@@ -5,6 +5,7 @@ import { tool } from '@langchain/core/tools';
 import { Command, MemorySaver } from '@langchain/langgraph';
 import { createAgent } from 'langchain';
 import { z } from 'zod';
+import { model } from './model.ts';
 
 const refund = tool(({ amount }) => ({ refunded: amount }), {
   name: 'refund',
@@ -21,7 +22,7 @@ const gate = gateTools({
   options: { refund: { approvalPrompt: (args) => `Refund ${JSON.stringify(args)}?` } },
 });
 const agent = createAgent({
-  model: 'openai:gpt-5.2',
+  model,
   tools: [...gate.tools],
   // In memory: take a checkpointer with a database, so that a pause outlives the process.
   checkpointer: new MemorySaver(),
