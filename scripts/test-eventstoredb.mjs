@@ -6,7 +6,7 @@ import { root } from './prepare.mjs';
 
 if (!process.env.EVENTSTOREDB_URL) {
   console.error('EVENTSTOREDB_URL is not set, so nothing was tested. Set it to the connection string of a server that');
-  console.error('nobody else writes to, such as esdb://127.0.0.1:2113?tls=false.');
+  console.error('no other program writes to, such as esdb://127.0.0.1:2113?tls=false.');
   process.exit(1);
 }
 const specs = ['contract', 'any-server'].map((name) => `test/unit/eventstoredb/${name}.spec.ts`);

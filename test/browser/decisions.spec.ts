@@ -166,7 +166,7 @@ describe('a decision in the inbox', () => {
     await bob.page.getByRole('button', { name: 'Approve' }).waitFor({ state: 'detached' });
   });
 
-  it('leaves the card in place when somebody else answers, and says who', async () => {
+  it('leaves the card in place when another person answers, and says who', async () => {
     const world = await openWorld();
     const [first] = await world.ask([{ toolName: 'first' }, { toolName: 'second', toolCallId: 'second' }]);
     const { page } = await openInbox(browser(), world.url);

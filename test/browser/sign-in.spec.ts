@@ -86,7 +86,7 @@ describe('signing in to the inbox', () => {
     await bob.page.getByText('Live', { exact: true }).waitFor();
   }, 120_000);
 
-  it('lets no other site decide with somebody’s session', async () => {
+  it('lets no other site decide with a person’s session', async () => {
     const world = await openWorld();
     const [call] = await world.ask([{}]);
     const path = `/v1/approvals/${call?.approval?.approvalId ?? ''}/responses`;

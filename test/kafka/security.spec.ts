@@ -136,7 +136,7 @@ describe('a wrong connection setting', () => {
       () => ({ sasl: { ...broker.userOf('relay'), password: 'guessed' } }),
       /authentication failed[^]*COUNTERSIGN_KAFKA_SASL_MECHANISM/i,
     ],
-    ['an authority that nobody named', wrongAuthority, /certificate[^]*NODE_EXTRA_CA_CERTS/],
+    ['an authority that is not configured', wrongAuthority, /certificate[^]*NODE_EXTRA_CA_CERTS/],
     ['no TLS where it is wanted', () => ({ ssl: false }), /Closed connection[^]*COUNTERSIGN_KAFKA_SSL/],
     ['no user where one is wanted', () => ({ sasl: undefined }), /Closed connection[^]*COUNTERSIGN_KAFKA_SSL/],
   ])(
@@ -185,7 +185,7 @@ describe('a wrong connection setting', () => {
 
   it.each([
     ['a wrong password', wrongPassword, 'unauthenticated', /kafka\.sasl/],
-    ['an authority that nobody named', wrongAuthority, 'unreachable', /not trusted[^]*kafka\.ssl\.ca/],
+    ['an authority that is not configured', wrongAuthority, 'unreachable', /not trusted[^]*kafka\.ssl\.ca/],
   ])(
     'is told to the author of an agent at once: %s',
     async (_, wrong, code, message) => {

@@ -44,7 +44,7 @@ describe('a log that is not the one that was recorded', () => {
     await someHistory(stage, 1);
   }, 180_000);
 
-  test('one bit of one event is noticed before anybody is served', async () => {
+  test('one bit of one event is noticed before any request is served', async () => {
     const { stage, server, restart, startAnyhow, dataFolder } = await install();
     const log = join(dataFolder, 'events.db');
     const { callId } = await requestOne(stage, { arguments: { path: '/a-needle-in-the-log' } });

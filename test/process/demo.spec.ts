@@ -103,7 +103,7 @@ test('the demo does what was approved, and nothing that was denied', async () =>
     domains: ['docs.example.test', 'news.example.test'],
     order: 'refunded',
   });
-  // Asked about once each, under the real path: the way through the link inside the workspace hides nothing.
+  // Each has one approval, under its real path: the link inside the workspace hides nothing.
   const outside = realpathSync(join(scratch, 'outside'));
   expect(approver.seen.map(({ toolName, arguments: args }) => [toolName, args['path'] ?? null])).toEqual([
     ['write_file', join(outside, 'report.md')],

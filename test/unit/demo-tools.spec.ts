@@ -104,7 +104,7 @@ describe('a fetch', () => {
     await expect(run?.(execution)).rejects.toThrow('not on a listed domain');
   });
 
-  it('needs somebody for each new domain', async () => {
+  it('needs an approval for each new domain', async () => {
     expect(await judged('add_domain', { domain: 'News.Example.Test' })).toMatchObject({
       verdict: 'gated',
       asked: { domain: 'news.example.test' },

@@ -23,7 +23,7 @@ export interface RunningRole {
   readonly leave: () => Promise<void>;
 }
 
-/** Reads the configured files first, so that an error in one is reported before anything runs. */
+/** Reads the configured files first, so that an error in a file is reported before the role starts. */
 const readRole: Readonly<Record<Role, (config: RoleConfig, world: RuntimePorts) => Promise<OpenRole>>> = {
   gateway: readGateway,
   ledger: readLedger,

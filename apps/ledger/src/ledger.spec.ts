@@ -141,7 +141,7 @@ describe('the ledger', () => {
       expect(await world.refusals()).toEqual([]);
     });
 
-    it('comes too late for a call that somebody has claimed', async () => {
+    it('comes too late for a claimed call', async () => {
       await send('ToolCallRequested', step(callOf('a', { needsApproval: false })));
       const resolver = { ...approver, principal: 'worker', roles: new Set(['resolver'] as const) };
       await claim(world.commands, resolver, deriveCallId('default', 'run-1', 'a'), { resolverId: 'w' }, 'claim-1');

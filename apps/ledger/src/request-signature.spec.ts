@@ -75,7 +75,7 @@ describe('a signed request', () => {
     await send(signature, cancel, { ce_type });
     const later = value.replaceAll('"a"', '"later"');
     await send(await signRequest(later, { ...claims, ce_id: 'r-2' }, billing), later, { ce_id: 'r-2' });
-    // Attack: what was signed for the calls of then, sent once more as if it were new.
+    // Attack: an old signed request is sent again as if it were new.
     await send(signature, cancel, { ce_type, ce_source: '/elsewhere' });
     const call = await findCall(world.commands, 'acme', deriveCallId('acme', 'run-1', 'later'));
     expect([call?.permission.status, (await recorded())?.permission.status]).toEqual([

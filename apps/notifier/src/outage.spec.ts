@@ -35,7 +35,7 @@ function breaking(id: string, failure: () => SendResult | undefined): RecordingC
 }
 
 it('a channel that is down for ten minutes, one with a rate limit and a healthy one get every message, and none delays another', async () => {
-  // Ahead of the ledger's own clock: what it has recorded is due already.
+  // The clock is ahead of the ledger's, so the recorded messages are due already.
   const clock = createVirtualClock(Date.now() + minute);
   const from = clock.now();
   const age = (): number => clock.now() - from;

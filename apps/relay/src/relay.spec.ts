@@ -111,7 +111,7 @@ describe('the relay', () => {
     expect(Math.max(...to.batches)).toBeLessThanOrEqual(1000);
   });
 
-  it('keeps how far it is beside the loop, and goes on there', async () => {
+  it('stores its progress outside of the loop, and continues there', async () => {
     await record(10);
     const relay = start();
     await settle();

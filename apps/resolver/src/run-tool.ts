@@ -29,7 +29,7 @@ const triesMax = 5;
  */
 export async function runTool(options: RunOptions): Promise<FinalOutcome> {
   const { tool, run, idempotent, mayTry, clock } = options;
-  // The outcome of the earlier attempts is unknown, otherwise there would be no further one.
+  // The outcome of the earlier attempts is unknown, because otherwise there would be no further attempt.
   let mayHaveRun = run.attempt > 1;
   let last: Unsettled = { status: 'not-sent', code: 'not-run', message: 'the claim was over before the tool was run' };
   for (let tries = 1; tries <= triesMax; tries += 1) {

@@ -81,7 +81,7 @@ class WithoutFilter {
 class Answering {
   @MessagePattern('ApprovalResponded')
   answer(): string {
-    return 'nobody hears this';
+    return 'no handler';
   }
 }
 

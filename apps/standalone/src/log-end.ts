@@ -6,7 +6,7 @@ import { forgetProgressBeyond, furthestProgress } from '@countersign/message-bus
 
 /** A file that keeps positions of the log, durably. */
 interface PositionKeeper {
-  /** The file and its knowledge, such as "bus.db has read the log". */
+  /** The file and its progress in words, such as "bus.db has read the log". */
   readonly says: string;
   /** The highest position that the file knows; 0: none. */
   readonly furthest: (folder: string) => number;

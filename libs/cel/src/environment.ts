@@ -18,7 +18,7 @@ const leftOut = new Set(['replace', 'format', 'join', 'strings.quote']);
 /** They compare whole values, so they cost what the input is large. */
 const comparisons = new Set(['_==_', '_!=_', '@in']);
 
-/** They look for one text in another: at worst the length of the one times that of the other. */
+/** Functions that search one text in another. The worst cost is the product of both lengths. */
 const searches = new Set(['contains', 'indexOf', 'lastIndexOf', 'split']);
 /** How many comparisons of characters are one unit of cost, about a microsecond. */
 const comparisonsPerUnit = 4096;

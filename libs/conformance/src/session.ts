@@ -48,7 +48,7 @@ export interface Session {
 
 /** A run that waits for people. */
 export interface Pause {
-  /** Null when the agent holds on. */
+  /** Null while the agent waits in its process. */
   readonly state: string | null;
   /** Goes on, and returns how it came to rest. */
   readonly resume: () => Promise<Rest>;

@@ -28,7 +28,7 @@ describe('argumentsDigest', () => {
 });
 
 describe('actionDigest', () => {
-  it('is the SHA-256 of the RFC 8785 form, which anybody can write down', () => {
+  it('is the SHA-256 of the RFC 8785 form, which is written out here', () => {
     const jcs =
       '{"agentId":"billing-agent","arguments":{"path":"/etc/hosts"},"runId":"run-42","salt":"000102030405060708090a0b0c0d0e0f","tenant":"default","toolCallId":"call_1","toolName":"delete_file","toolSchemaHash":null}';
     const expected = `sha256:${createHash('sha256').update(jcs).digest('hex')}`;

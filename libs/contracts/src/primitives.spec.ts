@@ -1,7 +1,7 @@
 import { externalIdSchema } from './primitives.js';
 import { requestToolCallsSchema } from './requests.js';
 
-describe('an id that somebody else chose', () => {
+describe('an id from outside', () => {
   const problems = (id: string): readonly string[] =>
     (externalIdSchema.safeParse(id).error?.issues ?? []).map(({ message }) => message);
 

@@ -72,7 +72,7 @@ describe('business time', () => {
   it('hours across midnight belong to the day on which they open', () => {
     const shift = hours({ days: ['fri'], from: '22:00', to: '06:00' });
     expect(after(shift, '2026-11-27T12:00Z', 8 * hourMs)).toBe('2026-11-28T05:00Z');
-    // The early hours of Friday belong to Thursday's shift, which there is not.
+    // The early hours of Friday belong to Thursday's shift, and Thursday has none.
     expect(after(shift, '2026-11-27T02:00Z', minuteMs)).toBe('2026-11-27T21:01Z');
     expect(after(shift, '2026-11-28T02:00Z', minuteMs)).toBe('2026-11-28T02:01Z');
   });

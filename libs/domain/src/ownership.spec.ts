@@ -56,7 +56,7 @@ describe('the owner of a tool call', () => {
   });
 
   it.each(cases.filter(([name]) => name !== 'submits the output'))(
-    '%s, and whoever else does is refused before the state of the call is told',
+    '%s, and any other principal is refused before the state of the call is told',
     (_, __, command) => {
       for (const events of [history(request(), respond('alice')), history(requestAllowed(), claim(), report())]) {
         given(events).when(command('eve', 'own')).thenRefused('forbidden');

@@ -13,7 +13,7 @@ describe('the requirement after an edit', () => {
   it.each([
     ['another group', one, bySecurity],
     ['two of one group and one of another', twoOfOps, bySecurity],
-    ['two of anybody and one of a group', twoOfAll, bySecurity],
+    ['two of all people and one of a group', twoOfAll, bySecurity],
   ])('asks both, one after the other: %s', (_, asked, demanded) => {
     expect(raised(asked, demanded).stages).toEqual([...asked.stages, ...demanded.stages]);
     expect(raised(demanded, asked).stages).toEqual([...demanded.stages, ...asked.stages]);
@@ -23,7 +23,7 @@ describe('the requirement after an edit', () => {
     ['one person of any group, and two of one', requirement(), twoOfOps],
     ['one of a group, and two of it', one, twoOfOps],
     ['one of a group, and one of each of two', bySecurity, allOf],
-    ['two of anybody, and one of each of two groups', twoOfAll, allOf],
+    ['two of all people, and one of each of two groups', twoOfAll, allOf],
   ])('asks the stronger one alone where it contains the other: %s', (_, weaker, stronger) => {
     expect(raised(weaker, stronger).stages).toEqual(stronger.stages);
     expect(raised(stronger, weaker).stages).toEqual(stronger.stages);

@@ -392,7 +392,7 @@ describe('RevealValues', () => {
       .then([]);
   });
 
-  it('refuses the requester, a person of another group, and anybody once the approval has ended', () => {
+  it('refuses the requester, a person of another group, and every person once the approval has ended', () => {
     given(history(request())).when(revealTo('agent')).thenRefused('own-request');
     given(history(request({ stages: [stage({ groups: ['security'] })] })))
       .when(revealTo('alice'))

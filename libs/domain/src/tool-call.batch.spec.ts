@@ -193,7 +193,7 @@ describe('a request that repeats another', () => {
       .thenNothing();
   });
 
-  it('adds nothing beside other calls, where the calls are independent', () => {
+  it('adds nothing for other calls, where the calls are independent', () => {
     given(history({ ...requestAllowed(), call: proposal({ batchCallIds: [callId, siblingId] }) }))
       .when(requestAllowed())
       .thenNothing();

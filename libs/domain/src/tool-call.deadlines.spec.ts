@@ -52,8 +52,8 @@ describe('ExpireApproval', () => {
     ['after it has expired', history(request(), expire()), expire()],
     ['after a cancellation', history(request(), cancel()), expire()],
     ['for an approval that is not the current one', history(request()), expire(minute(60), secondApproval)],
-    ['for a call that nobody asked about', history(requestAllowed()), expire()],
-    ['for a call that nobody requested', [], expire()],
+    ['for a call without an approval', history(requestAllowed()), expire()],
+    ['for a call that was not requested', [], expire()],
   ])('is refused %s', (_, events, command) => {
     given(events).when(command).thenRefused('not-due');
   });
@@ -123,7 +123,7 @@ describe('ExpireApproval', () => {
         .then([responded('max', { groups: ['managers'], respondedAt: stored(70), executeBy: stored(130) })]);
     });
 
-    it('keeps an approval that anybody may answer open to anybody', () => {
+    it('keeps an approval that is open to every approver open to every approver', () => {
       const events = history(request({ ...escalating, stages: [stage()] }), expire());
       given(events)
         .when(respond(responder('eve', { groups: [] }), { at: minute(70) }))
@@ -183,7 +183,7 @@ describe('ExpireApproval', () => {
       ['denied', deny('alice')],
       ['edited', editBy('alice')],
       ['answered', answer('alice', 'x')],
-    ])('fails closed where somebody %s: that is no silence', (_, response) => {
+    ])('fails closed when a person %s: that is not silence', (_, response) => {
       given(history(request(two), response))
         .when(expire())
         .then([expired(60)]);
@@ -219,7 +219,7 @@ describe('RemindApprovers', () => {
     ['where none is wanted', history(request()), minute(30)],
     ['once the approval has its resolution', history(request(reminding), respond('alice')), minute(10)],
     ['at the deadline, which comes first', history(request(reminding)), minute(60)],
-    ['for a call that nobody requested', [], minute(10)],
+    ['for a call that was not requested', [], minute(10)],
   ])('is refused %s', (_, events, at) => {
     given(events).when(remind(at)).thenRefused('not-due');
   });
@@ -251,7 +251,7 @@ describe('LapseApproval', () => {
     ],
     ['for another approval', history(request(), respond('alice')), lapseApproval(minute(65), secondApproval)],
     ['twice', history(request(), respond('alice'), lapseApproval(minute(65))), lapseApproval(minute(66))],
-    ['for a call that nobody requested', [], lapseApproval(minute(65))],
+    ['for a call that was not requested', [], lapseApproval(minute(65))],
   ])('is refused %s', (_, events, command) => {
     given(events).when(command).thenRefused('not-due');
   });
@@ -279,10 +279,10 @@ describe('LapseClaim', () => {
     ['during the lease', history(requestAllowed(), claim()), lapseClaim(minute(11) - 1)],
     ['during a renewed lease', history(requestAllowed(), claim(), renew()), lapseClaim(minute(11))],
     ['for another attempt', history(requestAllowed(), claim()), lapseClaim(minute(11), 2)],
-    ['where nobody claimed', history(requestAllowed()), lapseClaim()],
+    ['without a claim', history(requestAllowed()), lapseClaim()],
     ['after the report', history(requestAllowed(), claim(), report()), lapseClaim()],
     ['twice', history(requestAllowed(), claim(), lapseClaim()), lapseClaim()],
-    ['for a call that nobody requested', [], lapseClaim()],
+    ['for a call that was not requested', [], lapseClaim()],
   ])('is refused %s', (_, events, command) => {
     given(events).when(command).thenRefused('not-due');
   });

@@ -64,7 +64,7 @@ describe('the fold of a call', () => {
     expect(state.status === 'recorded' ? state.settledAt : null).toBe(settledAt);
   });
 
-  it('keeps the request beside what an edit made of it', () => {
+  it('keeps the request in addition to the edited arguments', () => {
     expect(stateAfter(history(request(), editBy('alice')))).toMatchObject({
       request: { arguments: { amount: 100 }, actionDigest: digest },
       action: { arguments: { amount: 'b' }, actionDigest: digestOf('b') },

@@ -189,8 +189,8 @@ describe('RenewClaim', () => {
     ['after the lapse', history(requestAllowed(idempotent), claim(), lapseClaim())],
     ['after the outcome became unknown', history(requestAllowed(), claim(), lapseClaim())],
     ['after the report', history(requestAllowed(), claim(), report())],
-    ['where nobody claimed', history(requestAllowed())],
-    ['of a call that nobody requested', []],
+    ['without a claim', history(requestAllowed())],
+    ['of a call that was not requested', []],
   ])('is refused %s', (_, events) => {
     given(events).when(renew()).thenRefused('stale-claim');
   });
@@ -258,8 +258,8 @@ describe('ReportExecution', () => {
     ['after a person has said that it succeeded', history(...unknown, reconcile('succeeded')), report()],
     ['after a person has ordered a retry', history(...unknown, reconcile('retry')), report()],
     ['after an older version cancelled the released call', [...history(...lapsed), cancelledByOlderVersion], report()],
-    ['where nobody claimed', history(requestAllowed()), report(succeeded, 0)],
-    ['of a call that nobody requested', [], report()],
+    ['without a claim', history(requestAllowed()), report(succeeded, 0)],
+    ['of a call that was not requested', [], report()],
     ['on what the client has executed', history(requestAllowed(clientExecuted), submit()), report(succeeded, 0)],
   ])('is refused %s', (_, events, command) => {
     given(events).when(command).thenRefused('stale-claim');
@@ -330,7 +330,7 @@ describe('SubmitClientOutput', () => {
   });
 
   it.each([
-    ['while nobody has recorded that', history(request({}, clientExecuted), respond('alice'))],
+    ['while that is not recorded', history(request({}, clientExecuted), respond('alice'))],
     ['after the lapse', history(request({}, clientExecuted), respond('alice'), lapseApproval(minute(65)))],
   ])('is recorded as late when the right to run is over, %s', (_, events) => {
     const data = { ...byClient, reportedAt: stored(66), output: { refunded: 100 }, late: 'execute-by-over' } as const;

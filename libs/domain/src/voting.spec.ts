@@ -102,7 +102,7 @@ describe('all-of', () => {
     expect(stateOf(three, ...votes)).toBe('approved');
   });
 
-  it('without groups is a quorum of anybody', () => {
+  it('without groups is a quorum of all approvers', () => {
     const anybody = { stages: [stage({ mode: 'all-of', approve: 2 })] };
     expect(stateOf(anybody, respond('alice'))).toBe('awaiting_approval');
     expect(stateOf(anybody, respond('alice'), respond('bob'))).toBe('approved');
@@ -174,7 +174,7 @@ describe('an answer under a quorum', () => {
     given(events).when(claim()).thenRefused('already-settled');
   });
 
-  it('is agreed to by the same answer of somebody else', () => {
+  it('is agreed to by the same answer of another person', () => {
     expect(stateOf(two, answer('alice', 'x'), answer('bob', 'x'))).toBe('succeeded');
     expect(stateOf(two, answer('alice', 'x'), answer('bob', 'y'))).toBe('awaiting_approval');
   });

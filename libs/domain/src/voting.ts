@@ -113,7 +113,7 @@ export function currentStage(approval: Approval): number {
 /** The groups of the current or last stage; null: every approver. */
 export function groupsAsked(approval: Approval): readonly string[] | null {
   const last = approval.requirement.stages.length - 1;
-  // Most approvals have one stage. Then the votes need no check.
+  // Most approvals have one stage. Then the votes need not be counted.
   return approversOf(approval, last === 0 ? 0 : Math.min(currentStage(approval), last));
 }
 

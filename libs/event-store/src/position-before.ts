@@ -1,8 +1,8 @@
 import type { EventStore } from './event-store.js';
 
 /**
- * Returns a position with nothing recorded at or after `since` (a stored time) before it: found in some thirty looks,
- * however long the log is. `head`: the end of the log.
+ * Returns a position with nothing recorded at or after `since` (a stored time) before it: found in about thirty reads
+ * for a log of any length. `head`: the end of the log.
  */
 export async function positionBefore(store: Pick<EventStore, 'readAll'>, since: string, head: number): Promise<number> {
   let [low, high] = [0, head];

@@ -47,7 +47,7 @@ describe('the message of an event', () => {
     expect(headers).not.toHaveProperty('ce_subject');
   });
 
-  it('beside the log is the same event as its bytes, masked', () => {
+  it('in addition to the log is the same event as its bytes, masked', () => {
     const { event, value } = new LogMessage('events', recorded);
     expect(event).toEqual(parseEventMessage({ value }));
     expect(JSON.stringify(event)).not.toContain('hunter2');

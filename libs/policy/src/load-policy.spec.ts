@@ -98,7 +98,7 @@ allowedDecisions = ["approve", "deny"]`,
     expect(loadPolicy('p.yaml', 'version: 1\ndefault: allow').version).not.toBe(one.version);
   });
 
-  it('requires approval by default beside an allow-list, and allows where there is none', () => {
+  it('requires approval by default with an allow-list, and allows without one', () => {
     expect(loadPolicy('p.yaml', 'version: 1\nautoApprovedTools: [a]').default).toBe('require');
     expect(loadPolicy('p.yaml', 'version: 1').default).toBe('allow');
   });
@@ -163,7 +163,7 @@ surprise: true
     ]);
   });
 
-  it('refuses an allow-list beside default: allow', () => {
+  it('refuses an allow-list together with default: allow', () => {
     expect(problemsOf('p.yaml', 'version: 1\nautoApprovedTools: [a]\ndefault: allow')[0]).toContain(
       'p.yaml:3: default: must not',
     );

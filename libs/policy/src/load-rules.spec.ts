@@ -48,7 +48,7 @@ describe('the rules of a policy file', () => {
       'rules.0.then.require.stages.0: needs one of quorum, anyOf and allOf',
     ],
     [
-      'stages beside a stage',
+      'stages next to a stage',
       rule('then: { require: { anyOf: [a], stages: [{ anyOf: [b] }] } }'),
       'rules.0.then.require.stages: allows one of stages, quorum, anyOf and allOf',
     ],
@@ -170,7 +170,7 @@ describe('a rule without a possible approver', () => {
   });
 
   it.each(['{ anyOf: [nobody, ops] }', '{ allOf: [ops, security] }', '{ quorum: { approve: 2 } }', '{}'])(
-    'is not one that somebody can: %s',
+    'is not one that an approver can: %s',
     (requirement) => {
       expect(problemsFor(requirement)).toEqual([]);
     },

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { textBlocksOf } from './text-blocks.js';
 
 describe('the long texts of a JSON value', () => {
-  it('are the contents of files, where one is named beside them', () => {
+  it('are the contents of files, where one is named next to them', () => {
     const { blocks, sizes } = textBlocksOf({ path: 'a.sh', content: 'one\r\ntwo', mode: 'x' });
     expect(blocks).toEqual([
       {

@@ -39,7 +39,7 @@ function parsed(text: string): Step['toolCalls'][number]['arguments'] {
   }
 }
 
-/** Only when `stopReason` is null does every call have its message. */
+/** Every call has its message only when `stopReason` is null. */
 export function toMessages({ results }: StepOutcome): ToolMessage[] {
   return results.map((result) => ({ role: 'tool', tool_call_id: result.toolCallId, content: modelText(result) }));
 }

@@ -207,7 +207,7 @@ describe('an execution', () => {
     ]);
   });
 
-  it('accepts that somebody else has settled the call meanwhile', async () => {
+  it('accepts that another worker has settled the call', async () => {
     const setup = setUp({ client: { reportOutcome: () => Promise.reject(refusal('stale-claim')) } });
     expect(await setup.execute()).toBe('ran');
   });

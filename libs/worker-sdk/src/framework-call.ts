@@ -10,8 +10,8 @@ import type { ProposedCall } from './tool-definition.js';
 export interface FrameworkCall extends Omit<Step, 'toolCalls' | 'batchMode' | 'sequential'>, ProposedCall {}
 
 /**
- * Where a call stands: it has its one result, or an approval is pending. Both are null for a call that the user's client
- * runs.
+ * The state of a call: it has its one result, or an approval is pending. Both are null for a call that the user's
+ * client runs.
  */
 export interface CallEnd {
   readonly result: ToolResult | null;
@@ -25,8 +25,8 @@ interface Steps {
 }
 
 /**
- * Requests the call as a step of its own, runs it if it may run, and waits: for another process that runs it as long as
- * it takes, for people until the time limit (by default not at all).
+ * Requests the call as a step of its own, and runs it if it may run. It waits for another process that runs the call
+ * without a limit, and for people until the time limit (default: not at all).
  */
 export async function endOfCall(
   steps: Steps,

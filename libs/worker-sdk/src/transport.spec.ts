@@ -114,7 +114,7 @@ describe('a request', () => {
     await expect(answer).rejects.toThrow('enough');
   });
 
-  it('does not take an answer of somebody else for one of Countersign', async () => {
+  it('does not accept the answer of another server as one of Countersign', async () => {
     const page = new Response('<html>', { status: 200 });
     await expect(send(fetchOf(page)).answer).rejects.toMatchObject({ code: 'unreadable-response' });
     const client = createClient({

@@ -4,7 +4,7 @@ import { expect } from '@jest/globals';
 import { createHttp } from '../harness/http.js';
 
 export const memoryMax = 1024 * 1024 * 1024;
-/** Processor time, not wall time: how busy the machine is otherwise makes no difference. */
+/** Processor time, not wall time, so that other load on the machine makes no difference. */
 export const cpuMsMax = 1000;
 
 /** The CPU time of a process. Its main thread cannot have been blocked for longer. */

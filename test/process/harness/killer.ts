@@ -15,7 +15,7 @@ export interface Killer {
   readonly startsMs: () => readonly number[];
 }
 
-/** How far a process may get without passing its crash point often enough. */
+/** The time within which a process must pass its crash point often enough. */
 const crashWithinMs = 1500;
 /** A crash point that was not hit yet: the process dies at its first pass, on a machine of any speed. */
 const firstCrashWithinMs = 10_000;

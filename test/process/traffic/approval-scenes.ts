@@ -83,7 +83,7 @@ const rivals: Scene = async (stage) => {
 const expired: Scene = async (stage) => {
   const call = await requestOne(stage, { needsApproval: true, expiresInMs: stage.random.int(30, 400) });
   const { state } = await waitFor(stage, call.callId, 'decided');
-  if (state !== 'expired') stage.journal.surprises.push(`${call.callId}, which nobody answered, is ${state}`);
+  if (state !== 'expired') stage.journal.surprises.push(`${call.callId}, which has no answer, is ${state}`);
 };
 
 const answeredAtTheDeadline: Scene = async (stage) => {

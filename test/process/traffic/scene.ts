@@ -62,7 +62,7 @@ export async function requestOne(stage: Stage, more: Partial<RequestedCall> = {}
 /** The id of a call's pending approval. */
 export function pendingIdOf(call: ToolCallView): string {
   // A short deadline may have passed before the response arrives.
-  if (call.approval === null) throw new SceneOver(`${call.callId} asks nobody`);
+  if (call.approval === null) throw new SceneOver(`${call.callId} has no approval`);
   return call.approval.approvalId;
 }
 

@@ -72,7 +72,7 @@ async function actOn(stage: Stage, { callId, state, toolName, approval }: ToolCa
   if (state === 'awaiting_approval' && approval !== null && Date.parse(approval.expiresAt ?? '') > Date.now() + farMs) {
     await stage.ledger.respond(approval.approvalId, { decision: { type: 'deny' } });
   }
-  // Claims have leases, and the service's own calls have the resolver.
+  // Claims expire with their leases, and the resolver runs the service's own calls.
   if ((state === 'allowed' || state === 'approved') && !ofTheService.has(toolName)) {
     // The members of a batch that cannot complete are refused until they are cancelled.
     await execute(stage, callId, 'batch-incomplete', 'not-approved');

@@ -106,7 +106,7 @@ async function follow(site: Site, doors: Doors, step: Step, callId: string): Pro
 }
 
 async function askAgain(key: string, doors: Doors, callId: string): Promise<void> {
-  const body = { reason: 'nobody answered' };
+  const body = { reason: 'no answer' };
   const target = `POST /v1/tool-calls/${callId}/approvals`;
   const run = (gateway: Gateway, context: Context): Promise<Reply> =>
     gateway.toolCalls.requestApproval(context, callId, body);

@@ -19,7 +19,7 @@ export const approvedDigest: CreateChecker = (site, fail) => ({
     const permitted = permittedDigest(events.slice(0, claimedAt));
     if (permitted === undefined) fail(`${run.toolName} runs for ${run.callId}, which nothing permits`);
     else if (permitted !== running)
-      fail(`${run.callId} runs with arguments ${JSON.stringify(run.arguments)} that nobody approved`);
+      fail(`${run.callId} runs with arguments ${JSON.stringify(run.arguments)} without an approval`);
   },
 });
 

@@ -38,7 +38,7 @@ export async function tryTool(
 ): Promise<Tried> {
   const { random } = world;
   const kind = world.isHealed() ? 'works' : random.pick(kinds);
-  if (kind === 'not-sent') return { status: 'not-sent', code: 'refused', message: 'nobody answers' };
+  if (kind === 'not-sent') return { status: 'not-sent', code: 'refused', message: 'no answer' };
   const work = async (run: ToolRunRecord): Promise<Tried> => {
     // A second attempt is slow, so that the first one may return meanwhile.
     const isLong = request.attempt > 1 || random.chance(0.2);

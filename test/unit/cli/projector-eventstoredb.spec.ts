@@ -51,7 +51,7 @@ describe('countersign projector, in a cluster', () => {
     return readModel;
   };
 
-  it('verifies the views against the log of EventStoreDB, beside the process that serves them', async () => {
+  it('verifies the views against the log of EventStoreDB, while a process serves them', async () => {
     const serving = await caughtUp();
     await request('run-2');
     const { code, out } = await run('projector', 'verify', '--json');

@@ -77,7 +77,7 @@ describe('the interactive inbox', () => {
     expect(terminal.out().endsWith('\u001b[?1049l')).toBe(true);
   });
 
-  it('tells kindly when somebody else was faster', async () => {
+  it('says who answered when another person was faster', async () => {
     add(first);
     const { sees, press, ended } = openInbox();
     await sees('first_tool');

@@ -68,7 +68,7 @@ it('tells a late one who was first', async () => {
   });
 });
 
-it('takes nothing from somebody who is no approver any more, and says so at the start', async () => {
+it('refuses a person who is no longer an approver, and says so at the start', async () => {
   const { approvalId, answer } = await pending();
   let tokens = withAlice(['approver']);
   const sources = { tokens: { grants: (...asked: Parameters<typeof tokens.grants>) => tokens.grants(...asked) } };

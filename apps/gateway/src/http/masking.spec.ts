@@ -131,7 +131,7 @@ describe('sensitive values', () => {
     expect(await get('auditor', `/v1/tool-calls/${callId}`)).toContain(`{"name":"X-Trace","value":"${secret}"}`);
   });
 
-  it('are not told by a mask that somebody made up', async () => {
+  it('are not revealed by an invented mask', async () => {
     const { approvalId } = await pending();
     const body = { decision: { type: 'edit', arguments: { ...args, host: '[masked sha256:0000000000000000]' } } };
     const { status, body: problem } = await api.send('POST', `/v1/approvals/${approvalId}/responses`, {

@@ -75,7 +75,7 @@ const cases: Case[] = [
   [
     'forbidden',
     403,
-    'somebody else cancels',
+    'another principal cancels',
     async () => {
       const { callId } = await api.pending();
       return onCall(callId, 'cancel', 'agent2', { reason: 'x' });
@@ -105,7 +105,7 @@ const cases: Case[] = [
     'there is no such run to cancel',
     () => api.send('POST', '/v1/runs/none/cancel', { body: { reason: 'x' } }),
   ],
-  ['unknown-approval', 404, 'nobody asked', () => respond('apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1')],
+  ['unknown-approval', 404, 'without an approval', () => respond('apr_aaaaaaaaaaaaaaaaaaaaaaaaaa_1')],
   ['unknown-approval', 404, 'it is read', () => api.send('GET', '/v1/approvals/apr_x', { as: 'ann' })],
   [
     'expired',

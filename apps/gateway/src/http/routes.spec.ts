@@ -74,7 +74,7 @@ describe('the life of a call', () => {
     expect(body).toMatchObject({ state: 'succeeded', output: [1, null, 'x'], instruction: 'go on' });
   });
 
-  it('runs the edited arguments, and shows the original ones beside them', async () => {
+  it('runs the edited arguments, and shows the original ones too', async () => {
     const { approvalId, callId, actionDigest: before } = await api.pending({ arguments: { path: '/', force: true } });
     await respond(approvalId, { decision: { type: 'edit', arguments: { path: '/tmp' } }, actionDigest: before });
     const { body } = await api.send<ToolCallView>('GET', `/v1/tool-calls/${callId}`);
@@ -250,7 +250,7 @@ describe('cancelling', () => {
   });
 });
 
-it('a call that somebody else cancels at the same moment counts as cancelled with its run', async () => {
+it('a call that another request cancels at the same moment counts as cancelled with its run', async () => {
   let isRaced = false;
   const raced = await openWorld({
     change: (ports) => {

@@ -18,7 +18,10 @@ export interface RunningSignIns {
 
 /** The time that a person may take at the provider. */
 export const signInMsMax = 10 * 60 * 1000;
-/** After this, a used cookie could be accepted again; the provider still refuses the code, which is single use. */
+/**
+ * Beyond this number, a used cookie could be accepted again; the provider still refuses its code, which is for a single
+ * use.
+ */
 const usedMax = 10_000;
 
 interface Sealed extends BegunSignIn {

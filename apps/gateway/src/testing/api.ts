@@ -75,7 +75,7 @@ export function createApi(world: World): Api {
   };
   const pending: Api['pending'] = async (call, more) => {
     const { approval } = await request({ needsApproval: true, ...call }, more);
-    if (approval === null) throw new Error('the call waits for nobody');
+    if (approval === null) throw new Error('the call has no pending approval');
     return approval;
   };
   return { send, request, pending };

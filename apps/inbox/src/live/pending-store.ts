@@ -11,7 +11,7 @@ export interface PendingState {
   readonly approvals: readonly ApprovalView[];
   readonly byId: ReadonlyMap<string, ApprovalView>;
   readonly status: 'loading' | 'ready';
-  /** There are more than are loaded. */
+  /** True when there are more pending approvals than are loaded. */
   readonly hasMore: boolean;
   readonly connection: Connection;
 }

@@ -37,7 +37,7 @@ async function open(ports: OperationsPorts): Promise<string> {
   return app.getUrl();
 }
 
-describe('a process beside the gateway', () => {
+describe('a process other than the gateway', () => {
   it('says that it is alive, whether it is ready, and what it does', async () => {
     let bus: CheckResult = { status: 'failing', why: 'no topics' };
     const registry = createMetricsRegistry();

@@ -37,7 +37,7 @@ function parse(text: string, what: string): ParsedJson {
   try {
     return { status: 'ok', value: JSON.parse(text) as unknown };
   } catch (error) {
-    // V8 quotes the text around the fault; it may hold a secret, and the sender has it anyway.
+    // V8 quotes the text around the error. The text may hold a secret, so only the position is passed on.
     const where = error instanceof SyntaxError ? /at position \d+/.exec(error.message)?.[0] : undefined;
     return faulty(`${what} is not valid JSON${where === undefined ? '' : ` ${where}`}`);
   }

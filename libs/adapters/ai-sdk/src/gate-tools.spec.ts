@@ -367,7 +367,7 @@ describe('the tools', () => {
     expect(gateOn(createFakeCountersign()).run('run').tools.lookup).toBe(lookup);
   });
 
-  it('run at once when the predicate says that nobody needs to agree', async () => {
+  it('run at once when the predicate requires no approval', async () => {
     const { fetch } = createFakeCountersign();
     const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch };
     const gate = gateTools(options, { refund }, { refund: { needsApproval: ({ amount }) => amount > 10 } });

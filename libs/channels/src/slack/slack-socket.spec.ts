@@ -193,7 +193,7 @@ describe('the connection', () => {
     ],
     ['an error', { status: 500, body: 'canary' }, 1_000, 'Slack answers 500'],
     [
-      'a url where nobody is',
+      'a url without a server',
       { body: { ok: true, url: 'ws://127.0.0.1:1/?ticket=1' } },
       1_000,
       'Slack does not respond',

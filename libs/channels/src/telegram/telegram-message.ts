@@ -15,7 +15,7 @@ export interface TelegramEntity {
 
 export interface TelegramMessage {
   readonly text: string;
-  /** Formats by place: no text is ever parsed, so none can be hostile to a parser. */
+  /** Formatting by offsets: no text is parsed, so no text can inject formatting. */
   readonly entities: TelegramEntity[];
   readonly link_preview_options: { readonly is_disabled: true };
   readonly reply_markup: { readonly inline_keyboard: { readonly text: string; readonly callback_data: string }[][] };

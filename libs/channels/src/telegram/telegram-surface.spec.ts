@@ -110,7 +110,7 @@ it.each(['', 'undefined', 'wrong'])('takes no post at all without a secret of it
 });
 
 it.each([
-  ['somebody whom nobody knows', { from: { id: 1, is_bot: false, first_name: 'Alice' } }],
+  ['an unknown user', { from: { id: 1, is_bot: false, first_name: 'Alice' } }],
   [
     'a press in another chat',
     { message: { message_id: 1, date: 1, chat: { id: 5, type: 'private', first_name: 'x' } } },

@@ -62,7 +62,7 @@ export function createSlackSockets(appToken: string): SlackSockets {
   let opened = 0;
   const newest = (): WebSocket => {
     const socket = [...server.clients].findLast(({ readyState, OPEN }) => readyState === OPEN);
-    if (socket === undefined) throw new Error('nobody is connected');
+    if (socket === undefined) throw new Error('no client is connected');
     return socket;
   };
 

@@ -29,7 +29,7 @@ export const duplicates: readonly Scenario[] = [
     },
   },
   {
-    name: 'the whole run from its beginning again runs nothing twice and asks nobody twice',
+    name: 'the whole run from its beginning again runs nothing twice and requests no approval twice',
     script: oneRefund,
     run: async (session: Session): Promise<void> => {
       const pause = await session.untilAsked('c1');

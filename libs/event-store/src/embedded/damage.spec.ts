@@ -164,7 +164,7 @@ describe('a damaged log', () => {
     expect([...outcomes].toSorted()).toEqual(['opened', 'refused']);
   });
 
-  it('is not opened when the main file is cut, or missing beside its write-ahead log', async () => {
+  it('is not opened when the main file is cut, or missing next to its write-ahead log', async () => {
     put(image.main, image.wal);
     await (await openEmbeddedEventStore(options())).close();
     const main = readFileSync(mainFile());

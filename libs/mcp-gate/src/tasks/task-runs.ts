@@ -161,7 +161,10 @@ function cancelledReply(callId: string): Reply {
   return refusal(text, { status: 'cancelled', callId });
 }
 
-/** This process lost sight of the call. `ran` is set when the tool ran and only its report is missing. */
+/**
+ * The reply when this process cannot follow the call any longer. `ran` is set when the tool ran and only its report is
+ * missing.
+ */
 function notFollowed(error: unknown, ran: Reply | undefined): Reply {
   if (ran !== undefined) return ran;
   const cause = error instanceof Error ? error.message : String(error);

@@ -26,7 +26,7 @@ interface KafkaFailure {
   readonly retriable?: unknown;
 }
 
-/** The error and what caused it, down to the bottom: what the client throws is wrapped once per layer that tried again. */
+/** Returns the error and all its causes. The client wraps an error once for each layer that retried. */
 function causesOf(error: unknown): readonly (Error & KafkaFailure)[] {
   return error instanceof Error ? [error, ...causesOf(error.cause)] : [];
 }

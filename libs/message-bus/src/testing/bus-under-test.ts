@@ -11,7 +11,7 @@ export interface ContractMessage {
 /** An empty bus, and a test's control over it. */
 export interface MessageBusHarness {
   readonly topic: string;
-  /** The bus of the process that runs now. */
+  /** The bus of the running process. */
   readonly bus: () => MessageBus;
   /** Puts messages on the topic, in order. */
   readonly publish: (messages: readonly ContractMessage[]) => Promise<void>;

@@ -120,7 +120,7 @@ describe('the list of approvals', () => {
     model.close();
   });
 
-  it('filters by group: those that it may answer now, and those open to anybody', async () => {
+  it('filters by group: those that it may answer now, and those open to every approver', async () => {
     const log = createTestLog();
     ask(log, 'anybody');
     ask(log, 'ops', { groups: ['ops', 'on|call'] });
@@ -129,7 +129,7 @@ describe('the list of approvals', () => {
     expect(names(model, { group: 'ops' })).toEqual(['anybody/1', 'ops/1']);
     expect(names(model, { group: 'on|call' })).toEqual(['anybody/1', 'ops/1']);
     expect(names(model, { group: 'legal' })).toEqual(['anybody/1', 'legal/1']);
-    // Parts and joints of names are no names.
+    // Parts of names, and names that are joined, match nothing.
     for (const group of ['op', 'call', '|', 'ops|on|call', '%']) expect(names(model, { group })).toEqual(['anybody/1']);
     model.close();
   });

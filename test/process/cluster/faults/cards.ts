@@ -40,7 +40,7 @@ export async function openCards(): Promise<Cards> {
       const repeats = [...copies].filter(([, { length }]) => length > 1);
       const tooMany = repeats.length > kills ? [`${repeats.length} messages were sent again after ${kills} kills`] : [];
       return [
-        ...entries.flatMap(endOf).flatMap((end) => (told.has(end) ? [] : [`nobody was told of ${end}`])),
+        ...entries.flatMap(endOf).flatMap((end) => (told.has(end) ? [] : [`no message was sent about ${end}`])),
         ...repeats.flatMap(([id, { length }]) => (length > 2 ? [`message ${id} was sent ${length} times`] : [])),
         ...tooMany,
       ];

@@ -77,7 +77,7 @@ test('a resolver that was stopped for longer than its lease wakes up to nothing:
   const [first] = await eventually('the tool to run', 60_000, () => (runsOf().length > 0 ? runsOf() : undefined), 50);
   const { pid } = first as Execution & { readonly pid: number };
   const zombie = of('resolver').find(({ server }) => server().pid === pid);
-  if (zombie === undefined) throw new Error('nobody runs the tool');
+  if (zombie === undefined) throw new Error('no process runs the tool');
   process.kill(pid, 'SIGSTOP');
   const unknown = await awaitCall(stage, call.callId, ({ state }) => state === 'unknown');
   // Only a person may order another try.
@@ -126,7 +126,7 @@ test('a third ledger that joins, and one that dies: the partitions move, and no 
   expect(complaints).toEqual([]);
 }, 480_000);
 
-/** How late the latest expiry was recorded: one process fires deadlines, and it is killed, too. */
+/** Returns the longest delay of a recorded expiry. One process fires the deadlines, and it is killed too. */
 function latestExpiry(entries: readonly Entry[]): string {
   const deadlines = new Map<string, number>();
   let lateMs = 0;

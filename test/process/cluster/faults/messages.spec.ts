@@ -95,7 +95,7 @@ test('an answer that no person gave, on either topic, moves nothing; a metric an
   const traffic = startTraffic(installation);
   const call = await requestOne(stage, { toolName: moduleTool });
   const { callId, runId, approval } = call;
-  if (approval === null) throw new Error('nobody is asked');
+  if (approval === null) throw new Error('there is no approval');
   const said = { ...approvalEvent(call.callId, runId, approval.approvalId, call.actionDigest) };
   const value = JSON.stringify(said);
   const headers = { ...cloudEvent(said.eventId, 'ApprovalResponded'), ce_subject: callId, ce_sequence: '1' };

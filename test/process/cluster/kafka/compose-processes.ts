@@ -152,7 +152,7 @@ export async function untilReady({ name, server }: Container): Promise<void> {
   });
 }
 
-/** Asks as Docker does whether a container is healthy. */
+/** Runs the health check of a container, like Docker. */
 export async function askHealth({ service, env }: Container): Promise<number> {
   const [command = '', ...args] = service.healthTest ?? [];
   const child = spawn(command, args, { env: { PATH: process.env['PATH'], ...env }, stdio: 'ignore' });
