@@ -112,15 +112,19 @@ describe('an example that is copied from its package', () => {
     ['langchain', 'refunds.ts'],
     ['mastra', 'refund.ts'],
     ['openai-agents', 'refund.ts'],
-  ])('%s runs with its scripted model, and ends after an approval', async (adapter, program) => {
-    const env = { PATH: process.env['PATH'], AGENT_TOKEN: server.agentToken, WORKER_TOKEN: server.workerToken };
-    const stop = new AbortController();
-    try {
-      const ended = run(process.execPath, [program], { cwd: copyExample(adapter, program), env });
-      const [{ stdout }] = await Promise.all([ended, approveFirst(adapter, stop.signal)]);
-      expect(stdout).toContain('The refund is dealt with.');
-    } finally {
-      stop.abort();
-    }
-  }, 30_000);
+  ])(
+    '%s runs with its scripted model, and ends after an approval',
+    async (adapter, program) => {
+      const env = { PATH: process.env['PATH'], AGENT_TOKEN: server.agentToken, WORKER_TOKEN: server.workerToken };
+      const stop = new AbortController();
+      try {
+        const ended = run(process.execPath, [program], { cwd: copyExample(adapter, program), env });
+        const [{ stdout }] = await Promise.all([ended, approveFirst(adapter, stop.signal)]);
+        expect(stdout).toContain('The refund is dealt with.');
+      } finally {
+        stop.abort();
+      }
+    },
+    30_000,
+  );
 });

@@ -115,7 +115,9 @@ function addOversight(program: Command, runner: Runner): void {
   program
     .command('oversight')
     .description('show how people decided in a period: how many, how fast, how many denials')
-    .addOption(new Option('--by <grouping>', 'one row for each').choices(['approver', 'tool', 'rule']).default('approver'))
+    .addOption(
+      new Option('--by <grouping>', 'one row for each').choices(['approver', 'tool', 'rule']).default('approver'),
+    )
     .option('--from <time>', 'the start of the period, inclusive (default: 30 days before --to)', time)
     .option('--to <time>', 'the end of the period, exclusive (default: now)', time)
     .option('--fast-ms <ms>', 'an approval within this time is fast (default: by the length of the arguments)', count)

@@ -33,9 +33,7 @@ function addChannels(program: Command, runner: Runner): void {
     );
   channels
     .command('check')
-    .description(
-      'report all errors of a channels file at once; connects to nothing, exits with 5 when there are any',
-    )
+    .description('report all errors of a channels file at once; connects to nothing, exits with 5 when there are any')
     .argument('<file>', 'the channels file; its secrets must be set in the environment')
     .addHelpText(
       'after',

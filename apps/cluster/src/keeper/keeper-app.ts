@@ -3,7 +3,6 @@ import type { AddressInfo } from 'node:net';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { Log, Secret } from '@countersign/runtime';
 import { createHttpServer, parseStrictJson, ProblemError, ProblemFilter, urlOf } from '@countersign/shell';
-import type { FastifyRequest } from 'fastify';
 import type { Erasing } from './erasing.js';
 import type { Keeper } from './keeper.js';
 import { envelope, requests } from './protocol.js';
@@ -68,6 +67,11 @@ export async function openKeeperApp(
   };
 }
 
+/** A request as far as its token is concerned. */
+interface Authorized {
+  readonly headers: { readonly authorization?: string | undefined };
+}
+
 interface Schema<T> {
   readonly safeParse: (value: unknown) => { readonly success: true; readonly data: T } | { readonly success: false };
 }
@@ -82,7 +86,7 @@ function checked<T>(schema: Schema<T>, value: unknown): T {
 }
 
 /** Compares hashes, all of them, so that the time tells nothing about a token. */
-function createTokenCheck(tokens: readonly Secret[]): (request: FastifyRequest) => boolean {
+function createTokenCheck(tokens: readonly Secret[]): (request: Authorized) => boolean {
   const hash = (text: string): Buffer => createHash('sha256').update(text).digest();
   const known = tokens.map((token) => hash(token.reveal()));
   return ({ headers: { authorization = '' } }) => {
