@@ -27,6 +27,7 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
   if (url !== '') {
     const { connectOf, openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
     const raw = openEventStoreDb({ url, connect: await connectOf(url), ...world });
+    if ((env['COUNTERSIGN_KEEPER_URL'] ?? '') !== '') throw rowsOfKeeper();
     const keys = env['COUNTERSIGN_KEYS_FOLDER'] ?? '';
     const opened = keys === '' ? { store: raw } : await unseal(env, resolve(keys), raw, log);
     return { ...opened, isExclusive: false };
@@ -36,6 +37,13 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
     throw localError('notFound', 'no-log', detail, 'Set COUNTERSIGN_DATA, or COUNTERSIGN_EVENTSTORE_URL in a cluster.');
   }
   return { ...(await openFolder(env, folder, world)), isExclusive: true };
+}
+
+/** Its key is lent to the running process alone. */
+function rowsOfKeeper(): Error {
+  const detail = 'The read model is encrypted with a key of the keeper, which this command does not have.';
+  const remedy = 'To build it again: stop the process, delete its read-model.db, and start it.';
+  return localError('refused', 'keys-at-keeper', detail, remedy);
 }
 
 /** The log of a data folder, with the keys of its sensitive values. */

@@ -137,6 +137,17 @@ describe('a loan', () => {
   });
 });
 
+it('asks once each second, and at once to confirm a change', async () => {
+  asked.length = 0;
+  for (let second = 0; second < 5; second += 1) await clock.advanceAsync(1000);
+  expect(asked.length).toBe(5);
+  change();
+  await clock.advanceAsync(1000);
+  await settle();
+  expect(asked.length).toBeGreaterThan(6);
+  expect(asked.length).toBeLessThan(10);
+});
+
 describe('a change of the keys', () => {
   const newest = async (): Promise<Confirmed | undefined> => {
     await clock.advanceAsync(1000);

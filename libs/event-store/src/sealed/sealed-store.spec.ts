@@ -1,14 +1,15 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setImmediate } from 'node:timers/promises';
 import { sensitivePointers } from '@countersign/contracts';
 import type { JsonObject, NewEvent, RecordedEvent } from '@countersign/contracts';
 import { createSystemClock, createSystemIds } from '@countersign/runtime';
 import { createCollectingLog, createSilentLog } from '@countersign/runtime/testing';
-import { afterEach, beforeEach } from '@jest/globals';
+import { afterEach, beforeEach, expect, it } from '@jest/globals';
 import { openEmbeddedEventStore } from '../embedded/embedded-event-store.js';
 import { eventStoreContract } from '../event-store.contract.js';
-import { noStream } from '../event-store.js';
+import { KeysUnavailableError, noStream } from '../event-store.js';
 import { createSimulatedEventStore, createSimulatedLog } from '../simulated-event-store.js';
 import type { SimulatedLog } from '../simulated-event-store.js';
 import { openSubjectKeys } from './keys-file.js';
@@ -202,4 +203,53 @@ it('settles when the appends that were under way have ended', async () => {
   await store.settled();
   expect(simulated.events).toHaveLength(1);
   await running;
+});
+
+it('opens no page whose keys cannot be had, and hands none to a subscriber', async () => {
+  await sealed().append('toolCall-1', noStream, [requested(secret)]);
+  const away = (): Promise<never> => Promise.reject(new KeysUnavailableError('no keeper'));
+  const store = createSealedStore(raw(), { keys: { current: away, load: away }, log });
+  await expect(store.readStream('toolCall-1')).rejects.toThrow(KeysUnavailableError);
+  await expect(store.readAll(0, 10)).rejects.toThrow(KeysUnavailableError);
+  await expect(store.append('toolCall-2', noStream, [requested(secret)])).rejects.toThrow(KeysUnavailableError);
+  const seen: RecordedEvent[] = [];
+  const ended = await new Promise((resolve) => {
+    store.subscribe(0, { onEvents: (events) => void seen.push(...events), onError: resolve });
+  });
+  expect([ended, seen]).toEqual([expect.any(KeysUnavailableError), []]);
+  expect(await store.append('toolCall-2', noStream, [requested({ path: '/x' })])).toMatchObject({
+    status: 'committed',
+  });
+});
+
+it('does not know the outcome of an append whose keys are gone when it is read back: a repetition finds it', async () => {
+  let isAway = true;
+  const load = (ids: readonly string[]) =>
+    isAway ? Promise.reject(new KeysUnavailableError('no keeper')) : Promise.resolve(keys.load(ids));
+  const store = createSealedStore(raw(), { keys: { current: keys.current, load }, log });
+  const event = requested(secret);
+  expect(await store.append('toolCall-1', noStream, [event])).toMatchObject({ status: 'unknown' });
+  isAway = false;
+  expect(await store.append('toolCall-1', noStream, [event])).toMatchObject({ status: 'committed', events: [event] });
+  expect(simulated.events).toHaveLength(1);
+});
+
+it('hands pages to a subscriber in their order while keys are fetched', async () => {
+  const load = async (ids: readonly string[]) => {
+    await setImmediate();
+    return keys.load(ids);
+  };
+  const store = createSealedStore(raw(), { keys: { current: keys.current, load }, log });
+  const seen: number[] = [];
+  const live = store.subscribe(0, {
+    onEvents: (events) => void seen.push(...events.map(({ position }) => position)),
+    onError: () => undefined,
+  });
+  for (const n of [1, 2, 3]) {
+    const args = n === 2 ? { path: '/x' } : secret;
+    await store.append(`toolCall-${String(n)}`, noStream, [requested(args)]);
+  }
+  while (seen.length < 3) await setImmediate();
+  await live.stop();
+  expect(seen).toEqual(seen.toSorted((a, b) => a - b));
 });
