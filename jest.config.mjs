@@ -47,7 +47,7 @@ export default {
     { ...project('kafka', ['<rootDir>/test/kafka/**/*.spec.ts'], fromSource), ...withBroker },
     { ...project('process', ['<rootDir>/test/process/**/!(*.timing).spec.ts']), ...built, ...withBroker },
     { ...project('browser', ['<rootDir>/test/browser/**/*.spec.ts']), ...built },
-    { ...project('adapters', ['<rootDir>/{libs/adapters/*/src,test/adapters}/**/*.spec.ts']), ...built },
+    { ...project('adapters', ['<rootDir>/{libs/adapters/*/src,test/adapters}/**/*.spec.ts']), ...built, ...withBroker },
     // These assert durations, so each of them has the machine to itself.
     { ...project('timing', ['<rootDir>/test/process/**/*.timing.spec.ts']), ...built },
   ],

@@ -39,7 +39,9 @@ if (wanted.some((suite) => !['unit', 'architecture', 'kafka'].includes(suite))) 
 if (wanted.includes('adapters')) await ensureAdapters();
 mkdirSync(dirname(totalsFile), { recursive: true });
 
-const withoutKafka = wanted.includes('kafka') || wanted.includes('process') ? whyNoKafka() : undefined;
+const withoutKafka = ['kafka', 'process', 'adapters'].some((suite) => wanted.includes(suite))
+  ? whyNoKafka()
+  : undefined;
 const ended = [];
 for (const { suites, about } of groups) {
   const now = suites.filter((suite) => wanted.includes(suite) && !(suite === 'kafka' && withoutKafka));
@@ -86,7 +88,9 @@ function argumentsOf(suites) {
     // Some of these specs wait most of the time: for servers that hang, for retries.
     return [`--maxWorkers=${Math.ceil(1.5 * cpus().length)}`, ...coverage];
   }
-  const without = withoutKafka ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/'] : [];
+  const without = withoutKafka
+    ? ['--testPathIgnorePatterns', 'test/process/cluster/(kafka|faults)/|test/adapters/kafka']
+    : [];
   // These specs wait for other processes most of the time.
   return [`--maxWorkers=${2 * cpus().length}`, ...without];
 }
@@ -95,7 +99,8 @@ function skippedWithoutKafka() {
   const parts = [];
   if (wanted.includes('kafka')) parts.push('the suite kafka');
   if (wanted.includes('process')) parts.push('the specs in test/process/cluster/kafka and test/process/cluster/faults');
-  return parts.join(' and ');
+  if (wanted.includes('adapters')) parts.push('the adapters over Kafka');
+  return parts.join(', ');
 }
 
 /** Why Kafka's specs are skipped, or undefined. In CI they run, and fail without a broker. */

@@ -1,29 +1,34 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { scenarios, tryScenario } from '@countersign/conformance';
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { hasPython, installPython, pythonOf } from '../python-environment.ts';
-import { pythonKitSuite } from './python-kit-suite.ts';
+import { agents, nestedInAgentFramework } from './agents.ts';
+import { trySuite } from './kit-suite.ts';
 
 // Each start of the agent imports the framework, which takes a second or more on a busy machine.
 jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'libs', 'adapters', 'agent-framework');
 const environment = 'agent-framework';
-const testsAtLeast = 27;
-/** The framework continues a step when all its calls are decided. */
-const asAWhole = { partial: false };
+const testsAtLeast = 32;
+const agent = {
+  command: pythonOf(environment),
+  args: [join(folder, 'conformance', 'agent.py')],
+  capabilities: agents['Agent Framework'],
+};
 
 if (hasPython) {
   beforeAll(async () => {
     await installPython(environment, join(folder, 'requirements.txt'));
   }, 180_000);
 
-  const server = pythonKitSuite('an agent of Microsoft Agent Framework', {
-    command: pythonOf(environment),
-    args: [join(folder, 'conformance', 'agent.py')],
-    capabilities: { pauses: true, streaming: true, nested: false, forge: true, ...asAWhole },
-  });
+  const server = trySuite('an agent of Microsoft Agent Framework', agent);
+
+  it.each(scenarios.filter(({ needs }) => needs === 'nested'))('$name, which waits in its process', (scenario) =>
+    tryScenario(scenario, { ...agent, capabilities: nestedInAgentFramework }, server()),
+  );
 
   it('the adapter passes its own tests in the real framework', async () => {
     const { url, agentToken, workerToken, approverToken } = server();

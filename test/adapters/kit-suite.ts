@@ -1,16 +1,40 @@
 import { join } from 'node:path';
-import { scenariosFor, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
+import {
+  scenariosFor,
+  startKitServer,
+  tryScenario,
+  type AgentUnderTest,
+  type KitServer,
+} from '@countersign/conformance';
 import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { agents } from './agents.ts';
 
 const root = join(import.meta.dirname, '..', '..');
+const columns = {
+  'ai-sdk': 'AI SDK',
+  'openai-agents': 'OpenAI Agents',
+  langchain: 'LangChain',
+  mastra: 'Mastra',
+} as const;
 
-/** Tries the agent of an adapter, `conformance/agent.ts` in its folder, in every scenario of the kit. */
-export function kitSuite(adapter: string): void {
-  const agent = {
+type Adapter = keyof typeof columns;
+
+/** The agent of an adapter: `conformance/agent.ts` in its folder. */
+export function agentOf(adapter: Adapter): AgentUnderTest {
+  return {
     command: process.execPath,
     args: [join(root, 'libs', 'adapters', adapter, 'conformance', 'agent.ts')],
-    capabilities: { pauses: true, streaming: true, nested: true, forge: true },
+    capabilities: agents[columns[adapter]],
   };
+}
+
+/** Tries the agent of an adapter in every scenario of the kit that it can do. */
+export function kitSuite(adapter: Adapter): void {
+  trySuite(`an agent with the adapter ${adapter}`, agentOf(adapter));
+}
+
+/** Tries an agent in every scenario that it can do. Returns the server of the scenarios, once it has started. */
+export function trySuite(name: string, agent: AgentUnderTest): () => KitServer {
   let server: KitServer;
   beforeAll(async () => {
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
@@ -19,7 +43,8 @@ export function kitSuite(adapter: string): void {
     await server.stop();
   });
 
-  describe(`an agent with the adapter ${adapter}`, () => {
+  describe(name, () => {
     it.each(scenariosFor(agent))('$name', (scenario) => tryScenario(scenario, agent, server));
   });
+  return () => server;
 }

@@ -3,24 +3,23 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, expect, it, jest } from '@jest/globals';
 import { hasPython, installPython, pythonOf } from '../python-environment.ts';
-import { pythonKitSuite } from './python-kit-suite.ts';
+import { agents } from './agents.ts';
+import { trySuite } from './kit-suite.ts';
 
 jest.setTimeout(60_000);
 
 const folder = join(import.meta.dirname, '..', '..', 'libs', 'adapters', 'python');
 const environment = 'client';
-/** It runs a decided call while another of its step is pending. */
-const oneByOne = { partial: true };
 
 if (hasPython) {
   beforeAll(async () => {
     await installPython(environment, 'examples/python/requirements.txt');
   }, 180_000);
 
-  pythonKitSuite('an agent in Python without a framework', {
+  trySuite('an agent in Python without a framework', {
     command: pythonOf(environment),
     args: [join(folder, 'conformance', 'agent.py')],
-    capabilities: { pauses: true, streaming: false, nested: false, forge: false, ...oneByOne },
+    capabilities: agents['own loop'],
   });
 
   it('a claim of anything but what was approved is refused', async () => {

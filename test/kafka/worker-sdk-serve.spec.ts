@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, expect, it, jest } from '@jest/globals';
 import { eventually } from '@countersign/message-bus/testing';
-import { createWorker, gateTool, type Worker } from '@countersign/worker-sdk';
+import { createWorker, gateTool, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
 import { z } from 'zod';
 import { startKafkaBroker } from '../kafka-broker/broker.ts';
 import { openLedgerBehindKafka, type LedgerBehindKafka } from './worker-sdk/ledger-behind-kafka.ts';
@@ -34,7 +34,7 @@ const remove = gateTool({
   },
 });
 
-function newWorker(): Worker {
+function newWorker(more: Partial<WorkerOptions> = {}): Worker {
   const worker = createWorker({
     kafka: { brokers, topicPrefix: ledger.prefix },
     url: ledger.url,
@@ -42,6 +42,7 @@ function newWorker(): Worker {
     resolverToken: 'worker-token',
     agentId: 'agent',
     tools: [remove],
+    ...more,
   });
   workers.push(worker);
   return worker;
@@ -72,4 +73,18 @@ it('runs once what closed workers have asked for over Kafka, approved before it 
   stop.abort();
   expect(await Promise.all(serving)).toEqual([undefined, undefined]);
   expect(ran).toEqual(['/before', '/after']);
+});
+
+it('requests over Kafka a tool that another worker runs, and gets its result', async () => {
+  const requester = newWorker({ toolsElsewhere: ['remove'] });
+  const runId = randomUUID();
+  const toolCalls = [{ toolCallId: '1', toolName: 'remove', arguments: { path: '/elsewhere' } }];
+  const { state } = await requester.step({ runId, toolCalls });
+  await ledger.respondTo(runId, { decision: { type: 'approve' } });
+  expect(await requester.resume(state)).toMatchObject({ stopReason: 'awaiting_execution' });
+  const stop = new AbortController();
+  const serving = newWorker().serve({ signal: stop.signal });
+  expect(await requester.wait(state)).toMatchObject({ results: [{ output: { removed: '/elsewhere' } }] });
+  stop.abort();
+  await serving;
 });

@@ -1,4 +1,4 @@
-// The agent that the conformance kit tries: npx countersign conformance -- examples/go/bin/conformance
+// The agent that the conformance kit tries: npx countersign conformance --no-streaming --no-nested --no-forge -- examples/go/bin/conformance
 package main
 
 import (

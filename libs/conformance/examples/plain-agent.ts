@@ -10,6 +10,7 @@ const worker: Worker = createWorker({
   resolverToken: start.workerToken,
   agentId: start.agentId,
   leaseMs: start.leaseMs,
+  kafka: start.kafka ?? undefined,
   tools: [
     gateTool({
       name: 'refund',

@@ -1,5 +1,6 @@
 import type { ApprovalView, DecisionType, JsonObject, JsonValue, ToolCallView } from '@countersign/contracts';
 import { createClient, CountersignError, type Client } from '@countersign/worker-sdk';
+import type { KafkaAddress } from './protocol.js';
 
 /** Where the Countersign of the kit is, and the tokens of its three sides. */
 export interface LedgerAddress {
@@ -7,6 +8,8 @@ export interface LedgerAddress {
   readonly agentToken: string;
   readonly workerToken: string;
   readonly approverToken: string;
+  /** Agents request over Kafka. Default: over HTTP. */
+  readonly kafka?: KafkaAddress;
 }
 
 /** A person's decision in a scenario. */

@@ -8,6 +8,12 @@ export interface ScriptedCall {
   readonly arguments: JsonObject;
 }
 
+/** The topics of a Countersign that takes requests over Kafka. */
+export interface KafkaAddress {
+  readonly brokers: readonly string[];
+  readonly topicPrefix: string;
+}
+
 /** The first line that the agent reads on stdin, as JSON. */
 export interface AgentStart {
   readonly url: string;
@@ -17,6 +23,8 @@ export interface AgentStart {
   readonly workerToken: string;
   readonly agentId: string;
   readonly runId: string;
+  /** Request over Kafka; null: over HTTP. */
+  readonly kafka: KafkaAddress | null;
   /** The lease of the agent's claims: short, so that a crash is known soon. */
   readonly leaseMs: number;
   /** Use the framework's streaming call. */
@@ -64,6 +72,8 @@ export interface Capabilities {
   readonly pauses: boolean;
   readonly streaming: boolean;
   readonly nested: boolean;
+  /** It runs the decided calls of a turn while others wait; otherwise it waits for all of them. */
+  readonly partial: boolean;
   /** Its framework has an approval of its own, which a client could answer. */
   readonly forge: boolean;
 }

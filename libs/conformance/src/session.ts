@@ -35,6 +35,7 @@ export interface Leg {
 /** One run of the agent, over any number of processes. */
 export interface Session {
   readonly ledger: RunInLedger;
+  readonly capabilities: Capabilities;
   /** The arguments of each time that the body of the tool began. */
   readonly ran: (toolName: string) => readonly JsonObject[];
   /** Starts a process: from the beginning, or from a state. */
@@ -81,7 +82,8 @@ export function openSession(
     url: address.url,
     agentToken: address.agentToken,
     workerToken: address.workerToken,
-    agentId: script.hasty === true ? 'conformance-hasty' : 'conformance',
+    kafka: address.kafka ?? null,
+    agentId: agentIdOf(script),
     runId,
     leaseMs,
     streaming: script.streaming ?? false,
@@ -108,6 +110,7 @@ export function openSession(
   };
   return {
     ledger,
+    capabilities: agent.capabilities,
     start,
     untilAsked,
     ran: (toolName) => begun.filter((event) => event.toolName === toolName).map((event) => event.arguments),
@@ -115,6 +118,11 @@ export function openSession(
       await Promise.all(processes.map((process) => process.kill()));
     },
   };
+}
+
+function agentIdOf({ hasty = false, nested = false }: Script): string {
+  if (hasty) return 'conformance-hasty';
+  return nested ? 'conformance-nested' : 'conformance';
 }
 
 function createLeg(process: AgentProcess, begun: ToolEvent[]): Leg {

@@ -144,7 +144,7 @@ describe('a worker that serves', () => {
     const third = workerOf(countersign, { tools: [other] });
     await third.ask({ runId: 'r3', toolCalls: [{ toolCallId: '3', toolName: 'other', arguments: { path: 'x' } }] });
     for (const id of ['1', '2', '3']) countersign.approve(id);
-    serving(workerOf(countersign, { tools: [form], toolsElsewhere: ['remove', 'other'] }));
+    serving(workerOf(countersign, { toolsElsewhere: ['remove', 'other'] }));
     serving(workerOf(countersign, { toolsElsewhere: ['remove'] }), { tools: [other] });
     await until(() => countersign.callOf('3').state === 'succeeded');
     expect([countersign.callOf('1').state, countersign.callOf('2').state]).toEqual(['approved', 'approved']);

@@ -9,7 +9,10 @@ import { lookEveryMs, lookRegularly } from './look-regularly.js';
 
 /** `serve`: what to run, and for how long. */
 export interface ServeOptions<C = unknown> {
-  /** Default: the tools of the worker. Those of the worker that are not among them are left to `step`, `wait` and the like. */
+  /**
+   * Default: the tools of the worker that are not in `toolsElsewhere`. Those of the worker that are not among them are
+   * left to `step`, `wait` and the like.
+   */
   readonly tools?: readonly GateTool<C>[] | undefined;
   /** Ends it. Tools that run go on; `close` waits for them. */
   readonly signal?: AbortSignal | undefined;

@@ -40,7 +40,7 @@ export function createSessions(ports: SessionPorts): Sessions {
       const view = viewOf(session, call);
       if (view === undefined || runs.has(view.callId)) continue;
       const tool = tools.get(view.toolName);
-      const isOurs = tool === undefined ? !runsElsewhere(view.toolName) : !tool.clientExecuted;
+      const isOurs = !runsElsewhere(view.toolName) && tool?.clientExecuted !== true;
       const mayRun = isOurs && isOpen(view) && isBatchReady(session);
       const run = executions.joinOrBegin(
         view,

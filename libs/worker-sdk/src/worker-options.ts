@@ -22,8 +22,9 @@ export interface WorkerOptions<C = unknown> extends TransportOptions {
   readonly agentId: string;
   readonly tools: readonly GateTool<C>[];
   /**
-   * Names of tools of this agent that other workers, or the service itself, run. A call of any other tool that is not in
-   * `tools` fails at once (`unknown-tool`).
+   * Names of tools of this agent that other workers, or the service itself, run. This worker never runs them. It requests
+   * those that are also in `tools`, whose definition a request needs. A call of any other tool that is not in `tools`
+   * fails at once (`unknown-tool`).
    */
   readonly toolsElsewhere?: readonly string[] | undefined;
   /**

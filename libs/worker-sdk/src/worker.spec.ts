@@ -354,6 +354,18 @@ describe('a tool that is gone', () => {
     const other = workerOf(countersign, { tools: [], toolsElsewhere: ['delete_file'] });
     expect(await other.resume(state)).toMatchObject({ stopReason: 'awaiting_execution' });
   });
+
+  it('is requested with its definition and left to the worker that runs it', async () => {
+    const { worker, countersign } = setUp();
+    const requester = workerOf(countersign, { toolsElsewhere: ['delete_file'] });
+    const { state } = await requester.step({ runId: 'r', toolCalls: [deletion('1', '/a')] });
+    countersign.approve('1');
+    expect(await requester.resume(state)).toMatchObject({ stopReason: 'awaiting_execution' });
+    expect(ran).toEqual([]);
+    await worker.resume(state);
+    expect(await requester.wait(state)).toMatchObject({ results: [{ status: 'succeeded' }] });
+    expect(ran).toEqual(['/a']);
+  });
 });
 
 describe('a worker', () => {

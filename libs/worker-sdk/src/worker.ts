@@ -82,7 +82,8 @@ export function createWorker<C = unknown>(options: WorkerOptions<C>): Worker<C> 
   const all = { client, requests, sessions, tools, known, agentId, sequential, notices, within, url: options.url };
   const steps = createSteps({ ...all, clock: ports.clock });
   const serve = async ({ signal, context, ...given }: ServeOptions<C> = {}): Promise<void> => {
-    const served = given.tools === undefined ? tools : toolsByName(given.tools as readonly GateTool[]);
+    const own = [...tools.values()].filter(({ name }) => !runsElsewhere(name));
+    const served = toolsByName((given.tools as readonly GateTool[] | undefined) ?? own);
     const concurrency = sequential === true ? 1 : (given.concurrency ?? serveConcurrency);
     const isLeft = (toolName: string): boolean => known.has(toolName) || runsElsewhere(toolName);
     const limit = linkedController(signal, stopping.signal);

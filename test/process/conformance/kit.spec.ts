@@ -2,13 +2,25 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { scenarios, scenariosFor, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
+import {
+  scenarios,
+  scenariosFor,
+  startKitServer,
+  tryScenario,
+  type Capabilities,
+  type KitServer,
+} from '@countersign/conformance';
+import { agents } from '../../adapters/agents.ts';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 const cli = join(root, 'apps', 'cli', 'bin', 'countersign.js');
 const plainAgent = join(root, 'libs', 'conformance', 'examples', 'plain-agent.ts');
-const all = { pauses: true, streaming: true, nested: true, forge: true };
-const agentAt = (file: string, capabilities = all) => ({ command: process.execPath, args: [file], capabilities });
+const all = { pauses: true, streaming: true, nested: true, partial: true, forge: true };
+const agentAt = (file: string, capabilities: Capabilities = all) => ({
+  command: process.execPath,
+  args: [file],
+  capabilities,
+});
 
 let server: KitServer;
 beforeAll(async () => {
@@ -19,7 +31,7 @@ afterAll(async () => {
 });
 
 describe('an agent over the worker SDK', () => {
-  const agent = agentAt(plainAgent);
+  const agent = agentAt(plainAgent, agents['own loop']);
   it.each(scenariosFor(agent))('$name', (scenario) => tryScenario(scenario, agent, server));
 });
 

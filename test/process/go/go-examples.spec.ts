@@ -3,8 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, jest } from '@jest/globals';
-import { scenarios, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
+import { scenariosFor, startKitServer, tryScenario, type KitServer } from '@countersign/conformance';
 import { createClient, type Client } from '@countersign/worker-sdk';
+import { agents } from '../../adapters/agents.ts';
 import { buildGo, describeWithGo, mailsIn, runGo, testGo, type GoProgram } from '../../go-examples.ts';
 import { eventually } from '../harness/wait.js';
 import { startTamperingProxy } from './tampering-proxy.ts';
@@ -143,8 +144,7 @@ describeWithGo(() => {
   });
 
   describe('the agent of the conformance kit', () => {
-    const capabilities = { pauses: true, streaming: true, nested: true, forge: true };
-    const agent = { command: join(folder, 'conformance'), args: [], capabilities };
-    it.each(scenarios)('$name', (scenario) => tryScenario(scenario, agent, server));
+    const agent = { command: join(folder, 'conformance'), args: [], capabilities: agents['own loop'] };
+    it.each(scenariosFor(agent))('$name', (scenario) => tryScenario(scenario, agent, server));
   });
 });

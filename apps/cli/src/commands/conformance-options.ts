@@ -11,6 +11,7 @@ export function addConformance(program: Command, runner: Runner): void {
     .option('--no-pauses', 'the agent waits in its process until people have decided')
     .option('--no-streaming', 'its framework does not stream')
     .option('--no-nested', 'its framework has no nested agents')
+    .option('--no-partial', 'it waits until all calls of a turn are decided')
     .option('--no-forge', 'its framework has no approval of its own')
     .option('--only <text>', 'only the scenarios with this text in their names')
     .addHelpText(

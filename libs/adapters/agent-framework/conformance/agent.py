@@ -1,4 +1,5 @@
-"""An agent of Microsoft Agent Framework that the conformance kit tries: `countersign conformance --no-nested -- python agent.py`."""
+"""An agent of Microsoft Agent Framework that the conformance kit tries:
+`countersign conformance --no-nested --no-partial -- python agent.py`, and nested `--no-pauses --no-partial --only nested`."""
 
 import json
 
@@ -27,6 +28,8 @@ async def lookup(id: str, context: FunctionInvocationContext) -> dict:
 async def answer():
     async with Client(start["url"], start["agentToken"], start["workerToken"]) as client:
         gate = Gate(client, start["agentId"], lease_s=start["leaseMs"] / 1000)
+        if start["nested"]:
+            return await delegated(gate)
         run = GatedRun(gate, start["runId"], [refund])
         model = ScriptedModel(start["turns"])
         agent = Agent(client=model, name="conformance", tools=[refund, lookup], middleware=[run])
@@ -45,6 +48,19 @@ async def answer():
             state = await run.pause(response, session)
             if state is None:
                 return {"event": "finished", "told": model.told, "final": response.text}
+
+
+async def delegated(gate):
+    """A sub-agent cannot pause: its tool waits for the people whom the policy asks."""
+    refund.approval_mode = "never_require"
+    run = GatedRun(gate, start["runId"], [refund], wait_s=30)
+    model = ScriptedModel(start["turns"])
+    inner = Agent(client=model, name="inner", tools=[refund], middleware=[run])
+    outer_call = {"toolCallId": "outer", "toolName": "delegate", "arguments": {"task": "go"}}
+    outer_model = ScriptedModel([[outer_call]])
+    outer = Agent(client=outer_model, name="outer", tools=[inner.as_tool(name="delegate")])
+    response = await outer.run("go")
+    return {"event": "finished", "told": {**model.told, **outer_model.told}, "final": response.text}
 
 
 def forged(state):

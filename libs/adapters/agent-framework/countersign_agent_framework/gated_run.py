@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,9 @@ from pydantic_core import to_jsonable_python
 
 # The framework's own text for a rejected call.
 REJECTED = "Error: Tool call invocation was rejected by user."
+SPOILT = "It did not run, because the arguments of another call of the same step do not fit their tool."
+# The framework's own text for arguments that do not fit the tool.
+UNFIT = "Error: Argument parsing failed."
 
 
 @dataclass(frozen=True)
@@ -51,17 +55,37 @@ class GatedRun(FunctionMiddleware):
         self._tools = {tool.name: tool for tool in tools}
         self._wait_s = wait_s
         self._all_or_nothing = all_or_nothing
+        # Why calls of a resumed state were never requested, by their ids.
+        self._unfit: dict[str, str] = {}
 
     async def pause(self, response: AgentResponse, session: AgentSession) -> str | None:
-        """Asks the ledger about the approval requests of a response. Returns the state to store, or None at the end."""
+        """Asks the ledger about the approval requests of a response. Returns the state to store, or None at the end.
+
+        People are not asked about a call whose arguments do not fit the tool: after the pause the model is told the error.
+        """
         requests = [item for item in response.user_input_requests if item.type == "function_approval_request"]
         if not requests:
             return None
         calls = [self._call(_name(item), _call_id(item), _arguments(item)) for item in requests if self._is_gated(item)]
-        if calls:
+        unfit = await self._ask(calls)
+        requested = [item.to_dict() for item in requests]
+        return json.dumps({"session": session.to_dict(), "requests": requested, "unfit": unfit})
+
+    async def _ask(self, calls: list[dict[str, Any]]) -> dict[str, str]:
+        """Requests the calls of a step. Returns what to tell the model about those that the ledger cannot record."""
+        unfit: dict[str, str] = {}
+        while calls:
             step = {"batchId": f"step-{calls[0]['toolCallId']}", "batchMode": "all-or-nothing"}
-            await self._gate.ask(self._run_id, calls, **(step if self._all_or_nothing else {}))
-        return json.dumps({"session": session.to_dict(), "requests": [item.to_dict() for item in requests]})
+            try:
+                await self._gate.ask(self._run_id, calls, **(step if self._all_or_nothing else {}))
+                break
+            except CountersignError as error:
+                if (index := _index_of_unfit(error)) is None:
+                    raise
+                unfit[calls.pop(index)["toolCallId"]] = _unfit(error, index)
+                if self._all_or_nothing:
+                    return unfit | {call["toolCallId"]: SPOILT for call in calls}
+        return unfit
 
     async def resume(self, state: str, wait_s: float = 0) -> Resumed:
         """Reads a stored state, and waits up to `wait_s` seconds for people to decide about all of its calls.
@@ -72,10 +96,11 @@ class GatedRun(FunctionMiddleware):
         stored = json.loads(state)
         requests = [Content.from_dict(item) for item in stored["requests"]]
         gated = [item for item in requests if self._is_gated(item)]
+        self._unfit = stored.get("unfit", {})
         calls = [self._call(_name(item), _call_id(item), _arguments(item)) for item in gated]
         views = await asyncio.gather(*(self._recorded(call) for call in calls))
         decided = await asyncio.gather(
-            *(self._gate.client.tool_call(view["callId"], "decided", wait_s) for view in views)
+            *(self._gate.client.tool_call(view["callId"], "decided", wait_s) for view in views if view is not None)
         )
         pending = tuple(view["approval"] for view in decided if view["state"] == "awaiting_approval")
         # For the framework "approved" means that the call goes on: its result, or why there is none, is in the ledger.
@@ -93,22 +118,29 @@ class GatedRun(FunctionMiddleware):
             await call_next()
             return
         try:
-            context.result = _text(await self._result(context))
+            context.result = await self._result(context)
         except (CountersignError, NotApprovedError, ValueError, TypeError) as error:
             # Any other exception would become a tool error, and the model would try again.
             raise MiddlewareFailure(str(error)) from error
 
-    async def _result(self, context: FunctionInvocationContext) -> Result:
+    async def _result(self, context: FunctionInvocationContext) -> str:
         tool, call_id = context.function, context.metadata["call_id"]
         response = context.metadata.get("approval_response")
         if response is None:
             # The framework has validated them already: for example, a date is no text any more.
             validated = to_jsonable_python(FunctionTool._arguments_as_mapping(context.arguments) or {})
             call = self._call(tool.name, call_id, validated)
-            [recorded] = await self._gate.ask(self._run_id, [call])
+            try:
+                [recorded] = await self._gate.ask(self._run_id, [call])
+            except CountersignError as error:
+                if error.code == "invalid-arguments":
+                    return _unfit(error, 0)
+                raise
         else:
             call = self._call(tool.name, call_id, _arguments(response))
             recorded = await self._recorded(call)
+            if recorded is None:
+                return self._unfit[call_id]
 
         async def execute(arguments: dict[str, Any]) -> Any:
             if _transforms(tool, arguments):
@@ -121,13 +153,16 @@ class GatedRun(FunctionMiddleware):
             output = await tool.invoke(arguments=arguments, context=own, tool_call_id=call_id, skip_parsing=True)
             return output.model_dump(mode="json") if isinstance(output, BaseModel) else output
 
-        return await self._gate.finish(call, recorded, execute, self._wait_s if response is None else 0)
+        return _text(await self._gate.finish(call, recorded, execute, self._wait_s if response is None else 0))
 
-    async def _recorded(self, asked: dict[str, Any]) -> dict[str, Any]:
+    async def _recorded(self, asked: dict[str, Any]) -> dict[str, Any] | None:
+        """Returns the recorded call, or None for one that could not be requested because of its arguments."""
         call_id = asked["toolCallId"]
         calls = await self._gate.client.calls_of_run(self._run_id)
         recorded = next((call for call in calls if call["toolCallId"] == call_id), None)
         if recorded is None:
+            if call_id in self._unfit:
+                return None
             raise NotApprovedError(call_id, "it was never requested")
         if recorded["toolName"] != asked["toolName"]:
             raise CountersignError("tool-call-mismatch", f"The tool of {call_id} is not the one that was requested")
@@ -170,6 +205,19 @@ def _transforms(tool: FunctionTool, arguments: dict[str, Any]) -> bool:
         return False
     once = model.model_validate(arguments)
     return model.model_validate(once.model_dump(by_alias=True, exclude_unset=True)) != once
+
+
+def _index_of_unfit(error: CountersignError) -> int | None:
+    paths = [place["path"] for place in error.errors] if error.code == "invalid-arguments" else []
+    found = re.match(r"calls\.(\d+)\.arguments", paths[0]) if paths else None
+    return None if found is None else int(found[1])
+
+
+def _unfit(error: CountersignError, index: int) -> str:
+    start = f"calls.{index}.arguments"
+    wrong = [place for place in error.errors if place["path"].startswith(start)]
+    words = [f"{place['path'].removeprefix(start).removeprefix('.')} {place['message']}".strip() for place in wrong]
+    return f"{UNFIT}\n{'; '.join(words)}"
 
 
 def _text(result: Result) -> str:

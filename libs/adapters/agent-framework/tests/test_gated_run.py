@@ -248,6 +248,42 @@ class GatedRunTest(unittest.IsolatedAsyncioTestCase):
         self.assertEqual(ran, [("refund", 50)])
         self.assertIn("too much", told["c3"])
 
+    async def test_arguments_that_do_not_fit_are_told_to_the_model_and_no_person_is_asked(self):
+        calls = call("c1", amount="much"), call("c2", amount="more"), call("c3", amount=70)
+        state = await self.paused(*calls)
+        self.assertIsNone(await self.pending("c1"))
+        await self.decide("c3", {"type": "approve"})
+        told = await self.goes_on(state, *calls)
+        self.assertRegex(told["c1"], "^Error: Argument parsing failed.\n.*amount")
+        self.assertEqual(ran, [("refund", 70)])
+
+    async def test_a_step_of_nothing_but_unfit_arguments_goes_on_without_people(self):
+        state = await self.paused(call(amount="much"))
+        told = await self.goes_on(state, call(amount="much"))
+        self.assertRegex(told["c1"], "^Error: Argument parsing failed.\n.*amount")
+        self.assertEqual((ran, await self.client.calls_of_run(self.run_id)), ([], []))
+
+    async def test_unfit_arguments_of_a_tool_that_never_requires_approval_are_told_to_the_model(self):
+        unfit = call("c1", "transfer", amount="much")
+        _, agent, model = self.process(unfit)
+        await agent.run("go", session=AgentSession())
+        self.assertRegex(model.told["c1"], "^Error: Argument parsing failed.\n.*amount")
+        self.assertEqual(ran, [])
+
+    async def test_an_all_or_nothing_step_with_unfit_arguments_runs_nothing_and_asks_no_person(self):
+        calls = call("c1", amount=70), call("c3", amount="much")
+        state = await self.paused(*calls, all_or_nothing=True)
+        told = await self.goes_on(state, *calls, all_or_nothing=True)
+        self.assertIn("another call of the same step", told["c1"])
+        self.assertRegex(told["c3"], "^Error: Argument parsing failed.\n.*amount")
+        self.assertEqual((ran, await self.client.calls_of_run(self.run_id)), ([], []))
+
+    async def test_a_state_that_calls_an_approved_call_unfit_does_not_change_its_result(self):
+        state = json.loads(await self.paused(call()))
+        await self.decide("c1", {"type": "approve"})
+        told = await self.goes_on(json.dumps({**state, "unfit": {"c1": "nothing ran"}}), call())
+        self.assertEqual((ran, json.loads(told["c1"])), ([("refund", 50)], {"refunded": 50}))
+
     async def test_an_all_or_nothing_step_runs_nothing_after_one_denial(self):
         calls = call(), call("c3", amount=70)
         state = await self.paused(*calls, all_or_nothing=True)

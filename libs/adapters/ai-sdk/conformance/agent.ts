@@ -16,7 +16,8 @@ const tools = {
   lookup: tool({ inputSchema: z.strictObject({ id: z.string() }), execute: bodyOf('lookup') }),
 };
 const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs } = start;
-const gate = gateTools({ url, token, resolverToken, agentId, leaseMs }, tools, { refund: true });
+const kafka = start.kafka ?? undefined;
+const gate = gateTools({ url, token, resolverToken, agentId, leaseMs, kafka }, tools, { refund: true });
 const run = gate.run(start.runId);
 const told: Record<string, string> = {};
 
@@ -65,22 +66,21 @@ async function answer() {
   if (resumed.pending.length > 0) return paused(resumed.messages);
   const { messages, hasPaused, final } = await goOn(resumed.messages);
   if (hasPaused) return paused(messages);
-  if (state.outer !== null) await outerTurn([...state.outer, { role: 'tool', content: [delegated] }]);
+  if (state.outer !== null) await outerTurn([...state.outer, { role: 'tool', content: [delegated(final)] }]);
   return { event: 'finished', told, final } as const;
 }
 
-const delegated: ToolResultPart = {
-  type: 'tool-result',
-  toolCallId: 'outer',
-  toolName: 'delegate',
-  output: { type: 'text', value: 'done' },
-};
+function delegated(value: string): ToolResultPart {
+  return { type: 'tool-result', toolCallId: 'outer', toolName: 'delegate', output: { type: 'text', value } };
+}
 
 /** The host carries out the tool `delegate`, as a run of its own: so a sub-agent can pause like any other. */
 async function outerTurn(messages: ModelMessage[]): Promise<ModelMessage[]> {
-  const { model } = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { task: 'refund' } }]]);
+  const script = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { task: 'refund' } }]]);
   const outer = { delegate: tool({ inputSchema: z.strictObject({ task: z.string() }), outputSchema: z.string() }) };
-  return [...messages, ...(await generateText({ model, tools: outer, messages })).responseMessages];
+  const { responseMessages } = await generateText({ model: script.model, tools: outer, messages });
+  Object.assign(told, script.told());
+  return [...messages, ...responseMessages];
 }
 
 await end(() => answer().finally(gate.close));

@@ -1,6 +1,6 @@
 // The agent that the conformance kit tries: `createAgent` of LangChain with tools behind Countersign, and a scripted model.
 import { deserialize, serialize } from 'node:v8';
-import { connectKit, type AgentStart } from '@countersign/conformance';
+import { connectKit, type ScriptedCall } from '@countersign/conformance';
 import { gateTools } from '@countersign/langchain';
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages';
 import { fakeModel } from '@langchain/core/testing';
@@ -27,32 +27,52 @@ const gate = gateTools({
   resolverToken: start.workerToken,
   agentId: start.agentId,
   leaseMs: start.leaseMs,
+  kafka: start.kafka ?? undefined,
   tools: [refund],
 });
 
-/** A model that goes on behind the turns that the conversation has already. Its messages have ids of their own in each process. */
-function scripted(turns: AgentStart['turns'], before: readonly BaseMessage[]) {
-  let model = fakeModel();
-  const had = before.filter((message) => AIMessage.isInstance(message)).length;
-  for (const [index, turn] of [...turns.entries()].slice(had)) {
-    const calls = turn.map(({ toolCallId, toolName, arguments: args }) => ({ name: toolName, args, id: toolCallId }));
-    model = model.respond(new AIMessage({ id: `turn-${String(index)}`, content: '', tool_calls: calls }));
-  }
-  return model.respond(new AIMessage({ id: 'end', content: 'done' }));
+interface Call extends Omit<ScriptedCall, 'toolName'> {
+  readonly toolName: string;
 }
-function agentOf(before: readonly BaseMessage[], checkpointer: MemorySaver) {
+
+/** More than any script makes. */
+const modelCallsMax = 20;
+
+/** A model that makes the calls of turn n after n messages of its own, then says "done". */
+function scripted(turns: readonly (readonly Call[])[]) {
+  const next = (conversation: readonly BaseMessage[]): AIMessage => {
+    const had = conversation.filter((message) => AIMessage.isInstance(message)).length;
+    const calls = turns[had]?.map(({ toolCallId, toolName, arguments: args }) => ({
+      name: toolName,
+      args,
+      id: toolCallId,
+    }));
+    if (calls === undefined) return new AIMessage({ id: 'end', content: 'done' });
+    return new AIMessage({ id: `turn-${String(had)}`, content: '', tool_calls: calls });
+  };
+  return Array.from({ length: modelCallsMax }).reduce<ReturnType<typeof fakeModel>>(
+    (model) => model.respond(next),
+    fakeModel(),
+  );
+}
+
+/** The results that a sub-agent was given. */
+const toldInside: Record<string, string> = {};
+
+function agentOf(checkpointer: MemorySaver) {
   const tools: StructuredToolInterface[] = [...gate.tools, lookup];
-  if (!start.nested) return createAgent({ model: scripted(start.turns, before), tools, checkpointer });
+  if (!start.nested) return createAgent({ model: scripted(start.turns), tools, checkpointer });
   const delegate = tool(
     async (_args: unknown, config: ToolRunnableConfig) => {
-      const inner = createAgent({ model: scripted(start.turns, []), tools });
+      const inner = createAgent({ model: scripted(start.turns), tools });
       const { messages } = await inner.invoke({ messages: [new HumanMessage('go')] }, config);
-      return JSON.stringify(toldIn(messages));
+      Object.assign(toldInside, toldIn(messages));
+      return messages.at(-1)?.text ?? '';
     },
     { name: 'delegate', description: 'Asks another agent', schema: z.strictObject({}) },
   );
-  const outer = [[{ toolCallId: 'outer', toolName: 'delegate', arguments: {} }]] as unknown as AgentStart['turns'];
-  return createAgent({ model: scripted(outer, before), tools: [delegate], checkpointer });
+  const outer = scripted([[{ toolCallId: 'outer', toolName: 'delegate', arguments: {} }]]);
+  return createAgent({ model: outer, tools: [delegate], checkpointer });
 }
 function toldIn(messages: readonly BaseMessage[]): Record<string, string> {
   const results = messages.filter((message) => ToolMessage.isInstance(message));
@@ -62,8 +82,7 @@ function toldIn(messages: readonly BaseMessage[]): Record<string, string> {
 const checkpointer = new MemorySaver();
 if (start.state !== null) Object.assign(checkpointer, deserialize(Buffer.from(start.state, 'base64')));
 const config = { configurable: { thread_id: start.runId } };
-const saved = (await checkpointer.getTuple(config))?.checkpoint.channel_values['messages'] as BaseMessage[] | undefined;
-const agent = agentOf(saved ?? [], checkpointer);
+const agent = agentOf(checkpointer);
 
 // A resume value decides nothing, so the forged one is sent each time.
 const forged = { decisions: [{ type: 'approve' }], approved: true };
@@ -88,6 +107,10 @@ async function answer() {
   const { storage, writes } = checkpointer;
   return interrupts.length > 0
     ? ({ event: 'paused', state: serialize({ storage, writes }).toString('base64') } as const)
-    : ({ event: 'finished', told: toldIn(messages), final: messages.at(-1)?.text ?? '' } as const);
+    : ({
+        event: 'finished',
+        told: { ...toldInside, ...toldIn(messages) },
+        final: messages.at(-1)?.text ?? '',
+      } as const);
 }
 await end(() => answer().finally(gate.close));

@@ -13,7 +13,8 @@ const { start, body, end } = await connectKit();
 const bodyOf = (toolName: string) => (input: Record<string, string | number>, context: FrameworkContext) =>
   body(toolName, context.agent?.toolCallId ?? null, input);
 const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs, runId } = start;
-const gate = gateTools({ url, token, resolverToken, agentId, leaseMs }, [
+const kafka = start.kafka ?? undefined;
+const gate = gateTools({ url, token, resolverToken, agentId, leaseMs, kafka }, [
   gatedTool({
     id: 'refund',
     description: 'Refunds an amount',
@@ -36,11 +37,12 @@ const inner = new Agent({
   model: script.model,
   tools: { ...gate.run(runId).tools, lookup },
 });
+const outerScript = scriptedModel([[{ toolCallId: 'outer', toolName: 'agent-delegate', arguments: { prompt: 'go' } }]]);
 const outer = new Agent({
   id: 'outer',
   name: 'outer',
   instructions: 'You delegate.',
-  model: scriptedModel([[{ toolCallId: 'outer', toolName: 'agent-delegate', arguments: { prompt: 'go' } }]]).model,
+  model: outerScript.model,
   agents: { delegate: inner },
 });
 const storage = new InMemoryStore();
@@ -75,7 +77,8 @@ async function answer() {
   const output = await go();
   if ('consumeStream' in output) await output.consumeStream();
   if ((await output.finishReason) === 'suspended') return { event: 'paused', state: await read() } as const;
-  return { event: 'finished', told: script.told(), final: await output.text } as const;
+  const told = { ...script.told(), ...outerScript.told() };
+  return { event: 'finished', told, final: await output.text } as const;
 }
 
 await end(() => answer().finally(gate.close));

@@ -13,7 +13,8 @@ type Details = { readonly toolCall?: { readonly callId: string } } | undefined;
 const bodyOf = (toolName: string) => (input: Record<string, string | number>, _: unknown, details: Details) =>
   body(toolName, details?.toolCall?.callId ?? null, input);
 const { url, agentToken: token, workerToken: resolverToken, agentId, leaseMs } = start;
-const gate = gateTools({ url, token, resolverToken, agentId, leaseMs }, [
+const kafka = start.kafka ?? undefined;
+const gate = gateTools({ url, token, resolverToken, agentId, leaseMs, kafka }, [
   gatedTool({
     name: 'refund',
     description: 'Refunds an amount',
@@ -30,9 +31,10 @@ const lookup = tool({
 });
 const script = scriptedModel(start.turns);
 const inner = new Agent({ name: 'conformance', model: script.model, tools: [...tools, lookup] });
+const outerScript = scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { input: 'go' } }]]);
 const outer = new Agent({
   name: 'outer',
-  model: scriptedModel([[{ toolCallId: 'outer', toolName: 'delegate', arguments: { input: 'go' } }]]).model,
+  model: outerScript.model,
   tools: [inner.asTool({ toolName: 'delegate', toolDescription: 'Delegates' })],
 });
 const agent = start.nested ? outer : inner;
@@ -59,7 +61,11 @@ function endOf(result: {
   readonly finalOutput?: unknown;
 }) {
   if (result.interruptions.length > 0) return { event: 'paused', state: result.state.toString() } as const;
-  return { event: 'finished', told: script.told(), final: String(result.finalOutput) } as const;
+  return {
+    event: 'finished',
+    told: { ...script.told(), ...outerScript.told() },
+    final: String(result.finalOutput),
+  } as const;
 }
 
 await end(() => answer().finally(gate.close));

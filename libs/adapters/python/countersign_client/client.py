@@ -14,12 +14,17 @@ _DELAY_S_MAX = 10.0
 
 
 class CountersignError(Exception):
-    """A refusal of the server, with its stable code such as `tool-call-mismatch`, or `unreachable`."""
+    """A refusal of the server, with its stable code such as `tool-call-mismatch`, or `unreachable`.
 
-    def __init__(self, code: str, detail: str, status: int | None = None):
+    `errors`: the offending places of an `invalid-arguments` or `invalid-request`, each with `path` and `message`.
+    """
+
+    def __init__(self, code: str, detail: str, status: int | None = None, errors: Sequence[dict[str, str]] = ()):
         super().__init__(f"{code}: {detail}")
         self.code = code
+        self.detail = detail
         self.status = status
+        self.errors = tuple(errors)
 
 
 class Client:
@@ -131,7 +136,8 @@ def _has_reached(state: str, until: str) -> bool:
 def _refusal(response: httpx.Response) -> CountersignError:
     try:
         problem = response.json()
-        return CountersignError(problem["code"], problem.get("detail") or problem["code"], response.status_code)
+        code, errors = problem["code"], problem.get("errors") or ()
+        return CountersignError(code, problem.get("detail") or code, response.status_code, errors)
     except (ValueError, KeyError, TypeError):
         return CountersignError("unreadable", f"the server answered {response.status_code} without a problem", response.status_code)
 

@@ -74,6 +74,10 @@ export const decisions: readonly Scenario[] = [
       await session.ledger.decide('c1', { type: 'approve' });
       const rest = await pause.resume();
       assert.equal(rest.event, 'paused', 'it did not wait for the other call');
+      const [ran, otherwise] = session.capabilities.partial
+        ? [[{ amount: 50 }], 'the decided call did not run while the other one waits']
+        : [[], 'a call ran before all calls of its turn were decided'];
+      assert.deepEqual(session.ran('refund'), ran, otherwise);
       await session.ledger.decide('c3', { type: 'approve' });
       toldBy(await session.start(rest.state).rest());
       const amounts = session.ran('refund').map(({ amount }) => amount);
@@ -107,14 +111,16 @@ export const decisions: readonly Scenario[] = [
     },
   },
   {
-    name: 'a call of a nested agent is asked about as itself',
+    name: 'a call of a nested agent is asked about as itself, and the outer agent goes on after it',
     script: { ...oneRefund, nested: true },
     needs: 'nested',
     run: async (session: Session): Promise<void> => {
       const pause = await session.untilAsked('c1');
       assert.equal((await session.ledger.callOf('c1'))?.toolName, 'refund');
       await session.ledger.decide('c1', { type: 'approve' });
-      await pause.finish();
+      const told = await pause.finish();
+      assert.match(told['c1'] ?? '', /"refunded":\s*50/);
+      assert.match(told['outer'] ?? '', /done/, 'the outer agent was not told how its sub-agent ended');
       assert.deepEqual(session.ran('refund'), [{ amount: 50 }]);
       await session.ledger.until('c1', 'succeeded');
     },
