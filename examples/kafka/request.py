@@ -4,7 +4,7 @@
     COUNTERSIGN_TOKEN=cs_... python request.py --brokers 127.0.0.1:9092 --run run-42 --path old-report.txt
 
 With --execute the approved call is claimed over HTTP, checked against its digest, run and reported, as any worker does:
-the event only says when to look. COUNTERSIGN_WORKER_TOKEN is a token of role resolver.
+the event only says when to look. COUNTERSIGN_RESOLVER_TOKEN is a token of role resolver.
 That a request is refused is believed when the ledger says so itself, over HTTP too.
 """
 
@@ -53,7 +53,7 @@ async def execute(options, call_id):
     from countersign_client import Client, Gate
 
     token = os.environ["COUNTERSIGN_TOKEN"]
-    async with Client(options.url, token, os.environ.get("COUNTERSIGN_WORKER_TOKEN")) as client:
+    async with Client(options.url, token, os.environ.get("COUNTERSIGN_RESOLVER_TOKEN")) as client:
         [asked] = request_of(options)["calls"]
         recorded = await client.tool_call(call_id)
         return await Gate(client, options.agent).finish(asked, recorded, delete_file)

@@ -4,7 +4,7 @@
     .venv/bin/python examples/python/agent.py --command "rm -rf build"
 
 It asks, waits until a person decides in the inbox, and runs the command at most once, also when it is started again.
-Without COUNTERSIGN_AGENT_TOKEN and COUNTERSIGN_WORKER_TOKEN it reads the tokens of `npm start` in this folder.
+Without COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN it reads the tokens of `npm start` in this folder.
 """
 
 import argparse
@@ -47,7 +47,8 @@ async def main(options):
         },
     ]
     tools = {"list_folder": list_folder, "run_command": run_command}
-    async with Client(options.url, token("agent"), token("worker")) as client:
+    asking, working = token("COUNTERSIGN_TOKEN", "agent"), token("COUNTERSIGN_RESOLVER_TOKEN", "worker")
+    async with Client(options.url, asking, working) as client:
         gate = Gate(client, "python-agent", lease_s=options.lease)
         recorded = await gate.ask(options.run, step)
         finishing = [
@@ -59,8 +60,8 @@ async def main(options):
             print(json.dumps({"tool": result.tool_name, "status": result.status, "text": result.text}), flush=True)
 
 
-def token(principal):
-    if (given := os.environ.get(f"COUNTERSIGN_{principal.upper()}_TOKEN")) is not None:
+def token(variable, principal):
+    if (given := os.environ.get(variable)) is not None:
         return given
     entries = json.loads(Path(os.environ.get("COUNTERSIGN_DATA", "data"), "tokens.json").read_text())
     return next(entry["token"] for entry in entries if entry["principal"] == principal)

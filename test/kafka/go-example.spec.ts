@@ -39,7 +39,7 @@ const outboxOf = (runId: string): string => join(folder, `${runId}.txt`);
 /** Runs the example. Its one mail needs approval. */
 function request(runId: string, ...options: readonly string[]): GoProgram {
   const args = ['-brokers', brokers.join(','), '-prefix', ledger.prefix, '-url', ledger.url, '-run', runId];
-  const env = { AGENT_TOKEN: 'agent-token', WORKER_TOKEN: 'worker-token' };
+  const env = { COUNTERSIGN_TOKEN: 'agent-token', COUNTERSIGN_RESOLVER_TOKEN: 'worker-token' };
   return runGo(join(folder, 'kafka'), [...args, '-outbox', outboxOf(runId), ...options], env);
 }
 const press = 'press@example.org';

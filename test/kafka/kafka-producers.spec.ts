@@ -55,7 +55,7 @@ async function request(...args: readonly string[]): Promise<{ readonly code: num
     COUNTERSIGN_URL: ledger.url,
     COUNTERSIGN_TOKEN: 'agent-token',
     PYTHONDONTWRITEBYTECODE: '1',
-    COUNTERSIGN_WORKER_TOKEN: 'worker-token',
+    COUNTERSIGN_RESOLVER_TOKEN: 'worker-token',
   };
   const ended = await promisify(execFile)(python, all, { env: { ...process.env, ...own } }).then(
     ({ stdout }) => ({ code: 0, stdout }),

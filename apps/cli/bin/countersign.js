@@ -7,10 +7,13 @@ import { isRecent, neededNode, pinnedNode, runUnder, stopWithParent, takeSignals
 const main = new URL('../bundle/main.js', import.meta.url);
 const node = isRecent() ? process.execPath : pinnedNode();
 
-// A hook that fails or is killed must block its tool, and agents take only 2 for a block. After the tool there is none.
+// A hook that fails or is killed must block its tool, and agents take only 2 for a block, some of them only with a text. After
+// the tool there is nothing to block.
 if (process.argv.includes('hook') && !process.argv.includes('--post')) {
   process.on('exit', (code) => {
-    if (code !== 0) process.exitCode = 2;
+    if (code === 0 || code === 2) return;
+    console.error(`countersign: the hook ended with ${code}, so the tool did not run.`);
+    process.exitCode = 2;
   });
 }
 

@@ -31,10 +31,10 @@ type Agent struct {
 	failed  atomic.Bool
 }
 
-// Parse reads the command line and the tokens: AGENT_TOKEN and WORKER_TOKEN, or the tokens file of a first start.
+// Parse reads the command line and the tokens: COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN, or the tokens file of a first start.
 func Parse() (*Agent, error) {
 	address := flag.String("url", envOr("COUNTERSIGN_URL", "http://127.0.0.1:7400"), "the address of Countersign")
-	tokens := flag.String("tokens", "../../data/tokens.json", "the tokens file, where AGENT_TOKEN and WORKER_TOKEN are not set")
+	tokens := flag.String("tokens", "../../data/tokens.json", "the tokens file, where COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN are not set")
 	name := flag.String("agent", "go-agent", "the id of this agent")
 	run := flag.String("run", "", "the id of the run; the same one again goes on with it")
 	lease := flag.Duration("lease", time.Minute, "how long a claim lasts without a renewal")
@@ -49,7 +49,7 @@ func Parse() (*Agent, error) {
 		flag.Usage()
 		os.Exit(2)
 	}
-	asking, working := os.Getenv("AGENT_TOKEN"), os.Getenv("WORKER_TOKEN")
+	asking, working := os.Getenv("COUNTERSIGN_TOKEN"), os.Getenv("COUNTERSIGN_RESOLVER_TOKEN")
 	if asking == "" || working == "" {
 		var err error
 		if asking, working, err = readTokens(*tokens); err != nil {
@@ -140,7 +140,7 @@ func (a *Agent) send(ctx context.Context, arguments json.RawMessage, idempotency
 func readTokens(file string) (asking, working string, err error) {
 	content, err := os.ReadFile(file)
 	if err != nil {
-		return "", "", fmt.Errorf("set AGENT_TOKEN and WORKER_TOKEN, or name the tokens file with -tokens: %w", err)
+		return "", "", fmt.Errorf("set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN, or name the tokens file with -tokens: %w", err)
 	}
 	var entries []struct{ Token, Principal string }
 	if err := json.Unmarshal(content, &entries); err != nil {

@@ -12,7 +12,7 @@ const askUser = gateTool({
 
 const worker = createWorker({
   url: 'http://127.0.0.1:7400',
-  token: process.env['AGENT_TOKEN'] ?? '',
+  token: process.env['COUNTERSIGN_TOKEN'] ?? '',
   agentId: 'agent',
   tools: [askUser],
 });

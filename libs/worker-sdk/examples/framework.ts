@@ -4,8 +4,8 @@ import { z } from 'zod';
 
 const worker = createWorker({
   url: 'http://127.0.0.1:7400',
-  token: process.env['AGENT_TOKEN'] ?? '',
-  resolverToken: process.env['WORKER_TOKEN'] ?? '',
+  token: process.env['COUNTERSIGN_TOKEN'] ?? '',
+  resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
   agentId: 'agent',
   tools: [
     gateTool({

@@ -16,8 +16,8 @@ const deleteFile = gateTool({
 const worker = createWorker({
   kafka: { brokers: ['127.0.0.1:9092'] },
   url: 'http://127.0.0.1:7400',
-  token: process.env['AGENT_TOKEN'] ?? '',
-  resolverToken: process.env['WORKER_TOKEN'] ?? '',
+  token: process.env['COUNTERSIGN_TOKEN'] ?? '',
+  resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
   agentId: 'agent',
   tools: [deleteFile],
 });
@@ -31,7 +31,7 @@ export const signing = createWorker({
     signing: { kid: 'agent-2026', privateKey: readFileSync('agent-2026.pem', 'utf8') },
   },
   url: 'https://countersign.example.com',
-  token: process.env['AGENT_TOKEN'] ?? '',
+  token: process.env['COUNTERSIGN_TOKEN'] ?? '',
   agentId: 'agent',
   tools: [deleteFile],
 });

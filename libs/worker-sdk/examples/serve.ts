@@ -25,8 +25,8 @@ const timed: Middleware = async ({ toolName }, next) => {
 
 const worker = createWorker({
   url: 'http://127.0.0.1:7400',
-  token: process.env['AGENT_TOKEN'] ?? '',
-  resolverToken: process.env['WORKER_TOKEN'] ?? '',
+  token: process.env['COUNTERSIGN_TOKEN'] ?? '',
+  resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
   agentId: 'agent',
   tools: [refund],
   toolsElsewhere: ['send_report'],

@@ -40,7 +40,7 @@ interface Run {
 function openRun(url = server.url): Run {
   const runId = randomUUID();
   const outbox = join(folder, `${runId}.txt`);
-  const env = { AGENT_TOKEN: server.agentToken, WORKER_TOKEN: server.workerToken };
+  const env = { COUNTERSIGN_TOKEN: server.agentToken, COUNTERSIGN_RESOLVER_TOKEN: server.workerToken };
   const mails = ['ada@example.com', 'press@example.org'];
   return {
     outbox,

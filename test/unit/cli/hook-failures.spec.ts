@@ -30,8 +30,9 @@ function run(program: string | undefined, args: readonly string[], node: readonl
   rmSync(main, { force: true });
   if (program !== undefined) writeFileSync(main, program);
   const [command = '', ...options] = node;
-  const { status, signal } = spawnSync(command, [...options, join(place, 'bin', 'countersign.js'), ...args]);
-  return status ?? signal;
+  const line = [...options, join(place, 'bin', 'countersign.js'), ...args];
+  const { status, signal, stderr } = spawnSync(command, line, { encoding: 'utf8' });
+  return { end: status ?? signal, stderr };
 }
 
 describe.each([
@@ -42,19 +43,24 @@ describe.each([
   const args = line.split(' ');
 
   it(`ends with ${failed} when it is not built`, () => {
-    expect(run(undefined, args)).toBe(failed);
+    expect(run(undefined, args).end).toBe(failed);
   });
 
   it(`ends with ${failed} when the program is damaged, also under the launcher`, () => {
-    const codes = [undefined, oldNode].map((node) => run('throw new Error("damaged");', args, node));
+    const codes = [undefined, oldNode].map((node) => run('throw new Error("damaged");', args, node).end);
     expect(codes).toEqual([failed, failed]);
   });
 
   it(`ends with ${killed} when its process is killed under the launcher`, () => {
-    expect(run(`process.kill(process.pid, 'SIGKILL');`, args, oldNode)).toBe(killed);
+    expect(run(`process.kill(process.pid, 'SIGKILL');`, args, oldNode).end).toBe(killed);
   });
 
   it('ends with 0 when all went well', () => {
-    expect(run('', args, oldNode)).toBe(0);
+    expect(run('', args, oldNode).end).toBe(0);
   });
+});
+
+it('a killed hook says on stderr that its tool did not run: Gemini CLI takes 2 without a text for a fault, and runs the tool', () => {
+  const { stderr } = run(`process.kill(process.pid, 'SIGKILL');`, ['hook', 'gemini'], oldNode);
+  expect(stderr).toBe('countersign: the hook ended with 137, so the tool did not run.\n');
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { JsonSchema } from '@countersign/contracts';
 import { statusOf } from '@countersign/shell';
 import { allRoutes } from '../routes.js';
 import { openWorld } from '../testing/world.js';
@@ -6,6 +7,12 @@ import type { World } from '../testing/world.js';
 import { createOpenApiDocument } from './document.js';
 
 const document = createOpenApiDocument();
+
+/** A response, also where the document only refers to it. */
+function resolved(response: JsonSchema): JsonSchema {
+  const name = /^#\/components\/responses\/(.*)$/.exec(String(response['$ref']))?.[1];
+  return name === undefined ? response : (document.components.responses[name] ?? {});
+}
 
 describe('the OpenAPI document', () => {
   let world: World;
@@ -29,7 +36,9 @@ describe('the OpenAPI document', () => {
     const operation = document.paths[path.replaceAll(/:([A-Za-z]+)/g, '{$1}')]?.[method.toLowerCase()];
     expect(operation).toMatchObject({ operationId: id });
     const responses = operation?.['responses'] as Record<string, unknown>;
-    for (const code of codes) expect(JSON.stringify(responses[String(statusOf(code))])).toContain(`"${code}"`);
+    const textOf = (code: (typeof codes)[number]): string =>
+      JSON.stringify(resolved(responses[String(statusOf(code))] as JsonSchema));
+    for (const code of codes) expect(textOf(code)).toContain(`"${code}"`);
   });
 
   it.each(allRoutes.filter(({ method }) => method !== 'GET'))(
@@ -41,9 +50,19 @@ describe('the OpenAPI document', () => {
   );
 
   it('refers to nothing that it does not have', () => {
-    const references = JSON.stringify(document).matchAll(/"#\/components\/(schemas|headers)\/([A-Za-z]+)"/g);
+    const references = JSON.stringify(document).matchAll(/"#\/components\/(schemas|headers|responses)\/([A-Za-z]+)"/g);
     const components = document.components as unknown as Record<string, Record<string, unknown>>;
     for (const [, kind = '', name = ''] of references) expect(components[kind]).toHaveProperty(name);
+  });
+
+  it('writes a problem of one code once', () => {
+    const texts = Object.values(document.paths)
+      .flatMap((path) => Object.values(path))
+      .flatMap(({ responses }) => Object.values(responses as Record<string, JsonSchema>))
+      .filter((response) => '$ref' in response);
+    expect(texts.length).toBeGreaterThan(200);
+    expect(document.components.responses['Unauthenticated']).toMatchObject({ description: '`unauthenticated`' });
+    expect(Object.keys(document.components.responses).length).toBeLessThan(20);
   });
 
   it('knows the things of the contract by name', () => {

@@ -4,14 +4,17 @@ import type { z } from 'zod';
 import { templateOf } from '../route.js';
 import type { Route } from '../route.js';
 import { allRoutes } from '../routes.js';
-import { responsesOf } from './responses.js';
+import { responsesOf, type SharedResponses } from './responses.js';
 
 /** The OpenAPI document of the API. */
 export interface OpenApiDocument {
   readonly openapi: string;
   readonly info: JsonSchema;
   readonly paths: Readonly<Record<string, Readonly<Record<string, JsonSchema>>>>;
-  readonly components: { readonly schemas: Readonly<Record<string, JsonSchema>> } & JsonSchema;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, JsonSchema>>;
+    readonly responses: Readonly<Record<string, JsonSchema>>;
+  } & JsonSchema;
   readonly [member: string]: unknown;
 }
 
@@ -33,10 +36,11 @@ const tags = {
  */
 export function createOpenApiDocument(): OpenApiDocument {
   const book = createSchemaRegistry();
+  const shared: SharedResponses = new Map();
   const paths: Record<string, Record<string, JsonSchema>> = {};
   for (const route of allRoutes) {
     const path = templateOf(route);
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, book, shared) };
   }
   // The JSON schema of the data of a stream's events.
   book.use(eventViewSchema, 'output');
@@ -58,6 +62,7 @@ export function createOpenApiDocument(): OpenApiDocument {
     components: {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
       headers: sharedHeaders,
+      responses: Object.fromEntries(shared),
       schemas: book.components(),
     },
   };
@@ -74,7 +79,7 @@ const sharedHeaders = {
   RetryAfter: { description: 'Seconds.', schema: { type: 'integer', minimum: 0 } },
 } as const;
 
-function operationOf(route: Route, book: SchemaRegistry): JsonSchema {
+function operationOf(route: Route, book: SchemaRegistry, shared: SharedResponses): JsonSchema {
   return {
     operationId: route.id,
     tags: [route.tag],
@@ -82,7 +87,7 @@ function operationOf(route: Route, book: SchemaRegistry): JsonSchema {
     ...(route.roles === 'public' ? { security: [] } : { description: `Role: ${route.roles.join(' or ')}.` }),
     parameters: [...pathParameters(route), ...queryParameters(route, book), ...headerParameters(route)],
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route.body, route, book) }),
-    responses: responsesOf(route, book),
+    responses: responsesOf(route, book, shared),
   };
 }
 

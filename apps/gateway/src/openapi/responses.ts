@@ -19,9 +19,12 @@ function codesOf(route: Route): readonly ErrorCode[] {
   ];
 }
 
+/** The problems that many routes have in common, by the name of their one code. */
+export type SharedResponses = Map<string, JsonSchema>;
+
 /** The responses of a route, by status. */
-export function responsesOf(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
-  return { ...successes(route, book), ...problems(route, book) };
+export function responsesOf(route: Route, book: SchemaRegistry, shared: SharedResponses): Record<string, JsonSchema> {
+  return { ...successes(route, book), ...problems(route, book, shared) };
 }
 
 const successWords: Readonly<Record<string, string>> = { 200: 'Done', 201: 'Recorded' };
@@ -56,22 +59,30 @@ const streamWords = {
   'text/plain': "Prometheus' text format.",
 } as const;
 
-function problems(route: Route, book: SchemaRegistry): Record<string, JsonSchema> {
+function problems(route: Route, book: SchemaRegistry, shared: SharedResponses): Record<string, JsonSchema> {
   const byStatus = new Map<number, ErrorCode[]>();
   for (const code of codesOf(route)) {
     const status = statusOf(code);
     byStatus.set(status, [...new Set([...(byStatus.get(status) ?? []), code])]);
   }
   return Object.fromEntries(
-    [...byStatus].map(([status, codes]) => [
-      String(status),
-      {
-        description: codes.map((code) => `\`${code}\``).join(', '),
-        ...headersOf(status),
-        content: { 'application/problem+json': { schema: problemWith(codes, book) } },
-      },
-    ]),
+    [...byStatus].map(([status, codes]) => {
+      const response = problemOf(status, codes, book);
+      const [code = '', ...more] = codes;
+      if (more.length > 0) return [String(status), response];
+      const name = code.replaceAll(/(?:^|-)([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+      shared.set(name, response);
+      return [String(status), { $ref: `#/components/responses/${name}` }];
+    }),
   );
+}
+
+function problemOf(status: number, codes: readonly ErrorCode[], book: SchemaRegistry): JsonSchema {
+  return {
+    description: codes.map((code) => `\`${code}\``).join(', '),
+    ...headersOf(status),
+    content: { 'application/problem+json': { schema: problemWith(codes, book) } },
+  };
 }
 
 function headersOf(status: number): JsonSchema {

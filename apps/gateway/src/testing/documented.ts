@@ -3,11 +3,13 @@ import type { ValidateFunction } from 'ajv/dist/2020.js';
 import formats from 'ajv-formats';
 import { createOpenApiDocument } from '../openapi/document.js';
 
+interface Documentation {
+  readonly content: Readonly<Record<string, { readonly schema: unknown }>>;
+}
+
 interface Operation {
-  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly schema: unknown }>> };
-  readonly responses: Readonly<
-    Record<string, { readonly content: Readonly<Record<string, { readonly schema: unknown }>> }>
-  >;
+  readonly requestBody?: Documentation;
+  readonly responses: Readonly<Record<string, Documentation | { readonly $ref: string }>>;
 }
 
 /** Checks a response against the OpenAPI document. */
@@ -49,7 +51,9 @@ export function createDocumented(): Documented {
       const operation = operationOf(method, path);
       if (operation === undefined) return;
       const what = `${method} ${path} ${status}`;
-      const response = operation.responses[String(status)];
+      const named = operation.responses[String(status)];
+      const shared = document.components.responses as unknown as Record<string, Documentation>;
+      const response = named !== undefined && '$ref' in named ? shared[named.$ref.split('/').at(-1) ?? ''] : named;
       if (response === undefined) throw new Error(`${what} is not documented: ${JSON.stringify(body)}`);
       const [mediaType = ''] = contentType.split(';', 1);
       const content = response.content[mediaType];

@@ -5,8 +5,8 @@ import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
 import { z } from 'zod';
 
 const url = 'http://127.0.0.1:7400';
-const token = process.env['AGENT_TOKEN'] ?? '';
-const resolverToken = process.env['WORKER_TOKEN'];
+const token = process.env['COUNTERSIGN_TOKEN'] ?? '';
+const resolverToken = process.env['COUNTERSIGN_RESOLVER_TOKEN'];
 const refund = gateTool({
   name: 'refund',
   inputSchema: z.object({ amount: z.number() }),

@@ -11,11 +11,11 @@ const refund = gateTool({
   needsApproval: true,
   execute: ({ amount }) => ({ refunded: amount }),
 });
-const token = process.env['AGENT_TOKEN'] ?? '';
+const token = process.env['COUNTERSIGN_TOKEN'] ?? '';
 const worker = createWorker({
   url,
   token,
-  resolverToken: process.env['WORKER_TOKEN'],
+  resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'],
   agentId: 'support',
   tools: [refund],
 });

@@ -11,8 +11,8 @@ const refund = tool({
 const gate = gateTools(
   {
     url: 'http://127.0.0.1:7400',
-    token: process.env['AGENT_TOKEN'] ?? '',
-    resolverToken: process.env['WORKER_TOKEN'] ?? '',
+    token: process.env['COUNTERSIGN_TOKEN'] ?? '',
+    resolverToken: process.env['COUNTERSIGN_RESOLVER_TOKEN'] ?? '',
     agentId: 'support',
   },
   { refund },

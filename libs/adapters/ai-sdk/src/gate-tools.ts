@@ -54,7 +54,7 @@ export interface Gate<T extends ToolSet, G> {
  *
  * @example
  * const gate = gateTools(
- *   { url: 'http://127.0.0.1:7400', token: process.env['AGENT_TOKEN'] ?? '', agentId: 'support' },
+ *   { url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '', agentId: 'support' },
  *   { refund, lookup },
  *   { refund: { approvalPrompt: ({ amount }) => `Refund ${String(amount)}?` } },
  * );

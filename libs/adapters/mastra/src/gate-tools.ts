@@ -50,7 +50,7 @@ export interface Gate {
  * asks the ledger, and runs or suspends again.
  *
  * @example
- * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['AGENT_TOKEN'] ?? '', agentId: 'support' }, [
+ * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '', agentId: 'support' }, [
  *   refund,
  * ]);
  */

@@ -43,7 +43,7 @@ export interface Gate {
  * Puts tools of the OpenAI Agents SDK behind Countersign.
  *
  * @example
- * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['AGENT_TOKEN'] ?? '', agentId: 'support' }, [
+ * const gate = gateTools({ url: 'http://127.0.0.1:7400', token: process.env['COUNTERSIGN_TOKEN'] ?? '', agentId: 'support' }, [
  *   refund,
  * ]);
  */

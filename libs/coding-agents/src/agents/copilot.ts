@@ -30,7 +30,7 @@ export const copilot: CodingAgent = {
   failureCode: 0,
   note: (text) => ({ additionalContext: text }),
   failsOpen: () =>
-    'Copilot CLI runs a tool when its hook times out, and older versions when it crashes. Set "timeoutSec" above --hold.',
+    'Copilot CLI runs a tool when its hook times out, and older versions when it crashes. Set "timeoutSec" above --hold, and trust the folder: otherwise -p runs no hook.',
 };
 
 function decided(permissionDecision: string, permissionDecisionReason: string, more: JsonObject = {}): JsonObject {

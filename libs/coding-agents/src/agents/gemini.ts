@@ -28,8 +28,7 @@ export const gemini: CodingAgent = {
   failureCode: 2,
   note: (additionalContext) => ({ hookSpecificOutput: { hookEventName: 'AfterTool', additionalContext } }),
   takesEdit: keepsEveryMember,
-  failsOpen: () =>
-    'Gemini CLI runs a tool when its hook crashes, times out or is not found. Set a "timeout" above --hold, in ms.',
+  failsOpen: () => 'Gemini CLI runs a tool when its hook crashes or times out. Set a "timeout" above --hold, in ms.',
 };
 
 /** Gemini merges edited arguments into its own, so it would keep a member that an approver removed. */
