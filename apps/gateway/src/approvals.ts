@@ -9,6 +9,7 @@ import { pageOf } from './call-lists.js';
 import { conclude } from './conclude.js';
 import type { WriteContext } from './conclude.js';
 import { toGrantView } from './grants.js';
+import { createBreather } from './limits/breather.js';
 import type { GatewayPorts } from './ports.js';
 import { approvalVisibilityFor } from './visibility.js';
 
@@ -44,7 +45,8 @@ export function createApprovals(ports: GatewayPorts): Approvals {
       return conclude(ports, 'RespondToApproval', outcome, () => approvalView(ports, actor, approvalId));
     },
     respondInBulk: async ({ actor, commandId }, body) => {
-      const outcome = await respondInBulk(commands, actor, body, commandId);
+      const breathe = createBreather(ports.clock.monotonic);
+      const outcome = await respondInBulk(commands, actor, body, commandId, breathe);
       return conclude(ports, 'RespondInBulk', outcome, (results) => ({ results: toResults(ports, actor, results) }));
     },
     reveal: async ({ actor }, approvalId) => {

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -373,6 +374,21 @@ describe('answering many at once', () => {
     ]);
     expect(await store.head()).toBe(head);
     expect(done(await bulk([ids[1] ?? ''], 'all-or-nothing'))).toEqual([{ approvalId: ids[1], status: 'done' }]);
+  });
+
+  it.each([
+    ['recorded', {}],
+    ['a dry run', { dryRun: true }],
+    ['refused', { decision: { type: 'edit', arguments: { a: '[masked sha256:0]' } } }],
+  ] as const)('lets others have their turn before each response: %s', async (_, more) => {
+    const callIds = await request([{ toolCallId: 'a' }, { toolCallId: 'b' }, { toolCallId: 'c' }]);
+    const approvalIds = callIds.map((callId) => approvalIdOf(callId, 1));
+    let [asked, waited] = [0, 0];
+    const breathe = () => ((asked += 1) % 2 === 1 ? setImmediate().then(() => void (waited += 1)) : undefined);
+    const body = { approvalIds, decision: { type: 'approve' }, ...more } as const;
+    expect(done(await api.respondInBulk(commands, alice, body, commandId(), breathe))).toHaveLength(3);
+    expect(asked).toBeGreaterThanOrEqual(3);
+    expect(waited).toBeGreaterThan(0);
   });
 
   it('completes all-or-nothing when a crash came between, and does not take its own answers for those of others', async () => {

@@ -20,15 +20,26 @@ export type BulkResult =
 /** The number of calls in memory at once, because calls may have large arguments. */
 const atOnce = 32;
 
+/** Returns a promise when others should have their turn first. */
+export type Breathe = () => Promise<void> | undefined;
+
+/** Does a piece of work at once, or after others had their turn. Several may wait for the same turn: each asks again. */
+async function inTurn<Value>(breathe: Breathe | undefined, work: () => Value): Promise<Awaited<Value>> {
+  for (let breath = breathe?.(); breath !== undefined; breath = breathe?.()) await breath;
+  return await work();
+}
+
 /**
  * One decision for many approvals. `all-or-nothing` checks all before the first is recorded; a response that then loses
  * a race is reported in its own result.
+ * @param breathe is asked before each response. Attack: an edit with large arguments of many calls takes seconds together.
  */
 export async function respondInBulk(
   given: CommandPorts,
   actor: Actor,
   body: RespondInBulkBody,
   commandId: string,
+  breathe?: Breathe,
 ): Promise<Result<readonly BulkResult[]>> {
   const oversize = oversizeResult(body.decision, 'decision.');
   if (oversize !== undefined) return oversize;
@@ -36,7 +47,9 @@ export async function respondInBulk(
   const { mode = 'independent', dryRun = false } = body;
   const approvalIds = [...new Set(body.approvalIds)];
   if (dryRun || (mode === 'all-or-nothing' && !(await hasBegun(ports, approvalIds, commandId)))) {
-    const checked = await sideBySide(approvalIds, atOnce, (id) => check(ports, actor, id, responseTo(body, id)));
+    const checked = await sideBySide(approvalIds, atOnce, (id) =>
+      check(ports, actor, id, responseTo(body, id), breathe),
+    );
     if (dryRun || checked.some((refusal) => refusal !== undefined)) {
       const left = dryRun ? 'possible' : 'skipped';
       const value = approvalIds.map((id, index) => toUnapplied(id, checked[index], left));
@@ -44,7 +57,7 @@ export async function respondInBulk(
     }
   }
   const outcomes = await sideBySide(approvalIds, atOnce, (id) =>
-    answer(ports, actor, id, responseTo(body, id), commandId),
+    answer(ports, actor, id, responseTo(body, id), commandId, (build) => inTurn(breathe, build)),
   );
   const position = Math.max(0, ...outcomes.map((one) => (one.status === 'done' ? one.position : 0)));
   return { status: 'done', value: approvalIds.map((id, index) => toResult(id, outcomes[index])), position };
@@ -88,16 +101,19 @@ async function check(
   actor: Actor,
   approvalId: string,
   response: RespondBody,
+  breathe: Breathe | undefined,
 ): Promise<Refusal | undefined> {
   const target = parseApprovalId(approvalId);
   const stream = target === undefined ? undefined : await ports.handler.load(toolCallStream(target.callId));
   const call = stream === undefined ? undefined : callOf(stream.state, actor.tenant);
   if (call === undefined) return { code: 'unknown-approval', detail: `there is no approval ${approvalId}` };
-  // The append itself checks, for each member, that the batch has not begun.
-  const command = {
-    ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
-    batch: 'broken',
-  } as const;
-  const decision = toolCallRules.respondToApproval(command, call);
+  const decision = await inTurn(breathe, () => {
+    // The append itself checks, for each member, that the batch has not begun.
+    const command = {
+      ...toResponse(ports, actor, call, approvalId, response, ports.clock.now()),
+      batch: 'broken',
+    } as const;
+    return toolCallRules.respondToApproval(command, call);
+  });
   return decision.status === 'refused' ? decision.refusal : undefined;
 }

@@ -24,13 +24,14 @@ export async function respond(
   return oversizeResult(body.decision, 'decision.') ?? answer(ports, actor, approvalId, body, commandId);
 }
 
-/** The same, for a response whose size is already checked. */
+/** The same, for a response whose size is already checked. `inTurn` says when it is made. */
 export async function answer(
   ports: CommandPorts,
   actor: Actor,
   approvalId: string,
   body: RespondBody,
   commandId: string,
+  inTurn: <Built>(build: () => Built) => Built | Promise<Awaited<Built>> = (build) => build(),
 ): Promise<Result> {
   const target = parseApprovalId(approvalId);
   if (target === undefined) return unknownApproval(approvalId);
@@ -40,9 +41,11 @@ export async function answer(
     ports,
     { tenant: actor.tenant, callId, commandId },
     toolCallRules.respondToApproval,
-    (call, at) => {
+    (call) => {
       found = call;
-      return inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, at), commandId);
+      const build = () =>
+        inBatch(ports, call, toResponse(ports, actor, call, approvalId, body, ports.clock.now()), commandId);
+      return inTurn(build);
     },
   );
   if (outcome.status === 'refused') {

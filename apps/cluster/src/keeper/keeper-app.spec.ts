@@ -43,11 +43,14 @@ afterEach(async () => {
 
 const owner = { tenant: 'default', subject: 'customer' };
 
-const send = (path: string, init: RequestInit = {}): Promise<Response> =>
+const send = (
+  path: string,
+  { headers = {}, body }: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
+): Promise<Response> =>
   fetch(`${app.url}${path}`, {
     method: 'POST',
-    ...init,
-    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...init.headers },
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
+    ...(body !== undefined && { body }),
   });
 
 it('answers a process with a token of the file, and says which version the keys have', async () => {
