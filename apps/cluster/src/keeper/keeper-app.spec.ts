@@ -43,12 +43,15 @@ afterEach(async () => {
 
 const owner = { tenant: 'default', subject: 'customer' };
 
-const send = (
-  path: string,
-  { headers = {}, body }: { readonly headers?: Readonly<Record<string, string>>; readonly body?: string } = {},
-): Promise<Response> =>
+interface Sent {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+}
+
+const send = (path: string, { method = 'POST', headers = {}, body }: Sent = {}): Promise<Response> =>
   fetch(`${app.url}${path}`, {
-    method: 'POST',
+    method,
     headers: { authorization: `Bearer ${token}`, 'content-type': 'application/json', ...headers },
     ...(body !== undefined && { body }),
   });
@@ -73,7 +76,7 @@ it('tells a process with another token what to set', async () => {
 });
 
 it('takes nothing but its requests, and none that is too long', async () => {
-  const statusOf = async (path: string, init?: RequestInit): Promise<number> => (await send(path, init)).status;
+  const statusOf = async (path: string, sent?: Sent): Promise<number> => (await send(path, sent)).status;
   expect(await statusOf('/v1/everything')).toBe(404);
   expect(await statusOf('/v1/current', { method: 'GET' })).toBe(405);
   expect(await statusOf('/v1/current', { body: '{"session":"a","session":"b"}' })).toBe(400);
