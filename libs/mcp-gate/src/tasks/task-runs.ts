@@ -50,7 +50,8 @@ export interface TaskRuns {
   readonly find: (callId: string) => TaskRun | undefined;
   /** Tells the inner server to stop, and does not wait for it. */
   readonly cancel: (run: TaskRun) => void;
-  readonly isFull: () => boolean;
+  /** Keeps a place for a task that is being created; undefined when there is none. Returns what gives it back. */
+  readonly reserve: () => (() => void) | undefined;
   /** The ids of the calls that are followed, or were. */
   readonly callIds: () => readonly string[];
   readonly withInnerTask: (taskId: unknown) => string | undefined;
@@ -117,14 +118,15 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
     runs.set(callId, run);
   };
 
-  const isFull = (): boolean => [...runs.values()].filter(({ hasEnded }) => !hasEnded).length >= runsMax;
+  let reserved = 0;
+  const isFull = (): boolean => reserved + [...runs.values()].filter(({ hasEnded }) => !hasEnded).length >= runsMax;
   return {
     prepare,
     follow,
     adopt: async (call) => {
       if (isSettled(call.state) || runs.has(call.callId) || isFull()) return;
       const tool = await catalog.find(call.toolName);
-      if (!runs.has(call.callId)) follow(call, prepare(tool, {}, { name: call.toolName }));
+      if (!runs.has(call.callId) && !isFull()) follow(call, prepare(tool, {}, { name: call.toolName }));
     },
     find: (callId) => runs.get(callId),
     cancel: (run) => {
@@ -132,7 +134,13 @@ export function createTaskRuns({ options, catalog, requests, changed }: TaskRunP
       run.cancelling.abort(new Error('the client has cancelled the task'));
       void run.worker.close(cancelGraceMs);
     },
-    isFull,
+    reserve: () => {
+      if (isFull()) return undefined;
+      reserved += 1;
+      return () => {
+        reserved -= 1;
+      };
+    },
     callIds: () => [...runs.keys()],
     withInnerTask: (taskId) =>
       typeof taskId === 'string' ? [...runs].find(([, run]) => run.innerTaskId === taskId)?.[0] : undefined,

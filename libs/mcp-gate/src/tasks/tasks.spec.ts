@@ -175,6 +175,16 @@ describe('a task of the gate', () => {
     expect(place.ran).toEqual([]);
   });
 
+  it('is refused when 64 of the connection are not finished, also when many begin at once', async () => {
+    const place = await open();
+    const begun = await Promise.allSettled(Array.from({ length: 66 }, () => begin(place)));
+    const refused = begun.filter(({ status }) => status === 'rejected');
+    expect(refused).toMatchObject([1, 2].map(() => ({ reason: { message: expect.stringMatching(/Too many tasks/) } })));
+    await place.client.experimental.tasks.cancelTask((begun[0] as PromiseFulfilledResult<Task>).value.taskId);
+    await resultOf(place, (begun[0] as PromiseFulfilledResult<Task>).value);
+    expect(await begin(place)).toMatchObject({ status: 'working' });
+  });
+
   it('survives the gate: a new one finds it by its id, and runs the tool after the approval', async () => {
     const countersign = createFakeCountersign();
     const before = await open({}, countersign);

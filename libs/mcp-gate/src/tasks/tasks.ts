@@ -61,9 +61,14 @@ export function createTasks({ options, catalog, requests, toClient }: TaskPorts)
 
   const handlers = createTaskRequests({ ledger, runId: options.runId, catalog, requests, runs, ids, describe });
 
-  const create = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
+  const create = async (call: ClientCall): Promise<Reply> => {
+    const release = runs.reserve();
+    if (release === undefined)
+      throw new Refused(ErrorCode.InternalError, 'Too many tasks of this connection are not finished');
+    return begin(call).finally(release);
+  };
+  const begin = async ({ params, labels, signal }: ClientCall): Promise<Reply> => {
     const { name, args } = readCall(params);
-    if (runs.isFull()) throw new Refused(ErrorCode.InternalError, 'Too many tasks of this connection are not finished');
     const prepared = runs.prepare(await catalog.find(name), labels, params);
     const toolCallId = newTaskCallId();
     const step = { runId: options.runId, toolCalls: [{ toolCallId, toolName: name, arguments: args }] };
