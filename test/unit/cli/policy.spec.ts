@@ -7,9 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { createCliRun } from '@countersign/cli/testing';
 
-let folder: string;
+const folder = mkdtempSync(join(tmpdir(), 'countersign-policy-'));
 beforeAll(() => {
-  folder = mkdtempSync(join(tmpdir(), 'countersign-policy-'));
   writeFileSync(join(folder, 'good.yaml'), good);
   writeFileSync(join(folder, 'bad.yaml'), bad);
   writeFileSync(join(folder, 'cases.yaml'), cases);
@@ -37,7 +36,8 @@ const cases = `
 - { call: { toolName: refund, arguments: { amount: 5 } }, expect: { outcome: block } }
 `;
 
-const run = createCliRun({});
+// A developer's own `data` folder has a tokens file, whose groups would count.
+const run = createCliRun({ COUNTERSIGN_DATA: folder });
 const inFolder = (name: string): string => join(folder, name);
 
 describe('countersign policy check', () => {

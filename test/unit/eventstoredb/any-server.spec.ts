@@ -34,7 +34,8 @@ const options = { timeouts: { appendMs: 10_000, readMs: 10_000 } };
 describe('any server', () => {
   it('is told of in one line at the start', async () => {
     const { log } = await openReadyStore(await urlOfServer(), options);
-    const isTold = (): boolean => log.entries.some(({ message }) => /^EventStoreDB \d+\.\d+.*, as \S+$/.test(message));
+    const isTold = (): boolean =>
+      log.entries.some(({ message }) => /^EventStoreDB \d+\.\d+.*, (?:no user|as \S+)$/.test(message));
     await until(isTold, 'the line');
   });
 
