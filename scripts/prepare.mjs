@@ -132,7 +132,7 @@ function stateOfSources() {
   return stateOf([...others, ...perFolder, ...inboxFiles()]);
 }
 
-/** The same for the inbox, for what it knows the API by, and for what is bundled with it. */
+/** The same for the inbox, for the types of the API, and for the bundled libraries. */
 function stateOfInbox() {
   const others = [join(root, 'package-lock.json'), join(inbox, 'tsconfig.json'), join(inbox, 'package.json')];
   const ofOthers = ['contracts', 'text'].flatMap((name) => sources(join(root, 'libs', name, 'src')));

@@ -12,6 +12,7 @@ import asyncio
 import json
 import os
 import subprocess
+import sys
 from pathlib import Path
 
 from countersign_client import Client, Gate
@@ -51,6 +52,10 @@ async def main(options):
     async with Client(options.url, asking, working) as client:
         gate = Gate(client, "python-agent", lease_s=options.lease)
         recorded = await gate.ask(options.run, step)
+        for view in recorded:
+            if view["state"] == "awaiting_approval":
+                address = f"{options.url}/approvals/{view['approval']['approvalId']}"
+                print(f"{view['toolName']} waits for a person: {address}", file=sys.stderr)
         finishing = [
             gate.finish(call, view, tools[call["toolName"]], options.wait) for call, view in zip(step, recorded)
         ]

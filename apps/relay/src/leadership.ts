@@ -109,7 +109,10 @@ export class Leadership {
     }
   }
 
-  /** The kept progress, or the beginning when the log does not hold it: repeats are borne, missing events are not. */
+  /**
+   * Returns the stored progress, or the beginning when the log does not have it: consumers tolerate duplicates, but not
+   * missing events.
+   */
   async #start(): Promise<Place> {
     const { store, clock, log } = this.#options;
     const place = parsePlace(this.#turn.progress);

@@ -17,7 +17,7 @@ import type { Server, ServerOptions } from '../harness/server.js';
 import { readTokens } from '../harness/tokens.js';
 import { eventually } from '../harness/wait.js';
 
-/** A real server, and everybody who talks to it. */
+/** A real server, and all of its clients. */
 export interface World {
   readonly url: string;
   readonly me: Client;

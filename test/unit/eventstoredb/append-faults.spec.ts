@@ -102,7 +102,7 @@ describe('an append of which certainly nothing was written', () => {
     },
   );
 
-  it.each<AppendFault>(['busy', 'not-ready'])('is tried again by itself: %s, once', async (append) => {
+  it.each<AppendFault>(['busy', 'not-ready'])('is retried automatically: %s, once', async (append) => {
     const server = await startServer();
     const { store } = await openReadyStore(server.url);
     server.setFaults({ append, times: 1 });

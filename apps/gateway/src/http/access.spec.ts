@@ -59,7 +59,7 @@ const allowed: Readonly<Record<string, readonly (keyof typeof people)[]>> = {
 const guarded = allRoutes.filter((route) => route.roles !== 'public');
 const matrix = guarded.flatMap(({ method, path }) => roles.map((role) => [method, path, role] as const));
 
-/** The path with the ids of what the tenant `default` has. */
+/** The path with ids of the tenant `default`. */
 const filled = (path: string): string =>
   path
     .replace(':callId', approval.callId)

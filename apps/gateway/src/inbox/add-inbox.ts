@@ -13,7 +13,7 @@ export interface InboxOptions {
   readonly publicUrl?: URL | undefined;
 }
 
-/** The web inbox on the gateway's server: its files, and the sessions of whom it signs in. */
+/** The web inbox on the gateway's server: its files, and the sessions of signed-in people. */
 export async function addInbox(
   fastify: FastifyInstance,
   ports: GatewayPorts,

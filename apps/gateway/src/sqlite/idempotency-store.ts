@@ -9,7 +9,7 @@ const tables = `
   CREATE INDEX IF NOT EXISTS answersByAge ON answers (storedAtMs);
 `;
 
-/** Stored responses in a file. They survive a restart and record how far the log was. */
+/** Stored responses in a file. They survive a restart, and record the position of the log. */
 export interface IdempotencyFile extends IdempotencyStore {
   /** Returns the highest log position of a stored response; 0: none. */
   readonly furthest: () => number;

@@ -57,7 +57,7 @@ export function ApprovalPane({ approvalId, onDecided }: { approvalId: string; on
   );
 }
 
-/** How the approval ended, and what became of the call. */
+/** The end of the approval, and the outcome of the call. */
 function Ended({ approval, isMissed }: { approval: ApprovalView; isMissed: boolean }): ReactNode {
   const nowMs = useNow();
   return (

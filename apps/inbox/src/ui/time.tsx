@@ -48,7 +48,7 @@ export function Countdown({ expiresAt, prefix = '' }: { expiresAt: string | null
 
 const clock = new Intl.DateTimeFormat('en-GB', { hour: '2-digit', minute: '2-digit' });
 
-/** The time of the day at which something was; the whole of it on hovering. */
+/** The time of day; the date and time on hovering. */
 export function ClockTime({ time }: { time: string }): ReactNode {
   const date = new Date(time);
   return (

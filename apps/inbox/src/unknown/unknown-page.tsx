@@ -32,8 +32,8 @@ export default function UnknownPage(): ReactNode {
         </span>
       </header>
       <p className="muted">
-        The worker was lost while the tool ran. Perhaps it ran, perhaps not: it is not tried again by itself. Look at
-        the system that the tool works on, then record what happened.
+        The worker was lost while the tool ran. It may have run. It is not retried automatically. Look at the system
+        that the tool works on, then record what happened.
         {!isAdmin && ' Only admins can record it; your account lacks the role admin.'}
       </p>
       <ScrollTable

@@ -31,7 +31,10 @@ const refund = gateTool({
   },
 });
 
-/** `silence`: it ends without a last word while it waits. `failure`: it fails the task itself. `nothing`: it makes no calls. */
+/**
+ * `silence`: it ends without a last message while it waits. `failure`: it fails the task itself. `nothing`: it makes no
+ * calls.
+ */
 type Reply = 'task' | 'message' | 'silence' | 'failure' | 'nothing';
 
 /** A process of the agent: each message lets it make the calls c1 and c2 again, and say what they returned. */

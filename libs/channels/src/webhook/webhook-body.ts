@@ -33,7 +33,9 @@ function withinLimit(textOf: (data: object) => string, data: Readonly<Record<str
   return textOf({ omitted });
 }
 
-/** The body of a digest: what waits, the oldest first, without arguments. `more` counts what has no room. */
+/**
+ * The body of a digest: the pending approvals, oldest first, without arguments. `more` counts those that do not fit.
+ */
 export function webhookDigestOf(notices: readonly [Notice, ...Notice[]], publicUrl: string | null): string {
   const all = notices
     .flatMap(({ approval }) => (approval === null ? [] : [approval]))

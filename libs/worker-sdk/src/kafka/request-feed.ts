@@ -7,7 +7,7 @@ import { CountersignError } from '../errors.js';
 export interface HeardMessage {
   readonly key: string | null;
   readonly headers: Readonly<Record<string, string>>;
-  /** Read only for what must be read. */
+  /** Decoded only when it is needed. */
   readonly value: () => string;
 }
 
