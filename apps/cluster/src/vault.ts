@@ -55,7 +55,7 @@ export interface Vault {
    * Returns whether there were any.
    */
   readonly finishErasures: (events: Recorded) => Promise<boolean>;
-  /** Whether this process learns of erasures from the log alone, so that it has to follow it. */
+  /** True when this process learns of erasures from the log alone, so that it has to follow the log. */
   readonly learnsFromLog: boolean;
 }
 

@@ -3,7 +3,7 @@ import type { Expr, Expr_Call, Expr_Comprehension } from '@bufbuild/cel-spec/cel
 /** Their operands are conditions themselves. */
 const logic = new Set(['_&&_', '_||_', '!_']);
 
-/** What an expression may name, as far as its result depends on it. */
+/** The names in an expression on which its result depends. */
 export interface Results {
   readonly variables: ReadonlySet<string>;
   /** The functions that may return true or false. */
@@ -11,8 +11,8 @@ export interface Results {
 }
 
 /**
- * Returns whether the result of an expression is never true or false, whatever the call is. An expression over
- * arguments may have any result, so this is false of most. None of the variables is true or false itself.
+ * Returns whether the result of an expression is never true or false for any call. An expression over arguments may
+ * have any result, so this is false of most. None of the variables is true or false itself.
  */
 export function isNeverCondition(expr: Expr | undefined, known: Results): boolean {
   const kind = expr?.exprKind;

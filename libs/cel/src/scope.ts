@@ -1,7 +1,7 @@
-/** What an expression may name. */
+/** The names that an expression may use. */
 export interface Scope {
   readonly variables: ReadonlySet<string>;
-  /** The members of what has a fixed form, by its path. What is missing here may have any members. */
+  /** The members of values with a fixed form, by path. Values that are not listed may have any members. */
   readonly members: ReadonlyMap<string, readonly string[]>;
 }
 

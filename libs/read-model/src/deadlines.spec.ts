@@ -7,7 +7,7 @@ describe('the next deadline', () => {
 
   it.each<[string, number | null, readonly Step[]]>([
     ['the expiry of a pending approval', 60, asked],
-    ['the first reminder, whatever their order', 10, [requested, ['ApprovalRequested', reminded]]],
+    ['the first reminder, in any order', 10, [requested, ['ApprovalRequested', reminded]]],
     ['the next reminder', 20, [requested, ['ApprovalRequested', reminded], ['ApproversReminded']]],
     [
       'the expiry after the last reminder',

@@ -33,7 +33,10 @@ export async function checkPolicyFile(output: Output, file: string, options: Che
   return printCheck(output, file, await readWithPeople(output, file, options), undefined);
 }
 
-/** The same, and the rules that judged no recorded call of the server. Where it cannot be asked, the answer says so. */
+/**
+ * The same, and the rules that judged no recorded call of the server. The output says so when the server cannot be
+ * asked.
+ */
 export async function checkWithRecorded(
   invocation: Invocation,
   file: string,

@@ -11,7 +11,7 @@ export interface BorrowedKeys extends StoreKeys, ErasureKeys {
   readonly current: (tenant: string, subject: string) => SubjectKey | Promise<SubjectKey>;
   /** The key for the copies of this process. */
   readonly copyKey: (owner: string) => Promise<SubjectKey>;
-  /** Forgets every key. What is asked for now is not kept either. */
+  /** Forgets every key. Keys that are being requested are not kept either. */
   readonly drop: () => void;
   /** Resolves when no request that was sent before is under way. */
   readonly settled: () => Promise<void>;

@@ -35,7 +35,7 @@ export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
   }
   if (!isSet(env, token)) problems.push({ variable: token, problem: `must be set along with ${variable}` });
   const url = URL.parse(env[variable] ?? '');
-  // Attack: whoever reads along has every key.
+  // Attack: a reader of the traffic has every key.
   if (url?.protocol === 'http:' && !isLoopback(url.hostname)) {
     problems.push({ variable, problem: 'must be https:// beyond this machine: keys are sent over it' });
   }

@@ -31,7 +31,7 @@ let stopping: AbortController;
 
 const bytes = createSecretKey(randomBytes(32)).export().toString('base64');
 
-/** What the keeper answers. */
+/** Returns the keeper's answer. */
 function answerTo<Name extends RequestName>(name: Name, body: Body<Name>): Answer<RequestName> {
   if (name === 'follow') {
     told = (body as Body<'follow'>).confirmed;

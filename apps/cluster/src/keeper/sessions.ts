@@ -2,7 +2,7 @@ import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import type { Confirmed } from './protocol.js';
 
-/** What a process of the cluster has confirmed. */
+/** The confirmations of a process of the cluster. */
 interface Session {
   endsAt: number;
   dropped: number;

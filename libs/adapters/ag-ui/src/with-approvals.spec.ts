@@ -32,7 +32,7 @@ const refund = gateTool({
 interface Process {
   /** The run of the ledger for a request of this user. Default: the thread. */
   readonly runOf?: (user: string, threadId: string) => string;
-  /** What the agent itself asks. */
+  /** The interrupts of the agent itself. */
   readonly asks?: readonly Interrupt[];
   /** Default: c1 and c2. */
   readonly toolCallIds?: readonly string[];
