@@ -209,6 +209,21 @@ describe('borrowed keys', () => {
     expect(await keys.current(...owner)).toMatchObject({ id: 'key-2' });
   });
 
+  it('of an answer that came after the drop are asked for again', async () => {
+    const sent = Promise.withResolvers<undefined>();
+    onItsWay = sent.promise;
+    const [first, page] = [keys.current(...owner), keys.load(['a'])];
+    keys.drop();
+    sent.resolve(undefined);
+    await first;
+    await page;
+    asked.length = 0;
+    current = 'key-2';
+    expect(await keys.current(...owner)).toMatchObject({ id: 'key-2' });
+    await keys.load(['a']);
+    expect(asked).toEqual(['current', 'keys']);
+  });
+
   it('are of no use when the loan has ended while they were on their way', async () => {
     const sent = Promise.withResolvers<undefined>();
     onItsWay = sent.promise;
