@@ -25,9 +25,9 @@ async function openLog(env: Environment, folder: string, log: Log): Promise<Open
   const world = { log, clock: createSystemClock() };
   const url = env['COUNTERSIGN_EVENTSTORE_URL'] ?? '';
   if (url !== '') {
+    if ((env['COUNTERSIGN_KEEPER_URL'] ?? '') !== '') throw rowsOfKeeper();
     const { connectOf, openEventStoreDb } = await import('@countersign/event-store/eventstoredb');
     const raw = openEventStoreDb({ url, connect: await connectOf(url), ...world });
-    if ((env['COUNTERSIGN_KEEPER_URL'] ?? '') !== '') throw rowsOfKeeper();
     const keys = env['COUNTERSIGN_KEYS_FOLDER'] ?? '';
     const opened = keys === '' ? { store: raw } : await unseal(env, resolve(keys), raw, log);
     return { ...opened, isExclusive: false };
