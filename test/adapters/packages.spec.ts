@@ -115,7 +115,11 @@ describe('an example that is copied from its package', () => {
   ])(
     '%s runs with its scripted model, and ends after an approval',
     async (adapter, program) => {
-      const env = { PATH: process.env['PATH'], AGENT_TOKEN: server.agentToken, WORKER_TOKEN: server.workerToken };
+      const env = {
+        PATH: process.env['PATH'],
+        COUNTERSIGN_TOKEN: server.agentToken,
+        COUNTERSIGN_RESOLVER_TOKEN: server.workerToken,
+      };
       const stop = new AbortController();
       try {
         const ended = run(process.execPath, [program], { cwd: copyExample(adapter, program), env });
