@@ -7,7 +7,8 @@ const names = readdirSync(adapters).filter((name) => existsSync(join(adapters, n
 const unindented = (code: string): string => code.replace(/^[ \t]+/gm, '').trim();
 
 describe.each(names)('the README of the adapter %s', (name) => {
-  const snippets = [...readFileSync(join(adapters, name, 'README.md'), 'utf8').matchAll(/^```ts\n([^]*?)^```/gm)];
+  const readme = readFileSync(join(adapters, name, 'README.md'), 'utf8');
+  const snippets = [...readme.matchAll(/^```ts\n([^]*?)^```/gm)];
   const examples = readdirSync(join(adapters, name, 'examples')).map((file) =>
     unindented(readFileSync(join(adapters, name, 'examples', file), 'utf8')),
   );
@@ -17,5 +18,10 @@ describe.each(names)('the README of the adapter %s', (name) => {
     for (const [, code = ''] of snippets) {
       expect(examples.some((example) => example.includes(unindented(code))) ? '' : code).toBe('');
     }
+  });
+
+  it('sets only variables that an example reads', () => {
+    const variables = [...readme.matchAll(/\b([A-Z_]+_TOKEN)=/g)].map(([, variable = '']) => variable);
+    expect(variables.filter((it) => !examples.some((example) => example.includes(`process.env['${it}']`)))).toEqual([]);
   });
 });
