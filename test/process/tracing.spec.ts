@@ -107,7 +107,8 @@ describe('the trace of a call that a person approved and the service ran', () =>
   test('has the tool inside the handling of the answer', () => {
     const parent = trace.find(({ spanId }) => spanId === spanOf('execute_tool pay').parentSpanId);
     expect(parent?.name).toBe(topic);
-    expect(attributesOf(parent)).toMatchObject({ 'messaging.consumer.group.name': 'resolver' });
+    const messaging = { 'messaging.system': 'countersign', 'messaging.consumer.group.name': 'resolver' };
+    expect(attributesOf(parent)).toMatchObject(messaging);
   });
 
   test('names the tool, the agent and the run as the conventions for generative AI do', () => {

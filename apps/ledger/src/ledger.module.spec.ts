@@ -14,6 +14,7 @@ const idle = { status: () => ({ state: 'running', inFlight: 0 }) as const, stop:
 function createHandBus() {
   const consumers: SubscribeOptions[] = [];
   const bus: MessageBus = {
+    system: 'kafka',
     subscribe: (options) => {
       consumers.push(options);
       return idle;

@@ -103,9 +103,9 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
   }
 
   #traced(message: Message, delivery: Delivery): Promise<void> {
-    const { tracing, group } = this.#options;
+    const { tracing, group, bus } = this.#options;
     if (tracing === undefined || message.headers['traceparent'] === undefined) return this.#handle(message, delivery);
-    return tracing.inSpan(spanOf(message, group), () => this.#handle(message, delivery));
+    return tracing.inSpan(spanOf(message, group, bus.system), () => this.#handle(message, delivery));
   }
 
   async #handle(message: Message, delivery: Delivery): Promise<void> {
@@ -125,8 +125,9 @@ export class BusTransportStrategy extends Server implements CustomTransportStrat
 }
 
 /** The span of a handled message, as OpenTelemetry's conventions for messaging name it. */
-function spanOf({ topic, headers }: Message, group: string): SpanOptions {
+function spanOf({ topic, headers }: Message, group: string, system: MessageBus['system']): SpanOptions {
   const attributes = {
+    'messaging.system': system,
     'messaging.operation.name': 'process',
     'messaging.operation.type': 'process',
     'messaging.destination.name': topic,

@@ -135,6 +135,8 @@ export interface MessagePublisher {
  * headers, and the others continue; memory is bounded.
  */
 export interface MessageBus {
+  /** The system of its messages, as traces name it. */
+  readonly system: 'kafka' | 'countersign';
   /** @throws Error for an unknown topic, or a group that this bus already serves. */
   readonly subscribe: (options: SubscribeOptions) => Subscription;
   readonly deadLetters: DeadLetters;

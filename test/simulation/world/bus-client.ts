@@ -36,6 +36,7 @@ export function createSimulatedMessageBus(broker: Broker, host: BusHost): Messag
   const served = new Map<string, Subscription>();
   const own = { life: `life-${(lives += 1)}`, trials: new Turns() };
   return {
+    system: 'kafka',
     subscribe: (options) => {
       const { group } = options;
       if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);

@@ -30,6 +30,7 @@ export function createEmbeddedMessageBus(options: EmbeddedMessageBusOptions): Me
   let file: BusFile | undefined;
   const open = (): BusFile => (file ??= new BusFile(folder));
   return {
+    system: 'countersign',
     subscribe: (consumer) => {
       const { group } = consumer;
       if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);

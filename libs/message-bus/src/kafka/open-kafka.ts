@@ -99,6 +99,7 @@ export function openKafka(options: KafkaOptions): KafkaBus {
     options.onFatal?.(error);
   };
   const bus: MessageBus = {
+    system: 'kafka',
     subscribe: (consumer) => {
       const { group } = consumer;
       if (served.has(group)) throw new Error(`group "${group}" is already subscribed`);

@@ -97,6 +97,7 @@ test('a call over Kafka is one trace: agent, requests topic, ledger, store, rela
 
   const asked = spanOf(`process ${topicPrefix}.requests.v1`);
   expect(parentOf(asked)?.name).toBe('invoke_agent payer');
+  expect(attributesOf(asked)).toMatchObject({ 'messaging.system': 'kafka', 'messaging.operation.type': 'process' });
   for (const name of ['approval requested', 'approval responded', 'execution claimed', 'execution succeeded']) {
     expect([name, parentOf(spanOf(name))]).toEqual([name, asked]);
   }
