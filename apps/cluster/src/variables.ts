@@ -1,4 +1,5 @@
 import { principalSchema } from '@countersign/contracts';
+import { portVariable } from '@countersign/shell';
 import { z } from 'zod';
 
 // The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
@@ -44,12 +45,7 @@ export const keys = {
 /** The keeper, which lends the keys of its folder. */
 export const keeping = {
   COUNTERSIGN_KEYS_FOLDER: z.string('the folder of the keys'),
-  COUNTERSIGN_KEEPER_PORT: z
-    .string()
-    .regex(/^[0-9]{1,5}$/, 'must be a port number')
-    .transform(Number)
-    .pipe(z.int().max(65_535))
-    .default(7443),
+  COUNTERSIGN_KEEPER_PORT: portVariable(7443),
   COUNTERSIGN_KEEPER_TOKENS_FILE: z.string('a file with the tokens of the processes, one on each line'),
   COUNTERSIGN_KEEPER_TLS_CERT_FILE: z.string().optional(),
   COUNTERSIGN_KEEPER_TLS_KEY_FILE: z.string().optional(),

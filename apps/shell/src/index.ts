@@ -35,7 +35,13 @@ export { complain, endSoon, printJson, reasonOf, say, stopSignal } from './proce
 export { followPolicyFile, followShadowPolicy } from './process/follow-policy-file.js';
 export { readOptionalPolicy } from './process/read-policy.js';
 export { loadConditions } from './process/load-conditions.js';
-export { judgingVariables, processVariables, servingVariables, tellingVariables } from './process/variables.js';
+export {
+  judgingVariables,
+  portVariable,
+  processVariables,
+  servingVariables,
+  tellingVariables,
+} from './process/variables.js';
 export { createHistory } from './stores/history.js';
 export { createOpenCalls, ViewsBehindError } from './stores/open-calls.js';
 export type { CallViews } from './stores/open-calls.js';

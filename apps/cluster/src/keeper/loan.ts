@@ -43,7 +43,7 @@ interface LoanPorts {
 }
 
 const everyMs = 1000;
-/** Beside the loans of other processes, an erasure waits for the slowest of their copies. */
+/** An erasure waits for the loans of other processes, and then for the slowest of their copies. */
 const copiesMsMax = 540_000;
 
 /** A loan at a keeper. */

@@ -44,7 +44,7 @@ export type RequestName = keyof typeof requests;
 export type Body<Name extends RequestName> = z.output<(typeof requests)[Name]['body']>;
 export type Answer<Name extends RequestName> = z.output<(typeof requests)[Name]['answer']>;
 
-/** Beside the body of each request, and the answer to it. */
+/** The envelope of each request's body, and of its answer. */
 export const envelope = {
   request: z.object({ session: id, body: z.unknown() }),
   answer: z.object({ version: versionSchema, answer: z.unknown() }),

@@ -3,15 +3,19 @@ import { z } from 'zod';
 
 // The variables that several kinds of processes know. Values stay what a person wrote until the process makes sense of them.
 
-/** Common to every process. */
-export const processVariables = {
-  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
-  COUNTERSIGN_PORT: z
+/** A port number with a default. */
+export const portVariable = (port: number) =>
+  z
     .string()
     .regex(/^[0-9]{1,5}$/, 'must be a port number')
     .transform(Number)
     .pipe(z.int().max(65_535))
-    .default(7400),
+    .default(port);
+
+/** Common to every process. */
+export const processVariables = {
+  COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
+  COUNTERSIGN_PORT: portVariable(7400),
   COUNTERSIGN_DATA: z.string().default('./data'),
   COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
 };

@@ -230,7 +230,7 @@ describe('a client that does not know the interrupts', () => {
 describe('an agent that asks something itself', () => {
   const own: Interrupt = { id: 'own', reason: 'question', message: 'Which account?' };
 
-  it('is heard beside the approvals, and alone once they are decided', async () => {
+  it('is passed on together with the approvals, and alone once they are decided', async () => {
     const countersign = createFakeCountersign();
     const client = clientOf(await processOn(countersign, { asks: [own] }));
     const { interrupts } = await runOn(client);
