@@ -34,12 +34,13 @@ export type {
 export type { WorkerHooks } from './hooks.js';
 export type { Middleware, RunningCall } from './middleware.js';
 export type { ServeOptions } from './serve.js';
+export type { FrameworkGate, RunMembers } from './framework-gate.js';
 export type { CallEnd, FrameworkCall } from './framework-call.js';
 export type { WaitOptions } from './limits.js';
 export type { WorkerLog } from './log.js';
 export { approvalFor } from './outcome.js';
 export type { ClientCall, StepOutcome, StopReason } from './outcome.js';
-export { modelNote, modelText } from './model-text.js';
+export { modelNote, modelOutput, modelText } from './model-text.js';
 export { assertRequested, didNotRun, NotApprovedError } from './not-approved.js';
 export { resultOf } from './results.js';
 export type { ToolResult, ToolResultStatus } from './results.js';

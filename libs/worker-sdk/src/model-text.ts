@@ -1,3 +1,4 @@
+import type { JsonValue } from '@countersign/contracts';
 import type { ToolResult } from './results.js';
 
 /**
@@ -19,4 +20,13 @@ export function modelNote({ message, edited, arguments: args, instruction }: Too
     instruction === null ? null : `Instruction of the approver: ${instruction}`,
   ].filter((part) => part !== null);
   return parts.length === 0 ? null : parts.join('\n');
+}
+
+/**
+ * The output for the model of a framework that takes JSON; as text when there is a note. Throws an `Error` with the text
+ * of any result but `succeeded`.
+ */
+export function modelOutput(result: ToolResult): JsonValue {
+  if (result.status !== 'succeeded') throw new Error(modelText(result));
+  return modelNote(result) === null ? result.output : modelText(result);
 }

@@ -1,4 +1,10 @@
-import { createWorker, type Step, type ToolGating, type Worker, type WorkerOptions } from '@countersign/worker-sdk';
+import {
+  createWorker,
+  type FrameworkGate,
+  type RunMembers,
+  type ToolGating,
+  type WorkerOptions,
+} from '@countersign/worker-sdk';
 import type { ModelMessage, Tool, ToolSet, UIMessage } from 'ai';
 import { createCalls, type Approval, type NotedOutput } from './gated-call.js';
 import { gateToolOf, type FrameworkOptions, type FrameworkTool } from './gate-tool-of.js';
@@ -20,9 +26,6 @@ export type GatedTools<T extends ToolSet, G> = {
   [K in keyof T]: K extends keyof G ? Tool<InputOf<T[K]>, OutputOf<T[K]> | NotedOutput> : T[K];
 };
 
-/** Members of the requests of one run. Repeat them when the run is resumed. */
-export type RunOptions = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
-
 /** One run: pass `tools` and `toolApproval` to `generateText`, `streamText` or `ToolLoopAgent`. */
 export interface GatedRun<T extends ToolSet, G> {
   readonly tools: GatedTools<T, G>;
@@ -40,12 +43,7 @@ export interface GatedRun<T extends ToolSet, G> {
 }
 
 /** The gate of one agent. */
-export interface Gate<T extends ToolSet, G> {
-  /** The tools for one run. Ids of calls must be unique in it. */
-  readonly run: (runId: string, options?: RunOptions) => GatedRun<T, G>;
-  readonly worker: Worker<FrameworkOptions>;
-  readonly close: () => Promise<void>;
-}
+export type Gate<T extends ToolSet, G> = FrameworkGate<GatedRun<T, G>, FrameworkOptions>;
 
 /**
  * Puts tools of the AI SDK behind Countersign. A tool that `gates` does not name stays the same object.
@@ -68,7 +66,7 @@ export function gateTools<T extends ToolSet, const G extends Gates<T>>(
   const gated = Object.keys(gates).map((name) => gateToolOf(name, given[name], gates[name]));
   const worker = createWorker<FrameworkOptions>({ ...options, tools: gated });
   const names: ReadonlySet<string> = new Set(Object.keys(gates));
-  const run = (runId: string, more: RunOptions = {}): GatedRun<T, G> => {
+  const run = (runId: string, more: RunMembers = {}): GatedRun<T, G> => {
     const calls = createCalls(worker, { ...more, runId });
     const each = <V>(of: (name: string) => V): Record<string, V> =>
       Object.fromEntries([...names].map((name) => [name, of(name)]));

@@ -1,5 +1,6 @@
 export { gateTools } from './gate-tools.js';
-export type { Gate, GatedRun, GatedTools, Gates, RunOptions, ToolGate } from './gate-tools.js';
+export type { RunMembers as RunOptions } from '@countersign/worker-sdk';
+export type { Gate, GatedRun, GatedTools, Gates, ToolGate } from './gate-tools.js';
 export { NotApprovedError } from '@countersign/worker-sdk';
 export type { NotedOutput } from './gated-call.js';
 export type { Limits, Resumed } from './resume.js';

@@ -1,11 +1,10 @@
 import {
   createWorker,
-  modelNote,
-  modelText,
+  modelOutput,
   type ApprovalView,
+  type FrameworkGate,
   type JsonValue,
   type Step,
-  type ToolResult,
   type WaitOptions,
   type Worker,
   type WorkerOptions,
@@ -13,9 +12,6 @@ import {
 import { createTool, type Tool } from '@mastra/core/tools';
 import type { z } from 'zod';
 import type { FrameworkContext, GatedTool } from './gated-tool.js';
-
-/** Members of the requests of one run. Repeat them when the run is resumed. */
-export type RunOptions = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
 
 /** The payload of the suspension of a call that waits for people. It is for showing. */
 export interface Suspension {
@@ -38,12 +34,7 @@ export interface GatedRun {
 }
 
 /** The gate of one agent. */
-export interface Gate {
-  /** The tools for one run. Ids of calls must be unique in it. */
-  readonly run: (runId: string, options?: RunOptions) => GatedRun;
-  readonly worker: Worker<FrameworkContext>;
-  readonly close: () => Promise<void>;
-}
+export type Gate = FrameworkGate<GatedRun, FrameworkContext>;
 
 /**
  * Puts tools of Mastra behind Countersign. A call that waits for people suspends its run. Resume it with any data: the tool
@@ -78,18 +69,13 @@ function frameworkTool(
       { ...run, toolCallId: agent.toolCallId, toolName: id, arguments: input as JsonValue },
       { context, signal },
     );
-    if (result !== null) return outputOf(result);
+    // The framework tells the model the message of an error.
+    if (result !== null) return modelOutput(result);
     // The resume data decides nothing: the tool is called again, and asks the ledger again.
     await agent.suspend(approval === null ? undefined : suspensionOf(approval));
     return undefined;
   };
   return createTool({ id, description, inputSchema: inputSchema as z.ZodObject, execute }) as unknown as Tool;
-}
-
-/** The framework tells the model the message of an error. */
-function outputOf(result: ToolResult): JsonValue {
-  if (result.status !== 'succeeded') throw new Error(modelText(result));
-  return modelNote(result) === null ? result.output : modelText(result);
 }
 
 function suspensionOf({ approvalId, toolCallId, actionDigest, description, expiresAt }: ApprovalView): Suspension {

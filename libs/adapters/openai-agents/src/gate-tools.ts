@@ -1,12 +1,11 @@
 import {
   assertRequested,
-  modelNote,
-  modelText,
-  NotApprovedError,
   createWorker,
+  modelOutput,
+  NotApprovedError,
+  type FrameworkGate,
   type JsonValue,
   type Step,
-  type ToolResult,
   type Worker,
   type WorkerOptions,
 } from '@countersign/worker-sdk';
@@ -14,9 +13,6 @@ import { tool, type RunContext, type Tool } from '@openai/agents';
 import type { z } from 'zod';
 import type { FrameworkContext, GatedTool } from './gated-tool.js';
 import { resumeState, type AnyAgent, type Limits, type Resumed } from './resume.js';
-
-/** Members of the requests of one run. Repeat them when the run is resumed. */
-export type RunOptions = Pick<Step, 'parentCallId' | 'onBehalfOf'>;
 
 /** One run of the agents. */
 export interface GatedRun {
@@ -32,12 +28,7 @@ export interface GatedRun {
 }
 
 /** The gate of one agent. */
-export interface Gate {
-  /** The tools for one run. Ids of calls must be unique in it. */
-  readonly run: (runId: string, options?: RunOptions) => GatedRun;
-  readonly worker: Worker<FrameworkContext>;
-  readonly close: () => Promise<void>;
-}
+export type Gate = FrameworkGate<GatedRun, FrameworkContext>;
 
 /**
  * Puts tools of the OpenAI Agents SDK behind Countersign.
@@ -90,7 +81,7 @@ function frameworkTool(
         { context: { runContext, ...(details === undefined ? {} : { details }) }, signal },
       );
       if (result === null) throw new NotApprovedError(toolCallId, approval?.approvalId ?? null);
-      return outputOf(result);
+      return modelOutput(result);
     },
     // By default the model would be told to try again.
     errorFunction: (_context, error) => {
@@ -98,10 +89,4 @@ function frameworkTool(
       return error instanceof Error ? error.message : String(error);
     },
   });
-}
-
-/** The framework turns it into text. */
-function outputOf(result: ToolResult): JsonValue {
-  if (result.status !== 'succeeded') throw new Error(modelText(result));
-  return modelNote(result) === null ? result.output : modelText(result);
 }

@@ -1,6 +1,7 @@
 export { NotApprovedError } from '@countersign/worker-sdk';
 export { gateTools } from './gate-tools.js';
-export type { Gate, GatedRun, RunOptions } from './gate-tools.js';
+export type { RunMembers as RunOptions } from '@countersign/worker-sdk';
+export type { Gate, GatedRun } from './gate-tools.js';
 export { gatedTool } from './gated-tool.js';
 export type { FrameworkContext, GatedTool, GatedToolOptions } from './gated-tool.js';
 export type { Limits, Resumed } from './resume.js';
