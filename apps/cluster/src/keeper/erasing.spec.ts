@@ -116,7 +116,7 @@ it('destroys a key when each process has written its copies again, with the keys
   const copy = await keeper.handlers.copies('a', { owner: 'a' });
   const gone = await keeper.handlers.copies('gone', { owner: 'gone' });
   await keeper.handlers.leave('gone', {});
-  erasing.begin([id]);
+  erasing.recorded([id]);
   const finished = erasing.finish([id]);
   const { number } = erasing.version();
   confirm('a', { dropped: number });
@@ -129,6 +129,19 @@ it('destroys a key when each process has written its copies again, with the keys
   const kept = readdirSync(folder).map((file) => readFileSync(join(folder, file)).toString('latin1'));
   const isKept = (copyId: string): boolean => kept.some((bytes) => bytes.includes(copyId));
   expect([copy.id, gone.id, next.id].map(isKept)).toEqual([false, false, true]);
+});
+
+it('destroys nothing without a proof in the log, whoever asks', async () => {
+  const id = await current('a');
+  const refused = expect(keeper.handlers.destroy('stolen', { ids: [id] })).rejects.toThrow('no proof');
+  await clock.advanceAsync(longMs);
+  await refused;
+  expect(await current('a')).toBe(id);
+  const asked = keeper.handlers.destroy('a', { ids: [id] }) as Promise<unknown>;
+  expect(await settles(asked)).toBe(false);
+  erasing.recorded([id]);
+  expect(await settles(asked, longMs)).toBe(true);
+  expect(keys.findForCopies(id)).toBeUndefined();
 });
 
 it('lends no key whose erasure was begun', async () => {

@@ -1,5 +1,7 @@
 import { randomUUID } from 'node:crypto';
+import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { AnswersKey, FileKeys } from '@countersign/event-store';
+import { sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import type { Version } from './protocol.js';
 import type { Sessions } from './sessions.js';
@@ -21,7 +23,10 @@ export interface Erasing {
   readonly begin: (ids: readonly string[]) => void;
   /** Takes back what is not recorded. */
   readonly takeBack: (ids: readonly string[]) => void;
-  /** Destroys keys, once no process has them or a copy of their values. */
+  /**
+   * Destroys keys, once the log has the proof of their erasure, and no process has them or a copy of their values.
+   * @throws EventStoreUnavailableError when there is no proof.
+   */
   readonly finish: (ids: readonly string[]) => Promise<void>;
   /** The log has the proof of an erasure: the values under these keys read as erased from now on. */
   readonly recorded: (ids: readonly string[]) => void;
@@ -34,6 +39,9 @@ export interface Erasing {
 
 /** After so many loans, a begun erasure that is not recorded was given up. */
 const loansOfBegun = 2;
+/** How far the keeper may be behind a proof that a process has just recorded. */
+const proofMsMax = 10_000;
+const stepMs = 50;
 
 /** Erasures over the keys of the keeper's folder. */
 export function createErasing({ keys, answersKey, sessions, clock, loanMs }: ErasingPorts): Erasing {
@@ -51,12 +59,24 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs }: Era
   };
   const isLeft = (id: string): boolean => keys.findForCopies(id) !== undefined;
   const begin = (ids: readonly string[]): void => {
-    keys.beginErasing(ids);
-    for (const id of ids) begunAt.set(id, clock.monotonic());
+    const left = ids.filter(isLeft);
+    keys.beginErasing(left);
+    for (const id of left) begunAt.set(id, clock.monotonic());
     if (keys.erasedKeys() !== erased) changed();
   };
+  // Attack: a process asks to destroy keys whose values remain. It cannot write the proofs: they are in the log.
+  const untilProven = async (ids: readonly string[]): Promise<void> => {
+    const endsAt = clock.monotonic() + proofMsMax;
+    while (ids.some((id) => isLeft(id) && !proven.has(id))) {
+      if (clock.monotonic() >= endsAt) {
+        throw new EventStoreUnavailableError(
+          'the log has no proof of this erasure that the keeper can see, so no key was destroyed: once it is there, the keeper destroys them by itself',
+        );
+      }
+      await sleep(clock, stepMs);
+    }
+  };
   const destroy = async (ids: readonly string[]): Promise<void> => {
-    begin(ids);
     await sessions.confirmed('rewritten', number);
     await answersKey.renew();
     keys.forgetOldCopies();
@@ -68,6 +88,7 @@ export function createErasing({ keys, answersKey, sessions, clock, loanMs }: Era
     changed();
   };
   const finish = async (ids: readonly string[]): Promise<void> => {
+    await untilProven(ids);
     const left = ids.filter((id) => isLeft(id) && !ending.has(id));
     if (left.length > 0) {
       const running = destroy(left).finally(() => {

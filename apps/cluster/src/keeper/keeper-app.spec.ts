@@ -8,6 +8,7 @@ import type { KeeperClient } from './keeper-client.js';
 import type { Keeper } from './keeper.js';
 
 const token = 'the-token-of-a-process-of-this-test';
+const otherToken = 'a-token-of-another-process';
 const version = { epoch: 'one', number: 3, erased: 'none' };
 const secret = Buffer.from('the bytes of a key, thirty-two..').toString('base64');
 const log = createCollectingLog();
@@ -27,7 +28,7 @@ beforeEach(async () => {
       return { id: session, bytes: secret };
     },
   } as unknown as Keeper['handlers'];
-  const tokens = [new Secret('a-token-of-another-process'), new Secret(token)];
+  const tokens = [new Secret(otherToken), new Secret(token)];
   app = await openKeeperApp({ handlers, version: () => version }, log, {
     host: '127.0.0.1',
     port: 0,
@@ -57,7 +58,15 @@ const send = (path: string, { method = 'POST', headers = {}, body }: Sent = {}):
   });
 
 it('answers a process with a token of the file, and says which version the keys have', async () => {
-  expect(await client.ask('current', owner)).toEqual({ version, answer: { id: 'a-session', bytes: secret } });
+  expect(await client.ask('current', owner)).toEqual({ version, answer: { id: '1 a-session', bytes: secret } });
+});
+
+it('keeps the sessions of two tokens apart, also when they have one name', async () => {
+  const other = clientWith(otherToken);
+  const of = async (asking: KeeperClient): Promise<string> => (await asking.ask('current', owner)).answer.id;
+  expect(await of(other)).not.toBe(await of(client));
+  expect(await of(client)).toBe(await of(client));
+  other.close();
 });
 
 it.each(['', 'Bearer ', `Basic ${token}`, `Bearer ${token}x`, `Bearer ${token.slice(1)}`])(
