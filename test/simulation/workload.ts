@@ -54,9 +54,20 @@ function drawStep(random: Random, index: number, count: number): Step {
       runId: `run-${random.below(4)}`,
       agentId: 'agent',
       ...(count > 1 && { batchId: `step-${index}`, batchMode: isBatch ? 'all-or-nothing' : 'independent' }),
-      calls,
+      calls: distinct(calls),
     },
   };
+}
+
+/** A request with two identical calls is refused each time that it comes, so its calls would have no result. */
+function distinct(calls: readonly RequestedCall[]): RequestedCall[] {
+  const known = new Set<string>();
+  return calls.map((call, nth) => {
+    const key = JSON.stringify([call.toolName, call.arguments]);
+    if (known.has(key)) return { ...call, arguments: { ...call.arguments, amount: 1_000 + nth } };
+    known.add(key);
+    return call;
+  });
 }
 
 /** A model that does not wait: the first call of the step before, requested again soon as a new one. */
