@@ -3,12 +3,11 @@ import { join } from 'node:path';
 import { expect, test } from '@jest/globals';
 import { deriveCallId } from '@countersign/contracts';
 import type { ErasureView } from '@countersign/contracts';
-import { createAuthority } from '../../kafka-broker/certificates.js';
-import { freePort } from '../../ports.js';
 import { cleanUpAfterEach, temporaryFolder } from '../harness/cleanup.js';
-import { startServer } from '../harness/server.js';
 import type { Server } from '../harness/server.js';
 import { eventually } from '../harness/wait.js';
+import { openKeeper } from './keeper-process.js';
+import type { KeeperProcess, Settings } from './keeper-process.js';
 import { openStoreServer, readAfter, storeUrl } from './roles.js';
 import {
   erase,
@@ -28,55 +27,14 @@ import type { World } from './secrets.js';
 
 cleanUpAfterEach();
 
-/** Short, so that a process that is stopped or gone delays nothing for long. */
-const loanMs = 3000;
-const token = 'a-token-of-the-processes-of-this-test-cluster';
-
-type Settings = Readonly<Record<string, string>>;
-
 /** A keeper, and two gateways that share no folder with it or with each other. */
-interface KeptWorld extends World {
-  readonly keeper: Server;
-  /** Starts a keeper over the same folder and port. */
-  readonly startKeeper: (more?: Settings) => Promise<Server>;
-}
+type KeptWorld = World & Pick<KeeperProcess, 'keeper' | 'startKeeper'>;
 
 async function openKept({ ofA = {}, ofKeeper = {} }: { ofA?: Settings; ofKeeper?: Settings } = {}): Promise<KeptWorld> {
-  const [storeFolder, keysFolder, secrets] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  const storeFolder = temporaryFolder();
   const { port } = await openStoreServer(undefined, storeFolder);
-  const keeperPort = String(await freePort());
-  const file = (name: string, text: string): string => {
-    writeFileSync(join(secrets, name), text, { mode: 0o600 });
-    return join(secrets, name);
-  };
-  const authority = createAuthority(secrets);
-  const { cert, key } = authority.certify('keeper');
-  const keeperEnv = {
-    COUNTERSIGN_EVENTSTORE_URL: storeUrl(port),
-    COUNTERSIGN_KEYS_FOLDER: keysFolder,
-    COUNTERSIGN_KEEPER_PORT: keeperPort,
-    COUNTERSIGN_KEEPER_LOAN_MS: String(loanMs),
-    COUNTERSIGN_KEEPER_TOKENS_FILE: file('tokens', `another-token-that-no-process-of-this-test-has\n${token}\n`),
-    COUNTERSIGN_KEEPER_TLS_CERT_FILE: file('cert.pem', cert),
-    COUNTERSIGN_KEEPER_TLS_KEY_FILE: file('key.pem', key),
-  };
-  const keeperFolder = temporaryFolder();
-  const startKeeper = async (more: Settings = {}): Promise<Server> =>
-    startServer({
-      folder: keeperFolder,
-      port: await freePort(),
-      args: ['start', 'keeper'],
-      env: { ...keeperEnv, ...more },
-    });
-  const keeper = await startKeeper(ofKeeper);
-  await keeper.ready();
-  const keys = {
-    COUNTERSIGN_KEEPER_URL: `https://127.0.0.1:${keeperPort}`,
-    COUNTERSIGN_KEEPER_TOKEN_FILE: file('token', `${token}\n`),
-    COUNTERSIGN_KEEPER_CA_FILE: authority.caFile,
-  };
-  const world = await openGateways(storeUrl(port), keys, [storeFolder, keysFolder, keeperFolder], ofA);
-  return { ...world, keeper, startKeeper };
+  const { borrowing, folders, ...kept } = await openKeeper(storeUrl(port), ofKeeper);
+  return { ...(await openGateways(storeUrl(port), borrowing, [storeFolder, ...folders], ofA)), ...kept };
 }
 
 const dryRun = async (gateway: Server): Promise<ErasureView> =>

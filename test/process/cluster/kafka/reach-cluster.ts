@@ -19,6 +19,7 @@ export interface RoleOnPort {
 export interface ReachCluster {
   /** The folder of the event store's log. */
   readonly storeFolder: string;
+  readonly eventStoreUrl: string;
   readonly brokers: readonly string[];
   readonly topicPrefix: string;
   readonly start: (role: string, more?: Readonly<Record<string, string>>) => Promise<RoleOnPort>;
@@ -51,6 +52,7 @@ export async function openReachCluster(
   await createTopics({ ...settings, ...topics });
   return {
     storeFolder,
+    eventStoreUrl: store.url,
     brokers: broker.brokers,
     topicPrefix,
     start: async (role, own = {}) => {

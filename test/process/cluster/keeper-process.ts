@@ -1,0 +1,55 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createAuthority } from '../../kafka-broker/certificates.js';
+import { freePort } from '../../ports.js';
+import { temporaryFolder } from '../harness/cleanup.js';
+import { startServer } from '../harness/server.js';
+import type { Server } from '../harness/server.js';
+
+/** Short, so that a process that is stopped or gone delays nothing for long. */
+const loanMs = 3000;
+const token = 'a-token-of-the-processes-of-this-test-cluster';
+
+export type Settings = Readonly<Record<string, string>>;
+
+/** A keeper over TLS, ready. */
+export interface KeeperProcess {
+  readonly keeper: Server;
+  /** Starts a keeper over the same folders and port, ready or not. */
+  readonly startKeeper: (more?: Settings) => Promise<Server>;
+  /** The settings of a process that borrows keys. */
+  readonly borrowing: Settings;
+  /** The folders that it writes to. */
+  readonly folders: readonly string[];
+}
+
+/** Starts a keeper over an event store. `ofFirst`: settings that a keeper started later does not have. */
+export async function openKeeper(eventStoreUrl: string, ofFirst: Settings = {}): Promise<KeeperProcess> {
+  const [folder, keysFolder, secrets] = [temporaryFolder(), temporaryFolder(), temporaryFolder()];
+  const keeperPort = String(await freePort());
+  const file = (name: string, text: string): string => {
+    writeFileSync(join(secrets, name), text, { mode: 0o600 });
+    return join(secrets, name);
+  };
+  const authority = createAuthority(secrets);
+  const { cert, key } = authority.certify('keeper');
+  const env = {
+    COUNTERSIGN_EVENTSTORE_URL: eventStoreUrl,
+    COUNTERSIGN_KEYS_FOLDER: keysFolder,
+    COUNTERSIGN_KEEPER_PORT: keeperPort,
+    COUNTERSIGN_KEEPER_LOAN_MS: String(loanMs),
+    COUNTERSIGN_KEEPER_TOKENS_FILE: file('tokens', `another-token-that-no-process-of-this-test-has\n${token}\n`),
+    COUNTERSIGN_KEEPER_TLS_CERT_FILE: file('cert.pem', cert),
+    COUNTERSIGN_KEEPER_TLS_KEY_FILE: file('key.pem', key),
+  };
+  const startKeeper = async (more: Settings = {}): Promise<Server> =>
+    startServer({ folder, port: await freePort(), args: ['start', 'keeper'], env: { ...env, ...more } });
+  const keeper = await startKeeper(ofFirst);
+  await keeper.ready();
+  const borrowing = {
+    COUNTERSIGN_KEEPER_URL: `https://127.0.0.1:${keeperPort}`,
+    COUNTERSIGN_KEEPER_TOKEN_FILE: file('token', `${token}\n`),
+    COUNTERSIGN_KEEPER_CA_FILE: authority.caFile,
+  };
+  return { keeper, startKeeper, borrowing, folders: [folder, keysFolder] };
+}
