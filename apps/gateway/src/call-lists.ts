@@ -46,5 +46,5 @@ function principalSeen({ principal, roles }: Actor): string | undefined {
 /** @throws ProblemError `invalid-request` for a cursor that no page returned. */
 export function pageOf<Row>(page: Page<Row>): Extract<Page<Row>, { status: 'page' }> {
   if (page.status === 'page') return page;
-  throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page' }]);
+  throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page of this list' }]);
 }

@@ -29,7 +29,7 @@ export function createGrants(ports: GatewayPorts): Grants {
     list: ({ tenant }, query) => {
       const page = readModel.grants.list(tenant, query, clock.now());
       if (page.status === 'invalid-cursor') {
-        throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page' }]);
+        throw invalidRequest([{ path: 'cursor', message: 'is not the nextCursor of a page of this list' }]);
       }
       const { grants, nextCursor, position } = page;
       return ok({ grants: grants.map(view), nextCursor, position });

@@ -127,3 +127,20 @@ describe('the list of runs', () => {
     expect(await runs('ann', 'state=closed')).toMatchObject({ status: 400, body: { errors: [{ path: 'state' }] } });
   });
 });
+
+describe('a cursor of one list', () => {
+  it.each([
+    ['tool-calls', 'approvals'],
+    ['tool-calls', 'grants'],
+    ['tool-calls', 'runs'],
+    ['approvals', 'tool-calls'],
+    ['runs', 'tool-calls'],
+  ])('of %s is refused by the list of %s', async (from, to) => {
+    const calls = ['a', 'b'].map((id) => ({ toolCallId: id, toolName: id, arguments: {}, needsApproval: true }));
+    for (const runId of ['cursor-1', 'cursor-2']) await api.send('POST', '/v1/tool-calls', { body: { runId, calls } });
+    const page = await api.send<{ nextCursor: string }>('GET', `/v1/${from}?limit=1`, { as: 'ann' });
+    expect(page).toMatchObject({ status: 200, body: { nextCursor: expect.any(String) } });
+    const refused = await api.send('GET', `/v1/${to}?cursor=${page.body.nextCursor}`, { as: 'ann' });
+    expect(refused).toMatchObject({ status: 400, body: { code: 'invalid-request', errors: [{ path: 'cursor' }] } });
+  });
+});

@@ -37,7 +37,7 @@ export function listApprovals(
   position: number,
 ): ApprovalsPage {
   const { state = 'pending', limit = pageSizeDefault } = query;
-  const start = pageStart(query.order ?? 'oldest', query.cursor);
+  const start = pageStart('approvals', query.order ?? 'oldest', query.cursor);
   if (start === undefined) return { status: 'invalid-cursor' };
   const { after, beyond, direction } = start;
   const filters = filtersOf(query);
@@ -49,5 +49,5 @@ export function listApprovals(
      ORDER BY a.seq ${direction} LIMIT ?`,
   );
   const found = statement.iterate(tenant, after, ...filters.map(([, value]) => value), limit + 1);
-  return pageOf(found, limit, position, toApprovalOfCall);
+  return pageOf(start, found, limit, position, toApprovalOfCall);
 }

@@ -20,7 +20,7 @@ export function listCalls(prepare: Prepare, tenant: string, query: CallsQuery, p
   const { toolName = null, runId = null, agentId = null, requestedBy = null, sinceMs = null } = query;
   const limit = query.limit ?? pageSizeDefault;
   const states = [...new Set(query.states ?? toolCallStates)];
-  const start = pageStart(query.order ?? 'newest', query.cursor);
+  const start = pageStart('calls', query.order ?? 'newest', query.cursor);
   if (start === undefined) return { status: 'invalid-cursor' };
   const { after, beyond, direction } = start;
   const ofOneState = (index: number): string =>
@@ -37,7 +37,7 @@ export function listCalls(prepare: Prepare, tenant: string, query: CallsQuery, p
     ...{ ...named, tenant, after, count: limit + 1 },
     ...{ toolName, runId, agentId, requestedBy, sinceMs },
   });
-  return pageOf(found, limit, position, toShownCall);
+  return pageOf(start, found, limit, position, toShownCall);
 }
 
 function toShownCall(columns: Columns): CallRow | undefined {
@@ -48,7 +48,7 @@ function toShownCall(columns: Columns): CallRow | undefined {
 /** Reads one page of the runs that have open calls, those begun last first. */
 export function listRuns(prepare: Prepare, tenant: string, query: RunsQuery, position: number): Page<OpenRun> {
   const { agentId = null, requestedBy = null, limit = pageSizeDefault } = query;
-  const start = pageStart('newest', query.cursor);
+  const start = pageStart('runs', 'newest', query.cursor);
   if (start === undefined) return { status: 'invalid-cursor' };
   const found = prepare(
     `SELECT found.seq AS page_seq, 0 AS bytes, runs.*
@@ -60,7 +60,7 @@ export function listRuns(prepare: Prepare, tenant: string, query: RunsQuery, pos
      ) AS found CROSS JOIN runs USING (tenant, run_id, agent_id, requested_by)
      ORDER BY found.seq DESC`,
   ).iterate({ tenant, after: start.after, agentId, requestedBy, count: limit + 1 });
-  return pageOf(found, limit, position, toOpenRun);
+  return pageOf(start, found, limit, position, toOpenRun);
 }
 
 function toOpenRun(columns: Columns): OpenRun {

@@ -1,7 +1,7 @@
 import type { StatementSync } from 'node:sqlite';
 import type { GrantViewState } from '@countersign/contracts';
 import type { Grant } from '@countersign/domain';
-import { fromCursor, toCursor } from '../cursor.js';
+import { cursorOf, positionOf } from '../cursor.js';
 import type { GrantsPage, GrantsQuery } from '../grants.js';
 import { textOf } from './stored-row.js';
 import type { Columns } from './stored-row.js';
@@ -33,7 +33,7 @@ export function listGrants(
   { state, toolName, limit = defaultLimit, cursor }: GrantsQuery,
   { position, atMs }: { readonly position: number; readonly atMs: number },
 ): GrantsPage {
-  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : fromCursor(cursor);
+  const before = cursor === undefined ? Number.MAX_SAFE_INTEGER : positionOf('grants', cursor);
   if (before === undefined) return { status: 'invalid-cursor' };
   const statement = prepare(
     `SELECT ${grantColumns} FROM grants WHERE tenant = ? AND seq < ?
@@ -48,7 +48,7 @@ export function listGrants(
     limit + 1,
   );
   const shown = rows.slice(0, limit);
-  const nextCursor = rows.length > limit ? toCursor(Number(shown.at(-1)?.['seq'])) : null;
+  const nextCursor = rows.length > limit ? cursorOf('grants', Number(shown.at(-1)?.['seq'])) : null;
   const grants = shown.map((columns) => toGrantRow(columns).grant);
   return { status: 'page', grants, nextCursor, position };
 }

@@ -1,4 +1,5 @@
-import { fromCursor, toCursor } from '../cursor.js';
+import { cursorOf, positionOf } from '../cursor.js';
+import type { List } from '../cursor.js';
 import type { Page } from '../read-model.js';
 import type { Columns } from './stored-row.js';
 
@@ -13,18 +14,19 @@ const orders = {
   newest: { start: Number.MAX_SAFE_INTEGER, beyond: '<', direction: 'DESC' },
 } as const;
 
-/** Where a page begins, and the words of its query. */
+/** Where a page of a list begins, and the words of its query. */
 export interface PageStart {
+  readonly list: List;
   readonly after: number;
   readonly beyond: '>' | '<';
   readonly direction: 'ASC' | 'DESC';
 }
 
-/** Returns the start of a page; undefined for a cursor that we did not make. */
-export function pageStart(order: 'oldest' | 'newest', cursor: string | undefined): PageStart | undefined {
+/** Returns the start of a page; undefined for a cursor that no page of this list returned. */
+export function pageStart(list: List, order: 'oldest' | 'newest', cursor: string | undefined): PageStart | undefined {
   const { start, beyond, direction } = orders[order];
-  const after = cursor === undefined ? start : fromCursor(cursor);
-  return after === undefined ? undefined : { after, beyond, direction };
+  const after = cursor === undefined ? start : positionOf(list, cursor);
+  return after === undefined ? undefined : { list, after, beyond, direction };
 }
 
 /**
@@ -32,6 +34,7 @@ export function pageStart(order: 'oldest' | 'newest', cursor: string | undefined
  * its size in `bytes`. A row for which `toRow` returns undefined is passed over.
  */
 export function pageOf<Row>(
+  { list }: PageStart,
   found: Iterable<Columns>,
   limit: number,
   position: number,
@@ -42,7 +45,7 @@ export function pageOf<Row>(
   for (const columns of found) {
     bytes += Number(columns['bytes']);
     if (taken === limit || (taken > 0 && bytes > pageBytesMax))
-      return { status: 'page', rows, nextCursor: toCursor(last), position };
+      return { status: 'page', rows, nextCursor: cursorOf(list, last), position };
     taken += 1;
     last = Number(columns['page_seq']);
     const row = toRow(columns);
