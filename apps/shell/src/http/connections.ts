@@ -20,6 +20,9 @@ export interface Connections {
 
 /** Connections of which `max` may be open that no request holds. */
 export function createConnections(max: number): Connections {
+  const byFarEnd = new Map<string, Socket>();
+  /** Over TLS a request has a socket of its own; both have the same far end. */
+  const connectionOf = (socket: Socket): Socket => byFarEnd.get(farEndOf(socket) ?? '') ?? socket;
   // The least recently used first.
   const free = new Set<Socket>();
   const held = new Map<Socket, Set<() => void>>();
@@ -44,15 +47,20 @@ export function createConnections(max: number): Connections {
   };
   return {
     add: (socket) => {
+      const farEnd = farEndOf(socket);
+      if (farEnd !== undefined) byFarEnd.set(farEnd, socket);
       setFree(socket);
       socket.once('close', () => {
+        if (farEnd !== undefined && byFarEnd.get(farEnd) === socket) byFarEnd.delete(farEnd);
         gone(socket);
       });
     },
-    use: (socket) => {
+    use: (used) => {
+      const socket = connectionOf(used);
       if (free.delete(socket)) free.add(socket);
     },
-    hold: (socket, onGone) => {
+    hold: (used, onGone) => {
+      const socket = connectionOf(used);
       if (socket.destroyed) {
         onGone();
         return () => undefined;
@@ -73,4 +81,9 @@ export function createConnections(max: number): Connections {
       for (const socket of free) if (socket.bytesRead === 0) socket.destroy();
     },
   };
+}
+
+/** Undefined: the socket is closed, or has no address. */
+function farEndOf({ remoteAddress, remotePort }: Socket): string | undefined {
+  return remotePort === undefined ? undefined : `${remoteAddress ?? ''} ${String(remotePort)}`;
 }
