@@ -15,7 +15,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from countersign_client import Client, Gate
+from countersign_client import Client, CountersignError, Gate, NotApprovedError
 
 SCHEMA = {
     "type": "object",
@@ -49,6 +49,9 @@ async def main(options):
     ]
     tools = {"list_folder": list_folder, "run_command": run_command}
     asking, working = token("COUNTERSIGN_TOKEN", "agent"), token("COUNTERSIGN_RESOLVER_TOKEN", "worker")
+    # The first look does not wait for a server that is not there.
+    async with Client(options.url, asking, attempts=1) as first:
+        await first.calls_of_run(options.run)
     async with Client(options.url, asking, working) as client:
         gate = Gate(client, "python-agent", lease_s=options.lease)
         recorded = await gate.ask(options.run, step)
@@ -68,7 +71,10 @@ async def main(options):
 def token(variable, principal):
     if (given := os.environ.get(variable)) is not None:
         return given
-    entries = json.loads(Path(os.environ.get("COUNTERSIGN_DATA", "data"), "tokens.json").read_text())
+    file = Path(os.environ.get("COUNTERSIGN_DATA", "data"), "tokens.json")
+    if not file.exists():
+        sys.exit(f"{variable} is not set, and there is no {file}. Set it, or run this in the folder of `npm start`.")
+    entries = json.loads(file.read_text())
     return next(entry["token"] for entry in entries if entry["principal"] == principal)
 
 
@@ -82,5 +88,15 @@ def parse_options():
     return parser.parse_args()
 
 
+REMEDIES = {
+    "tool-call-mismatch": "This run has another command. Start a new one with --run.",
+    "unreachable": "Start it with `npm start`, or name its address with --url.",
+}
+
 if __name__ == "__main__":
-    asyncio.run(main(parse_options()))
+    try:
+        asyncio.run(main(parse_options()))
+    except CountersignError as refusal:
+        sys.exit(f"{refusal.detail}\n{REMEDIES.get(refusal.code, f'({refusal.code})')}")
+    except NotApprovedError as pending:
+        sys.exit(f"{pending} Decide, then start the same command again.")

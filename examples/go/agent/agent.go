@@ -25,6 +25,7 @@ type Agent struct {
 	Client countersign.Client
 	Step   countersign.Step
 
+	told    map[string]bool
 	outbox  string
 	takes   time.Duration
 	running sync.WaitGroup
@@ -58,7 +59,7 @@ func Parse() (*Agent, error) {
 	}
 	client := countersign.Client{URL: *address, AgentToken: asking, WorkerToken: working, AgentID: *name, Lease: *lease}
 	step := countersign.Step{RunID: *run, AgentID: *name, Calls: callsFor(flag.Args())}
-	return &Agent{Client: client, Step: step, outbox: *outbox, takes: *takes}, nil
+	return &Agent{Client: client, Step: step, told: map[string]bool{}, outbox: *outbox, takes: *takes}, nil
 }
 
 // callsFor stands for the model. A mail to a colleague needs no approval, unless the policy of the server is stricter.
@@ -72,6 +73,15 @@ func callsFor(addresses []string) []countersign.Call {
 		}
 	}
 	return calls
+}
+
+// TellWaiting prints, once for each call that waits for a person, where people decide.
+func (a *Agent) TellWaiting(call countersign.ToolCall) {
+	if call.State != "awaiting_approval" || call.Approval == nil || a.told[call.CallID] {
+		return
+	}
+	a.told[call.CallID] = true
+	log.Printf("%s waits for a person: %s/approvals/%s", call.ToolCallID, a.Client.URL, call.Approval.ApprovalID)
 }
 
 // Start waits until a call of the step is decided, runs it if it may run, and prints its result as one line of JSON. It

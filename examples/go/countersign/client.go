@@ -61,7 +61,8 @@ type ToolCall struct {
 		Why []string `json:"why"`
 	} `json:"verdict"`
 	Approval *struct {
-		Responses []struct {
+		ApprovalID string `json:"approvalId"`
+		Responses  []struct {
 			Decision struct {
 				Type string `json:"type"`
 			} `json:"decision"`

@@ -23,6 +23,7 @@ func main() {
 	}
 	for _, call := range calls {
 		callID := call.CallID
+		a.TellWaiting(call)
 		a.Start(ctx, call.ToolCallID, func() (countersign.ToolCall, error) { return a.Client.WaitDecided(ctx, callID) })
 	}
 	os.Exit(a.Wait())

@@ -68,6 +68,9 @@ func follow(ctx context.Context, a *agent.Agent, client *kgo.Client, requestID s
 			return err
 		}
 		for _, call := range calls {
+			if a.Asks(call.ToolCallID) {
+				a.TellWaiting(call)
+			}
 			if call := call; a.Asks(call.ToolCallID) && call.Decided() && !started[call.ToolCallID] {
 				started[call.ToolCallID] = true
 				a.Start(ctx, call.ToolCallID, func() (countersign.ToolCall, error) { return call, nil })

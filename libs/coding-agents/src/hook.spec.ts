@@ -210,7 +210,7 @@ describe('a failure', () => {
     const input = Promise.reject(new Error('closed'));
     const run = { agent: codingAgents.codex, input, marks: new Map<string, string>() };
     const answer = await beforeTool(run, () => Promise.reject(new Error('there is no token')));
-    expect(answer).toMatchObject({ exitCode: 2, stderr: 'The tool did not run: there is no token' });
+    expect(answer).toMatchObject({ exitCode: 2, stderr: 'The tool did not run. There is no token' });
   });
 
   it('blocks the tool after its own deadline, although the ledger never answers', async () => {
@@ -230,7 +230,7 @@ describe('a failure', () => {
     const stop = new AbortController();
     const answer = before(bash('t1'), { holdMs: 20_000 }, stop.signal);
     stop.abort();
-    expect(await answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('the hook was stopped') });
+    expect(await answer).toMatchObject({ exitCode: 2, stderr: expect.stringContaining('The hook was stopped') });
   });
 
   it('warns once in a session that the agent itself lets a tool run when its hook fails', async () => {

@@ -5,7 +5,7 @@ import { parseHookInput } from './hook-input.js';
 import type { Marks } from './marks.js';
 import type { HookOptions } from './options.js';
 import { report } from './report.js';
-import { whyOf } from './why.js';
+import { didNotRun, whyOf } from './why.js';
 
 const graceMsDefault = 5_000;
 /** A hook does not wait long for a server that is away. */
@@ -42,7 +42,7 @@ export async function beforeTool(run: HookRun, settings: Settings): Promise<Hook
       },
     );
   } catch (error) {
-    return failure(agent, `The tool did not run: ${whyOf(error)}`);
+    return failure(agent, didNotRun(error));
   }
 }
 

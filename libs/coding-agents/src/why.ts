@@ -7,3 +7,9 @@ export function whyOf(error: unknown): string {
   if (error instanceof HookInputError) return `${cause}. Check which agent the command names.`;
   return error instanceof CountersignError ? `${cause}. ${gateRemedy(error.code)}` : cause;
 }
+
+/** Says that the tool did not run, and why. */
+export function didNotRun(error: unknown): string {
+  const why = whyOf(error);
+  return `The tool did not run. ${why.charAt(0).toUpperCase()}${why.slice(1)}`;
+}

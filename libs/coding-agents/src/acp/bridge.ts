@@ -5,7 +5,7 @@ import { decide } from '../decide.js';
 import { objectIn, textIn } from '../hook-input.js';
 import type { HookOptions } from '../options.js';
 import { report } from '../report.js';
-import { whyOf } from '../why.js';
+import { didNotRun, whyOf } from '../why.js';
 import { optionOf, permissionRequest, type PermissionRequest } from './permission.js';
 import { hearUpdate, keyOf, type ToldCalls } from './told-calls.js';
 
@@ -117,7 +117,7 @@ async function decided(request: PermissionRequest, ask: () => Promise<Decision>)
   try {
     return await ask();
   } catch (error) {
-    return { type: 'deny', reason: `The tool did not run: ${whyOf(error)}` };
+    return { type: 'deny', reason: didNotRun(error) };
   }
 }
 
