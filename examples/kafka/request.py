@@ -1,7 +1,7 @@
 """Asks for approval over Kafka and waits for what a person decides.
 
     pip install -r requirements.txt
-    COUNTERSIGN_TOKEN=cs_... python request.py --brokers 127.0.0.1:9092 --run run-42 --path old-report.txt
+    COUNTERSIGN_TOKEN=cs_... python request.py --brokers 127.0.0.1:9092 --run run-42 --path countersign-example.txt
 
 With --execute the approved call is claimed over HTTP, checked against its digest, run and reported, as any worker does:
 the event only says when to look. COUNTERSIGN_RESOLVER_TOKEN is a token of role resolver.
@@ -189,7 +189,7 @@ def parse_options():
     parser.add_argument("--run", required=True, help="the run of the agent: the key of all its messages")
     parser.add_argument("--call", default="call_1", help="the id that the model gave to the call")
     parser.add_argument("--agent", default="python-agent")
-    parser.add_argument("--path", default="old-report.txt")
+    parser.add_argument("--path", default="countersign-example.txt")
     parser.add_argument("--id", help="the id of the request; the same one again is the same request")
     parser.add_argument("--kid", help="the name of the key to sign with")
     parser.add_argument("--tenant", default="default", help="the tenant of the key")

@@ -27,7 +27,7 @@ const worker = createWorker({
 const outcome = await worker.run(
   {
     runId: 'run-42',
-    toolCalls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: 'old-report.txt' } }],
+    toolCalls: [{ toolCallId: 'call_1', toolName: 'delete_file', arguments: { path: 'countersign-example.txt' } }],
   },
   { onPause: ({ pendingApprovals }) => console.log('waiting for', pendingApprovals.length, 'approval(s)') },
 );
