@@ -60,7 +60,7 @@ export const floors = [
     // Values of the contracts too: its file is parsed with their schemas and hashed with their digest. The evaluator of
     // expressions is a parameter, because only a file with expressions needs it.
     ours: ['contracts', 'types:cel'],
-    npm: ['zod', 'yaml', 'smol-toml'],
+    npm: ['zod', 'yaml', 'smol-toml', 'toml-eslint-parser'],
     node: [],
     pure: true,
     edge: 'load-*.ts',

@@ -8,6 +8,7 @@ export type { JudgedCall } from './backtest.js';
 export { loadCases, runCase, timeOf, toPolicyCall } from './load-cases.js';
 export { PolicyFileError } from './load-document.js';
 export type { PolicyProblem } from './load-document.js';
+export { locate, withLines } from './load-toml-lines.js';
 export { checkPolicy, loadPolicy } from './load-policy.js';
 export type { CheckedPolicy, KnownPeople } from './load-policy.js';
 export { toExplanationView } from './explanation-view.js';

@@ -6,7 +6,7 @@ import type { z } from 'zod';
 /** One problem of a policy file. */
 export interface PolicyProblem {
   readonly file: string;
-  /** 1-based; null when the format does not give it. */
+  /** 1-based; null for the file as a whole, and for TOML until `withLines` finds it. */
   readonly line: number | null;
   readonly path: string;
   readonly message: string;
@@ -39,7 +39,12 @@ export function readDocument(file: string, text: string): Parsed {
 /** The error for everything that is wrong with a document, in the order of its lines. */
 export function fileError(file: string, issues: readonly z.core.$ZodIssue[], parsed: Parsed): PolicyFileError {
   const problems = issues.flatMap((issue) => toProblems(file, issue, parsed));
-  return new PolicyFileError(problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)));
+  return new PolicyFileError(inOrder(problems));
+}
+
+/** Problems in the order of their lines, those without a line first. */
+export function inOrder(problems: readonly PolicyProblem[]): readonly PolicyProblem[] {
+  return problems.toSorted((one, other) => (one.line ?? 0) - (other.line ?? 0));
 }
 
 function readYaml(file: string, text: string): Parsed {

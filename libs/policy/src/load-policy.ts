@@ -4,13 +4,13 @@ import type { JsonObject } from '@countersign/contracts';
 import { disagreements } from './approvers.js';
 import type { ChannelPerson, Disagreement } from './approvers.js';
 import { compileExpressions } from './compile-expressions.js';
-import { fileError, PolicyFileError, readDocument } from './load-document.js';
-import type { Parsed } from './load-document.js';
+import { fileError, inOrder, PolicyFileError, readDocument } from './load-document.js';
+import type { Parsed, PolicyProblem } from './load-document.js';
 import { policyFileSchema, toPolicyContent } from './policy-file.js';
 import type { PolicyContent } from './policy-file.js';
 import { unknownGroups } from './unknown-groups.js';
+import { lateReminders } from './late-reminders.js';
 import { unreachableRules } from './unreachable.js';
-import type { UnreachableRule } from './unreachable.js';
 
 /** EventStoreDB accepts 1 MiB per append. */
 const contentBytesMax = 512 * 1024;
@@ -28,8 +28,8 @@ const custom = { code: 'custom', input: undefined } as const;
 /** A policy file that can be used, and what its author should look at again. */
 export interface CheckedPolicy {
   readonly content: PolicyContent;
-  /** Rules that no call can reach, with their lines. */
-  readonly unreachable: readonly (UnreachableRule & { readonly line: number | null })[];
+  /** Rules that no call can reach, and reminders that are never sent. */
+  readonly warnings: readonly PolicyProblem[];
 }
 
 /**
@@ -56,11 +56,17 @@ export function checkPolicy(
 ): CheckedPolicy {
   const { parsed, content } = load(file, text, cel, people);
   // Each rule is compared with all before it, so this is for authors, not for processes.
-  const unreachable = unreachableRules(content.rules).map((rule) => ({
-    ...rule,
-    line: parsed.lineOf(['rules', rule.index]),
+  const unreachable = unreachableRules(content.rules).map(({ index, ruleId, coveredBy }) => ({
+    path: ['rules', index],
+    message: `no call reaches "${ruleId}": "${coveredBy}" before it matches all of its calls`,
   }));
-  return { content, unreachable };
+  const warnings = [...unreachable, ...lateReminders(content.rules)].map(({ path, message }) => ({
+    file,
+    line: parsed.lineOf(path),
+    path: path.map(String).join('.'),
+    message,
+  }));
+  return { content, warnings: inOrder(warnings) };
 }
 
 function load(

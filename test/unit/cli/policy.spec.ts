@@ -56,6 +56,22 @@ describe('countersign policy check', () => {
     expect(err).toContain('The file has 2 problems.');
   });
 
+  it('names the lines of problems and warnings in TOML', async () => {
+    const toml = (name: string, text: string): string => {
+      writeFileSync(inFolder(name), `version = 1\n\n[[rules]]\nid = "a"\n${text}`);
+      return inFolder(name);
+    };
+    const broken = await run('policy', 'check', toml('bad.toml', 'then = { require = { people = 2 } }\n'));
+    expect(broken).toMatchObject({ code: 5 });
+    expect(broken.out).toContain('bad.toml:5: rules.0.then.require.people: is not a key of this file');
+    const late = toml('late.toml', '[rules.then.require]\nexpiresIn = "30m"\nreminders = ["10m", "2h"]\n');
+    const { code, out } = await run('policy', 'check', late);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining('late.toml:7: rules.0.then.require.reminders.1: is never'),
+    ]);
+  });
+
   it('has the same for programs', async () => {
     const fine = JSON.parse((await run('policy', 'check', inFolder('good.yaml'), '--json')).out) as object;
     expect(fine).toMatchObject({ problems: [], warnings: [{ line: 5, path: 'rules.2' }], rules: 3, tenant: 'default' });

@@ -14,10 +14,13 @@ export async function readPolicyFile(
   file: string,
   people: KnownPeople | null = null,
 ): Promise<CheckedPolicy> {
-  const { checkPolicy } = await import('@countersign/policy');
+  const { checkPolicy, locate, withLines } = await import('@countersign/policy');
   const { celEngine } = await import('@countersign/cel');
   const text = await textOf(file);
-  return orProblems(output, () => checkPolicy(file, text, celEngine, people));
+  const checked = await orProblems(output, () =>
+    withLines(file, text, () => checkPolicy(file, text, celEngine, people)),
+  );
+  return { ...checked, warnings: locate(file, text, checked.warnings) };
 }
 
 /** The text of a file. @throws CliError when it cannot be read. */

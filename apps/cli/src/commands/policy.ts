@@ -58,13 +58,9 @@ type Recorded = { readonly ruleIds: readonly string[] } | { readonly why: string
 function printCheck(
   output: Output,
   file: string,
-  { content, unreachable, areGroupsChecked }: Checked,
+  { content, warnings, areGroupsChecked }: Checked,
   recorded: Recorded | undefined,
 ): ExitCode {
-  const warnings = unreachable.map(({ line, index, ruleId, coveredBy }) => ({
-    ...{ file, line, path: `rules.${String(index)}` },
-    message: `no call reaches "${ruleId}": "${coveredBy}" before it matches all of its calls`,
-  }));
   const { version: policyVersion, tenant } = content;
   output.printJson({
     problems: [],
@@ -149,10 +145,10 @@ function printExplanation(output: Output, explanation: ExplanationView): ExitCod
 
 /** `countersign policy test <file> <cases>`: judges the calls of a file of cases and compares the verdicts. */
 export async function testPolicyFile(output: Output, file: string, casesFile: string): Promise<ExitCode> {
-  const { createPolicy, loadCases, runCase } = await import('@countersign/policy');
+  const { createPolicy, loadCases, runCase, withLines } = await import('@countersign/policy');
   const { content } = await readPolicyFile(output, file);
   const text = await textOf(casesFile);
-  const cases = await orProblems(output, () => loadCases(casesFile, text));
+  const cases = await orProblems(output, () => withLines(casesFile, text, () => loadCases(casesFile, text)));
   const policy = createPolicy(content);
   const results = cases.map((one) => runCase(policy, one, output.terminal.now()));
   const failed = results.filter(({ differs }) => differs.length > 0);

@@ -1,4 +1,4 @@
-import { loadPolicy } from '@countersign/policy';
+import { loadPolicy, withLines } from '@countersign/policy';
 import type { KnownPeople, PolicyContent } from '@countersign/policy';
 import { ConfigError, readSettings } from '@countersign/runtime';
 
@@ -20,7 +20,7 @@ export function readPolicyText(file: string, variable = 'COUNTERSIGN_POLICY'): s
 export async function toPolicy(file: string, text: string, people: KnownPeople | null = null): Promise<PolicyContent> {
   // The engine takes 0.2 s and 27 MB to load, so it is loaded only for a file that may need it.
   const cel = /\bwhen\b/.test(text) ? (await import('@countersign/cel')).celEngine : null;
-  return loadPolicy(file, text, cel, people);
+  return withLines(file, text, () => loadPolicy(file, text, cel, people));
 }
 
 /** The policy of a file that can be left out: null is the built-in policy. @throws as {@link readPolicy}. */
