@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from '@jest/globals';
-import { unknownSettings } from './setting-names.js';
+import { unknownSettings, unusedByStandalone } from './setting-names.js';
 
 it('tells a misspelt variable, what was meant, and no value', () => {
   expect(
@@ -9,6 +9,13 @@ it('tells a misspelt variable, what was meant, and no value', () => {
   ).toEqual([
     'COUNTERSIGN_COLOUR is no setting of Countersign and has no effect',
     'COUNTERSIGN_POLCY is no setting of Countersign and has no effect; did you mean COUNTERSIGN_POLICY?',
+  ]);
+});
+
+it('says that standalone does not use a variable of Kafka', () => {
+  const env = { COUNTERSIGN_KAFKA_SASL_MECHANISM: 'plain', COUNTERSIGN_KAFKA_SSL: '', COUNTERSIGN_PORT: '1' };
+  expect(unusedByStandalone(env)).toEqual([
+    'COUNTERSIGN_KAFKA_SASL_MECHANISM has no effect: standalone uses no Kafka. Unset it, or start the roles of a cluster',
   ]);
 });
 

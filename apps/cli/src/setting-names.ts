@@ -40,6 +40,14 @@ export function unknownSettings(env: Readonly<Record<string, string | undefined>
     });
 }
 
+/** Returns a line for each variable of Kafka, which the process that is all in one does not use. */
+export function unusedByStandalone(env: Readonly<Record<string, string | undefined>>): readonly string[] {
+  return Object.keys(env)
+    .filter((name) => name.startsWith('COUNTERSIGN_KAFKA_') && settingNames.includes(name) && env[name] !== '')
+    .toSorted()
+    .map((name) => `${name} has no effect: standalone uses no Kafka. Unset it, or start the roles of a cluster`);
+}
+
 function nearest(name: string): string | undefined {
   const [best] = settingNames
     .map((known) => ({ known, distance: distance(name, known) }))

@@ -3,7 +3,7 @@ import { usageError } from './cli-error.js';
 import type { ExitCode } from './exit-codes.js';
 import { exitCodes } from './exit-codes.js';
 import type { Output } from './invocation.js';
-import { unknownSettings } from './setting-names.js';
+import { unknownSettings, unusedByStandalone } from './setting-names.js';
 
 /** The processes that `countersign start` can start: everything in one process, or one role of a cluster. */
 export const roles = [
@@ -33,6 +33,7 @@ export async function startCommand(role: string, { printConfig = false }: StartO
   if (!isRole(role)) throw usageError(`There is no process "${role}".`, `Known are: ${roles.join(', ')}.`);
   for (const problem of unknownSettings(process.env)) process.stderr.write(`countersign: ${problem}\n`);
   if (role === 'standalone') {
+    for (const problem of unusedByStandalone(process.env)) process.stderr.write(`countersign: ${problem}\n`);
     const standalone = await import('@countersign/standalone');
     if (printConfig) standalone.printConfig();
     else await standalone.main();

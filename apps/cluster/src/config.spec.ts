@@ -116,6 +116,27 @@ describe('the configuration of a role', () => {
     expect(wrong('ledger', { ...all, ...env }).join('\n')).toMatch(message);
   });
 
+  it('states the limit of each value in plain words', () => {
+    const env = {
+      COUNTERSIGN_PORT: '70000',
+      COUNTERSIGN_LOG_LEVEL: 'loud',
+      COUNTERSIGN_KAFKA_SSL: 'yes',
+      COUNTERSIGN_KAFKA_SASL_MECHANISM: 'md5',
+      COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: '5',
+      COUNTERSIGN_REQUESTS_UNSIGNED: 'maybe',
+    };
+    const ofLedger = wrong('ledger', { ...all, ...env }).join('\n');
+    expect(ofLedger).toContain('COUNTERSIGN_PORT: must be a port number, at most 65535');
+    expect(ofLedger).toContain('COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: must be from 1000 to 600000');
+    const serving = {
+      COUNTERSIGN_REQUESTS_PER_SECOND: '0',
+      COUNTERSIGN_PUBLIC_URL: 'here',
+      COUNTERSIGN_OIDC_ISSUER: 'x',
+    };
+    const ofGateway = wrong('gateway', { ...all, ...serving }).join('\n');
+    expect(`${ofLedger}\n${ofGateway}`).not.toMatch(/Too |Invalid |expected/);
+  });
+
   it.each([
     ['the password of every installation', 'esdb://admin:changeit@store:2113?tls=true', /change it/],
     ['it also where TLS is the default', 'esdb://admin:changeit@store:2113', /change it/],

@@ -4,19 +4,21 @@ import { z } from 'zod';
 
 // The variables that the cluster alone has, by what needs them. Values stay what a person wrote until `config.ts` makes sense of them.
 
+const rangeOf = (least: number, most: number): string => `must be from ${String(least)} to ${String(most)}`;
+
 const count = (most: number): z.ZodType<number, string> =>
   z
     .string()
     .regex(/^[0-9]{1,6}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.int().min(1).max(most));
+    .pipe(z.int().min(1, rangeOf(1, most)).max(most, rangeOf(1, most)));
 
 const duration = (leastMs: number, mostMs: number): z.ZodType<number, string> =>
   z
     .string()
     .regex(/^[0-9]{1,8}$/, 'must be a whole number of milliseconds')
     .transform(Number)
-    .pipe(z.int().min(leastMs).max(mostMs));
+    .pipe(z.int().min(leastMs, rangeOf(leastMs, mostMs)).max(mostMs, rangeOf(leastMs, mostMs)));
 
 export const eventStore = {
   COUNTERSIGN_EVENTSTORE_URL: z
@@ -59,8 +61,10 @@ export const kafka = {
     .string('host:port of one or more brokers, with commas in between')
     .transform((text) => text.split(',').map((broker) => broker.trim()))
     .pipe(z.array(z.string().regex(/^[^\s:/]+:[0-9]{1,5}$|^\[[0-9a-fA-F:]+\]:[0-9]{1,5}$/, 'must be host:port,…'))),
-  COUNTERSIGN_KAFKA_SSL: z.enum(['true', 'false']).default('false'),
-  COUNTERSIGN_KAFKA_SASL_MECHANISM: z.enum(['plain', 'scram-sha-256', 'scram-sha-512']).optional(),
+  COUNTERSIGN_KAFKA_SSL: z.enum(['true', 'false'], 'must be true or false').default('false'),
+  COUNTERSIGN_KAFKA_SASL_MECHANISM: z
+    .enum(['plain', 'scram-sha-256', 'scram-sha-512'], 'must be plain, scram-sha-256 or scram-sha-512')
+    .optional(),
   COUNTERSIGN_KAFKA_SASL_USERNAME: z.string().optional(),
   COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE: z.string().optional(),
   COUNTERSIGN_TOPIC_PREFIX: z
@@ -113,6 +117,6 @@ export const signIn = {
 export const requests = {
   COUNTERSIGN_REQUESTS_TENANT: z.string().min(1).max(256).default('default'),
   COUNTERSIGN_REQUESTS_PRINCIPAL: principalSchema.default('kafka'),
-  COUNTERSIGN_REQUESTS_UNSIGNED: z.enum(['allow', 'refuse']).optional(),
+  COUNTERSIGN_REQUESTS_UNSIGNED: z.enum(['allow', 'refuse'], 'must be allow or refuse').optional(),
   COUNTERSIGN_REQUESTS_KEYS: z.string().optional(),
 };

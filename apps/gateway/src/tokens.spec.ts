@@ -148,7 +148,12 @@ describe('a tokens file', () => {
   it('that cannot be read is named', () => {
     const path = join(folder, 'nowhere.json');
     const { problems, message } = catchError(() => createFileTokens(path, createCollectingLog()));
-    expect(problems).toMatchObject([{ path: '', problem: expect.stringMatching(/^cannot be read: ENOENT/) }]);
+    expect(problems).toMatchObject([
+      {
+        path: '',
+        problem: expect.stringMatching(/^cannot be read: the file was not found\. .*COUNTERSIGN_TOKENS_FILE/),
+      },
+    ]);
     expect(message).toMatch(`${path}:\n`);
   });
 

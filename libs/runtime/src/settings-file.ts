@@ -25,8 +25,21 @@ export function readSettings(file: string, refuse: (problem: string) => Error): 
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw refuse(`cannot be read: ${error instanceof Error ? error.message : String(error)}`);
+    throw refuse(`cannot be read: ${unreadable(error)}`);
   }
+}
+
+const causes: Readonly<Record<string, string>> = {
+  ENOENT: 'the file was not found. Create it, or correct its path',
+  ENOTDIR: 'a part of its path is no folder. Correct the path',
+  EISDIR: 'it is a folder. Name a file',
+  EACCES: 'permission denied. Let the user of this process read it',
+};
+
+/** Cause and remedy of a file that cannot be read. */
+function unreadable(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return causes[code ?? ''] ?? message;
 }
 
 /** The violations of a schema below a place of such a file; each unknown setting separately. */

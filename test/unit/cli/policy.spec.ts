@@ -106,7 +106,7 @@ describe('countersign policy check', () => {
   });
 
   it.each([
-    ['is not there', undefined, 'cannot be read: ENOENT'],
+    ['is not there', undefined, 'cannot be read: the file was not found. Create it'],
     ['is no list', '{}', 'must be a list'],
   ])('says what is wrong with a tokens file that %s', async (_, content, problem) => {
     const file = inFolder('broken-tokens.json');

@@ -17,7 +17,7 @@ export interface OidcConfig {
 const schema = z
   .object({
     COUNTERSIGN_OIDC_ISSUER: z
-      .url({ protocol: /^https?$/ })
+      .url({ protocol: /^https?$/, error: 'must be the URL of the issuer', abort: true })
       .refine(isSafe, { error: 'must be https, or http on this machine' })
       .optional(),
     COUNTERSIGN_OIDC_CLIENT_ID: z.string().min(1).optional(),

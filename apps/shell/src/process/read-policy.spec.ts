@@ -9,9 +9,13 @@ describe('the policy file', () => {
   });
 
   it.each([
-    ['is not there', join(import.meta.dirname, 'nowhere.yaml'), 'ENOENT'],
-    ['is a folder', import.meta.dirname, 'EISDIR'],
-  ])('that cannot be read is a wrong variable, not a fault of ours: it %s', async (_, file, code) => {
+    [
+      'is not there',
+      join(import.meta.dirname, 'nowhere.yaml'),
+      'the file was not found. Create it, or correct its path',
+    ],
+    ['is a folder', import.meta.dirname, 'it is a folder. Name a file'],
+  ])('that cannot be read is a wrong variable, not a fault of ours: it %s', async (_, file, cause) => {
     let thrown: unknown;
     try {
       await readPolicy(file);
@@ -19,6 +23,6 @@ describe('the policy file', () => {
       thrown = error;
     }
     expect(thrown).toBeInstanceOf(ConfigError);
-    expect(String(thrown)).toContain(`COUNTERSIGN_POLICY: ${file} cannot be read: ${code}`);
+    expect(String(thrown)).toContain(`COUNTERSIGN_POLICY: ${file} cannot be read: ${cause}`);
   });
 });

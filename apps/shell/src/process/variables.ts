@@ -4,12 +4,12 @@ import { z } from 'zod';
 // The variables that several kinds of processes know. Values stay what a person wrote until the process makes sense of them.
 
 /** A port number with a default. */
-export const portVariable = (port: number) =>
+export const portVariable = (port: number): z.ZodType<number, string | undefined> =>
   z
     .string()
     .regex(/^[0-9]{1,5}$/, 'must be a port number')
     .transform(Number)
-    .pipe(z.int().max(65_535))
+    .pipe(z.int().max(65_535, 'must be a port number, at most 65535'))
     .default(port);
 
 /** Common to every process. */
@@ -17,8 +17,10 @@ export const processVariables = {
   COUNTERSIGN_HOST: z.string().default('127.0.0.1'),
   COUNTERSIGN_PORT: portVariable(7400),
   COUNTERSIGN_DATA: z.string().default('./data'),
-  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels).default('info'),
+  COUNTERSIGN_LOG_LEVEL: z.enum(logLevels, `must be one of ${logLevels.join(', ')}`).default('info'),
 };
+
+const perSecond = 'must be a whole number from 1 to 1000000';
 
 /** For processes that serve the API. */
 export const servingVariables = {
@@ -26,7 +28,7 @@ export const servingVariables = {
     .string()
     .regex(/^[0-9]{1,7}$/, 'must be a whole number')
     .transform(Number)
-    .pipe(z.int().min(1).max(1_000_000))
+    .pipe(z.int().min(1, perSecond).max(1_000_000, perSecond))
     .default(5000),
 };
 
@@ -40,5 +42,7 @@ export const judgingVariables = {
 /** For processes that send messages and receive responses. */
 export const tellingVariables = {
   COUNTERSIGN_CHANNELS: z.string().optional(),
-  COUNTERSIGN_PUBLIC_URL: z.url({ protocol: /^https?$/ }).optional(),
+  COUNTERSIGN_PUBLIC_URL: z
+    .url({ protocol: /^https?$/, error: 'must be a URL that begins with https:// or http://' })
+    .optional(),
 };
