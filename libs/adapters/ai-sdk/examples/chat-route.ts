@@ -30,6 +30,7 @@ const gate = gateTools(
 
 export async function POST(request: Request): Promise<Response> {
   const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
+  // With several users, the run also names the user of the request: the id comes from the browser.
   const { tools, toolApproval, resumeUI } = gate.run(id);
   const resumed = await resumeUI(messages);
   if (resumed.pending.length > 0) return Response.json({ waitingFor: resumed.pending }, { status: 409 });

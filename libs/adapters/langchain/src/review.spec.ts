@@ -16,6 +16,15 @@ describe('decisions of the human-in-the-loop middleware', () => {
     ]);
   });
 
+  it('may answer in place of the tool, and must be known', () => {
+    expect(hitlResponses([two[0]!], [{ type: 'respond', message: 'done by hand' }])[0]?.body.decision).toEqual({
+      type: 'answer',
+      output: 'done by hand',
+    });
+    const unknown = [{ type: 'postpone' }] as unknown as Parameters<typeof hitlResponses>[1];
+    expect(() => hitlResponses([two[0]!], unknown)).toThrow('there is no decision "postpone"');
+  });
+
   it('must be as many as the interrupts', () => {
     expect(() => hitlResponses(two, [{ type: 'approve' }])).toThrow('1 decisions for 2 calls');
   });

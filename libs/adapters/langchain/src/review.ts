@@ -21,7 +21,8 @@ export interface CountersignInterrupt {
 export type HitlDecision =
   | { readonly type: 'approve' }
   | { readonly type: 'edit'; readonly editedAction: { readonly name: string; readonly args: JsonObject } }
-  | { readonly type: 'reject'; readonly message?: string };
+  | { readonly type: 'reject'; readonly message?: string }
+  | { readonly type: 'respond'; readonly message: string };
 
 /** A response of the Agent Inbox. */
 export type AgentInboxResponse =
@@ -56,7 +57,8 @@ export function interruptOf(approval: ApprovalView): CountersignInterrupt {
 
 /**
  * Returns the decisions of a user interface for LangChain's middleware as responses for Countersign. The i-th decision
- * is about the i-th interrupt. Throws a TypeError when their numbers differ, or when an edit names another tool.
+ * is about the i-th interrupt. Throws a TypeError when their numbers differ, when an edit names another tool, and for an
+ * unknown decision.
  */
 export function hitlResponses(
   interrupts: readonly CountersignInterrupt[],
@@ -70,6 +72,10 @@ export function hitlResponses(
         return reviewed(interrupt, edited(interrupt, decision.editedAction.name, decision.editedAction.args));
       case 'reject':
         return reviewed(interrupt, { type: 'deny' }, decision.message);
+      case 'respond':
+        return reviewed(interrupt, { type: 'answer', output: decision.message });
+      default:
+        return unknownType(decision);
     }
   });
 }
@@ -94,8 +100,15 @@ export function agentInboxResponses(
         return reviewed(interrupt, { type: 'answer', output: response.args });
       case 'ignore':
         return reviewed(interrupt, { type: 'deny' }, 'ignored in the inbox');
+      default:
+        return unknownType(response);
     }
   });
+}
+
+/** A user interface may send what the types do not have. */
+function unknownType(decision: never): never {
+  throw new TypeError(`there is no decision "${String((decision as { type?: unknown }).type)}"`);
 }
 
 function paired<T>(interrupts: readonly CountersignInterrupt[], decisions: readonly T[]): [CountersignInterrupt, T][] {
