@@ -2,7 +2,7 @@ import type { Capabilities } from '@countersign/conformance';
 
 const framework = { pauses: true, streaming: true, nested: true, partial: true, forge: true } as const;
 
-/** What the agents can do that the kit tries, by the columns of the table in docs/conformance.md. */
+/** The capabilities of the agents that the kit tries, by the columns of the table in docs/conformance.md. */
 export const agents = {
   'AI SDK': { ...framework, partial: false },
   'OpenAI Agents': framework,

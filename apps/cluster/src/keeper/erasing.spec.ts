@@ -131,7 +131,7 @@ it('destroys a key when each process has written its copies again, with the keys
   expect([copy.id, gone.id, next.id].map(isKept)).toEqual([false, false, true]);
 });
 
-it('destroys nothing without a proof in the log, whoever asks', async () => {
+it('destroys nothing without a proof in the log', async () => {
   const id = await current('a');
   const refused = expect(keeper.handlers.destroy('stolen', { ids: [id] })).rejects.toThrow('no proof');
   await clock.advanceAsync(longMs);

@@ -91,7 +91,7 @@ beforeEach(async () => {
 });
 
 describe('a loan', () => {
-  it('ends so long after the last answered request was sent, and drops every key', async () => {
+  it('ends a fixed time after the last answered request was sent, and drops every key', async () => {
     await keys.current(...owner);
     isAway = true;
     await clock.advanceAsync(loanMs - 1);
