@@ -24,7 +24,7 @@ export function modelNote({ message, edited, arguments: args, instruction }: Too
 
 /**
  * The output for the model of a framework that takes JSON; as text when there is a note. Throws an `Error` with the text
- * of any result but `succeeded`.
+ * of every result that is not `succeeded`.
  */
 export function modelOutput(result: ToolResult): JsonValue {
   if (result.status !== 'succeeded') throw new Error(modelText(result));

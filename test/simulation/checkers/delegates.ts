@@ -5,8 +5,8 @@ import { eventsOf, requestOf } from './checker.ts';
 import type { CreateChecker } from './checker.ts';
 
 /**
- * A response in another person's place comes from that person's delegate while they are away and still an approver; and
- * what is reserved to a group is decided by people of the group, or in their place.
+ * A response in another person's place comes from that person's delegate, while the person is away and still an approver.
+ * A stage of a group is decided by people of the group, or by their delegates.
  */
 export const delegates: CreateChecker = (site, fail) => ({
   onRecorded: (event) => {
