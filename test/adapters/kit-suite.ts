@@ -1,4 +1,6 @@
+import { execFile } from 'node:child_process';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import {
   scenariosFor,
   startKitServer,
@@ -19,18 +21,27 @@ const columns = {
 
 type Adapter = keyof typeof columns;
 
+const sourceOf = (adapter: Adapter): string => join(root, 'libs', 'adapters', adapter, 'conformance', 'agent.ts');
+
 /** The agent of an adapter: `conformance/agent.ts` in its folder. */
-export function agentOf(adapter: Adapter): AgentUnderTest {
-  return {
-    command: process.execPath,
-    args: [join(root, 'libs', 'adapters', adapter, 'conformance', 'agent.ts')],
-    capabilities: agents[columns[adapter]],
-  };
+export function agentOf(adapter: Adapter, file = sourceOf(adapter)): AgentUnderTest {
+  return { command: process.execPath, args: [file], capabilities: agents[columns[adapter]] };
 }
 
-/** Tries the agent of an adapter in every scenario of the kit that it can do. */
+/**
+ * Tries the agent of an adapter in every scenario of the kit that it can do. Each scenario starts the agent, so it and
+ * its framework are put into a few files first.
+ */
 export function kitSuite(adapter: Adapter): void {
-  trySuite(`an agent with the adapter ${adapter}`, agentOf(adapter));
+  const folder = join(root, '.cache', 'kit-agents', adapter);
+  beforeAll(() => bundle(sourceOf(adapter), folder));
+  trySuite(`an agent with the adapter ${adapter}`, agentOf(adapter, join(folder, 'agent.js')));
+}
+
+async function bundle(file: string, folder: string): Promise<void> {
+  const rolldown = join(root, 'node_modules', 'rolldown', 'bin', 'cli.mjs');
+  const options = ['--platform', 'node', '--dir', folder, '--chunk-file-names', '[name].js', '--log-level', 'silent'];
+  await promisify(execFile)(process.execPath, [rolldown, file, ...options]);
 }
 
 /** Tries an agent in every scenario that it can do. Returns the server of the scenarios, once it has started. */
