@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { join } from 'node:path';
 import { onCleanup } from '../harness/cleanup.js';
+import { inheritedEnvironment } from '../harness/environment.js';
 
 const bin = join(import.meta.dirname, '..', '..', '..', 'apps', 'cli', 'bin', 'countersign.js');
 
@@ -58,6 +59,5 @@ export function cliCommand(args: readonly string[]): readonly string[] {
 
 /** Without the runner's own `COUNTERSIGN_…` variables. */
 export function environmentOf({ port, env = {} }: CliPlace): NodeJS.ProcessEnv {
-  const { PATH, HOME = '/', TMPDIR } = process.env;
-  return { PATH, HOME, ...(TMPDIR === undefined ? {} : { TMPDIR }), COUNTERSIGN_PORT: String(port), ...env };
+  return { HOME: '/', ...inheritedEnvironment(), COUNTERSIGN_PORT: String(port), ...env };
 }

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { inheritedEnvironment } from '../harness/environment.js';
 
 const root = join(import.meta.dirname, '..', '..', '..');
 
@@ -108,7 +109,7 @@ export const configurations: readonly Configuration[] = [
 /** The environment of an agent: `countersign` is on its path, and the server is known. */
 export function environmentOf(port: number, dataFolder: string): Record<string, string> {
   const path = [join(root, 'node_modules', '.bin'), process.env['PATH'] ?? ''].join(delimiter);
-  return { PATH: path, COUNTERSIGN_PORT: String(port), COUNTERSIGN_DATA: dataFolder };
+  return { ...inheritedEnvironment(), PATH: path, COUNTERSIGN_PORT: String(port), COUNTERSIGN_DATA: dataFolder };
 }
 
 /** How a hook ended. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { join } from 'node:path';
 import { onCleanup } from './cleanup.js';
+import { inheritedEnvironment } from './environment.js';
 import { createHttp } from './http.js';
 import type { Http } from './http.js';
 import { within } from './wait.js';
@@ -93,9 +94,8 @@ export async function startReadyServer(options: ServerOptions): Promise<Server> 
 }
 
 function environmentOf({ folder, port, env = {} }: ServerOptions): NodeJS.ProcessEnv {
-  const kept = ['PATH', 'HOME', 'TMPDIR', 'SystemRoot', 'TEMP', 'NODE_COMPILE_CACHE'];
   return {
-    ...Object.fromEntries(kept.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]]))),
+    ...inheritedEnvironment(),
     COUNTERSIGN_LAUNCHED: '1',
     COUNTERSIGN_DATA: join(folder, 'data'),
     COUNTERSIGN_PORT: String(port),

@@ -8,6 +8,7 @@ import type { ClientCapabilities } from '@modelcontextprotocol/sdk/types.js';
 import { cliCommand } from '../cli/run-cli.js';
 import { createClient, type ApprovalView, type Client as Ledger } from '@countersign/worker-sdk';
 import { onCleanup } from '../harness/cleanup.js';
+import { inheritedEnvironment } from '../harness/environment.js';
 import { install, type Installation } from '../harness/standalone.js';
 import { eventually } from '../harness/wait.js';
 
@@ -46,7 +47,12 @@ export async function connectClient(
   env: Readonly<Record<string, string>> = {},
   capabilities: ClientCapabilities = {},
 ): Promise<ConnectedClient> {
-  const transport = new StdioClientTransport({ command, args, env: { ...env }, stderr: 'inherit' });
+  const transport = new StdioClientTransport({
+    command,
+    args,
+    env: { ...inheritedEnvironment(), ...env },
+    stderr: 'inherit',
+  });
   const client = new Client({ name: 'spec', version: '1' }, { capabilities });
   onCleanup(() => client.close());
   await client.connect(transport);
@@ -59,8 +65,8 @@ export async function startListening(
   env: Readonly<Record<string, string>>,
   port: number,
 ): Promise<ChildProcess> {
-  const path = process.env['PATH'] ?? '';
-  const child = spawn(command, args, { env: { PATH: path, ...env }, stdio: ['ignore', 'ignore', 'pipe'] });
+  const all = { ...inheritedEnvironment(), ...env };
+  const child = spawn(command, args, { env: all, stdio: ['ignore', 'ignore', 'pipe'] });
   onCleanup(async () => {
     if (child.exitCode === null && child.kill('SIGKILL')) await once(child, 'exit');
   });

@@ -12,6 +12,7 @@ import {
 } from '@countersign/worker-sdk';
 import { onCleanup, temporaryFolder } from '../harness/cleanup.js';
 import { freePort } from '../../ports.js';
+import { inheritedEnvironment } from '../harness/environment.js';
 import { startReadyServer } from '../harness/server.js';
 import type { Server, ServerOptions } from '../harness/server.js';
 import { readTokens } from '../harness/tokens.js';
@@ -72,7 +73,7 @@ export async function startWorld(): Promise<World> {
 /** Starts `agent-process.ts` with its files in `folder`. */
 export function startAgent(folder: string, settings: Readonly<Record<string, string>>): AgentProcess {
   const child = spawn(process.execPath, [join(import.meta.dirname, 'agent-process.ts')], {
-    env: { PATH: process.env['PATH'], FOLDER: folder, ...settings },
+    env: { ...inheritedEnvironment(), FOLDER: folder, ...settings },
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
