@@ -15,6 +15,9 @@ import { promisify } from 'node:util';
 import { startKitServer, type KitServer } from '@countersign/conformance';
 import { createClient } from '@countersign/worker-sdk';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { freePort } from '../ports.ts';
+import { readTokens } from '../process/harness/tokens.ts';
+import { eventually } from '../process/harness/wait.ts';
 
 const run = promisify(execFile);
 const root = join(import.meta.dirname, '..', '..');
@@ -80,6 +83,33 @@ it('each package brings its license along', () => {
   expect(names.filter((name) => !existsSync(join(app, 'node_modules', name, 'LICENSE')))).toEqual([]);
 });
 
+const examples = [
+  ['ai-sdk', 'refund.ts'],
+  ['langchain', 'refunds.ts'],
+  ['mastra', 'refund.ts'],
+  ['openai-agents', 'refund.ts'],
+] as const;
+
+/** Copies the example as the README says, and points it to the server and to a run of its own. */
+function copyExample(adapter: string, program: string, url: string, runId: string): string {
+  const own = join(app, runId);
+  mkdirSync(own);
+  for (const file of [program, 'model.ts']) {
+    const text = readFileSync(join(app, 'node_modules', '@countersign', adapter, 'examples', file), 'utf8');
+    const pointed = text.replace('http://127.0.0.1:7400', url).replace(/conversation-42|thread-1/, runId);
+    writeFileSync(join(own, file), pointed);
+  }
+  return own;
+}
+
+async function approveFirst(url: string, token: string, runId: string, signal: AbortSignal): Promise<void> {
+  const approver = createClient({ url, token });
+  for await (const { data } of approver.events({ types: ['ApprovalRequested'], runId, after: 0, signal })) {
+    await approver.respond((data as { approvalId: string }).approvalId, { decision: { type: 'approve' } });
+    return;
+  }
+}
+
 describe('an example that is copied from its package', () => {
   let server: KitServer;
   beforeAll(async () => {
@@ -87,32 +117,7 @@ describe('an example that is copied from its package', () => {
   });
   afterAll(() => server.stop());
 
-  /** Copies the example as the README says, and points it to the server and to a run of its own. */
-  function copyExample(adapter: string, program: string): string {
-    const own = join(app, adapter);
-    mkdirSync(own);
-    for (const file of [program, 'model.ts']) {
-      const text = readFileSync(join(app, 'node_modules', '@countersign', adapter, 'examples', file), 'utf8');
-      const pointed = text.replace('http://127.0.0.1:7400', server.url).replace(/conversation-42|thread-1/, adapter);
-      writeFileSync(join(own, file), pointed);
-    }
-    return own;
-  }
-
-  async function approveFirst(runId: string, signal: AbortSignal): Promise<void> {
-    const approver = createClient({ url: server.url, token: server.approverToken });
-    for await (const { data } of approver.events({ types: ['ApprovalRequested'], runId, after: 0, signal })) {
-      await approver.respond((data as { approvalId: string }).approvalId, { decision: { type: 'approve' } });
-      return;
-    }
-  }
-
-  it.each([
-    ['ai-sdk', 'refund.ts'],
-    ['langchain', 'refunds.ts'],
-    ['mastra', 'refund.ts'],
-    ['openai-agents', 'refund.ts'],
-  ])(
+  it.each(examples)(
     '%s runs with its scripted model, and ends after an approval',
     async (adapter, program) => {
       const env = {
@@ -122,13 +127,52 @@ describe('an example that is copied from its package', () => {
       };
       const stop = new AbortController();
       try {
-        const ended = run(process.execPath, [program], { cwd: copyExample(adapter, program), env });
-        const [{ stdout }] = await Promise.all([ended, approveFirst(adapter, stop.signal)]);
+        const cwd = copyExample(adapter, program, server.url, adapter);
+        const ended = run(process.execPath, [program], { cwd, env });
+        const approved = approveFirst(server.url, server.approverToken, adapter, stop.signal);
+        const [{ stdout }] = await Promise.all([ended, approved]);
         expect(stdout).toContain('The refund is dealt with.');
       } finally {
         stop.abort();
       }
     },
     30_000,
+  );
+});
+
+describe('an example with Countersign in its own process', () => {
+  /** The program around the example. It ends only when nothing of Countersign is left open. */
+  const around = (program: string): string => `
+    import { openCountersign } from '@countersign/standalone';
+    const countersign = await openCountersign();
+    process.env.COUNTERSIGN_TOKEN = countersign.connection.token;
+    process.env.COUNTERSIGN_RESOLVER_TOKEN = countersign.connection.resolverToken;
+    await import('./${program}');
+    await countersign.close();`;
+
+  it.each(examples)(
+    '%s runs with its scripted model, and ends after an approval',
+    async (adapter, program) => {
+      const port = await freePort();
+      const url = `http://127.0.0.1:${String(port)}`;
+      const runId = `${adapter}-in-process`;
+      const cwd = copyExample(adapter, program, url, runId);
+      mkdirSync(join(cwd, 'node_modules', '@countersign'), { recursive: true });
+      symlinkSync(join(root, 'apps', 'standalone'), join(cwd, 'node_modules', '@countersign', 'standalone'));
+      writeFileSync(join(cwd, 'around.ts'), around(program));
+      const env = { PATH: process.env['PATH'], COUNTERSIGN_PORT: String(port), COUNTERSIGN_LOG_LEVEL: 'warn' };
+      const ended = run(process.execPath, ['around.ts'], { cwd, env });
+      const stop = new AbortController();
+      try {
+        const tokens = join(cwd, 'data', 'tokens.json');
+        await eventually(`the start of Countersign in ${adapter}`, 30_000, () => existsSync(tokens) || undefined);
+        const approver = readTokens(cwd).me;
+        const [{ stdout }] = await Promise.all([ended, approveFirst(url, approver, runId, stop.signal)]);
+        expect(stdout).toBe('The refund is dealt with.\n');
+      } finally {
+        stop.abort();
+      }
+    },
+    60_000,
   );
 });

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
 import { complain, endSoon, guardEdge, openTracing, printJson, reasonOf, say, stopSignal } from '@countersign/shell';
+import { clearTokenOf } from './clear-token.js';
 import { readStandaloneConfig } from './config.js';
 import type { StandaloneConfig } from './config.js';
 import { startStandalone } from './standalone.js';
@@ -49,7 +49,7 @@ export function printConfig(env: NodeJS.ProcessEnv = process.env): void {
 
 function greeting(config: StandaloneConfig, { url, tokensFile, isFirstStart }: Standalone, tookMs: number): string {
   // The operator knows their own file. The file of a first start is printed, so that a person can sign in.
-  const token = config.tokensFile === null ? signInToken(tokensFile) : undefined;
+  const token = config.tokensFile === null ? clearTokenOf('me', tokensFile) : undefined;
   return [
     `Countersign is ready at ${url} (${String(Math.round(tookMs))} ms)`,
     `  data    ${config.dataFolder}`,
@@ -59,10 +59,4 @@ function greeting(config: StandaloneConfig, { url, tokensFile, isFirstStart }: S
     '  decide  npx countersign inbox',
     '  stop    Ctrl-C',
   ].join('\n');
-}
-
-/** The person's own token, as a first start writes it in plain. */
-function signInToken(tokensFile: string): string | undefined {
-  const entries = JSON.parse(readFileSync(tokensFile, 'utf8')) as readonly { principal: string; token?: string }[];
-  return entries.find((entry) => entry.principal === 'me')?.token;
 }

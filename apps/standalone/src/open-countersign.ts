@@ -1,0 +1,55 @@
+import { ConfigError, createLog, createSystemClock, createSystemIds } from '@countersign/runtime';
+import { openTracing } from '@countersign/shell';
+import { clearTokenOf } from './clear-token.js';
+import { readStandaloneConfig } from './config.js';
+import { startStandalone } from './standalone.js';
+
+/** Countersign inside a process that does something else, such as an agent. */
+export interface Countersign {
+  /** Its URL: people open the inbox there. */
+  readonly url: string;
+  /** For `createWorker` and the adapters: the address, the token of `agent` and that of `worker`. */
+  readonly connection: { readonly url: string; readonly token: string; readonly resolverToken: string };
+  /** Finishes requests in progress, stores everything, and releases the port and the data folder. */
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * Starts Countersign in this process, with everything that `countersign start standalone` has. A worker uses it over the
+ * loopback address, so its requests are checked like all others. Signals and escaped errors are left to the process.
+ *
+ * @param env the settings, as in the environment of standalone: `COUNTERSIGN_DATA`, `COUNTERSIGN_PORT` and so on.
+ *   `COUNTERSIGN_TOKEN` and `COUNTERSIGN_RESOLVER_TOKEN` name the tokens of the connection where the tokens file is your own.
+ * @throws ConfigError naming every wrong variable at once; an error that says who has the port or the data folder. Then
+ *   nothing is left running.
+ * @example
+ * const countersign = await openCountersign({ COUNTERSIGN_DATA: './approvals' });
+ * const worker = createWorker({ ...countersign.connection, agentId: 'janitor', tools });
+ */
+export async function openCountersign(
+  env: Readonly<Record<string, string | undefined>> = process.env,
+): Promise<Countersign> {
+  const config = readStandaloneConfig(env);
+  const log = createLog({ level: config.logLevel, fields: { process: 'countersign' } });
+  const tracing = await openTracing({ service: 'countersign', env, log });
+  const world = { clock: createSystemClock(), ids: createSystemIds(), log, tracing };
+  const { url, tokensFile, stop } = await startStandalone(config, world);
+  try {
+    const given = (variable: string, principal: string): string => {
+      const token = nonEmpty(env[variable]) ?? clearTokenOf(principal, tokensFile);
+      if (token !== undefined) return token;
+      const problem = `must be set, because ${tokensFile} has no token of ${principal} in clear`;
+      throw new ConfigError([{ variable, problem }]);
+    };
+    const token = given('COUNTERSIGN_TOKEN', 'agent');
+    const resolverToken = given('COUNTERSIGN_RESOLVER_TOKEN', 'worker');
+    return { url, connection: { url, token, resolverToken }, close: stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+function nonEmpty(value: string | undefined): string | undefined {
+  return value === '' ? undefined : value;
+}
