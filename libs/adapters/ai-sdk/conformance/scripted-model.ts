@@ -1,4 +1,4 @@
-// A model that follows a script: the n-th step of a conversation makes the n-th turn's calls; after the last turn it says "done".
+// A model that follows a script: the n-th step of a conversation makes the n-th turn's calls; after the last turn it says its last word.
 import { convertArrayToReadableStream, MockLanguageModelV4 } from 'ai/test';
 
 export interface ScriptedCall {
@@ -26,7 +26,7 @@ export interface ScriptedModel {
   readonly timesCalled: () => number;
 }
 
-export function scriptedModel(turns: readonly (readonly ScriptedCall[])[]): ScriptedModel {
+export function scriptedModel(turns: readonly (readonly ScriptedCall[])[], lastWord = 'done'): ScriptedModel {
   let seen: Prompt = [];
   let times = 0;
   const next = ({ prompt }: GenerateOptions): readonly ScriptedCall[] => {
@@ -50,14 +50,14 @@ export function scriptedModel(turns: readonly (readonly ScriptedCall[])[]): Scri
   const model = new MockLanguageModelV4({
     doGenerate: async (options) => {
       const calls = next(options);
-      const content = calls.length > 0 ? partsOf(calls) : [{ type: 'text' as const, text: 'done' }];
+      const content = calls.length > 0 ? partsOf(calls) : [{ type: 'text' as const, text: lastWord }];
       return { content, finishReason: reasonOf(calls), usage, warnings: [] };
     },
     doStream: async (options) => {
       const calls = next(options);
       const text: StreamPart[] = [
         { type: 'text-start', id: 't' },
-        { type: 'text-delta', id: 't', delta: 'done' },
+        { type: 'text-delta', id: 't', delta: lastWord },
         { type: 'text-end', id: 't' },
       ];
       const parts: StreamPart[] = [
