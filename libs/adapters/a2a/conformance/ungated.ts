@@ -3,6 +3,7 @@ import { SendMessageRequest } from '@a2a-js/sdk';
 import {
   AgentEvent,
   DefaultExecutionEventBus,
+  InMemoryTaskStore,
   RequestContext,
   ServerCallContext,
   UnauthenticatedUser,
@@ -35,6 +36,6 @@ async function lastWord(executor: AgentExecutor): Promise<string> {
 
 export function subjectOn(url: string, token: string): Record<'alone' | 'behind', () => Promise<string>> {
   const worker = createWorker({ url, token, agentId: 'bench', tools: [] });
-  const behind = withApprovals({ worker }, agent);
-  return { alone: () => lastWord(agent), behind: () => lastWord(behind) };
+  const { executor } = withApprovals({ worker, taskStore: new InMemoryTaskStore() }, agent);
+  return { alone: () => lastWord(agent), behind: () => lastWord(executor) };
 }

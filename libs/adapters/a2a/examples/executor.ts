@@ -28,5 +28,8 @@ const agent: AgentExecutor = {
   cancelTask: () => Promise.resolve(),
 };
 
-export const handlerFor = (card: AgentCard): DefaultRequestHandler =>
-  new DefaultRequestHandler(card, new InMemoryTaskStore(), withApprovals({ worker, inboxUrl: url }, agent));
+export function handlerFor(card: AgentCard): DefaultRequestHandler {
+  const options = { worker, taskStore: new InMemoryTaskStore(), inboxUrl: url };
+  const { executor, taskStore } = withApprovals(options, agent);
+  return new DefaultRequestHandler(card, taskStore, executor);
+}

@@ -1,2 +1,2 @@
 export { withApprovals } from './with-approvals.js';
-export type { ApprovalsOptions, OpenApproval } from './with-approvals.js';
+export type { ApprovalsOptions, OpenApproval, WithApprovals } from './with-approvals.js';

@@ -116,8 +116,9 @@ async function processOn(
     defaultOutputModes: ['text/plain'],
     skills: [],
   });
-  const executor = withApprovals({ worker, inboxUrl: 'https://inbox.test/' }, agent);
-  handlers.push(new JsonRpcTransportHandler(new DefaultRequestHandler(card, store, executor)));
+  const options = { worker, taskStore: store, inboxUrl: 'https://inbox.test/' };
+  const { executor, taskStore } = withApprovals(options, agent);
+  handlers.push(new JsonRpcTransportHandler(new DefaultRequestHandler(card, taskStore, executor)));
   return new ClientFactory().createFromAgentCard(card);
 }
 
@@ -257,7 +258,7 @@ describe('a cancelled task', () => {
     const { countersign, store, task } = await waiting();
     const client = await processOn(countersign, { store });
     await client.cancelTask({ tenant: '', id: task.id, metadata: undefined });
-    countersign.approve('c1');
+    expect(countersign.callOf('c1').state).toBe('cancelled');
     await expect(send(client, { text: 'Look again.' }, task.id)).rejects.toThrow();
     expect(ran).toEqual([]);
   });

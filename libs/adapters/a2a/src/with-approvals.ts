@@ -6,13 +6,17 @@ import {
   type AgentExecutor,
   type ExecutionEventBus,
   type RequestContext,
+  type TaskStore,
 } from '@a2a-js/sdk/server';
-import { CountersignError, type ApprovalView, type Worker } from '@countersign/worker-sdk';
+import type { ApprovalView, Worker } from '@countersign/worker-sdk';
+import { cancelCalls, cancellingTaskStore, isCancelled } from './cancelling-task-store.js';
 
-/** The connection to Countersign. */
+/** The connection to Countersign, and the tasks of the server. */
 export interface ApprovalsOptions {
   /** It requests the calls of the agent with the A2A task as their run. */
   readonly worker: Pick<Worker, 'pending' | 'cancelRun'>;
+  /** Where the tasks are kept. All processes of the agent share it. */
+  readonly taskStore: TaskStore;
   /** Where people open the inbox. Each approval has its address then. */
   readonly inboxUrl?: string | undefined;
 }
@@ -28,40 +32,57 @@ export interface OpenApproval {
   readonly address: string | null;
 }
 
+/** What the request handler of the SDK takes. It needs both. */
+export interface WithApprovals {
+  readonly executor: AgentExecutor;
+  /** The store of the options, which also cancels the calls of cancelled and failed tasks. */
+  readonly taskStore: TaskStore;
+}
+
 /**
  * The agent, as an executor whose tasks wait for people. While approvals of the task are pending, the task does not complete:
  * it is `TASK_STATE_INPUT_REQUIRED`, with a data part that names them. Any message to the task lets the agent look again, and
- * the agent asks the ledger; no message is a decision. A cancelled task cancels its open calls.
+ * the agent asks the ledger; no message is a decision. A task that is cancelled or fails cancels its open calls.
  *
  * @example
- * const executor = withApprovals({ worker, inboxUrl: 'https://approvals.example.com' }, agent);
+ * const { executor, taskStore } = withApprovals({ worker, taskStore: new InMemoryTaskStore() }, agent);
  * const handler = new DefaultRequestHandler(agentCard, taskStore, executor);
  */
-export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): AgentExecutor {
-  return {
+export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): WithApprovals {
+  const { worker, inboxUrl } = options;
+  const taskStore = cancellingTaskStore(options.taskStore, worker);
+  const executing = new Set<RequestContext>();
+  // The agent may have requested calls after its task was cancelled, perhaps in another process.
+  const cancelLateCalls = async ({ taskId, context }: RequestContext): Promise<void> => {
+    if (isCancelled(await taskStore.load(taskId, context))) await cancelCalls(worker, taskId);
+  };
+  const execute: AgentExecutor['execute'] = async (request, eventBus) => {
+    const { hasBegun, held } = await run(agent, request, eventBus).finally(() => cancelLateCalls(request));
+    const pending = await worker.pending(request.taskId);
+    const last =
+      pending.length === 0
+        ? held.flatMap((event) => asTask(request, event))
+        : inTask(request, hasBegun, waiting(request, pending, inboxUrl));
+    for (const event of last) eventBus.publish(event);
+  };
+  const executor: AgentExecutor = {
     execute: async (request, eventBus) => {
-      const { hasBegun, held } = await run(agent, request, eventBus);
-      const pending = await options.worker.pending(request.taskId);
-      const last =
-        pending.length === 0
-          ? held.flatMap((event) => asTask(request, event))
-          : inTask(request, hasBegun, waiting(request, pending, options.inboxUrl));
-      for (const event of last) eventBus.publish(event);
+      executing.add(request);
+      await execute(request, eventBus).finally(() => executing.delete(request));
     },
     cancelTask: async (taskId, eventBus) => {
-      await cancelCalls(options.worker, taskId);
+      await cancelCalls(worker, taskId);
       await agent.cancelTask(taskId, eventBus);
+      // No agent runs that could end the task, and the SDK waits until it has ended.
+      if (![...executing].some((request) => request.taskId === taskId)) eventBus.publish(cancelled(taskId));
     },
   };
+  return { executor, taskStore };
 }
 
-async function cancelCalls(worker: ApprovalsOptions['worker'], taskId: string): Promise<void> {
-  try {
-    await worker.cancelRun(taskId, 'The A2A task was cancelled.');
-  } catch (error) {
-    // The agent has requested nothing.
-    if (!(error instanceof CountersignError && error.code === 'not-found')) throw error;
-  }
+function cancelled(taskId: string): AgentExecutionEvent {
+  const status = { state: TaskState.TASK_STATE_CANCELED, message: undefined, timestamp: new Date().toISOString() };
+  return AgentEvent.statusUpdate({ taskId, contextId: '', status, metadata: undefined });
 }
 
 /** Passes the events on, and holds back those that end the task as completed. */

@@ -1,0 +1,49 @@
+import { TaskState, type Task } from '@a2a-js/sdk';
+import type { TaskStore } from '@a2a-js/sdk/server';
+import { CountersignError, type Worker } from '@countersign/worker-sdk';
+
+export type Canceller = Pick<Worker, 'cancelRun'>;
+
+/**
+ * The task store, as one that cancels the open calls of a task that is saved as cancelled or failed. All processes save
+ * there, and the SDK saves some cancelled tasks without asking the executor. A cancelled task stays cancelled.
+ */
+export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskStore {
+  return {
+    load: (taskId, context) => store.load(taskId, context),
+    list: (params, context) => store.list(params, context),
+    save: async (task, context) => {
+      const before = stateOf(await store.load(task.id, context));
+      const after = stateOf(task);
+      // The SDK writes a task event over a cancelled task, and the agent would run for it again.
+      if (before === TaskState.TASK_STATE_CANCELED && after !== before) return;
+      const isCancel = after === TaskState.TASK_STATE_CANCELED && after !== before;
+      const isFailure = after === TaskState.TASK_STATE_FAILED && after !== before;
+      // Before it is saved: the client can cancel again when this fails.
+      if (isCancel) await cancelCalls(worker, task.id);
+      await store.save(task, context);
+      // After it is saved: an agent that still runs elsewhere may have requested calls in between.
+      if (isCancel) await cancelCalls(worker, task.id);
+      // A task also fails because Countersign is unavailable. Then its approvals expire.
+      if (isFailure) await cancelCalls(worker, task.id).catch(() => undefined);
+    },
+  };
+}
+
+/** Cancels the open calls of a task that has ended without completing. */
+export async function cancelCalls(worker: Canceller, taskId: string): Promise<void> {
+  try {
+    await worker.cancelRun(taskId, 'The A2A task was cancelled or has failed.');
+  } catch (error) {
+    // The agent has requested nothing.
+    if (!(error instanceof CountersignError && error.code === 'not-found')) throw error;
+  }
+}
+
+export function isCancelled(task: Task | undefined): boolean {
+  return stateOf(task) === TaskState.TASK_STATE_CANCELED;
+}
+
+function stateOf(task: Task | undefined): TaskState | undefined {
+  return task?.status?.state;
+}
