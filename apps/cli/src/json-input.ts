@@ -41,10 +41,10 @@ export function isJsonObject(value: JsonValue): value is { readonly [key: string
 async function readGiven(option: string, path: string): Promise<string> {
   try {
     return await readFile(path, 'utf8');
-  } catch (error) {
-    throw usageError(
-      `The file for ${option} cannot be read: ${error instanceof Error ? error.message : String(error)}`,
-    );
+  } catch {
+    // Loaded for the words of a failure alone: a command must start fast.
+    const { readTextFile } = await import('@countersign/runtime');
+    return readTextFile(path, 'correct the path', (problem) => usageError(`${option}: ${problem}`));
   }
 }
 

@@ -40,6 +40,7 @@ describe('countersign start', () => {
       'commands/store.ts',
       'commands/topics.ts',
       'duration-option.ts',
+      'json-input.ts',
       'start.ts',
     ]);
   });

@@ -124,10 +124,14 @@ describe('the configuration of a role', () => {
       COUNTERSIGN_KAFKA_SASL_MECHANISM: 'md5',
       COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: '5',
       COUNTERSIGN_REQUESTS_UNSIGNED: 'maybe',
+      COUNTERSIGN_REQUESTS_TENANT: 't'.repeat(257),
+      COUNTERSIGN_REQUESTS_PRINCIPAL: 'p'.repeat(257),
     };
     const ofLedger = wrong('ledger', { ...all, ...env }).join('\n');
     expect(ofLedger).toContain('COUNTERSIGN_PORT: must be a port number, at most 65535');
     expect(ofLedger).toContain('COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS: must be from 1000 to 600000');
+    expect(ofLedger).toContain('COUNTERSIGN_REQUESTS_TENANT: must have at most 256 characters');
+    expect(ofLedger).toContain('COUNTERSIGN_REQUESTS_PRINCIPAL: must have at most 256 characters');
     const serving = {
       COUNTERSIGN_REQUESTS_PER_SECOND: '0',
       COUNTERSIGN_PUBLIC_URL: 'here',
@@ -135,6 +139,12 @@ describe('the configuration of a role', () => {
     };
     const ofGateway = wrong('gateway', { ...all, ...serving }).join('\n');
     expect(`${ofLedger}\n${ofGateway}`).not.toMatch(/Too |Invalid |expected/);
+  });
+
+  it('names a variable once although two checks find it wrong', () => {
+    expect(wrong('relay', { ...all, COUNTERSIGN_EVENTSTORE_URL: 'http://store' })).toEqual([
+      expect.stringMatching(/^COUNTERSIGN_EVENTSTORE_URL: must begin with esdb/),
+    ]);
   });
 
   it.each([
@@ -187,9 +197,9 @@ describe('the configuration of a role', () => {
     const { kafka: read } = readRoleConfig('ledger', sasl('password'), folder);
     expect(read?.sasl?.password.reveal()).toBe('s3cret');
     expect(JSON.stringify(read)).not.toContain('s3cret');
-    for (const file of ['empty', 'nowhere']) {
-      expect(() => readRoleConfig('ledger', sasl(file), folder)).toThrow(/SASL_PASSWORD_FILE: /);
-    }
+    const problem = (file: string) => wrong('ledger', sasl(join(folder, file))).join();
+    expect(problem('empty')).toMatch(/^COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE: the file is empty: .*empty\./);
+    expect(problem('nowhere')).toMatch(/^COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE: file not found: .*nowhere\. Create it/);
   });
 });
 
@@ -228,14 +238,14 @@ describe('the configuration of the topics', () => {
     expect(JSON.stringify(printed)).not.toContain('s3cret');
     expect(wrong('gateway', { ...store, ...issuer })).toEqual([
       expect.stringMatching(/^COUNTERSIGN_TOKENS_FILE: /),
-      'COUNTERSIGN_OIDC_CLIENT_ID: must be set (is needed with COUNTERSIGN_OIDC_ISSUER)',
+      'COUNTERSIGN_OIDC_CLIENT_ID: must be set (needed with COUNTERSIGN_OIDC_ISSUER)',
     ]);
     expect(wrong('gateway', { ...all, COUNTERSIGN_OIDC_CLIENT_ID: 'c' })).toEqual([
-      'COUNTERSIGN_OIDC_ISSUER: must be set (is needed with COUNTERSIGN_OIDC_CLIENT_ID)',
+      'COUNTERSIGN_OIDC_ISSUER: must be set (needed with COUNTERSIGN_OIDC_CLIENT_ID)',
     ]);
     const unread = { ...issuer, COUNTERSIGN_OIDC_CLIENT_ID: 'c', COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: `${file}-gone` };
     expect(wrong('gateway', { ...all, ...unread })).toEqual([
-      expect.stringMatching(/^COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: .* cannot be read$/),
+      `COUNTERSIGN_OIDC_CLIENT_SECRET_FILE: file not found: ${file}-gone. Create it or unset the variable.`,
     ]);
   });
 });

@@ -1,19 +1,13 @@
 import { resolve } from 'node:path';
 import { readOidcConfig } from '@countersign/gateway';
 import type { OidcConfig } from '@countersign/gateway';
-import { ConfigError, readConfig, Secret } from '@countersign/runtime';
+import { ConfigError, readConfig, readSecretOf, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import { judgingVariables, processVariables, servingVariables, tellingVariables } from '@countersign/shell';
 import { borrowerProblems, isLoopback, keeperProblems, toConnection, toServer } from './keeper/keeper-config.js';
 import type { KafkaConfig, KeysConfig, RequestsConfig, Role, RoleConfig } from './role-config.js';
 import { z } from 'zod';
-import {
-  eventStoreProblems,
-  oidcProblems,
-  readPassword,
-  saslProblems,
-  withoutPassword,
-} from './connection-problems.js';
+import { eventStoreProblems, oidcProblems, saslProblems, withoutPassword } from './connection-problems.js';
 import {
   consuming,
   eventStore,
@@ -175,14 +169,17 @@ function readConfigWith<T extends z.ZodObject>(
     const values = readConfig(schema, env);
     if (more.length === 0) return values;
   } catch (error) {
-    if (error instanceof ConfigError) throw new ConfigError([...error.problems, ...more]);
-    throw error;
+    if (!(error instanceof ConfigError)) throw error;
+    const { problems } = error;
+    const others = more.filter((other) => !problems.some(({ variable }) => variable === other.variable));
+    throw new ConfigError([...problems, ...others]);
   }
   throw new ConfigError(more);
 }
 
 function toKafka(values: KafkaValues, folder: string): KafkaConfig {
   const mechanism = values.COUNTERSIGN_KAFKA_SASL_MECHANISM;
+  const passwordFile = 'COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE';
   return {
     brokers: values.COUNTERSIGN_KAFKA_BROKERS ?? [],
     ssl: values.COUNTERSIGN_KAFKA_SSL === 'true',
@@ -192,20 +189,11 @@ function toKafka(values: KafkaValues, folder: string): KafkaConfig {
         : {
             mechanism,
             username: values.COUNTERSIGN_KAFKA_SASL_USERNAME ?? '',
-            password: passwordIn(resolve(folder, values.COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE ?? '')),
+            password: readSecretOf(passwordFile, resolve(folder, values[passwordFile] ?? '')),
           },
     topicPrefix: values.COUNTERSIGN_TOPIC_PREFIX ?? '',
     sessionTimeoutMs: values.COUNTERSIGN_KAFKA_SESSION_TIMEOUT_MS ?? null,
   };
-}
-
-function passwordIn(file: string): Secret {
-  try {
-    return readPassword(file);
-  } catch (error) {
-    const problem = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([{ variable: 'COUNTERSIGN_KAFKA_SASL_PASSWORD_FILE', problem }]);
-  }
 }
 
 function toRequests(values: Values, file: ToFile): RequestsConfig {

@@ -1,7 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { readConnectionString } from '@countersign/event-store/eventstoredb';
 import { readOidcConfig } from '@countersign/gateway';
-import { ConfigError, Secret } from '@countersign/runtime';
+import { ConfigError } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -105,11 +104,4 @@ export function oidcProblems(env: Environment): readonly ConfigProblem[] {
     if (error instanceof ConfigError) return error.problems;
     throw error;
   }
-}
-
-/** A password out of its file. @throws Error saying why it cannot be used. */
-export function readPassword(file: string): Secret {
-  const text = readFileSync(file, 'utf8').replace(/\r?\n$/, '');
-  if (text === '') throw new Error('the file is empty');
-  return new Secret(text);
 }

@@ -113,10 +113,12 @@ export const signIn = {
   COUNTERSIGN_OIDC_TENANT: z.string().optional(),
 };
 
+const atMost256 = 'must have at most 256 characters';
+
 /** The consumer of the request queue. */
 export const requests = {
-  COUNTERSIGN_REQUESTS_TENANT: z.string().min(1).max(256).default('default'),
-  COUNTERSIGN_REQUESTS_PRINCIPAL: principalSchema.default('kafka'),
+  COUNTERSIGN_REQUESTS_TENANT: z.string().max(256, atMost256).default('default'),
+  COUNTERSIGN_REQUESTS_PRINCIPAL: z.string().max(256, atMost256).pipe(principalSchema).default('kafka'),
   COUNTERSIGN_REQUESTS_UNSIGNED: z.enum(['allow', 'refuse'], 'must be allow or refuse').optional(),
   COUNTERSIGN_REQUESTS_KEYS: z.string().optional(),
 };

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import type { SubjectEvent } from '@countersign/contracts';
 import {
   createSealedStore,
@@ -17,7 +16,7 @@ import type {
   SealedTexts,
   SubjectKeys,
 } from '@countersign/event-store';
-import { sleep } from '@countersign/runtime';
+import { makeFolderOf, sleep } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import type { RuntimePorts } from '@countersign/shell';
 import type { KeysConfig } from './config.js';
@@ -98,7 +97,7 @@ export async function openKeys(
   raw: EventStore,
   log: Log,
 ): Promise<FileKeys> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderOf('COUNTERSIGN_KEYS_FOLDER', folder);
   const keys = openSubjectKeys({ folder, rootKeyFile, log });
   try {
     if (keys.isNew) {

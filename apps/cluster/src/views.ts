@@ -1,10 +1,10 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { EventStoreUnavailableError } from '@countersign/event-store';
 import type { SealedTexts } from '@countersign/event-store';
 import { createProjector, createProjectorCheck } from '@countersign/projector';
 import { openReadModel } from '@countersign/read-model';
 import type { FileReadModel, ReadModel } from '@countersign/read-model';
+import { makeFolderOf } from '@countersign/runtime';
 import { isStoreAway, untilDone } from './role-process.js';
 import type { LedgerStore, RoleProcess } from './role-process.js';
 
@@ -13,7 +13,7 @@ const erasedMeanwhile = 'keys whose erasure is recorded were still there: they a
 /** The process's own replica of the read model, following the store; it has caught up when this resolves. */
 export async function openViews(process: RoleProcess, { store, vault }: LedgerStore): Promise<ReadModel> {
   const { config, clock, log, check, onStop, stopping } = process;
-  mkdirSync(config.dataFolder, { recursive: true, mode: 0o700 });
+  makeFolderOf('COUNTERSIGN_DATA', config.dataFolder);
   const file = join(config.dataFolder, 'read-model.db');
   let isOpen = false;
   const readAll = async (after: number, limit: number) => {

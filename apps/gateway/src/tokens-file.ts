@@ -97,10 +97,7 @@ export function createFileTokens(path: string, log: Log): FileTokens {
  * @throws TokensError with all problems at once.
  */
 export function readTokens(path: string, onEmpty: () => void = () => undefined): Tokens {
-  const text = readSettings(
-    path,
-    (problem) => new TokensError(path, [{ path: '', problem: `${problem} (COUNTERSIGN_TOKENS_FILE)` }]),
-  );
+  const text = readSettings(path, 'COUNTERSIGN_TOKENS_FILE', (problem) => new TokensError(path, [problem]));
   let entries: unknown;
   try {
     entries = JSON.parse(text);

@@ -78,7 +78,9 @@ describe('the keys file', () => {
   );
 
   it('must be valid at the start', async () => {
-    await expect(loadRequestKeys(file, createCollectingLog())).rejects.toThrow('cannot be read');
+    await expect(loadRequestKeys(file, createCollectingLog())).rejects.toThrow(
+      `COUNTERSIGN_REQUESTS_KEYS: file not found: ${file}. Create it or unset the variable.`,
+    );
     writeFileSync(file, '[{]');
     await expect(loadRequestKeys(file, createCollectingLog())).rejects.toThrow('is not valid JSON');
   });

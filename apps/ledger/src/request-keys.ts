@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { externalIdSchema, principalSchema } from '@countersign/contracts';
+import { externalIdSchema, plainWords, principalSchema } from '@countersign/contracts';
+import { readFileOf } from '@countersign/runtime';
 import type { Log } from '@countersign/runtime';
 import { agentIdsSchema, watchForChanges } from '@countersign/shell';
 import { importJWK } from 'jose';
@@ -81,7 +81,7 @@ export class RequestKeysError extends Error {
  * @throws RequestKeysError with all problems at once.
  */
 export async function createRequestKeys(entries: unknown, source = 'the request keys'): Promise<RequestKeys> {
-  const parsed = keyEntriesSchema.safeParse(entries);
+  const parsed = keyEntriesSchema.safeParse(entries, { error: plainWords });
   if (!parsed.success) {
     throw new RequestKeysError(
       source,
@@ -106,7 +106,7 @@ async function toKey(entry: z.output<typeof keyEntrySchema>, index: number, sour
 
 /**
  * The keys of a file. A change of the file takes effect within two seconds, so that a key can be revoked quickly.
- * @throws RequestKeysError when the file cannot be used at the start.
+ * @throws ConfigError when the file cannot be read at the start; RequestKeysError when it cannot be used.
  */
 export async function loadRequestKeys(path: string, log: Log): Promise<FileRequestKeys> {
   let keys = await readKeysFile(path);
@@ -123,12 +123,12 @@ export async function loadRequestKeys(path: string, log: Log): Promise<FileReque
 }
 
 async function readKeysFile(path: string): Promise<RequestKeys> {
+  const text = readFileOf('COUNTERSIGN_REQUESTS_KEYS', path);
   let entries: unknown;
   try {
-    entries = JSON.parse(readFileSync(path, 'utf8'));
-  } catch (error) {
-    const problem = error instanceof SyntaxError ? 'is not valid JSON' : 'cannot be read';
-    throw new RequestKeysError(path, [{ path: '', problem }]);
+    entries = JSON.parse(text);
+  } catch {
+    throw new RequestKeysError(path, [{ path: '', problem: 'is not valid JSON: it must be a list of keys' }]);
   }
   return createRequestKeys(entries, path);
 }

@@ -1,4 +1,3 @@
-import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { createWriteSide, recordPolicy, recordShadowPolicy } from '@countersign/commands';
 import type { CommandPorts, People } from '@countersign/commands';
@@ -14,7 +13,7 @@ import { openReadModel } from '@countersign/read-model';
 import type { FileReadModel } from '@countersign/read-model';
 import { loadTools } from '@countersign/resolver';
 import type { ToolSet } from '@countersign/resolver';
-import { ConfigError } from '@countersign/runtime';
+import { makeFolderOf } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import {
   createHistory,
@@ -58,7 +57,7 @@ export async function openStores(
   const { clock, ids, log } = world;
   const policy = await readOptionalPolicy(config.policyFile, people);
   const tools = await loadTools(config.toolsFile, process.env);
-  makeFolder(config.dataFolder);
+  makeFolderOf('COUNTERSIGN_DATA', config.dataFolder);
   const stops: (() => void | Promise<void>)[] = [];
   const close = async (): Promise<void> => {
     for (const stop of stops.splice(0).reverse()) await stop();
@@ -120,15 +119,6 @@ function openShadow(
 
 function timeOf(clock: Clock): string {
   return new Date(clock.now()).toISOString();
-}
-
-function makeFolder(folder: string): void {
-  try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new ConfigError([{ variable: 'COUNTERSIGN_DATA', problem: `is no folder that can be made or used: ${why}` }]);
-  }
 }
 
 function openStore(

@@ -18,5 +18,6 @@ export { createRateLimit } from './rate-limit.js';
 export type { Rate } from './rate-limit.js';
 export { keepPrivate } from './private-file.js';
 export { sideBySide } from './side-by-side.js';
-export { readSettings, settingProblems, SettingsFileError } from './settings-file.js';
+export { readSettings, settingProblems, SettingsFileError, syntaxProblems } from './settings-file.js';
 export type { SettingProblem } from './settings-file.js';
+export { makeFolderOf, readFileOf, readSecretOf, readTextFile } from './named-files.js';

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
 import type { z } from 'zod';
+import { readTextFile, unsetIt } from './named-files.js';
 
 /** One problem of a configuration file, with its place. */
 export interface SettingProblem {
@@ -20,26 +20,20 @@ export class SettingsFileError extends Error {
   }
 }
 
-/** Reads such a file. `refuse` makes the error for a file that cannot be read, from its problem. */
-export function readSettings(file: string, refuse: (problem: string) => Error): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    throw refuse(`cannot be read: ${unreadable(error)}`);
-  }
+/**
+ * The text of such a file, which a variable names.
+ * @throws what `refuse` makes of the problem; its path is the variable.
+ */
+export function readSettings(file: string, variable: string, refuse: (problem: SettingProblem) => Error): string {
+  return readTextFile(file, unsetIt, (problem) => refuse({ path: variable, problem }));
 }
 
-const causes: Readonly<Record<string, string>> = {
-  ENOENT: 'the file was not found. Create it, or correct its path',
-  ENOTDIR: 'a part of its path is no folder. Correct the path',
-  EISDIR: 'it is a folder. Name a file',
-  EACCES: 'permission denied. Let the user of this process read it',
-};
-
-/** Cause and remedy of a file that cannot be read. */
-function unreadable(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException;
-  return causes[code ?? ''] ?? message;
+/** The problems of a text that is not YAML. */
+export function syntaxProblems(errors: readonly { readonly message: string }[]): SettingProblem[] {
+  return errors.map(({ message }) => {
+    const [line = message] = message.split('\n');
+    return { path: '', problem: `is not valid YAML: ${line.replace(/:$/, '')}` };
+  });
 }
 
 /** The violations of a schema below a place of such a file; each unknown setting separately. */

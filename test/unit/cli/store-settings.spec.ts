@@ -73,7 +73,7 @@ describe('countersign store, with wrong settings', () => {
   it('grants nothing while a certificate of the service cannot be read', async () => {
     const { code, text } = await run(as('countersign:x').replace(/tlsCAFile=.*/, 'tlsCAFile=/none.pem'), 'secure');
     expect(code).toBe(2);
-    expect(text).toContain('tlsCAFile /none.pem cannot be read');
+    expect(text).toContain('tlsCAFile: file not found: /none.pem');
     expect([written(), server.users.find('countersign')]).toEqual([0, undefined]);
   });
 

@@ -4,9 +4,12 @@ import { localError } from '../cli-error.js';
 import type { ExitCode } from '../exit-codes.js';
 import { exitCodes } from '../exit-codes.js';
 import type { Output } from '../invocation.js';
+import { channelsOf } from './known-people.js';
+import { textOf } from './policy-input.js';
 
 /** `countersign channels check <file>`: reports every problem of a channels file at once. It opens no connection. */
 export async function checkChannels(output: Output, file: string): Promise<ExitCode> {
+  await textOf(file);
   const { ChannelsFileError, loadChannels } = await import('@countersign/channels');
   try {
     const { channels, people, routes } = loadChannels(file, output.terminal.env);
@@ -60,12 +63,9 @@ export async function testChannel(output: Output, id: string): Promise<ExitCode>
 }
 
 async function readConfigured(env: Readonly<Record<string, string | undefined>>): Promise<ChannelsConfig> {
-  const file = env['COUNTERSIGN_CHANNELS'];
-  if (file === undefined || file === '') {
-    throw localError('usage', 'no-channels', 'COUNTERSIGN_CHANNELS is not set.', 'Name the channels file with it.');
-  }
-  const { loadChannels } = await import('@countersign/channels');
-  return loadChannels(file, env);
+  const config = await channelsOf(env);
+  if (config !== undefined) return config;
+  throw localError('usage', 'no-channels', 'COUNTERSIGN_CHANNELS is not set.', 'Name the channels file with it.');
 }
 
 /** A message about a made-up call. The call is blocked, so the message has no buttons and asks for no response. */

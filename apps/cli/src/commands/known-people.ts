@@ -4,6 +4,7 @@ import type { KnownPeople } from '@countersign/policy';
 import { localError } from '../cli-error.js';
 import { tokensFileOf } from '../connection/connection.js';
 import type { Output } from '../invocation.js';
+import { textOf } from './policy-input.js';
 
 /**
  * The people as the tokens file says, and the channels file that the environment names. Null: no tokens file is named,
@@ -14,6 +15,7 @@ export async function knownPeople({ terminal }: Output, named: string | undefine
   const { env } = terminal;
   const file = named ?? tokensFileOf(env);
   if (named === undefined && !existsSync(file)) return null;
+  if (named !== undefined) await textOf(named);
   const { createPeople, readTokens, TokensError } = await import('@countersign/cluster');
   try {
     const tokens = readTokens(file);
@@ -26,11 +28,14 @@ export async function knownPeople({ terminal }: Output, named: string | undefine
   } catch (error) {
     if (!(error instanceof TokensError)) throw error;
     const remedy = 'Repair it, or name another one with --tokens.';
-    throw localError('refused', 'invalid-tokens-file', `The tokens file cannot be used: ${error.message}`, remedy);
+    throw localError('refused', 'invalid-tokens-file', `The tokens file cannot be used: ${inOneLine(error)}`, remedy);
   }
 }
 
-async function channelsOf(env: Readonly<Record<string, string | undefined>>): Promise<ChannelsConfig | undefined> {
+/** The channels file that the environment names; undefined: none. @throws CliError when it cannot be used. */
+export async function channelsOf(
+  env: Readonly<Record<string, string | undefined>>,
+): Promise<ChannelsConfig | undefined> {
   const { COUNTERSIGN_CHANNELS: file = '' } = env;
   if (file === '') return undefined;
   const { ChannelsFileError, loadChannels } = await import('@countersign/channels');
@@ -39,6 +44,10 @@ async function channelsOf(env: Readonly<Record<string, string | undefined>>): Pr
   } catch (error) {
     if (!(error instanceof ChannelsFileError)) throw error;
     const remedy = 'See `countersign channels check`, or unset COUNTERSIGN_CHANNELS.';
-    throw localError('refused', 'invalid-channels-file', error.message, remedy);
+    throw localError('refused', 'invalid-channels-file', inOneLine(error), remedy);
   }
+}
+
+function inOneLine({ message }: Error): string {
+  return message.replaceAll(/\n\s*/g, ' ');
 }

@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import type { CheckedPolicy, KnownPeople, PolicyFileError, PolicyProblem } from '@countersign/policy';
 import { printable } from '@countersign/text';
 import { localError } from '../cli-error.js';
@@ -25,12 +24,8 @@ export async function readPolicyFile(
 
 /** The text of a file. @throws CliError when it cannot be read. */
 export async function textOf(file: string): Promise<string> {
-  try {
-    return await readFile(file, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw localError('notFound', 'no-file', `${file} cannot be read: ${why}`, 'Name a file that is there.');
-  }
+  const { readTextFile } = await import('@countersign/runtime');
+  return readTextFile(file, 'correct the path', (problem) => localError('notFound', 'no-file', problem));
 }
 
 /** Runs the work; the problems of a file become the error of the command, one line each. */

@@ -79,7 +79,7 @@ describe('the token of a command', () => {
 
   it('says so when the tokens file cannot be read', () => {
     const file = mkdtempSync(join(tmpdir(), 'countersign-test-'));
-    expect(() => findConnection({}, { COUNTERSIGN_TOKENS_FILE: file })).toThrow(/cannot be read/);
+    expect(() => findConnection({}, { COUNTERSIGN_TOKENS_FILE: file })).toThrow(/cannot be read \(it is a folder\)/);
   });
 
   it('never repeats a token that it refuses', () => {

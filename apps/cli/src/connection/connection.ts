@@ -120,6 +120,8 @@ export function isLocal(url: URL): boolean {
   return url.hostname === 'localhost' || url.hostname === '[::1]' || /^127(\.\d{1,3}){3}$/.test(url.hostname);
 }
 
+const causes: Readonly<Record<string, string>> = { EISDIR: 'it is a folder', EACCES: 'permission denied' };
+
 function tokenOf(principal: string, file: string): string | undefined {
   let text: string;
   try {
@@ -130,8 +132,8 @@ function tokenOf(principal: string, file: string): string | undefined {
     throw localError(
       'forbidden',
       'tokens-file',
-      `The tokens file ${file} cannot be read (${String(code)}).`,
-      'Set COUNTERSIGN_TOKEN, or run as its owner.',
+      `The tokens file ${file} cannot be read (${causes[code ?? ''] ?? String(code)}).`,
+      'Set COUNTERSIGN_TOKEN, name another file with COUNTERSIGN_TOKENS_FILE, or run as its owner.',
     );
   }
   return tokensIn(text, file).find((entry) => entry.principal === principal)?.token;

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSealedTexts, EventStoreUnavailableError } from '@countersign/event-store';
 import type { SealedTexts, SubjectKey } from '@countersign/event-store';
-import { sleep } from '@countersign/runtime';
+import { makeFolderOf, sleep } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import type { BorrowedKeys } from './borrowed-keys.js';
 import type { Loan } from './loan.js';
@@ -102,7 +102,7 @@ export function createBorrowedCopies({ keys, loan, dataFolder, clock, stopping }
 
 /** The name of a data folder at the keeper. A folder that is emptied gets another one. */
 function ownerIn(dataFolder: string): string {
-  mkdirSync(dataFolder, { recursive: true, mode: 0o700 });
+  makeFolderOf('COUNTERSIGN_DATA', dataFolder);
   const file = join(dataFolder, 'copies.id');
   try {
     writeFileSync(file, randomUUID(), { mode: 0o600, flag: 'wx' });

@@ -72,7 +72,9 @@ describe('a process that borrows keys', () => {
     expect(wrong({ COUNTERSIGN_KEEPER_TOKEN_FILE: 'token' })).toEqual([
       'COUNTERSIGN_KEEPER_TOKEN_FILE: has no effect without COUNTERSIGN_KEEPER_URL',
     ]);
-    expect(wrong({ ...borrowing, COUNTERSIGN_KEEPER_TOKEN_FILE: 'missing' })[0]).toContain('ENOENT');
+    expect(wrong({ ...borrowing, COUNTERSIGN_KEEPER_TOKEN_FILE: 'missing' })[0]).toBe(
+      `COUNTERSIGN_KEEPER_TOKEN_FILE: file not found: ${join(folder, 'missing')}. Create it or unset the variable.`,
+    );
   });
 });
 

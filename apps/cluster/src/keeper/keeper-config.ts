@@ -1,15 +1,18 @@
-import { readFileSync } from 'node:fs';
 import { isIPv4 } from 'node:net';
 import { resolve } from 'node:path';
-import { ConfigError, Secret } from '@countersign/runtime';
+import { ConfigError, readFileOf, readSecretOf, Secret } from '@countersign/runtime';
 import type { ConfigProblem } from '@countersign/runtime';
 import type { KeeperServerConfig } from '../role-config.js';
-import { readPassword } from '../connection-problems.js';
 import type { KeeperConnection } from './keeper-client.js';
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
 const tokenCharactersMin = 32;
+
+const tokenFile = 'COUNTERSIGN_KEEPER_TOKEN_FILE';
+const tokensFile = 'COUNTERSIGN_KEEPER_TOKENS_FILE';
+const certFile = 'COUNTERSIGN_KEEPER_TLS_CERT_FILE';
+const keyFile = 'COUNTERSIGN_KEEPER_TLS_KEY_FILE';
 
 /** Returns whether a host is this machine. */
 export function isLoopback(host: string): boolean {
@@ -22,9 +25,8 @@ const isSet = (env: Environment, name: string): boolean => (env[name] ?? '') !==
 /** The problems between the settings of a process that borrows keys. */
 export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
   const variable = 'COUNTERSIGN_KEEPER_URL';
-  const token = 'COUNTERSIGN_KEEPER_TOKEN_FILE';
   if (!isSet(env, variable)) {
-    const lonely = [token, 'COUNTERSIGN_KEEPER_CA_FILE'].filter((name) => isSet(env, name));
+    const lonely = [tokenFile, 'COUNTERSIGN_KEEPER_CA_FILE'].filter((name) => isSet(env, name));
     return lonely.map((name) => ({ variable: name, problem: `has no effect without ${variable}` }));
   }
   const problems: ConfigProblem[] = [];
@@ -33,7 +35,7 @@ export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
       'must not be set along with COUNTERSIGN_KEYS_FOLDER: a process gets its keys from the one or the other';
     problems.push({ variable, problem });
   }
-  if (!isSet(env, token)) problems.push({ variable: token, problem: `must be set along with ${variable}` });
+  if (!isSet(env, tokenFile)) problems.push({ variable: tokenFile, problem: `must be set along with ${variable}` });
   const url = URL.parse(env[variable] ?? '');
   // Attack: a reader of the traffic has every key.
   if (url?.protocol === 'http:' && !isLoopback(url.hostname)) {
@@ -44,7 +46,7 @@ export function borrowerProblems(env: Environment): readonly ConfigProblem[] {
 
 /** The problems between the settings of the keeper. */
 export function keeperProblems(env: Environment): readonly ConfigProblem[] {
-  const [cert, key] = ['COUNTERSIGN_KEEPER_TLS_CERT_FILE', 'COUNTERSIGN_KEEPER_TLS_KEY_FILE'] as const;
+  const [cert, key] = [certFile, keyFile];
   if (isSet(env, cert) !== isSet(env, key)) {
     const [missing, given] = isSet(env, cert) ? [key, cert] : [cert, key];
     return [{ variable: missing, problem: `must be set along with ${given}` }];
@@ -72,9 +74,8 @@ export function toConnection(values: BorrowerValues, folder: string): KeeperConn
   if (url === undefined) return null;
   return {
     url: new URL(url),
-    token: reading('COUNTERSIGN_KEEPER_TOKEN_FILE', values.COUNTERSIGN_KEEPER_TOKEN_FILE, folder, readPassword),
-    ca:
-      ca === undefined ? null : reading('COUNTERSIGN_KEEPER_CA_FILE', ca, folder, (file) => readFileSync(file, 'utf8')),
+    token: readSecretOf(tokenFile, resolve(folder, values[tokenFile] ?? '')),
+    ca: ca === undefined ? null : readFileOf('COUNTERSIGN_KEEPER_CA_FILE', resolve(folder, ca)),
   };
 }
 
@@ -90,34 +91,23 @@ interface ServerValues {
 export function toServer(values: ServerValues, folder: string): KeeperServerConfig | null {
   const { COUNTERSIGN_KEEPER_PORT: port, COUNTERSIGN_KEEPER_LOAN_MS: loanMs } = values;
   if (port === undefined || loanMs === undefined) return null;
-  const { COUNTERSIGN_KEEPER_TLS_CERT_FILE: cert, COUNTERSIGN_KEEPER_TLS_KEY_FILE: key } = values;
-  const text = (file: string): string => readFileSync(file, 'utf8');
+  const cert = values[certFile];
   const tls =
     cert === undefined
       ? null
       : {
-          cert: reading('COUNTERSIGN_KEEPER_TLS_CERT_FILE', cert, folder, text),
-          key: reading('COUNTERSIGN_KEEPER_TLS_KEY_FILE', key, folder, readPassword),
+          cert: readFileOf(certFile, resolve(folder, cert)),
+          key: readSecretOf(keyFile, resolve(folder, values[keyFile] ?? '')),
         };
-  const tokens = reading('COUNTERSIGN_KEEPER_TOKENS_FILE', values.COUNTERSIGN_KEEPER_TOKENS_FILE, folder, readTokens);
-  return { port, loanMs, tls, tokens };
+  return { port, loanMs, tls, tokens: readTokens(resolve(folder, values[tokensFile] ?? '')) };
 }
 
 function readTokens(file: string): readonly Secret[] {
-  const lines = readFileSync(file, 'utf8').split('\n');
+  const lines = readFileOf(tokensFile, file).split('\n');
   const tokens = lines.map((line) => line.trim()).filter((line) => line !== '');
   if (tokens.length > 0 && tokens.every(({ length }) => length >= tokenCharactersMin)) {
     return tokens.map((token) => new Secret(token));
   }
-  throw new Error(
-    `it needs one token on each line, of at least ${String(tokenCharactersMin)} characters: openssl rand -hex 32`,
-  );
-}
-
-function reading<T>(variable: string, path: string | undefined, folder: string, read: (file: string) => T): T {
-  try {
-    return read(resolve(folder, path ?? ''));
-  } catch (error) {
-    throw new ConfigError([{ variable, problem: error instanceof Error ? error.message : String(error) }]);
-  }
+  const problem = `needs one token on each line, of at least ${String(tokenCharactersMin)} characters: ${file}. Make one with: openssl rand -hex 32`;
+  throw new ConfigError([{ variable: tokensFile, problem }]);
 }

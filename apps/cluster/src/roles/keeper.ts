@@ -1,8 +1,7 @@
 import { lockFolder, openAnswersKey } from '@countersign/event-store';
 import type { EventStore } from '@countersign/event-store';
-import { sleep } from '@countersign/runtime';
+import { makeFolderOf, sleep } from '@countersign/runtime';
 import { createGauges } from '@countersign/shell';
-import { mkdirSync } from 'node:fs';
 import { openKeeperApp } from '../keeper/keeper-app.js';
 import { createKeeper } from '../keeper/keeper.js';
 import { createErasing } from '../keeper/erasing.js';
@@ -44,7 +43,7 @@ export function readKeeper({ keys: inFolder, keeperServer }: RoleConfig): Promis
 
 /** One keeper for a folder: another one would not know of the processes that have keys from this one. */
 function lock({ onStop }: RoleProcess, { folder }: KeysConfig): void {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  makeFolderOf('COUNTERSIGN_KEYS_FOLDER', folder);
   onStop(lockFolder(folder, 'the folder of the keys').release);
 }
 

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs';
-import { ConfigError, Secret, readConfig } from '@countersign/runtime';
+import { readConfig, readSecretOf } from '@countersign/runtime';
+import type { Secret } from '@countersign/runtime';
 import { z } from 'zod';
 
 /** The settings of an OpenID Connect provider. */
@@ -29,11 +29,11 @@ const schema = z
   })
   .refine((values) => values.COUNTERSIGN_OIDC_ISSUER === undefined || values.COUNTERSIGN_OIDC_CLIENT_ID !== undefined, {
     path: ['COUNTERSIGN_OIDC_CLIENT_ID'],
-    error: 'is needed with COUNTERSIGN_OIDC_ISSUER',
+    error: 'needed with COUNTERSIGN_OIDC_ISSUER',
   })
   .refine((values) => values.COUNTERSIGN_OIDC_CLIENT_ID === undefined || values.COUNTERSIGN_OIDC_ISSUER !== undefined, {
     path: ['COUNTERSIGN_OIDC_ISSUER'],
-    error: 'is needed with COUNTERSIGN_OIDC_CLIENT_ID',
+    error: 'needed with COUNTERSIGN_OIDC_CLIENT_ID',
   });
 
 /**
@@ -48,21 +48,12 @@ export function readOidcConfig(env: Readonly<Record<string, string | undefined>>
   return {
     issuer: new URL(issuer),
     clientId,
-    clientSecret: secretFile === undefined ? null : readSecret(secretFile),
+    clientSecret: secretFile === undefined ? null : readSecretOf('COUNTERSIGN_OIDC_CLIENT_SECRET_FILE', secretFile),
     audience: values.COUNTERSIGN_OIDC_AUDIENCE ?? null,
     rolesClaim: values.COUNTERSIGN_OIDC_ROLES_CLAIM,
     groupsClaim: values.COUNTERSIGN_OIDC_GROUPS_CLAIM,
     tenant: values.COUNTERSIGN_OIDC_TENANT,
   };
-}
-
-function readSecret(file: string): Secret {
-  try {
-    return new Secret(readFileSync(file, 'utf8').trim());
-  } catch {
-    const problem = `${file} cannot be read`;
-    throw new ConfigError([{ variable: 'COUNTERSIGN_OIDC_CLIENT_SECRET_FILE', problem }]);
-  }
 }
 
 /** Plain http only on loopback. */

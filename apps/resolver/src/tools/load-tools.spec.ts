@@ -111,15 +111,17 @@ tools:
 `);
       expect(problems).toEqual([
         'tools[0].http.url: must be an http or https url',
-        'tools[0].http.timeoutMs: Too small: expected number to be >=1',
+        'tools[0].http.timeoutMs: must be at least 1',
         'tools[0].http.retries: is not a known setting',
-        'tools[1].name: Too small: expected string to have >=1 characters',
-        'tools[1].idempotent: Invalid input: expected boolean, received string',
+        'tools[1].name: must not be empty',
+        'tools[1].idempotent: must be true or false, not text',
         'tools[1].http.url: must carry no credentials: use a header',
         'tools[2]: must have either http or module',
         'tools[3]: must have either http or module',
         'tools[4].http.headers.Authorization: the environment variable NOT_SET is not set',
-        expect.stringMatching(/^tools\[4\]\.http\.headers\.x-key: ENOENT/),
+        expect.stringMatching(
+          /^tools\[4\]\.http\.headers\.x-key: file not found: .*missing\. Create it or correct the path\.$/,
+        ),
         'tools[4].http.headers.x-b: the file ./empty is empty',
         'tools[4].http.headers.x-c: has characters that a header cannot carry',
         'tools[5].http.headers.Host: is a header that the resolver sets itself',
@@ -130,7 +132,7 @@ tools:
         'tools[8].timeoutMs: is for modules: the limit of an http tool is http.timeoutMs',
         'tools[9].inputSchema: /type must be one or some of: null, boolean, object, array, number, string, integer',
         'tools[11].name: "j" is there twice for tenant "default"',
-        'tools[12]: Invalid input: expected object, received number',
+        'tools[12]: must be an object, not a number',
       ]);
     });
 
@@ -177,7 +179,7 @@ tools:
 
     it('or missing is refused', async () => {
       await expect(loadTools(join(folder, 'none.yaml'), {})).rejects.toThrow(
-        /none\.yaml cannot be used:\n.*the file was not found/,
+        /none\.yaml cannot be used:\n {2}COUNTERSIGN_TOOLS: file not found: .*none\.yaml\. Create it or unset the variable\./,
       );
     });
 

@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
-import { createSystemClock, readSettings, Secret } from '@countersign/runtime';
+import { createSystemClock, readSettings, readTextFile, Secret } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import type { PostPorts } from './post.js';
 import { createHttpRun } from './http-tool.js';
@@ -34,7 +33,7 @@ export async function loadTools(
   ports: PostPorts = { clock: createSystemClock() },
 ): Promise<ToolSet> {
   if (file === null) return noTools;
-  const text = readSettings(file, (problem) => new ToolsFileError(file, [{ path: '', problem }]));
+  const text = readSettings(file, 'COUNTERSIGN_TOOLS', (problem) => new ToolsFileError(file, [problem]));
   const { entries, problems } = readToolsFile(text);
   const loading: Loading = { folder: dirname(resolvePath(file)), env, ports, problems: [...problems] };
   const loaded = await Promise.all(entries.map((entry) => loadTool(entry, loading)));
@@ -108,7 +107,7 @@ function readHeader(value: HeaderValue, path: string, { folder, env, problems }:
 
 function readSecret(value: Exclude<HeaderValue, string>, folder: string, env: Environment): string {
   if ('file' in value) {
-    const text = readFileSync(resolvePath(folder, value.file), 'utf8').trim();
+    const text = readTextFile(resolvePath(folder, value.file)).trim();
     if (text === '') throw new Error(`the file ${value.file} is empty`);
     return text;
   }

@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
-import { externalIdSchema, jsonObjectSchema } from '@countersign/contracts';
-import { privateAddressOf, settingProblems, SettingsFileError } from '@countersign/runtime';
+import { externalIdSchema, jsonObjectSchema, plainWords } from '@countersign/contracts';
+import { privateAddressOf, settingProblems, SettingsFileError, syntaxProblems } from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import { z } from 'zod';
@@ -95,9 +95,9 @@ export interface ToolsFile {
 /** Reads the text of a tools file: YAML, and so JSON too. */
 export function readToolsFile(text: string): ToolsFile {
   const document = parseDocument(text);
-  const problems = document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message }));
+  const problems = syntaxProblems(document.errors);
   if (problems.length > 0) return { entries: [], problems };
-  const file = fileSchema.safeParse(plain(document, problems));
+  const file = fileSchema.safeParse(plain(document, problems), { error: plainWords });
   if (problems.length > 0) return { entries: [], problems };
   if (!file.success) return { entries: [], problems: settingProblems('', file.error) };
   const read = file.data.tools.map((tool, index) => readEntry(tool, `tools[${index}]`));
@@ -116,7 +116,7 @@ function plain(document: ReturnType<typeof parseDocument>, problems: SettingProb
 }
 
 function readEntry(given: unknown, path: string): { entry?: ToolEntry; problems: SettingProblem[] } {
-  const result = toolSchema.safeParse(given);
+  const result = toolSchema.safeParse(given, { error: plainWords });
   const problems = result.success ? [] : settingProblems(path, result.error);
   if (typeof given === 'object' && given !== null && 'http' in given === 'module' in given) {
     problems.push({ path, problem: 'must have either http or module' });

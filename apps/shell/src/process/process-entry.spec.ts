@@ -22,6 +22,15 @@ describe('why a process cannot start', () => {
     );
   });
 
+  it.each([
+    ['getaddrinfo ENOTFOUND nohost', { code: 'ENOTFOUND' }, 'COUNTERSIGN_HOST must be an address of this machine.'],
+    ['listen EADDRNOTAVAIL', { code: 'EADDRNOTAVAIL' }, 'COUNTERSIGN_HOST must be an address of this machine.'],
+    ['listen EACCES', { code: 'EACCES', port: 80 }, expect.stringContaining('set COUNTERSIGN_PORT, from 1024 on.')],
+  ])('names the remedy where the address or the port cannot be used: %s', (message, system, remedy) => {
+    const [cause, ...rest] = reasonOf(Object.assign(new Error(message), system)).split('. ');
+    expect([cause, rest.join('. ')]).toEqual([message, remedy]);
+  });
+
   it.each([new Error('a bug'), new TypeError('undefined is not a function'), new RangeError('out of range')])(
     'includes the stack of an unexpected error: %s',
     (error) => {

@@ -59,6 +59,12 @@ export function reasonOf(error: unknown): string {
 /** The remedy for a system error. */
 function remedied(error: Error, code: unknown): string | undefined {
   if (code === 'EADDRINUSE') return `${error.message}. Another process has the port: stop it, or set COUNTERSIGN_PORT.`;
+  if (code === 'ENOTFOUND' || code === 'EADDRNOTAVAIL') {
+    return `${error.message}. COUNTERSIGN_HOST must be an address of this machine.`;
+  }
+  if (code === 'EACCES' && 'port' in error) {
+    return `${error.message}. The user of this process may not use the port: set COUNTERSIGN_PORT, from 1024 on.`;
+  }
   if (code === 'ENOSPC' || isFull(error)) {
     return `the disk is full (${error.message}): free some space where the data folder is, and start again`;
   }

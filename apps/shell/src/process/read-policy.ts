@@ -1,6 +1,6 @@
 import { loadPolicy, withLines } from '@countersign/policy';
 import type { KnownPeople, PolicyContent } from '@countersign/policy';
-import { ConfigError, readSettings } from '@countersign/runtime';
+import { readFileOf } from '@countersign/runtime';
 
 /**
  * The policy of the file that `COUNTERSIGN_POLICY` names. A rule that none of `people` can answer is a problem, and so is an
@@ -13,7 +13,7 @@ export async function readPolicy(file: string, people: KnownPeople | null = null
 
 /** The text of the file. @throws ConfigError when it cannot be read. */
 export function readPolicyText(file: string, variable = 'COUNTERSIGN_POLICY'): string {
-  return readSettings(file, (problem) => new ConfigError([{ variable, problem: `${file} ${problem}` }]));
+  return readFileOf(variable, file);
 }
 
 /** The policy of a text that was read from the file. @throws PolicyFileError as {@link readPolicy}. */

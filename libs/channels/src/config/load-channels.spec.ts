@@ -89,7 +89,7 @@ routes: [{ to: [ghost], after: soon }]
     'routes[0].after: "soon" is not a duration: write 30s, 10m, 2h or 3d',
     'routes[0].to[0]: there is no channel "ghost"',
     'channels[0].secret: the environment variable MISSING is not set',
-    expect.stringMatching(/^channels\[1\]\.botToken: cannot be read: ENOENT/),
+    expect.stringMatching(/^channels\[1\]\.botToken: file not found: .*none\. Create it/),
   ]);
 });
 
@@ -125,7 +125,7 @@ routes: [{ to: [nobody], after: soon }, { to: [w, ghost] }, { events: [denied], 
     'channels[3].secret: the environment variable MISSING is not set',
     'channels[3].url: is in a private network: that needs allowPrivateNetwork: true',
     'channels[0].secret: the environment variable MISSING is not set',
-    expect.stringMatching(/^channels\[1\]\.signingSecret: cannot be read: ENOENT/),
+    expect.stringMatching(/^channels\[1\]\.signingSecret: file not found: .*none\. Create it/),
   ]);
 });
 

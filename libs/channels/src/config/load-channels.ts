@@ -1,7 +1,14 @@
-import { readFileSync } from 'node:fs';
 import { dirname, resolve as resolvePath } from 'node:path';
 import { plainWords } from '@countersign/contracts';
-import { privateAddressOf, readSettings, Secret, settingProblems, SettingsFileError } from '@countersign/runtime';
+import {
+  privateAddressOf,
+  readSettings,
+  readTextFile,
+  Secret,
+  settingProblems,
+  SettingsFileError,
+  syntaxProblems,
+} from '@countersign/runtime';
 import type { SettingProblem } from '@countersign/runtime';
 import { parseDocument } from 'yaml';
 import type { z } from 'zod';
@@ -53,7 +60,7 @@ interface Loading {
  * @throws ChannelsFileError with all problems at once.
  */
 export function loadChannels(file: string, env: Environment): ChannelsConfig {
-  const text = readSettings(file, (problem) => new ChannelsFileError(file, [{ path: '', problem }]));
+  const text = readSettings(file, 'COUNTERSIGN_CHANNELS', (problem) => new ChannelsFileError(file, [problem]));
   const loading: Loading = { folder: dirname(resolvePath(file)), env, problems: [] };
   const config = readFile(text, loading);
   if (config === undefined || loading.problems.length > 0) throw new ChannelsFileError(file, loading.problems);
@@ -73,7 +80,7 @@ function plain(document: ReturnType<typeof parseDocument>, problems: SettingProb
 function readFile(text: string, loading: Loading): ChannelsConfig | undefined {
   const { problems } = loading;
   const document = parseDocument(text, { uniqueKeys: true, strict: true });
-  problems.push(...document.errors.map(({ message }) => ({ path: '', problem: message.split('\n')[0] ?? message })));
+  problems.push(...syntaxProblems(document.errors));
   if (problems.length > 0) return undefined;
   const value = plain(document, problems);
   if (problems.length > 0) return undefined;
@@ -219,12 +226,12 @@ function isSecretRef(value: unknown): value is SecretRef {
 
 function readSecret(ref: SecretRef, path: string, { folder, env, problems }: Loading): Secret | undefined {
   try {
-    const text = 'file' in ref ? readFileSync(resolvePath(folder, ref.file), 'utf8').trim() : env[ref.env];
+    const text = 'file' in ref ? readTextFile(resolvePath(folder, ref.file)).trim() : env[ref.env];
     if (text !== undefined && text !== '') return new Secret(text);
     const what = 'file' in ref ? `the file ${ref.file} is empty` : `the environment variable ${ref.env} is not set`;
     problems.push({ path, problem: what });
   } catch (error) {
-    problems.push({ path, problem: `cannot be read: ${messageOf(error)}` });
+    problems.push({ path, problem: messageOf(error) });
   }
   return undefined;
 }

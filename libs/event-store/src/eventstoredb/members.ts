@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs';
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js';
 import type { ChannelCredentials, ServiceError } from '@grpc/grpc-js';
+import { readTextFile } from '@countersign/runtime';
 import type { Clock } from '@countersign/runtime';
 import { areSame } from './connection-string.js';
 import type { Endpoint, StoreAddress } from './connection-string.js';
@@ -95,11 +95,7 @@ export function credentialsOf({ isEncrypted, option }: StoreAddress): ChannelCre
   const read = (name: string): Buffer | null => {
     const file = option(name);
     if (file === undefined) return null;
-    try {
-      return readFileSync(file);
-    } catch (error) {
-      throw new RangeError(`${name} ${file} cannot be read: ${(error as Error).message}`, { cause: error });
-    }
+    return Buffer.from(readTextFile(file, 'correct the path', (problem) => new RangeError(`${name}: ${problem}`)));
   };
   return credentials.createSsl(read('tlsCAFile'), read('userKeyFile'), read('userCertFile'));
 }

@@ -14,6 +14,7 @@ import {
   writeSync,
 } from 'node:fs';
 import { dirname } from 'node:path';
+import { readTextFile } from '@countersign/runtime';
 
 /** The root key cannot be used. The message names the file, the cause and the remedy. */
 export class RootKeyError extends Error {
@@ -34,7 +35,7 @@ const keyBytes = 32;
 
 /** The root key in a file: 32 bytes as base64 or hex. @throws RootKeyError when it is something else. */
 export function readRootKey(file: string): RootKey {
-  const text = textOf(file).trim();
+  const text = readTextFile(file, 'restore it', (problem) => new RootKeyError(`the root key: ${problem}`)).trim();
   const bytes = Buffer.from(text, /^[0-9a-fA-F]{64}$/.test(text) ? 'hex' : 'base64');
   if (bytes.length !== keyBytes) {
     throw new RootKeyError(
@@ -42,15 +43,6 @@ export function readRootKey(file: string): RootKey {
     );
   }
   return toRootKey(bytes);
-}
-
-function textOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
-    throw new RootKeyError(`the root key ${file} cannot be read: ${why}`, { cause: error });
-  }
 }
 
 /**
