@@ -58,13 +58,10 @@ export function attemptMark({ callId }: ToolCallView, { id }: AgentCall): string
 
 /** The newest calls of the tool in the session first. Without an id of its own an agent may repeat a call after any time. */
 async function* callsOf(client: Client, call: AgentCall, signal: AbortSignal): AsyncGenerator<ToolCallView> {
-  let cursor: string | undefined;
-  do {
-    const { sessionId: runId, toolName } = call;
-    const page = await client.listToolCalls({ runId, toolName, order: 'newest', limit: pageSize, cursor, signal });
-    yield* page.calls;
-    cursor = page.nextCursor ?? undefined;
-  } while (cursor !== undefined && call.id === undefined);
+  const { sessionId: runId, toolName, id } = call;
+  const list = { runId, toolName, order: 'newest', limit: pageSize, signal } as const;
+  if (id === undefined) yield* client.eachToolCall(list);
+  else yield* (await client.listToolCalls(list)).calls;
 }
 
 function isStillTheSame(view: ToolCallView, marks: Marks, call: AgentCall): boolean {
