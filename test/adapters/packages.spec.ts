@@ -1,16 +1,18 @@
 import { execFile } from 'node:child_process';
 import {
+  cpSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
   readFileSync,
   rmSync,
+  statSync,
   symlinkSync,
   writeFileSync,
 } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, dirname, join } from 'node:path';
 import { promisify } from 'node:util';
 import { startKitServer, type KitServer } from '@countersign/conformance';
 import { createClient } from '@countersign/worker-sdk';
@@ -83,23 +85,16 @@ it('each package brings its license along', () => {
   expect(names.filter((name) => !existsSync(join(app, 'node_modules', name, 'LICENSE')))).toEqual([]);
 });
 
-const examples = [
-  ['ai-sdk', 'refund.ts'],
-  ['langchain', 'refunds.ts'],
-  ['mastra', 'refund.ts'],
-  ['openai-agents', 'refund.ts'],
-] as const;
+/** The commands of a README that a newcomer runs in an empty folder next to the clone, before the first section. */
+function quickstartOf(readme: string): readonly string[] {
+  const [start = ''] = readFileSync(readme, 'utf8').split('\n## ');
+  return [...start.matchAll(/^```sh\n([^]*?)^```$/gm)].flatMap(([, block = '']) => block.trim().split('\n'));
+}
 
-/** Copies the example as the README says, and points it to the server and to a run of its own. */
-function copyExample(adapter: string, program: string, url: string, runId: string): string {
-  const own = join(app, runId);
-  mkdirSync(own);
-  for (const file of [program, 'model.ts']) {
-    const text = readFileSync(join(app, 'node_modules', '@countersign', adapter, 'examples', file), 'utf8');
-    const pointed = text.replace('http://127.0.0.1:7400', url).replace(/conversation-42|thread-1/, runId);
-    writeFileSync(join(own, file), pointed);
-  }
-  return own;
+/** Points a copied example to the server and to a run of its own. */
+function point(file: string, url: string, runId: string): void {
+  const text = readFileSync(file, 'utf8').replace('http://127.0.0.1:7400', url);
+  writeFileSync(file, text.replace(/conversation-42|thread-1|run-42/, runId));
 }
 
 async function approveFirst(url: string, token: string, runId: string, signal: AbortSignal): Promise<void> {
@@ -110,34 +105,70 @@ async function approveFirst(url: string, token: string, runId: string, signal: A
   }
 }
 
-describe('an example that is copied from its package', () => {
+describe('an example that is run as its README says', () => {
   let server: KitServer;
   beforeAll(async () => {
     server = await startKitServer(join(root, 'apps', 'cli', 'bin', 'countersign.js'));
+    // The clone next to the project, with the tokens of a first start.
+    const clone = join(folder, 'countersign');
+    mkdirSync(join(clone, 'data'), { recursive: true });
+    cpSync(join(root, 'examples', 'local-tokens.mjs'), join(clone, 'examples', 'local-tokens.mjs'));
+    const tokens = [
+      { principal: 'agent', token: server.agentToken },
+      { principal: 'worker', token: server.workerToken },
+    ];
+    writeFileSync(join(clone, 'data', 'tokens.json'), JSON.stringify(tokens));
   });
   afterAll(() => server.stop());
 
-  it.each(examples)(
-    '%s runs with its scripted model, and ends after an approval',
-    async (adapter, program) => {
-      const env = {
-        PATH: process.env['PATH'],
-        COUNTERSIGN_TOKEN: server.agentToken,
-        COUNTERSIGN_RESOLVER_TOKEN: server.workerToken,
-      };
+  const shell = (command: string) => {
+    const env = { PATH: `${dirname(process.execPath)}${delimiter}${process.env['PATH'] ?? ''}`, HOME: app };
+    return run('bash', ['-c', command], { cwd: app, env });
+  };
+  /** The files of the folder with the time of their last change. */
+  const filesOf = (): ReadonlyMap<string, number> =>
+    new Map(readdirSync(app).map((name) => [name, statSync(join(app, name)).mtimeMs]));
+
+  it.each([
+    ['worker-sdk', 'first-approval.ts', 'delete_file succeeded', ['countersign-example.txt']],
+    ['ai-sdk', 'refund.ts', 'The refund is dealt with.', []],
+    ['langchain', 'refunds.ts', 'The refund is dealt with.', []],
+    ['mastra', 'refund.ts', 'The refund is dealt with.', ['runs.db']],
+    ['openai-agents', 'refund.ts', 'The refund is dealt with.', []],
+  ])(
+    '%s: three commands without a copied token run it, and it touches no file but its own',
+    async (name, program, last, own) => {
+      const readme = join(app, 'node_modules', '@countersign', name, 'README.md');
+      const [install, copy = '', start = '', ...more] = quickstartOf(readme);
+      expect([install, more]).toEqual([expect.stringMatching(/^npm install /), []]);
+      await shell(copy);
+      point(join(app, program), server.url, name);
+      const before = filesOf();
+      // A path elsewhere would not be seen in this folder.
+      expect(readFileSync(join(app, program), 'utf8')).not.toMatch(/['"`](\/|\.\.|~)/);
       const stop = new AbortController();
       try {
-        const cwd = copyExample(adapter, program, server.url, adapter);
-        const ended = run(process.execPath, [program], { cwd, env });
-        const approved = approveFirst(server.url, server.approverToken, adapter, stop.signal);
-        const [{ stdout }] = await Promise.all([ended, approved]);
-        expect(stdout).toContain('The refund is dealt with.');
+        const [{ stdout }] = await Promise.all([
+          shell(start),
+          approveFirst(server.url, server.approverToken, name, stop.signal),
+        ]);
+        expect(stdout).toContain(last);
       } finally {
         stop.abort();
       }
+      const after = filesOf();
+      const names = [...new Set([...before.keys(), ...after.keys()])];
+      expect(names.filter((file) => before.get(file) !== after.get(file))).toEqual(own);
     },
     30_000,
   );
+
+  it('says in one line where the tokens come from when there are none', async () => {
+    const [, , start = ''] = quickstartOf(join(app, 'node_modules', '@countersign', 'worker-sdk', 'README.md'));
+    const error = (await shell(`COUNTERSIGN_DATA=nowhere ${start}`).catch((thrown: unknown) => thrown)) as object;
+    const stderr = expect.stringMatching(/^No tokens in nowhere.tokens\.json: start the server with .*\n$/);
+    expect(error).toMatchObject({ code: 1, stderr });
+  });
 });
 
 describe('an example with Countersign in its own process', () => {
@@ -150,24 +181,36 @@ describe('an example with Countersign in its own process', () => {
     await import('./${program}');
     await countersign.close();`;
 
-  it.each(examples)(
+  /** A folder with the example, and with this clone's package. */
+  function folderOf(adapter: string, program: string, url: string): string {
+    const own = join(app, `${adapter}-in-process`);
+    mkdirSync(join(own, 'node_modules', '@countersign'), { recursive: true });
+    symlinkSync(join(root, 'apps', 'standalone'), join(own, 'node_modules', '@countersign', 'standalone'));
+    for (const file of [program, 'model.ts'])
+      cpSync(join(app, 'node_modules', '@countersign', adapter, 'examples', file), join(own, file));
+    point(join(own, program), url, adapter);
+    writeFileSync(join(own, 'around.ts'), around(program));
+    return own;
+  }
+
+  it.each([
+    ['ai-sdk', 'refund.ts'],
+    ['langchain', 'refunds.ts'],
+    ['mastra', 'refund.ts'],
+    ['openai-agents', 'refund.ts'],
+  ])(
     '%s runs with its scripted model, and ends after an approval',
     async (adapter, program) => {
       const port = await freePort();
       const url = `http://127.0.0.1:${String(port)}`;
-      const runId = `${adapter}-in-process`;
-      const cwd = copyExample(adapter, program, url, runId);
-      mkdirSync(join(cwd, 'node_modules', '@countersign'), { recursive: true });
-      symlinkSync(join(root, 'apps', 'standalone'), join(cwd, 'node_modules', '@countersign', 'standalone'));
-      writeFileSync(join(cwd, 'around.ts'), around(program));
+      const cwd = folderOf(adapter, program, url);
       const env = { PATH: process.env['PATH'], COUNTERSIGN_PORT: String(port), COUNTERSIGN_LOG_LEVEL: 'warn' };
       const ended = run(process.execPath, ['around.ts'], { cwd, env });
       const stop = new AbortController();
       try {
         const tokens = join(cwd, 'data', 'tokens.json');
         await eventually(`the start of Countersign in ${adapter}`, 30_000, () => existsSync(tokens) || undefined);
-        const approver = readTokens(cwd).me;
-        const [{ stdout }] = await Promise.all([ended, approveFirst(url, approver, runId, stop.signal)]);
+        const [{ stdout }] = await Promise.all([ended, approveFirst(url, readTokens(cwd).me, adapter, stop.signal)]);
         expect(stdout).toBe('The refund is dealt with.\n');
       } finally {
         stop.abort();
