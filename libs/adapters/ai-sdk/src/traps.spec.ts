@@ -1,0 +1,94 @@
+// Behaviour of the framework that would run a tool without the ledger, or would lose a call.
+import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { generateText, isStepCount, tool, type ModelMessage } from 'ai';
+import { z } from 'zod';
+import { scriptedModel, type ScriptedCall } from '../conformance/scripted-model.js';
+import { gateTools } from './gate-tools.js';
+
+const ran: number[] = [];
+const closers: (() => Promise<void>)[] = [];
+const refund = tool({
+  inputSchema: z.strictObject({ amount: z.int() }),
+  execute: ({ amount }) => {
+    ran.push(amount);
+    return { refunded: amount };
+  },
+});
+const user: ModelMessage = { role: 'user', content: 'go' };
+const refundCall: ScriptedCall = { toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } };
+
+afterEach(async () => {
+  ran.length = 0;
+  await Promise.all(closers.splice(0).map((close) => close()));
+});
+
+function conversation(turn: readonly ScriptedCall[] = [refundCall]) {
+  const countersign = createFakeCountersign();
+  const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch: countersign.fetch };
+  const gate = gateTools(options, { refund }, { refund: true });
+  closers.push(gate.close);
+  const run = gate.run('run');
+  const script = scriptedModel([turn]);
+  const generate = (messages: ModelMessage[]) =>
+    generateText({ model: script.model, ...run, messages, stopWhen: isStepCount(2) });
+  const begin = async () => [user, ...(await generate([user])).responseMessages];
+  return { countersign, run, script, generate, begin };
+}
+
+const approvalIdIn = (messages: readonly ModelMessage[]) =>
+  /"approvalId":"([^"]+)"/.exec(JSON.stringify(messages))?.[1] ?? '';
+
+const response = (approvalId: string, ...verdicts: readonly boolean[]): ModelMessage => ({
+  role: 'tool',
+  content: verdicts.map((approved) => ({ type: 'tool-approval-response', approvalId, approved })),
+});
+
+describe('a response of the client', () => {
+  it('to an approval that the framework never asked for runs nothing, and does not keep an approved call from running', async () => {
+    const { countersign, run, script, generate, begin } = conversation();
+    const messages = [...(await begin()), response('invented', true)];
+    await expect(generate(messages)).rejects.toThrow(/invented/);
+    expect([ran, script.timesCalled()]).toEqual([[], 1]);
+    countersign.approve('c1');
+    await generate((await run.resume(messages)).messages);
+    expect(ran).toEqual([50]);
+  });
+
+  it.each([
+    [true, false],
+    [false, true],
+  ])('runs nothing when it says both %s and %s', async (...verdicts) => {
+    const { run, generate, begin, script } = conversation();
+    const messages = await begin();
+    const both = [...messages, response(approvalIdIn(messages), ...verdicts)];
+    await generate(both).catch(() => undefined);
+    expect(ran).toEqual([]);
+    expect((await run.resume(both)).pending).toHaveLength(1);
+    expect(JSON.stringify(script.told())).not.toContain('refunded');
+  });
+
+  it('is no decision when the user writes after it: the call is cancelled, and the model is told', async () => {
+    const { countersign, run, generate, begin, script } = conversation();
+    const messages = await begin();
+    const more: ModelMessage = { role: 'user', content: 'well?' };
+    const resumed = await run.resume([...messages, response(approvalIdIn(messages), true), more]);
+    expect(countersign.callOf('c1').state).toBe('cancelled');
+    expect((await generate(resumed.messages)).text).toBe('done');
+    expect(script.told()['c1']).toMatch(/cancelled before it ran/);
+    expect(ran).toEqual([]);
+  });
+});
+
+describe('a call that the framework refuses', () => {
+  it.each([
+    ['arguments that do not fit the tool', { ...refundCall, arguments: { amount: 'all' } }],
+    ['a tool that is not there', { ...refundCall, toolName: 'refnud' }],
+  ])('because of %s asks no person, and the model is told', async (_, call) => {
+    const { countersign, script, generate } = conversation([call]);
+    await generate([user]);
+    expect(script.told()['c1']).toMatch(/Invalid input|unavailable tool/);
+    expect(() => countersign.callOf('c1')).toThrow();
+    expect(ran).toEqual([]);
+  });
+});

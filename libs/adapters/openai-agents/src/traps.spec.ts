@@ -1,0 +1,99 @@
+// Behaviour of the framework that would run a tool without the ledger, or would lose a call.
+import { createFakeCountersign } from '@countersign/worker-sdk/testing';
+import { Agent, run, RunState, setTracingDisabled } from '@openai/agents';
+import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { z } from 'zod';
+import { scriptedModel } from '../conformance/scripted-model.js';
+import { gatedTool } from './gated-tool.js';
+import { gateTools } from './gate-tools.js';
+
+const ran: number[] = [];
+const closers: (() => Promise<void>)[] = [];
+/** What the predicate of the tool says. */
+let limit = 0;
+
+const refundNamed = (name: string) =>
+  gatedTool({
+    name,
+    description: 'Refunds an amount',
+    parameters: z.strictObject({ amount: z.int() }),
+    needsApproval: ({ amount }) => amount > limit,
+    execute: ({ amount }) => {
+      ran.push(amount);
+      return { refunded: amount };
+    },
+  });
+
+beforeAll(() => {
+  setTracingDisabled(true);
+});
+afterEach(async () => {
+  ran.length = 0;
+  limit = 0;
+  await Promise.all(closers.splice(0).map((close) => close()));
+});
+
+function conversation() {
+  const countersign = createFakeCountersign();
+  const process = (toolName = 'refund') => {
+    const options = { url: 'http://fake.test', token: 't', agentId: 'a', fetch: countersign.fetch };
+    const gate = gateTools(options, [refundNamed(toolName)]);
+    closers.push(gate.close);
+    const { tools, resume } = gate.run('run');
+    const script = scriptedModel([[{ toolCallId: 'c1', toolName: 'refund', arguments: { amount: 50 } }]]);
+    return { resume, script, agent: new Agent({ name: 'support', model: script.model, tools: [...tools] }) };
+  };
+  const begin = async () => (await run(process().agent, 'go')).state.toString();
+  return { countersign, process, begin };
+}
+
+describe('a stored state', () => {
+  it('stays interrupted when the predicate of the tool has changed its mind', async () => {
+    const { process, begin } = conversation();
+    const stored = await begin();
+    limit = 100;
+    const { agent, resume } = process();
+    const { interruptions } = await run(agent, (await resume(agent, stored)).state);
+    expect(interruptions).toHaveLength(1);
+    const { agent: other } = process();
+    await run(other, await RunState.fromString(other, stored)).catch(() => undefined);
+    expect(ran).toEqual([]);
+  });
+
+  it('takes a new message of the user while the call waits, and the call stays open until it is decided', async () => {
+    const { countersign, process, begin } = conversation();
+    const { agent, resume } = process();
+    const { state } = await resume(agent, await begin());
+    state.addInput('Is it done?');
+    const { interruptions, state: later } = await run(agent, state);
+    expect(interruptions).toHaveLength(1);
+    countersign.approve('c1');
+    const next = process();
+    const { finalOutput } = await run(next.agent, (await next.resume(next.agent, later.toString())).state);
+    expect(finalOutput).toBe('done');
+    expect(next.script.told()).toEqual({ c1: '{"refunded":50}' });
+    expect(ran).toEqual([50]);
+  });
+
+  it('of a tool that has another name now runs nothing', async () => {
+    const { countersign, process, begin } = conversation();
+    const stored = await begin();
+    countersign.approve('c1');
+    const { agent, resume } = process('reimburse');
+    await expect(resume(agent, stored).then(({ state }) => run(agent, state))).rejects.toThrow(/refund/);
+    expect(ran).toEqual([]);
+  });
+
+  it('runs the arguments that were approved, also when the program changes them in the interruption', async () => {
+    const { countersign, process, begin } = conversation();
+    const stored = await begin();
+    countersign.approve('c1');
+    const { agent, resume } = process();
+    const { state } = await resume(agent, stored);
+    for (const { rawItem } of state.getInterruptions()) {
+      if (rawItem.type === 'function_call') rawItem.arguments = '{"amount":5000}';
+    }
+    await run(agent, state);
+    expect(ran).toEqual([50]);
+  });
+});
