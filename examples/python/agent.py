@@ -69,13 +69,17 @@ async def main(options):
 
 
 def token(variable, principal):
-    if (given := os.environ.get(variable)) is not None:
+    if given := os.environ.get(variable):
         return given
     file = Path(os.environ.get("COUNTERSIGN_DATA", "data"), "tokens.json")
-    if not file.exists():
-        sys.exit(f"{variable} is not set, and there is no {file}. Set it, or run this in the folder of `npm start`.")
-    entries = json.loads(file.read_text())
-    return next(entry["token"] for entry in entries if entry["principal"] == principal)
+    try:
+        entries = json.loads(file.read_text())
+        return next(entry["token"] for entry in entries if entry["principal"] == principal)
+    except (OSError, ValueError, KeyError, TypeError, StopIteration):
+        sys.exit(
+            f"{variable} is not set, and {file} has no token of {principal}. "
+            "Set it, or run this in the folder of `npm start`."
+        )
 
 
 def parse_options():
@@ -90,6 +94,7 @@ def parse_options():
 
 REMEDIES = {
     "tool-call-mismatch": "This run has another command. Start a new one with --run.",
+    "unauthenticated": "Set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN to tokens of this server, or unset both.",
     "unreachable": "Start it with `npm start`, or name its address with --url.",
 }
 
@@ -98,5 +103,7 @@ if __name__ == "__main__":
         asyncio.run(main(parse_options()))
     except CountersignError as refusal:
         sys.exit(f"{refusal.detail}\n{REMEDIES.get(refusal.code, f'({refusal.code})')}")
+    except KeyboardInterrupt:
+        sys.exit(130)
     except NotApprovedError as pending:
         sys.exit(f"{pending} Decide, then start the same command again.")

@@ -4,6 +4,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"log"
@@ -58,6 +59,9 @@ func Parse() (*Agent, error) {
 		}
 	}
 	client := countersign.Client{URL: *address, AgentToken: asking, WorkerToken: working, AgentID: *name, Lease: *lease}
+	if err := client.Reach(context.Background()); err != nil {
+		return nil, fmt.Errorf("no response from Countersign: %w. Start it with `npm start`, or name its address with -url", err)
+	}
 	step := countersign.Step{RunID: *run, AgentID: *name, Calls: callsFor(flag.Args())}
 	return &Agent{Client: client, Step: step, told: map[string]bool{}, outbox: *outbox, takes: *takes}, nil
 }
@@ -95,7 +99,7 @@ func (a *Agent) Start(ctx context.Context, toolCallID string, decided func() (co
 			call, err = a.Client.Execute(ctx, a.asked(toolCallID), call, a.send)
 		}
 		if err != nil {
-			log.Printf("%s: %v", toolCallID, err)
+			log.Printf("%s: %s", toolCallID, Explain(err))
 			a.failed.Store(true)
 			return
 		}
@@ -154,7 +158,7 @@ func readTokens(file string) (asking, working string, err error) {
 	}
 	var entries []struct{ Token, Principal string }
 	if err := json.Unmarshal(content, &entries); err != nil {
-		return "", "", fmt.Errorf("%s: %w", file, err)
+		return "", "", fmt.Errorf("%s is no tokens file: %w. Name another one with -tokens", file, err)
 	}
 	for _, entry := range entries {
 		switch entry.Principal {
@@ -164,7 +168,26 @@ func readTokens(file string) (asking, working string, err error) {
 			working = entry.Token
 		}
 	}
+	if asking == "" || working == "" {
+		return "", "", fmt.Errorf("%s has no tokens of agent and worker: set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN", file)
+	}
 	return asking, working, nil
+}
+
+// Explain returns an error with its remedy, where the example knows one.
+func Explain(err error) string {
+	var refusal *countersign.Refusal
+	if !errors.As(err, &refusal) {
+		return err.Error()
+	}
+	switch refusal.Code {
+	case "unauthenticated":
+		return err.Error() + ". Set COUNTERSIGN_TOKEN and COUNTERSIGN_RESOLVER_TOKEN to tokens of this server, or unset both"
+	case "tool-call-mismatch":
+		return err.Error() + " Or start a new run with -run"
+	default:
+		return err.Error()
+	}
 }
 
 func envOr(name, otherwise string) string {

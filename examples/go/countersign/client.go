@@ -86,6 +86,21 @@ type Refusal struct {
 
 func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Code, r.Detail) }
 
+// Reach returns an error when nothing answers at the address. All other requests are retried until their context ends.
+func (c *Client) Reach(ctx context.Context) error {
+	bounded, stop := context.WithTimeout(ctx, 5*time.Second)
+	defer stop()
+	request, err := http.NewRequestWithContext(bounded, "GET", c.URL+"/healthz", http.NoBody)
+	if err != nil {
+		return err
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	return response.Body.Close()
+}
+
 // Request requests the calls of a step. The same step again is the same request, so a retry is harmless.
 func (c *Client) Request(ctx context.Context, step Step) ([]ToolCall, error) {
 	var answer struct{ Calls []ToolCall }

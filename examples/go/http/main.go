@@ -19,7 +19,7 @@ func main() {
 	ctx := context.Background()
 	calls, err := a.Client.Request(ctx, a.Step)
 	if err != nil {
-		log.Fatal(err)
+		log.Fatal(agent.Explain(err))
 	}
 	for _, call := range calls {
 		callID := call.CallID

@@ -46,13 +46,23 @@ func main() {
 	}
 	defer client.Close()
 	ctx := context.Background()
+	if err := reach(ctx, client); err != nil {
+		log.Fatalf("no response from the brokers %s: %v. Name others with -brokers", *brokers, err)
+	}
 	if err := publish(ctx, client, *prefix+".requests.v1", *requestID, a.Step, key); err != nil {
 		log.Fatalf("the request may or may not be on the topic; ask again with -id %s: %v", *requestID, err)
 	}
 	if err := follow(ctx, a, client, *requestID); err != nil {
-		log.Fatal(err)
+		log.Fatal(agent.Explain(err))
 	}
 	os.Exit(a.Wait())
+}
+
+// reach returns an error when no broker answers.
+func reach(ctx context.Context, client *kgo.Client) error {
+	bounded, stop := context.WithTimeout(ctx, 10*time.Second)
+	defer stop()
+	return client.Ping(bounded)
 }
 
 // follow starts each call of the step when it is decided. An event only says when to look: the ledger says what holds.
