@@ -20,6 +20,8 @@ export interface Pty {
 
 const home = '\u001b[H';
 const withinMs = 30_000;
+/** A key that changes nothing on the screen is not waited for longer than 2 s. */
+const redrawWaitsMax = 50;
 
 /** Starts a program on a pseudo-terminal. */
 export function startInPty(place: CliPlace, command: readonly string[]): Pty {
@@ -51,8 +53,11 @@ export function startInPty(place: CliPlace, command: readonly string[]): Pty {
     },
     press: async (...keys) => {
       for (const key of keys) {
+        const before = written.length;
         child.stdin.write(key);
         await sleep(40);
+        // Two keys that a busy program reads at once are a paste.
+        for (let waits = 0; written.length === before && waits < redrawWaitsMax; waits += 1) await sleep(40);
       }
     },
     ended,
