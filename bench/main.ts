@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { comparedCycles } from './cycles.ts';
 import { bodyOf, comparedInProcess } from './in-process.ts';
 import { fillPending, idleCost, listLatency } from './pending.ts';
-import { measureMcpGate } from './mcp-gate.ts';
+import { measureMcpGate, measureUngatedMcp } from './mcp-gate.ts';
 import { measureRules } from './policy-rules.ts';
 import { measureRebuild } from './rebuild.ts';
 import { checkCounts } from './gate.ts';
@@ -180,8 +180,10 @@ add('judge a call by 1,000 expressions: p99 ms', ruled.expressions.p99Ms, ruled.
 progress('an ungated tool, in each framework alone and with its adapter');
 const ungated = await measureUngated(options.smoke ? 20 : 500);
 results['ungated'] = ungated ?? 'skipped: `npm run adapters` installs the frameworks';
-for (const { name, aloneMs, behindMs, addedMs } of ungated ?? []) {
-  add(`conversation with one ungated call, ${name}: p50 ms`, behindMs, aloneMs, '');
+const ungatedMcp = await measureUngatedMcp(options.smoke ? 20 : 500);
+results['ungated-mcp'] = ungatedMcp;
+for (const { name, aloneMs, behindMs, addedMs } of [...(ungated ?? []), ...ungatedMcp]) {
+  add(`one ungated call, ${name}: p50 ms`, behindMs, aloneMs, '');
   rows.push([`the same: added, median of pairs, ms`, figure(addedMs), '', '', '≤ 1']);
 }
 

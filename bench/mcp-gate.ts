@@ -4,16 +4,15 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { timesOf, type UngatedTimes } from './ungated.ts';
 
 const root = join(import.meta.dirname, '..');
-const gate = [process.execPath, join(root, 'apps', 'cli', 'bin', 'countersign.js'), 'mcp', '--'];
+const gateWith = (...options: readonly string[]): readonly string[] => [
+  ...[process.execPath, join(root, 'apps', 'cli', 'bin', 'countersign.js'), 'mcp', ...options, '--'],
+];
 const server = [
   process.execPath,
   join(root, 'node_modules', '@modelcontextprotocol', 'server-everything', 'dist', 'index.js'),
 ];
 
-/**
- * Measures a call of a read-only tool over stdio, of the MCP server alone and with the gate before it, in turn. Such a call waits for
- * no person, and the ledger records it: request, claim and outcome.
- */
+/** Measures a call of a read-only tool over stdio. It waits for no person, and the ledger records it: request, claim and outcome. */
 export async function measureMcpGate(
   { port, tokens }: { readonly port: number; readonly tokens: Readonly<Record<string, string>> },
   pairs: number,
@@ -23,9 +22,28 @@ export async function measureMcpGate(
     COUNTERSIGN_TOKEN: tokens['agent'] ?? '',
     COUNTERSIGN_RESOLVER_TOKEN: tokens['worker'] ?? '',
   };
+  return measureGate('MCP gate', gateWith(), env, pairs);
+}
+
+/** Measures a call of an ungated tool over stdio. No ledger is there: a call that asks it fails, and so does the benchmark. */
+export async function measureUngatedMcp(pairs: number): Promise<readonly UngatedTimes[]> {
+  const env = { COUNTERSIGN_URL: 'http://127.0.0.1:1', COUNTERSIGN_TOKEN: 'none', COUNTERSIGN_RESOLVER_TOKEN: 'none' };
+  return [
+    await measureGate('MCP gate, --ungated', gateWith('--ungated', 'echo'), env, pairs),
+    await measureGate('MCP gate, --ungated-read-only', gateWith('--ungated-read-only'), env, pairs),
+  ];
+}
+
+/** Measures calls of the MCP server alone and with a gate before it, in turn. */
+async function measureGate(
+  name: string,
+  gate: readonly string[],
+  env: Readonly<Record<string, string>>,
+  pairs: number,
+): Promise<UngatedTimes> {
   const [alone, behind] = await Promise.all([connect(server), connect([...gate, ...server], env)]);
   try {
-    return await timesOf('MCP gate', { alone: () => echo(alone), behind: () => echo(behind) }, pairs);
+    return await timesOf(name, { alone: () => echo(alone), behind: () => echo(behind) }, pairs);
   } finally {
     await Promise.all([alone.close(), behind.close()]);
   }

@@ -14,6 +14,7 @@ import type { InnerRequests } from './inner-requests.js';
 import { createInnerRun, LostRunError, type InnerRun } from './inner-run.js';
 import { failureReply, finalReply, pendingReply, refusal } from './replies.js';
 import { createSameCalls, type SameCalls } from './same-calls.js';
+import type { UngatedTools } from './ungated.js';
 import type { Reply } from './wire.js';
 
 /** The ledger, and how the gate behaves. */
@@ -30,6 +31,7 @@ export interface GateOptions extends TransportOptions {
   readonly continuesRun: boolean;
   /** `writes`: every tool that is not annotated as read-only. */
   readonly gate: GateMode;
+  readonly ungated: UngatedTools;
   /** How long a request is held while people decide, in ms. */
   readonly holdMs: number;
   readonly leaseMs?: number | undefined;

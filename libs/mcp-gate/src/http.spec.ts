@@ -41,6 +41,7 @@ async function open(more: Partial<HttpGateOptions> = {}): Promise<HttpGate> {
   const optionsOf = async () => ({
     ...connection,
     ...{ runId: 'run', continuesRun: false, gate: 'writes' as const, holdMs: 0 },
+    ungated: { globs: [], readOnly: false },
   });
   const gate = await openHttpGate({ port: await freePort(), openServer, optionsOf, ...more });
   gates.push(gate);

@@ -53,6 +53,7 @@ async function place(respond: Respond): Promise<{ client: Client; gate: Gate }> 
   const ledger = { url: 'http://fake.test', token: 't', resolverToken: 't', fetch: createFakeCountersign().fetch };
   const gate = await openGate(gateSide, remoteServer(url, undefined, bytesMax), {
     ...{ ...ledger, agentId: 'mcp', runId: 'run', continuesRun: false, gate: 'writes', holdMs: 0 },
+    ungated: { globs: [], readOnly: false },
   });
   open.push({ server, gate });
   const client = new Client({ name: 'spec', version: '1' });

@@ -46,6 +46,25 @@ describe('the filesystem server behind the gate', () => {
   });
 });
 
+describe('a gate with ungated tools', () => {
+  it('passes their calls on without the ledger, and lets no other tool run without it', async () => {
+    const folder = join(place.folder, 'ungated');
+    mkdirSync(folder);
+    const gate = gateBefore(
+      [...referenceServer('filesystem'), folder],
+      ['--ungated', 'write_*', '--ungated-read-only'],
+    );
+    const noLedger = { COUNTERSIGN_URL: 'http://127.0.0.1:1', COUNTERSIGN_TOKEN: 'a', COUNTERSIGN_RESOLVER_TOKEN: 'r' };
+    const { client } = await connectClient(gate, noLedger);
+    const path = join(folder, 'a.txt');
+    await client.callTool({ name: 'write_file', arguments: { path, content: 'hello' } });
+    expect(textOf(await client.callTool({ name: 'read_text_file', arguments: { path } }))).toBe('hello');
+    const created = join(folder, 'new');
+    const refused = await client.callTool({ name: 'create_directory', arguments: { path: created } });
+    expect([textOf(refused), existsSync(created)]).toEqual([expect.stringContaining('did not run'), false]);
+  });
+});
+
 describe('the memory server behind the gate', () => {
   it('says that a call is pending, and gives its result when the client calls again', async () => {
     const server = referenceServer('memory');

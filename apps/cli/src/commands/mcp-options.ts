@@ -12,6 +12,8 @@ export function addMcp(program: Command, runner: Runner): void {
     .option('--server <url>', 'an MCP server that runs elsewhere (streamable HTTP)')
     .option('--listen <port>', 'serve clients of this machine over HTTP, in place of stdin and stdout')
     .addOption(gateOption())
+    .option('--ungated <glob...>', 'tools that do not go to the ledger, by name')
+    .option('--ungated-read-only', 'nor do tools that the MCP server annotates as read-only')
     .option('--hold <duration>', 'how long a request is held while people decide', '45s')
     .option('--lease <duration>', 'a call of a killed gate is unknown after this time', '60s')
     .option('--agent <agentId>', 'the agent that asks', 'mcp')
@@ -26,6 +28,7 @@ runs elsewhere gets COUNTERSIGN_MCP_AUTHORIZATION as its Authorization header.
 
 Examples:
   countersign mcp -- npx -y @modelcontextprotocol/server-filesystem ~/work
+  countersign mcp --ungated 'read_*' 'list_*' -- node my-server.mjs
   countersign mcp --gate all --run-id nightly -- node my-server.mjs
   countersign mcp --listen 7500 --server https://mcp.example.com/mcp`,
     )

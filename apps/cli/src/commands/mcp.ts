@@ -11,6 +11,8 @@ import type { Output } from '../invocation.js';
 /** The options of `countersign mcp`. */
 export interface McpOptions extends ConnectionOptions {
   readonly gate: GateMode;
+  readonly ungated?: readonly string[];
+  readonly ungatedReadOnly?: boolean;
   readonly hold: string;
   readonly lease: string;
   readonly agent: string;
@@ -90,13 +92,14 @@ function notStarted(error: unknown): never {
 
 /** Without a run of the caller's each connection is one. */
 export async function gateOptions(options: McpOptions, env: Output['terminal']['env']): Promise<GateOptions> {
-  const { gate, hold, lease, agent, runId } = options;
+  const { gate, ungated = [], ungatedReadOnly = false, hold, lease, agent, runId } = options;
   return {
     ...findWorkerConnection(options, env),
     agentId: agent,
     runId: runId ?? `mcp-${randomUUID()}`,
     continuesRun: runId !== undefined,
     gate,
+    ungated: { globs: ungated, readOnly: ungatedReadOnly },
     leaseMs: await durationMs('--lease', lease),
     holdMs: await holdMsOf(hold),
   };

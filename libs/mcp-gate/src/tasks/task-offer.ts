@@ -1,5 +1,7 @@
-import { needsPerson, type GateMode } from '@countersign/worker-sdk';
+import { needsPerson } from '@countersign/worker-sdk';
 import { isJSONRPCRequest, isJSONRPCResultResponse, type JSONRPCMessage } from '@modelcontextprotocol/sdk/types.js';
+import type { GateOptions } from '../gated-calls.js';
+import { isUngated } from '../ungated.js';
 import { objectOf } from '../wire.js';
 
 /**
@@ -16,7 +18,7 @@ export interface TaskOffer {
 
 type Members = Readonly<Record<string, unknown>>;
 
-export function createTaskOffer(mode: GateMode): TaskOffer {
+export function createTaskOffer(options: Pick<GateOptions, 'gate' | 'ungated'>): TaskOffer {
   const asked = new Map<string | number, string>();
   let clientHasTasks = false;
   let serverHasTasks = false;
@@ -36,7 +38,7 @@ export function createTaskOffer(mode: GateMode): TaskOffer {
   const listed = (result: Members): Members => {
     const { tools } = result;
     if (!clientHasTasks || !Array.isArray(tools)) return result;
-    return { ...result, tools: tools.map((tool: unknown) => withTasks(objectOf(tool), mode)) };
+    return { ...result, tools: tools.map((tool: unknown) => withTasks(objectOf(tool), options)) };
   };
   return {
     fromClient: (message) => {
@@ -59,11 +61,12 @@ export function createTaskOffer(mode: GateMode): TaskOffer {
 }
 
 /** A tool that may have to wait for people may be called as a task. */
-function withTasks(tool: Members, mode: GateMode): Members {
+function withTasks(tool: Members, { gate, ungated }: Pick<GateOptions, 'gate' | 'ungated'>): Members {
+  if (isUngated(ungated, tool)) return tool;
   const execution = objectOf(tool['execution']);
   const isReadOnly = objectOf(tool['annotations'])['readOnlyHint'] === true;
   const hasTasks = execution['taskSupport'] === 'optional' || execution['taskSupport'] === 'required';
   // With `none` the policy alone decides; the gate does not know about which tools.
-  if (hasTasks || !needsPerson(mode === 'none' ? 'writes' : mode, isReadOnly)) return tool;
+  if (hasTasks || !needsPerson(gate === 'none' ? 'writes' : gate, isReadOnly)) return tool;
   return { ...tool, execution: { ...execution, taskSupport: 'optional' } };
 }

@@ -67,6 +67,7 @@ export async function openPlace(
     await openGate(gateToClient, gateToServer, {
       ...{ url: 'http://fake.test', token: 't', resolverToken: 't', agentId: 'mcp', runId: 'run' },
       ...{ continuesRun: false, gate: 'writes', holdMs: 0, fetch: record },
+      ungated: { globs: [], readOnly: false },
       ...more,
     }),
   );

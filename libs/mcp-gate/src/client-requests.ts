@@ -1,0 +1,104 @@
+import {
+  isJSONRPCNotification,
+  type JSONRPCMessage,
+  type JSONRPCRequest,
+  type RequestId,
+} from '@modelcontextprotocol/sdk/types.js';
+import type { ApprovalView } from '@countersign/contracts';
+import type { ClientCall } from './gated-calls.js';
+import type { Session } from './session.js';
+import { objectOf, responseOf, type Reply } from './wire.js';
+
+/** Answers a request in place of the server. Returns undefined for a request that the server is to get. */
+export type Handler = (call: ClientCall) => Promise<Reply | undefined>;
+
+/** The requests of the client that the gate answers itself. */
+export interface ClientRequests {
+  readonly answer: (request: JSONRPCRequest, handler: Handler) => void;
+  readonly has: (id: RequestId) => boolean;
+  /** Cancels the request that a message of the client cancels; returns whether it is one of these. */
+  readonly cancel: (message: JSONRPCMessage) => boolean;
+  /** Aborts the open requests, and resolves when each has its last reply. */
+  readonly end: (reason: Error) => Promise<void>;
+}
+
+/** The dependencies of these requests. */
+export interface ClientRequestPorts {
+  readonly session: Session;
+  readonly toClient: (message: JSONRPCMessage) => void;
+  readonly toServer: (message: JSONRPCMessage) => void;
+  /** Called after the reply that sent the client to a card. */
+  readonly watchCard: (approval: ApprovalView) => void;
+}
+
+/** The reason of a cancellation by the client, which expects no reply. */
+const byClient = new Error('the client has cancelled the request');
+
+export function createClientRequests({ session, toClient, toServer, watchCard }: ClientRequestPorts): ClientRequests {
+  const open = new Map<RequestId, AbortController>();
+  const answering = new Set<Promise<void>>();
+
+  const reply = async (request: JSONRPCRequest, handler: Handler): Promise<void> => {
+    const { id, params = {} } = request;
+    const cancelled = new AbortController();
+    open.set(id, cancelled);
+    let card: ApprovalView | undefined;
+    const given = await handler({
+      params,
+      signal: cancelled.signal,
+      opensUrls: session.opensUrls(),
+      labels: session.labels(),
+      onWaiting: createProgress(params, toClient),
+      onCard: (approval) => {
+        card = approval;
+      },
+    });
+    open.delete(id);
+    const isWanted = cancelled.signal.reason !== byClient;
+    if (given === undefined && isWanted) {
+      toServer(request);
+      return;
+    }
+    if (given !== undefined && isWanted) toClient(responseOf(id, given));
+    session.answered(id);
+    if (card !== undefined) watchCard(card);
+  };
+  return {
+    answer: (request, handler) => {
+      const done = reply(request, handler).finally(() => answering.delete(done));
+      answering.add(done);
+    },
+    has: (id) => open.has(id),
+    cancel: (message) => {
+      const cancelled = open.get(cancelledBy(message) ?? '');
+      cancelled?.abort(byClient);
+      return cancelled !== undefined;
+    },
+    end: async (reason) => {
+      for (const cancelled of open.values()) cancelled.abort(reason);
+      await Promise.all(answering);
+    },
+  };
+}
+
+function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
+  if (!isJSONRPCNotification(message) || message.method !== 'notifications/cancelled') return undefined;
+  const { requestId } = objectOf(message.params);
+  return typeof requestId === 'string' || typeof requestId === 'number' ? requestId : undefined;
+}
+
+/** Tells a client that asked for progress that the call still waits.  */
+function createProgress(
+  params: Readonly<Record<string, unknown>>,
+  send: (message: JSONRPCMessage) => void,
+): (approvalId: string) => void {
+  const { progressToken } = objectOf(params['_meta']);
+  let ticks = 0;
+  return (approvalId) => {
+    if (typeof progressToken !== 'string' && typeof progressToken !== 'number') return;
+    // Small steps: progress must grow, and the tool's own begins when a person has approved.
+    const progress = (ticks += 1) / 1_000_000;
+    const message = `waiting for a person: approval ${approvalId}`;
+    send({ jsonrpc: '2.0', method: 'notifications/progress', params: { progressToken, progress, message } });
+  };
+}

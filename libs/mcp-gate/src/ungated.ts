@@ -1,0 +1,33 @@
+import { matchesGlob } from '@countersign/contracts';
+import type { Catalog } from './catalog.js';
+import { objectOf } from './wire.js';
+
+/** The tools whose calls do not go to the ledger: no policy judges such a call, and nothing records it. */
+export interface UngatedTools {
+  /** Globs of names. The annotations of these tools do not matter. */
+  readonly globs: readonly string[];
+  /** Every tool that the MCP server annotates as read-only. */
+  readonly readOnly: boolean;
+}
+
+/** Returns whether a tool, as the MCP server lists it, is ungated. */
+export function isUngated(ungated: UngatedTools, tool: Readonly<Record<string, unknown>>): boolean {
+  const isReadOnly = objectOf(tool['annotations'])['readOnlyHint'] === true;
+  return (ungated.readOnly && isReadOnly) || isUngatedName(ungated, tool['name']);
+}
+
+/** Returns whether calls of this tool are ungated. The server is asked about the tool only when its name does not tell. */
+export async function isUngatedCall(ungated: UngatedTools, name: unknown, catalog: Catalog): Promise<boolean> {
+  if (isUngatedName(ungated, name)) return true;
+  if (!ungated.readOnly || typeof name !== 'string') return false;
+  try {
+    return isUngated(ungated, await catalog.find(name));
+  } catch {
+    // The gated call fails for the same cause, and the client hears it.
+    return false;
+  }
+}
+
+function isUngatedName({ globs }: UngatedTools, name: unknown): boolean {
+  return typeof name === 'string' && globs.some((glob) => matchesGlob(glob, name));
+}
