@@ -17,6 +17,7 @@ const columns = {
   'openai-agents': 'OpenAI Agents',
   langchain: 'LangChain',
   mastra: 'Mastra',
+  a2a: 'A2A',
 } as const;
 
 type Adapter = keyof typeof columns;
