@@ -169,6 +169,35 @@ describe('an example that is run as its README says', () => {
     const stderr = expect.stringMatching(/^No tokens in nowhere.tokens\.json: start the server with .*\n$/);
     expect(error).toMatchObject({ code: 1, stderr });
   });
+
+  it('the chat route refuses a body that is no chat with 400, and streams a chat up to the question', async () => {
+    await shell('cp node_modules/@countersign/ai-sdk/examples/{chat-route,model}.ts .');
+    point(join(app, 'chat-route.ts'), server.url, 'chat');
+    const chat = (part: unknown) => ({ id: 'chat', messages: [{ id: 'm', role: 'user', parts: [part] }] });
+    const bodies = [
+      'no JSON',
+      'null',
+      '{"id":"chat"}',
+      JSON.stringify(chat(null)),
+      JSON.stringify(chat({ type: 'tool-refund', toolCallId: 'c1', state: 'approved', input: {} })),
+      JSON.stringify(chat({ type: 'text', text: 'Refund 50, please.' })),
+    ];
+    const program = `
+      import { POST } from './chat-route.ts';
+      const answers = [];
+      for (const body of ${JSON.stringify(bodies)}) {
+        const response = await POST(new Request('http://chat.test', { method: 'POST', body }));
+        answers.push({ status: response.status, body: await response.text() });
+      }
+      console.log(JSON.stringify(answers));
+      process.exit();`;
+    writeFileSync(join(app, 'post.ts'), program);
+    const { stdout } = await shell('node --import ../countersign/examples/local-tokens.mjs post.ts');
+    const answers = JSON.parse(stdout) as { status: number; body: string }[];
+    expect(answers.map(({ status }) => status)).toEqual([400, 400, 400, 400, 400, 200]);
+    for (const { body } of answers.slice(0, -1)) expect(JSON.parse(body)).toEqual({ error: expect.any(String) });
+    expect(answers.at(-1)?.body).toContain('"type":"tool-approval-request"');
+  }, 30_000);
 });
 
 describe('an example with Countersign in its own process', () => {

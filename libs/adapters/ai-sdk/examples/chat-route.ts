@@ -4,10 +4,10 @@ import {
   convertToModelMessages,
   createUIMessageStreamResponse,
   isStepCount,
+  safeValidateUIMessages,
   streamText,
   tool,
   toUIMessageStream,
-  type UIMessage,
 } from 'ai';
 import { z } from 'zod';
 import { model } from './model.ts';
@@ -28,11 +28,16 @@ const gate = gateTools(
   { refund: true },
 );
 
+const chat = z.object({ id: z.string().min(1), messages: z.array(z.unknown()) });
+
 export async function POST(request: Request): Promise<Response> {
-  const { id, messages } = (await request.json()) as { id: string; messages: UIMessage[] };
+  const body = chat.safeParse(await request.json().catch(() => null));
+  if (!body.success) return Response.json({ error: z.prettifyError(body.error) }, { status: 400 });
+  const messages = await safeValidateUIMessages({ messages: body.data.messages });
+  if (!messages.success) return Response.json({ error: messages.error.message }, { status: 400 });
   // With several users, the run also names the user of the request: the id comes from the browser.
-  const { tools, toolApproval, resumeUI } = gate.run(id);
-  const resumed = await resumeUI(messages);
+  const { tools, toolApproval, resumeUI } = gate.run(body.data.id);
+  const resumed = await resumeUI(messages.data);
   if (resumed.pending.length > 0) return Response.json({ waitingFor: resumed.pending }, { status: 409 });
   const { stream } = streamText({
     model,

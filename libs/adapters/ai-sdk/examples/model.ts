@@ -1,4 +1,5 @@
 // A model that follows a script, so that the examples need no key. Put the model of your provider in its place.
+import { simulateStreamingMiddleware, wrapLanguageModel } from 'ai';
 import { MockLanguageModelV4 } from 'ai/test';
 
 const usage = {
@@ -6,7 +7,7 @@ const usage = {
   outputTokens: { total: 1, text: 1, reasoning: 0 },
 };
 
-export const model = new MockLanguageModelV4({
+const scripted = new MockLanguageModelV4({
   doGenerate: async ({ prompt }) =>
     prompt.at(-1)?.role === 'tool'
       ? {
@@ -24,3 +25,6 @@ export const model = new MockLanguageModelV4({
           warnings: [],
         },
 });
+
+/** The chat route streams it. */
+export const model = wrapLanguageModel({ model: scripted, middleware: simulateStreamingMiddleware() });

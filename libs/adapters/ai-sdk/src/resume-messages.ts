@@ -1,5 +1,5 @@
 import { modelText, type ToolResult } from '@countersign/worker-sdk';
-import type { ModelMessage, ToolModelMessage } from 'ai';
+import { InvalidPromptError, modelMessageSchema, type ModelMessage, type ToolModelMessage } from 'ai';
 import type { Calls, NamedCall } from './gated-call.js';
 import { judge, type Limits, type OpenCall, type Resumed, type Verdicts } from './resume.js';
 
@@ -10,21 +10,41 @@ export async function resumeMessages(
   messages: readonly ModelMessage[],
   limits: Limits = {},
 ): Promise<Resumed<ModelMessage>> {
+  assertWellFormed(messages);
   await calls.ended(toldCalls(messages, gated), limits.signal);
   const open = openCalls(messages, gated);
   const { verdicts, pending } = await judge(calls, open, limits);
   return { messages: pending.length > 0 ? [...messages] : respond(messages, verdicts), pending };
 }
 
-/** The calls that succeeded by the messages. An error may be one that only the framework knows. */
-function toldCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly NamedCall[] {
-  const results = messages.flatMap(({ role, content }) => (role === 'tool' ? content : []));
-  return results.flatMap((part) =>
-    part.type === 'tool-result' && gated.has(part.toolName) && successes.has(part.output.type) ? [part] : [],
-  );
+/** The framework checks the same, but only after the resume. */
+function assertWellFormed(messages: readonly ModelMessage[]): void {
+  const { error } = modelMessageSchema.array().safeParse(messages);
+  if (error === undefined) return;
+  throw new InvalidPromptError({ prompt: messages, message: 'The messages are not ModelMessages.', cause: error });
 }
 
-const successes: ReadonlySet<string> = new Set(['text', 'json', 'content']);
+type Part = Exclude<ModelMessage['content'], string>[number];
+
+/**
+ * The calls that succeeded by the messages. An error may be one that only the framework knows. A client can put a result
+ * under another tool's name, or into an assistant message, as if a provider had run the tool.
+ */
+function toldCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly NamedCall[] {
+  const parts = messages.flatMap(({ content }): readonly Part[] => (typeof content === 'string' ? [] : content));
+  const nameOf = new Map<string, string>();
+  for (const part of parts) {
+    if (part.type === 'tool-call' && gated.has(part.toolName)) nameOf.set(part.toolCallId, part.toolName);
+  }
+  return parts.flatMap((part) => {
+    if (part.type !== 'tool-result' || failures.has(part.output.type)) return [];
+    const { toolCallId } = part;
+    const toolName = nameOf.get(toolCallId) ?? part.toolName;
+    return gated.has(toolName) ? [{ toolCallId, toolName }] : [];
+  });
+}
+
+const failures: ReadonlySet<string> = new Set(['error-text', 'error-json', 'execution-denied']);
 
 function openCalls(messages: readonly ModelMessage[], gated: ReadonlySet<string>): readonly OpenCall[] {
   const ended = new Set(

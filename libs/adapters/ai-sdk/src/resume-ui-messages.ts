@@ -1,5 +1,12 @@
 import { modelText } from '@countersign/worker-sdk';
-import { getToolName, isToolUIPart, type DynamicToolUIPart, type ToolUIPart, type UIMessage } from 'ai';
+import {
+  getToolName,
+  isToolUIPart,
+  validateUIMessages,
+  type DynamicToolUIPart,
+  type ToolUIPart,
+  type UIMessage,
+} from 'ai';
 import { outputOf, type Calls } from './gated-call.js';
 import { judge, type Limits, type OpenCall, type Resumed, type Verdict } from './resume.js';
 
@@ -14,6 +21,7 @@ export async function resumeUIMessages<M extends UIMessage>(
   messages: readonly M[],
   limits: Limits = {},
 ): Promise<Resumed<M>> {
+  await validateUIMessages({ messages });
   const isOpen = (part: M['parts'][number]): part is AskedPart => {
     if (!isToolUIPart(part) || !gated.has(getToolName(part))) return false;
     return part.state === 'approval-requested' || part.state === 'approval-responded';
