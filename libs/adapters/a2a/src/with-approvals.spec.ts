@@ -43,7 +43,8 @@ async function processOn(
   {
     store = new InMemoryTaskStore(),
     reply = 'task',
-  }: { readonly store?: InMemoryTaskStore; readonly reply?: Reply } = {},
+    onAsked = () => undefined,
+  }: { readonly store?: InMemoryTaskStore; readonly reply?: Reply; readonly onAsked?: () => void } = {},
 ): Promise<Client> {
   const worker = createWorker({
     url: 'http://fake.test',
@@ -69,6 +70,7 @@ async function processOn(
         const { result } = await worker.call(call);
         if (result !== null) told[toolCallId] = modelText(result);
       }
+      onAsked();
       if (reply === 'message') return bus.publish(AgentEvent.message({ ...userMessage, messageId: 'reply' }));
       if (reply === 'silence') return;
       if (reply === 'failure') {
@@ -211,6 +213,24 @@ describe('a task with calls that wait for people', () => {
     countersign.approve('c2');
     const { status } = await send(client, { text: 'And now?' }, task.id);
     expect(status).toMatchObject({ state: TaskState.TASK_STATE_COMPLETED, message: { messageId: 'reply' } });
+    expect(ran).toEqual([50, 50]);
+  });
+});
+
+describe('a call that people decide while the agent still runs', () => {
+  it('is not lost: the task requires input, and the next message runs it', async () => {
+    const countersign = createFakeCountersign();
+    const isOpen = (id: string): boolean => countersign.callOf(id).state === 'awaiting_approval';
+    const onAsked = (): void => {
+      for (const id of ['c1', 'c2'].filter(isOpen)) countersign.approve(id);
+    };
+    const client = await processOn(countersign, { onAsked });
+    const task = await send(client, { text: 'Refund both, please.' });
+    expect(task.status?.state).toBe(TaskState.TASK_STATE_INPUT_REQUIRED);
+    expect(dataOf(task)).toEqual({ countersign: { approvals: [] } });
+    expect(task.status?.message?.parts[0]?.content?.value).toBe('People have decided. Send a message to continue.');
+    const after = await send(client, { text: 'Continue.' }, task.id);
+    expect(after.status?.state).toBe(TaskState.TASK_STATE_COMPLETED);
     expect(ran).toEqual([50, 50]);
   });
 });

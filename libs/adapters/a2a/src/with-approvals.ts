@@ -14,7 +14,7 @@ import { cancelCalls, cancellingTaskStore, isCancelled } from './cancelling-task
 /** The connection to Countersign, and the tasks of the server. */
 export interface ApprovalsOptions {
   /** It requests the calls of the agent with the A2A task as their run. */
-  readonly worker: Pick<Worker, 'pending' | 'cancelRun'>;
+  readonly worker: Pick<Worker, 'client' | 'cancelRun'>;
   /** Where the tasks are kept. All processes of the agent share it. */
   readonly taskStore: TaskStore;
   /** Where people open the inbox. Each approval has its address then. */
@@ -42,7 +42,8 @@ export interface WithApprovals {
 /**
  * The agent, as an executor whose tasks wait for people. While approvals of the task are pending, the task does not complete:
  * it is `TASK_STATE_INPUT_REQUIRED`, with a data part that names them. Any message to the task lets the agent look again, and
- * the agent asks the ledger; no message is a decision. A task that is cancelled or fails cancels its open calls.
+ * the agent asks the ledger; no message is a decision. An approved call that has not run holds the task as well. A task that
+ * is cancelled or fails cancels its open calls.
  *
  * @example
  * const { executor, taskStore } = withApprovals({ worker, taskStore: new InMemoryTaskStore() }, agent);
@@ -58,11 +59,11 @@ export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): 
   };
   const execute: AgentExecutor['execute'] = async (request, eventBus) => {
     const { hasBegun, held } = await run(agent, request, eventBus).finally(() => cancelLateCalls(request));
-    const pending = await worker.pending(request.taskId);
+    const open = await openIn(worker, request.taskId);
     const last =
-      pending.length === 0
+      open.length === 0
         ? held.flatMap((event) => asTask(request, event))
-        : inTask(request, hasBegun, waiting(request, pending, inboxUrl));
+        : inTask(request, hasBegun, waiting(request, open, inboxUrl));
     for (const event of last) eventBus.publish(event);
   };
   const executor: AgentExecutor = {
@@ -83,6 +84,19 @@ export function withApprovals(options: ApprovalsOptions, agent: AgentExecutor): 
 function cancelled(taskId: string): AgentExecutionEvent {
   const status = { state: TaskState.TASK_STATE_CANCELED, message: undefined, timestamp: new Date().toISOString() };
   return AgentEvent.statusUpdate({ taskId, contextId: '', status, metadata: undefined });
+}
+
+/**
+ * The approvals of the task that are pending, and those of approved calls that have not run: a person may decide while the
+ * agent still runs, and a task that has completed takes no message.
+ */
+async function openIn({ client }: ApprovalsOptions['worker'], taskId: string): Promise<readonly ApprovalView[]> {
+  const open: ApprovalView[] = [];
+  const state = ['awaiting_approval', 'approved'] as const;
+  for await (const { approval } of client.eachToolCall({ runId: taskId, state, order: 'oldest' })) {
+    if (approval !== null) open.push(approval);
+  }
+  return open;
 }
 
 /** Passes the events on, and holds back those that end the task as completed. */
@@ -130,20 +144,21 @@ function inTask(
 
 function waiting(
   { taskId, contextId }: RequestContext,
-  pending: readonly ApprovalView[],
+  open: readonly ApprovalView[],
   inboxUrl: string | undefined,
 ): TaskStatus {
+  const pending = open.filter(({ state }) => state === 'pending');
   const approvals = pending.map((approval) => openApproval(approval, inboxUrl));
-  const text = approvals.map(({ description, toolName, address }) =>
+  const questions = approvals.map(({ description, toolName, address }) =>
     [description ?? `Run ${toolName}?`, address].filter((part) => part !== null).join(' '),
   );
   const message: Message = {
-    messageId: `waits-for-${approvals.map(({ approvalId }) => approvalId).join('-')}`,
+    messageId: `waits-for-${open.map(({ approvalId }) => approvalId).join('-')}`,
     taskId,
     contextId,
     role: Role.ROLE_AGENT,
     parts: [
-      part('text/plain', { $case: 'text', value: ['This task waits for people:', ...text].join('\n') }),
+      part('text/plain', { $case: 'text', value: textFor(questions) }),
       part('application/json', { $case: 'data', value: { countersign: { approvals } } }),
     ],
     metadata: undefined,
@@ -151,6 +166,11 @@ function waiting(
     referenceTaskIds: [],
   };
   return { state: TaskState.TASK_STATE_INPUT_REQUIRED, message, timestamp: undefined };
+}
+
+function textFor(questions: readonly string[]): string {
+  if (questions.length === 0) return 'People have decided. Send a message to continue.';
+  return ['This task waits for people:', ...questions].join('\n');
 }
 
 function part(mediaType: string, content: NonNullable<Part['content']>): Part {
