@@ -17,7 +17,7 @@ import { createSession } from './session.js';
 import { createTaskOffer } from './tasks/task-offer.js';
 import { createTasks } from './tasks/tasks.js';
 import { isUngatedCall } from './ungated.js';
-import type { Wire } from './wire.js';
+import { responseOf, type Reply, type Wire } from './wire.js';
 
 /** A gate between one client and one server. */
 export interface Gate {
@@ -44,7 +44,11 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
     client.send(message, session.relatedTo(message)).catch(() => undefined);
   };
   const toServer = (message: JSONRPCMessage): void => {
-    server.send(tasks.fromClient(message)).catch(() => undefined);
+    server.send(tasks.fromClient(message)).catch((error: unknown) => {
+      if (!isJSONRPCRequest(message) || !session.isOpen(message.id)) return;
+      toClient(responseOf(message.id, notAnswered(error)));
+      session.answered(message.id);
+    });
   };
   const cards = createCardWatch(createClient(options), (elicitationId) => {
     toClient({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params: { elicitationId } });
@@ -112,6 +116,13 @@ export async function openGate(client: Wire, server: Wire, options: GateOptions)
 
 /** The reply about a task that neither the gate nor the server has. */
 const noTask: AnswerCall = async () => ({ error: { code: ErrorCode.InvalidParams, message: 'Task not found' } });
+
+/** The reply to a request that the server does not answer. */
+function notAnswered(error: unknown): Reply {
+  return {
+    error: { code: ErrorCode.ConnectionClosed, message: error instanceof Error ? error.message : String(error) },
+  };
+}
 
 function isToolCall(message: JSONRPCMessage): boolean {
   return 'method' in message && message.method === 'tools/call';

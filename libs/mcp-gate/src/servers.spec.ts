@@ -20,15 +20,22 @@ afterEach(async () => {
 
 type Respond = (response: ServerResponse, id: unknown) => void;
 
-/** A client before a gate, before an MCP server over HTTP whose tool answers as told. */
-async function place(respond: Respond): Promise<{ client: Client; gate: Gate }> {
+/** Refuses a stream that the client asks for: the server has none. */
+const noStream: Respond = (response) => response.writeHead(405).end();
+
+/**
+ * A client before a gate, before an MCP server over HTTP whose tool and prompts answer as told.
+ *
+ * @param resume responds to a client that resumes a stream; it gets the id of the last event.
+ */
+async function place(respond: Respond, resume = noStream): Promise<{ client: Client; gate: Gate }> {
   const results: Readonly<Record<string, (id: unknown, response: ServerResponse) => void>> = {
     initialize: (id, response) => {
       const serverInfo = { name: 'remote', version: '1' };
       json(response, {
         jsonrpc: '2.0',
         id,
-        result: { protocolVersion: '2025-06-18', capabilities: { tools: {} }, serverInfo },
+        result: { protocolVersion: '2025-06-18', capabilities: { tools: {}, prompts: {} }, serverInfo },
       });
     },
     'tools/list': (id, response) => {
@@ -36,6 +43,7 @@ async function place(respond: Respond): Promise<{ client: Client; gate: Gate }> 
       json(response, { jsonrpc: '2.0', id, result: { tools } });
     },
     'tools/call': (id, response) => respond(response, id),
+    'prompts/list': (id, response) => respond(response, id),
   };
   const server = createServer((request, response) => {
     let text = '';
@@ -43,7 +51,9 @@ async function place(respond: Respond): Promise<{ client: Client; gate: Gate }> 
     request.on('end', () => {
       const { id, method = '' } = (text === '' ? {} : JSON.parse(text)) as { id?: unknown; method?: string };
       const answer = results[method];
-      if (answer === undefined) response.writeHead(request.method === 'POST' ? 202 : 405).end();
+      const eventId = request.headers['last-event-id'];
+      if (eventId !== undefined) resume(response, eventId);
+      else if (answer === undefined) response.writeHead(request.method === 'POST' ? 202 : 405).end();
       else answer(id, response);
     });
   });
@@ -109,5 +119,68 @@ describe('a server that runs elsewhere', () => {
       response.end('\n');
     });
     expect(textOf(await client.callTool(read))).toBe('done');
+  });
+});
+
+/** Opens a stream of events. The client may resume it after an event with an id. */
+function stream(response: ServerResponse, events: string): void {
+  response.writeHead(200, { 'content-type': 'text/event-stream' }).write(events);
+}
+const eventOf = (id: unknown, text: string) => `data: ${JSON.stringify(resultOf(id, text))}\n\n`;
+/** An event without data. Its id is that of the request, so that a resumed stream can have the response. */
+const primingOf = (id: unknown) => `id: ${String(id)}\nretry: 1\ndata:\n\n`;
+
+describe('a server that ends its response without a result', () => {
+  const ended: Respond = (response) => {
+    stream(response, ': hello\n\n');
+    response.end();
+  };
+  const broken: Respond = (response) => {
+    response.writeHead(200, { 'content-type': 'text/event-stream' });
+    response.write(': hello\n\n', () => response.destroy());
+  };
+  const primed: Respond = (response, id) => {
+    stream(response, primingOf(id));
+    response.end();
+  };
+  const ways: readonly [string, Respond, Respond][] = [
+    ['ends its stream', ended, noStream],
+    ['breaks its stream off', broken, noStream],
+    ['sends the result of another request', (response) => json(response, resultOf(4711, 'other')), noStream],
+    ['has nothing to say', (response) => response.writeHead(202).end(), noStream],
+    ['resumes no stream', primed, noStream],
+    ['fails when the client resumes its stream', primed, (response) => response.writeHead(500).end()],
+    ['breaks off when the client resumes its stream', primed, (response) => response.destroy()],
+    ['ends the resumed stream, which cannot be resumed', primed, ended],
+  ];
+  it.each(ways)('leaves an unknown outcome when it %s', async (_, respond, resume) => {
+    const { client } = await place(respond, resume);
+    const result = await client.callTool(read);
+    expect(textOf(result)).toMatch(/without a result.*may or may not have taken effect/);
+    expect(result).toMatchObject({ isError: true, _meta: { 'countersign/call': { status: 'unknown' } } });
+  });
+
+  it.each(ways)('gives an error for another request when it %s', async (_, respond, resume) => {
+    const { client } = await place(respond, resume);
+    await expect(client.listPrompts()).rejects.toThrow('ended its response without a result');
+  });
+
+  it('sends the result when the client resumes the stream, also after failures', async () => {
+    let resumed = 0;
+    const { client } = await place(primed, (response, id) => {
+      resumed += 1;
+      if (resumed % 2 === 1) response.writeHead(503).end();
+      else if (resumed < 6) primed(response, id);
+      else stream(response, eventOf(id, 'done'));
+    });
+    expect(textOf(await client.callTool(read))).toBe('done');
+    expect(resumed).toBe(6);
+  });
+});
+
+describe('a server that refuses a request', () => {
+  it('gives the client an error', async () => {
+    const { client } = await place((response) => response.writeHead(500).end('out of order'));
+    await expect(client.listPrompts()).rejects.toThrow('out of order');
   });
 });

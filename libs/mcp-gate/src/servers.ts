@@ -3,6 +3,7 @@ import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
 import { STDIO_DEFAULT_MAX_BUFFER_SIZE } from '@modelcontextprotocol/sdk/shared/stdio.js';
 import { createLimitedFetch } from './limited-fetch.js';
+import { createRemoteRequests, resumptionsMax } from './remote-requests.js';
 import type { Wire } from './wire.js';
 
 /** A server that the gate starts. */
@@ -18,9 +19,18 @@ export function commandServer({ command, args, env }: ServerCommand): Wire {
   return new StdioClientTransport({ command, args: [...args], env: childEnvironment(env) });
 }
 
+/** The defaults of the SDK, stated because a request is lost after the last attempt. */
+const reconnectionOptions = {
+  initialReconnectionDelay: 1_000,
+  maxReconnectionDelay: 30_000,
+  reconnectionDelayGrowFactor: 1.5,
+  maxRetries: resumptionsMax,
+};
+
 /**
  * The connection to a server that runs elsewhere, over streamable HTTP. It ends when a message of the server is larger
- * than `bytesMax`, by default 10 MiB, which is the limit of the MCP SDK for a server that the gate starts.
+ * than `bytesMax`, by default 10 MiB, which is the limit of the MCP SDK for a server that the gate starts. `send` rejects when a request
+ * cannot get a response any longer.
  *
  * @param authorization the header of this name.
  */
@@ -30,10 +40,30 @@ export function remoteServer(
   bytesMax = STDIO_DEFAULT_MAX_BUFFER_SIZE,
 ): Wire {
   const headers = authorization === undefined ? {} : { authorization };
-  const fetch = createLimitedFetch(bytesMax, (error) => {
-    transport.onerror?.(error);
+  const fetchLimited = createLimitedFetch(bytesMax, (error) => {
+    wire.onerror?.(error);
     void transport.close();
   });
-  const transport = new StreamableHTTPClientTransport(url, { requestInit: { headers }, fetch });
-  return transport;
+  const requests = createRemoteRequests(fetchLimited);
+  const transport = new StreamableHTTPClientTransport(url, {
+    ...{ requestInit: { headers }, fetch: requests.fetch },
+    reconnectionOptions,
+  });
+  const wire: Wire = {
+    start: () => {
+      transport.onmessage = (message) => {
+        requests.received(message);
+        wire.onmessage?.(message);
+      };
+      transport.onerror = (error) => wire.onerror?.(error);
+      transport.onclose = () => wire.onclose?.();
+      return transport.start();
+    },
+    send: (message) => requests.send(message, (onresumptiontoken) => transport.send(message, { onresumptiontoken })),
+    setProtocolVersion: (version) => {
+      transport.setProtocolVersion(version);
+    },
+    close: () => transport.close(),
+  };
+  return wire;
 }

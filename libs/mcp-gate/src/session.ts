@@ -12,6 +12,8 @@ export interface Session {
   readonly fromClient: (message: JSONRPCMessage) => void;
   readonly fromServer: (message: JSONRPCMessage) => void;
   readonly answered: (id: string | number | undefined) => void;
+  /** The request has no reply yet. */
+  readonly isOpen: (id: string | number) => boolean;
   /** The client opens addresses for its user. */
   readonly opensUrls: () => boolean;
   /** The name of the server, for the policy and the approvers. */
@@ -46,6 +48,7 @@ export function createSession(server: Pick<Wire, 'setProtocolVersion'>): Session
     answered: (id) => {
       if (id !== undefined) open.delete(id);
     },
+    isOpen: (id) => open.has(id),
     opensUrls: () => opensUrls,
     labels: () => (serverName === undefined ? {} : { mcpServer: serverName }),
     relatedTo: (message) => {

@@ -1,0 +1,121 @@
+import {
+  isJSONRPCErrorResponse,
+  isJSONRPCRequest,
+  isJSONRPCResultResponse,
+  type JSONRPCMessage,
+  type RequestId,
+} from '@modelcontextprotocol/sdk/types.js';
+import { objectOf } from './wire.js';
+
+/** The server ended its response, and the result can no longer come. */
+export class NoResponseError extends Error {
+  override readonly name = 'NoResponseError';
+  constructor() {
+    super('the MCP server ended its response without a result');
+  }
+}
+
+/** The open requests to a server over streamable HTTP. The transport of the SDK does not tell when one gets no response. */
+export interface RemoteRequests {
+  /**
+   * Sends a message. For a request it resolves with the response, and rejects with a `NoResponseError` when none can come.
+   *
+   * @param send gets a function to call with the id of each event: the stream can be resumed after it.
+   */
+  readonly send: (
+    message: JSONRPCMessage,
+    send: (onEventId: (eventId: string) => void) => Promise<void>,
+  ) => Promise<void>;
+  readonly received: (message: JSONRPCMessage) => void;
+  /** The `fetch` of the transport: it follows the streams that may have the response of a request. */
+  readonly fetch: typeof fetch;
+}
+
+interface OpenRequest {
+  /** The last event, after which the server resumes the stream. */
+  eventId: string | undefined;
+  hasStream: boolean;
+  failures: number;
+  readonly answer: (response: undefined) => void;
+  readonly reject: (error: NoResponseError) => void;
+}
+
+/** The transport gives a stream up after as many attempts that fail. */
+export const resumptionsMax = 2;
+
+export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests {
+  const open = new Map<RequestId, OpenRequest>();
+
+  /** Returns the stream, which tells its end: then the request is lost, unless the transport resumes the stream. */
+  const followed = (response: Response, request: OpenRequest): Response => {
+    request.hasStream = true;
+    request.failures = 0;
+    request.eventId = undefined;
+    const ended = (): void => {
+      // The transport reads the rest of the stream in microtasks. After them it has received the response.
+      setImmediate(() => {
+        if (request.eventId === undefined) request.reject(new NoResponseError());
+      });
+    };
+    const follow = new TransformStream<Uint8Array, Uint8Array>({ flush: ended, cancel: ended });
+    return new Response(response.body?.pipeThrough(follow), response);
+  };
+  const post = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
+    const response = await send();
+    return isStream(response) ? followed(response, request) : response;
+  };
+  const resume = async (request: OpenRequest, send: () => Promise<Response>): Promise<Response> => {
+    const attempt = send();
+    const response = await attempt.catch(() => undefined);
+    if (response?.ok === true) return followed(response, request);
+    request.failures += 1;
+    // 405: the server resumes no streams, and the transport does not try again.
+    if (response?.status === 405 || request.failures >= resumptionsMax) request.reject(new NoResponseError());
+    return attempt;
+  };
+  return {
+    send: async (message, send) => {
+      if (!isJSONRPCRequest(message)) {
+        await send(() => undefined);
+        return;
+      }
+      const { promise, resolve: answer, reject } = Promise.withResolvers<undefined>();
+      const request: OpenRequest = { eventId: undefined, hasStream: false, failures: 0, answer, reject };
+      open.set(message.id, request);
+      try {
+        await send((eventId) => {
+          request.eventId = eventId;
+        });
+        // A response that is no stream has been read in whole.
+        if (!request.hasStream) reject(new NoResponseError());
+        await promise;
+      } finally {
+        if (open.get(message.id) === request) open.delete(message.id);
+      }
+    },
+    received: (message) => {
+      if (!isJSONRPCResultResponse(message) && !isJSONRPCErrorResponse(message)) return;
+      if (message.id !== undefined) open.get(message.id)?.answer(undefined);
+    },
+    fetch: async (input, init) => {
+      const send = (): Promise<Response> => fetchLimited(input, init);
+      if (init?.method === 'POST') {
+        const request = open.get(requestIdOf(init.body) ?? '');
+        return request === undefined ? send() : post(request, send);
+      }
+      const eventId = new Headers(init?.headers).get('last-event-id');
+      const request = eventId === null ? undefined : [...open.values()].find((some) => some.eventId === eventId);
+      return request === undefined ? send() : resume(request, send);
+    },
+  };
+}
+
+function isStream(response: Response): boolean {
+  return response.headers.get('content-type')?.includes('text/event-stream') === true;
+}
+
+function requestIdOf(body: unknown): RequestId | undefined {
+  if (typeof body !== 'string') return undefined;
+  const { id } = objectOf(JSON.parse(body));
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
