@@ -21,6 +21,7 @@ const expected: Readonly<Record<string, (column: Column) => string>> = {
   'one of two calls decided': (column) => (agents[column].partial ? 'it runs' : 'waits for both'),
   'expiry, cancel, late approval': () => 'yes',
   'crash, duplicate resume': () => 'at most once',
+  'messages in another order': () => 'at most once',
   'an approval of the framework alone': (column) => (agents[column].forge ? 'runs nothing' : 'there is none'),
   streaming: (column) => (agents[column].streaming ? 'yes' : 'there is none'),
   'nested agents': (column) => {

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { JsonObject, JsonValue } from '@countersign/contracts';
 import { startAgent, type AgentCommand, type AgentProcess } from './agent-process.js';
+import { openCrashRelay, type CrashPoint, type CrashRelay } from './crash-point.js';
 import { openRun, type LedgerAddress, type RunInLedger } from './ledger.js';
 import type { AgentEvent, AgentStart, Capabilities, ScriptedCall } from './protocol.js';
 
@@ -16,6 +17,8 @@ export interface Script {
   readonly nested?: boolean;
   /** An agent whose approvals expire after one second, by the policy of the kit. */
   readonly hasty?: boolean;
+  /** The moment at which `crash` kills a process. */
+  readonly crash?: CrashPoint;
 }
 
 type ToolEvent = Extract<AgentEvent, { event: 'tool' }>;
@@ -45,6 +48,8 @@ export interface Session {
    * in the process that holds on.
    */
   readonly untilAsked: (...toolCallIds: readonly string[]) => Promise<Pause>;
+  /** Starts the run, and kills the process at the crash point of the script. */
+  readonly crash: () => Promise<void>;
 }
 
 /** A run that waits for people. */
@@ -53,6 +58,8 @@ export interface Pause {
   readonly state: string | null;
   /** Goes on, and returns how it came to rest. */
   readonly resume: () => Promise<Rest>;
+  /** Goes on, and kills the process at the crash point of the script. */
+  readonly crash: () => Promise<void>;
   /** Goes on until the tool begins, and kills the process there. */
   readonly crashInside: (toolName: string) => Promise<void>;
   /** Goes on to the answer of the model. Throws when it does not come. */
@@ -69,17 +76,18 @@ const outputs: Readonly<Record<string, (args: JsonObject) => JsonValue>> = {
 };
 
 /** Opens a run. `release` ends all its processes. */
-export function openSession(
+export async function openSession(
   agent: AgentUnderTest,
   address: LedgerAddress,
   script: Script,
-): Session & { readonly release: () => Promise<void> } {
+): Promise<Session & { readonly release: () => Promise<void> }> {
   const runId = `conformance-${randomUUID()}`;
   const ledger = openRun(address, runId);
   const begun: ToolEvent[] = [];
   const processes: AgentProcess[] = [];
+  const relay = script.crash === undefined ? undefined : await openCrashRelay(address.url, script.crash);
   const startOf = (state: string | null, forge: boolean): AgentStart => ({
-    url: address.url,
+    url: relay?.url ?? address.url,
     agentToken: address.agentToken,
     workerToken: address.workerToken,
     kafka: address.kafka ?? null,
@@ -101,21 +109,23 @@ export function openSession(
     const leg = start();
     if (!agent.capabilities.pauses) {
       for (const toolCallId of toolCallIds) await ledger.until(toolCallId, 'awaiting_approval');
-      return pauseOf(null, () => leg);
+      return pauseOf(null, () => leg, relay);
     }
     const rest = await leg.rest();
     if (rest.event !== 'paused') throw new Error(`the agent did not pause: ${JSON.stringify(rest)}`);
     for (const toolCallId of toolCallIds) await ledger.until(toolCallId, 'awaiting_approval');
-    return pauseOf(rest.state, () => start(rest.state));
+    return pauseOf(rest.state, () => start(rest.state), relay);
   };
   return {
     ledger,
     capabilities: agent.capabilities,
     start,
     untilAsked,
+    crash: () => crashAt(relay, start()),
     ran: (toolName) => begun.filter((event) => event.toolName === toolName).map((event) => event.arguments),
     release: async () => {
       await Promise.all(processes.map((process) => process.kill()));
+      await relay?.close();
     },
   };
 }
@@ -154,17 +164,28 @@ function createLeg(process: AgentProcess, begun: ToolEvent[]): Leg {
   };
 }
 
-function pauseOf(state: string | null, goOn: () => Leg): Pause {
+function pauseOf(state: string | null, goOn: () => Leg, relay: CrashRelay | undefined): Pause {
   return {
     state,
     resume: () => goOn().rest(),
     finish: async () => toldBy(await goOn().rest()),
+    crash: () => crashAt(relay, goOn()),
     crashInside: async (toolName) => {
       const leg = goOn();
       await leg.untilToolBegins(toolName);
       await leg.kill();
     },
   };
+}
+
+async function crashAt(relay: CrashRelay | undefined, leg: Leg): Promise<void> {
+  if (relay === undefined) throw new Error('the script has no crash point');
+  const rest = leg.rest();
+  const early = await Promise.race([relay.reached, rest]);
+  if (early !== undefined) throw new Error(`the agent did not come to the crash point: ${JSON.stringify(early)}`);
+  await leg.kill();
+  await rest.catch(() => undefined);
+  relay.release();
 }
 
 /** The results that the model was given. Throws when the run is not finished, or not by the model's last word. */

@@ -42,6 +42,16 @@ describe('an agent that runs its tool without the ledger', () => {
   });
 });
 
+describe('an agent that asks again in each process', () => {
+  const agent = agentAt(join(import.meta.dirname, 'asking-again-agent.mjs'));
+  const problem = /did not come to the crash point|did not finish|strictly deep-equal/;
+  const names =
+    /before its claim|after its claim|before its outcome|after the outcome|reverse|resumes before|after a newer/;
+  it.each(scenarios.filter(({ name }) => names.test(name)))('fails: $name', async (scenario) => {
+    await expect(tryScenario(scenario, agent, server)).rejects.toThrow(problem);
+  });
+});
+
 it('the command prints a line for each scenario and a sum', async () => {
   const args = [cli, 'conformance', '--json', '--only', 'denied', '--', process.execPath, plainAgent];
   const { stdout } = await promisify(execFile)(process.execPath, args);
