@@ -45,6 +45,18 @@ interface InFramework {
  * Puts tools behind Countersign, for `createAgent` of LangChain and for any graph of LangGraph with a `ToolNode`. A call that
  * waits for people is an interrupt; resume the thread with any value once they have decided. The thread id is the run, so
  * a checkpointer is needed. A resume value is never believed: the tool runs when the ledger says so, and once.
+ *
+ * Throws a TypeError for options of a tool that is not among the tools.
+ *
+ * @example
+ * const gate = gateTools({
+ *   url: 'http://127.0.0.1:7400',
+ *   token: process.env['COUNTERSIGN_TOKEN'] ?? '',
+ *   agentId: 'support',
+ *   tools: [refund],
+ *   options: { refund: { approvalPrompt: ({ amount }) => `Refund ${String(amount)}?` } },
+ * });
+ * const agent = createAgent({ model, tools: [...gate.tools], checkpointer });
  */
 export function gateTools({ tools, options = {}, ...connection }: GateToolsOptions): Gate {
   const unknown = Object.keys(options).find((name) => !tools.some((one) => one.name === name));
