@@ -117,8 +117,8 @@ describe('a task that is cancelled', () => {
   });
 });
 
-describe('a task that fails', () => {
-  it('cancels its calls', async () => {
+describe('a task that ends without completing', () => {
+  it('cancels its calls when its agent fails', async () => {
     jest.spyOn(console, 'error').mockReturnValue(undefined);
     const countersign = createFakeCountersign();
     const handler = processOn(countersign, new InMemoryTaskStore(), async (ask) => {
@@ -126,6 +126,18 @@ describe('a task that fails', () => {
       throw new Error('the model is unavailable');
     });
     expect((await send(handler)).status?.state).toBe(TaskState.TASK_STATE_FAILED);
+    expect(countersign.callOf('c1').state).toBe('cancelled');
+  });
+
+  it('cancels its calls when its agent rejects it', async () => {
+    const countersign = createFakeCountersign();
+    const handler = processOn(countersign, new InMemoryTaskStore(), async (ask, request, bus) => {
+      await ask('c1');
+      const status = { state: TaskState.TASK_STATE_REJECTED, message: undefined, timestamp: undefined };
+      const { taskId: id, contextId } = request;
+      bus.publish(AgentEvent.task({ id, contextId, status, artifacts: [], history: [], metadata: undefined }));
+    });
+    expect((await send(handler)).status?.state).toBe(TaskState.TASK_STATE_REJECTED);
     expect(countersign.callOf('c1').state).toBe('cancelled');
   });
 });

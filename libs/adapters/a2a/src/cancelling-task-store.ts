@@ -4,8 +4,10 @@ import { CountersignError, type Worker } from '@countersign/worker-sdk';
 
 export type Canceller = Pick<Worker, 'cancelRun'>;
 
+const failures: readonly (TaskState | undefined)[] = [TaskState.TASK_STATE_FAILED, TaskState.TASK_STATE_REJECTED];
+
 /**
- * The task store, as one that cancels the open calls of a task that is saved as cancelled or failed. All processes save
+ * The task store, as one that cancels the open calls of a task that is saved as cancelled, failed or rejected. All processes save
  * there, and the SDK saves some cancelled tasks without asking the executor. A cancelled task stays cancelled.
  */
 export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskStore {
@@ -18,7 +20,7 @@ export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskSt
       // The SDK writes a task event over a cancelled task, and the agent would run for it again.
       if (before === TaskState.TASK_STATE_CANCELED && after !== before) return;
       const isCancel = after === TaskState.TASK_STATE_CANCELED && after !== before;
-      const isFailure = after === TaskState.TASK_STATE_FAILED && after !== before;
+      const isFailure = failures.includes(after) && after !== before;
       // Before it is saved: the client can cancel again when this fails.
       if (isCancel) await cancelCalls(worker, task.id);
       await store.save(task, context);
@@ -33,7 +35,7 @@ export function cancellingTaskStore(store: TaskStore, worker: Canceller): TaskSt
 /** Cancels the open calls of a task that has ended without completing. */
 export async function cancelCalls(worker: Canceller, taskId: string): Promise<void> {
   try {
-    await worker.cancelRun(taskId, 'The A2A task was cancelled or has failed.');
+    await worker.cancelRun(taskId, 'The A2A task was cancelled, has failed or was rejected.');
   } catch (error) {
     // The agent has requested nothing.
     if (!(error instanceof CountersignError && error.code === 'not-found')) throw error;

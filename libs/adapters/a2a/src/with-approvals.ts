@@ -35,7 +35,7 @@ export interface OpenApproval {
 /** What the request handler of the SDK takes. It needs both. */
 export interface WithApprovals {
   readonly executor: AgentExecutor;
-  /** The store of the options, which also cancels the calls of cancelled and failed tasks. */
+  /** The store of the options, which also cancels the calls of cancelled, failed and rejected tasks. */
   readonly taskStore: TaskStore;
 }
 
@@ -43,7 +43,7 @@ export interface WithApprovals {
  * The agent, as an executor whose tasks wait for people. While approvals of the task are pending, the task does not complete:
  * it is `TASK_STATE_INPUT_REQUIRED`, with a data part that names them. Any message to the task lets the agent look again, and
  * the agent asks the ledger; no message is a decision. An approved call that has not run holds the task as well. A task that
- * is cancelled or fails cancels its open calls.
+ * is cancelled or rejected, or that fails, cancels its open calls.
  *
  * @example
  * const { executor, taskStore } = withApprovals({ worker, taskStore: new InMemoryTaskStore() }, agent);
