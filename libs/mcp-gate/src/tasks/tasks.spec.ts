@@ -217,6 +217,19 @@ describe('a task of the gate', () => {
     expect(countersign.callOf(owner.asked[0]!.toolCallId).state).toBe('awaiting_approval');
   });
 
+  it('has a new id in the list of a gate that continues the run with another token', async () => {
+    const countersign = createFakeCountersign();
+    const before = await open({}, countersign);
+    const task = await begin(before);
+    await closeGates();
+    const after = await open({ token: 'another', continuesRun: true }, countersign);
+    await expect(getOf(after, task)).rejects.toMatchObject({ code: -32602 });
+    const [listed = task] = (await after.client.experimental.tasks.listTasks()).tasks;
+    expect(await getOf(after, listed)).toMatchObject({ status: 'working' });
+    countersign.approve(before.asked[0]!.toolCallId);
+    expect(textOf(await resultOf(after, listed))).toBe('refunded 5');
+  });
+
   it('does not end when the client stops waiting for its result', async () => {
     const place = await open();
     const task = await begin(place);
