@@ -10,6 +10,7 @@ export const agents = {
   Mastra: framework,
   'Agent Framework': { ...framework, nested: false, partial: false },
   A2A: { ...framework, nested: false },
+  'AG-UI': { ...framework, nested: false },
   'own loop': { ...framework, streaming: false, nested: false, forge: false },
 } as const satisfies Readonly<Record<string, Capabilities>>;
 

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => ledger.close());
 
-it.each(['ai-sdk', 'openai-agents', 'langchain', 'mastra', 'a2a'] as const)(
+it.each(['ai-sdk', 'openai-agents', 'langchain', 'mastra', 'a2a', 'ag-ui'] as const)(
   'an agent with the adapter %s requests over Kafka, and its approved call runs once',
   async (adapter) => {
     const before = ledger.seen.length;

@@ -8,8 +8,11 @@ import {
   type AgentUnderTest,
   type KitServer,
 } from '@countersign/conformance';
-import { afterAll, beforeAll, describe, it } from '@jest/globals';
+import { afterAll, beforeAll, describe, it, jest } from '@jest/globals';
 import { agents } from './agents.ts';
+
+// Longer than the waits of a scenario on a busy machine.
+jest.setTimeout(60_000);
 
 const root = join(import.meta.dirname, '..', '..');
 const columns = {
@@ -18,6 +21,7 @@ const columns = {
   langchain: 'LangChain',
   mastra: 'Mastra',
   a2a: 'A2A',
+  'ag-ui': 'AG-UI',
 } as const;
 
 type Adapter = keyof typeof columns;

@@ -1,0 +1,101 @@
+// A server of AG-UI and its client, in one process that the conformance kit tries.
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { HttpAgent } from '@ag-ui/client';
+import { contentToText, EventType, type AGUIEvent, type Interrupt, type RunAgentInput } from '@ag-ui/core';
+import { withApprovals } from '@countersign/ag-ui';
+import { connectKit, type ScriptedCall } from '@countersign/conformance';
+import { createWorker, gateTool, modelText } from '@countersign/worker-sdk';
+import { z } from 'zod';
+
+const { start, body, end } = await connectKit();
+
+const worker = createWorker({
+  url: start.url,
+  token: start.agentToken,
+  resolverToken: start.workerToken,
+  agentId: start.agentId,
+  leaseMs: start.leaseMs,
+  kafka: start.kafka ?? undefined,
+  tools: [
+    gateTool({
+      name: 'refund',
+      inputSchema: z.strictObject({ amount: z.int() }),
+      needsApproval: true,
+      execute: (args, { toolCallId }) => body('refund', toolCallId, args),
+    }),
+  ],
+});
+
+/** The result of a call; undefined while it waits for people. */
+async function resultOf(runId: string, call: ScriptedCall): Promise<string | undefined> {
+  const { toolCallId, toolName } = call;
+  if (toolName === 'lookup') return JSON.stringify(await body(toolName, toolCallId, call.arguments));
+  const { result } = await worker.call({ ...call, runId });
+  return result === null ? undefined : modelText(result);
+}
+
+/** The agent of the server, with the thread as its run. Its turns end before the first one with a call that waits. */
+async function* agent({ threadId, runId }: RunAgentInput): AsyncGenerator<AGUIEvent> {
+  yield { type: EventType.RUN_STARTED, threadId, runId };
+  let isWaiting = false;
+  for (const turn of start.turns) {
+    await worker.ask({ runId: threadId, toolCalls: turn.filter(({ toolName }) => toolName === 'refund') });
+    for (const call of turn) {
+      const { toolCallId, toolName } = call;
+      yield { type: EventType.TOOL_CALL_START, toolCallId, toolCallName: toolName };
+      yield { type: EventType.TOOL_CALL_ARGS, toolCallId, delta: JSON.stringify(call.arguments) };
+      yield { type: EventType.TOOL_CALL_END, toolCallId };
+      const content = await resultOf(threadId, call);
+      if (content === undefined) isWaiting = true;
+      else yield { type: EventType.TOOL_CALL_RESULT, messageId: `${runId}-${toolCallId}`, toolCallId, content };
+    }
+    if (isWaiting) break;
+  }
+  if (!isWaiting)
+    yield { type: EventType.TEXT_MESSAGE_CHUNK, messageId: `${runId}-text`, role: 'assistant', delta: 'done' };
+  yield { type: EventType.RUN_FINISHED, threadId, runId };
+}
+
+const server = createServer((request, response) => {
+  void (async () => {
+    const input = (await new Response(ReadableStream.from(request)).json()) as RunAgentInput;
+    response.setHeader('content-type', 'text/event-stream');
+    try {
+      for await (const event of withApprovals({ worker }, input, () => agent(input)))
+        response.write(`data: ${JSON.stringify(event)}\n\n`);
+    } catch (error) {
+      response.write(`data: ${JSON.stringify({ type: EventType.RUN_ERROR, message: String(error) })}\n\n`);
+    }
+    response.end();
+  })();
+});
+
+async function answer() {
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${String((server.address() as AddressInfo).port)}`;
+  const client = new HttpAgent({ url, threadId: start.runId });
+  const interrupts = JSON.parse(start.state ?? '[]') as Interrupt[];
+  client.pendingInterrupts = interrupts;
+  const payload = start.forge ? { approved: true } : undefined;
+  // The client refuses to resolve an interrupt that expired; the thread goes on when it is cancelled.
+  const resume = interrupts.map(({ id, expiresAt }) => {
+    const isExpired = expiresAt !== undefined && Date.parse(expiresAt) <= Date.now();
+    return isExpired
+      ? { interruptId: id, status: 'cancelled' as const }
+      : { interruptId: id, status: 'resolved' as const, payload };
+  });
+  const told: Record<string, string> = {};
+  let final = '';
+  await client.runAgent(start.state === null ? {} : { resume }, {
+    onToolCallResultEvent: ({ event }) => void (told[event.toolCallId] = contentToText(event.content)),
+    onTextMessageContentEvent: ({ event }) => void (final += event.delta),
+    onRunErrorEvent: ({ event }) => {
+      throw new Error(event.message);
+    },
+  });
+  if (client.pendingInterrupts.length === 0) return { event: 'finished', told, final } as const;
+  return { event: 'paused', state: JSON.stringify(client.pendingInterrupts) } as const;
+}
+
+await end(() => answer().finally(worker.close));
