@@ -36,12 +36,14 @@ interface Process {
   readonly asks?: readonly Interrupt[];
   /** Default: c1 and c2. */
   readonly toolCallIds?: readonly string[];
+  /** Called when the agent has asked, before its run ends. */
+  readonly onAsked?: () => void;
 }
 
 /** A process of the agent: each of its runs makes the calls again, and says what they returned. */
 async function processOn(
   { fetch }: FakeCountersign,
-  { runOf, asks = [], toolCallIds = ['c1', 'c2'] }: Process = {},
+  { runOf, asks = [], toolCallIds = ['c1', 'c2'], onAsked = () => undefined }: Process = {},
 ): Promise<string> {
   const worker = createWorker({
     url: 'http://fake.test',
@@ -60,6 +62,7 @@ async function processOn(
       if (result !== null)
         yield { type: EventType.TOOL_CALL_RESULT, messageId, toolCallId, content: modelText(result) };
     }
+    onAsked();
     const outcome = asks.length === 0 ? undefined : { type: 'interrupt' as const, interrupts: [...asks] };
     yield { type: EventType.RUN_FINISHED, threadId, runId, ...(outcome === undefined ? {} : { outcome }) };
   }
@@ -176,6 +179,23 @@ describe('an AG-UI run with a call that waits for people', () => {
     expect(half.interrupts).toMatchObject([{ toolCallId: 'c2' }]);
     countersign.approve('c2');
     expect((await runOn(client, answers(half.interrupts))).interrupts).toEqual([]);
+    expect(ran).toEqual([50, 50]);
+  });
+});
+
+describe('a call that people approve while the agent still runs', () => {
+  it('is not lost: the run ends with an interrupt, and the next run makes the call', async () => {
+    const countersign = createFakeCountersign();
+    const isOpen = (id: string): boolean => countersign.callOf(id).state === 'awaiting_approval';
+    const onAsked = (): void => {
+      for (const id of ['c1', 'c2'].filter(isOpen)) countersign.approve(id);
+    };
+    const client = clientOf(await processOn(countersign, { onAsked }));
+    const { interrupts } = await runOn(client);
+    expect(interrupts).toMatchObject([{ toolCallId: 'c1' }, { toolCallId: 'c2' }]);
+    const { told, interrupts: after } = await runOn(client, answers(interrupts));
+    expect(told).toEqual({ c1: '{"refunded":50}', c2: '{"refunded":50}' });
+    expect(after).toEqual([]);
     expect(ran).toEqual([50, 50]);
   });
 });

@@ -15,7 +15,8 @@ export interface ApprovalsOptions {
 }
 
 /**
- * The events of one AG-UI run. While approvals of the thread are pending, the run ends with one interrupt for each of them.
+ * The events of one AG-UI run. While approvals of the thread are pending, the run ends with one interrupt for each of them,
+ * and for each approved call that has not run.
  * A resume is no decision: it lets the agent look again, and the agent asks the ledger. An input that leaves a pending
  * approval without an answer does not reach the agent: the run ends with the interrupts again. An answer `cancelled`
  * cancels the call.
@@ -52,10 +53,18 @@ export async function* withApprovals(
   for await (const event of runAgent()) {
     if (event.type !== EventType.RUN_FINISHED) yield event;
     else {
-      const pending = await worker.pending(run);
-      yield pending.length === 0 ? event : finished(pending, ownInterrupts(event));
+      const waiting = (await openCalls(worker, run)).flatMap(({ approval }) => approval ?? []);
+      yield waiting.length === 0 ? event : finished(waiting, ownInterrupts(event));
     }
   }
+}
+
+/** The calls that wait for people, and the approved ones that have not run: people may decide while the agent still runs. */
+async function openCalls({ client }: ApprovalsOptions['worker'], runId: string): Promise<readonly ToolCallView[]> {
+  const open: ToolCallView[] = [];
+  const state = ['awaiting_approval', 'approved'] as const;
+  for await (const call of client.eachToolCall({ runId, state, order: 'oldest' })) open.push(call);
+  return open;
 }
 
 /** The agent may ask something itself. */
@@ -64,18 +73,12 @@ function ownInterrupts({ outcome }: RunFinishedEvent): readonly Interrupt[] {
 }
 
 /** Also cancels what people approved meanwhile, unless it runs or has run: then the agent hears how it ended. */
-async function cancelLeft(
-  { client, cancel }: ApprovalsOptions['worker'],
-  runId: string,
-  left: readonly string[],
-): Promise<void> {
+async function cancelLeft(worker: ApprovalsOptions['worker'], runId: string, left: readonly string[]): Promise<void> {
   // Read before the first is cancelled, which would change the next page.
-  const open: ToolCallView[] = [];
-  for await (const call of client.eachToolCall({ runId, state: ['awaiting_approval', 'approved'] })) open.push(call);
-  for (const { callId, approval } of open) {
+  for (const { callId, approval } of await openCalls(worker, runId)) {
     if (approval === null || !left.includes(approval.approvalId)) continue;
     try {
-      await cancel(callId, 'The user left the question.');
+      await worker.cancel(callId, 'The user left the question.');
     } catch (error) {
       if (!isRefusal(error, 'already-claimed', 'already-settled')) throw error;
     }
@@ -83,7 +86,9 @@ async function cancelLeft(
 }
 
 function interruptOf(approval: ApprovalView, inboxUrl: string | undefined): Interrupt {
-  const { approvalId, toolCallId, toolName, description, expiresAt, actionDigest, allowedDecisions } = approval;
+  const { approvalId, toolCallId, toolName, description, actionDigest, allowedDecisions } = approval;
+  // The deadline is that of the decision. A client refuses to answer an interrupt after it.
+  const expiresAt = approval.state === 'pending' ? approval.expiresAt : null;
   const address = inboxUrl === undefined ? {} : { address: `${inboxUrl.replace(/\/+$/, '')}/approvals/${approvalId}` };
   return {
     id: approvalId,
