@@ -155,7 +155,7 @@ export const floors = [
     floor: 3,
     ours: ['contracts', 'http-client', 'worker-sdk'],
     npm: ['zod'],
-    node: [...harmless, ...files, 'child_process', 'net'],
+    node: [...harmless, ...files, 'child_process', 'http', 'net'],
   },
   // A JSON-RPC relay before any MCP server; tool calls pass the ledger. A server for approvers, whose forms show texts of strangers.
   {

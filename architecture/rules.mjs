@@ -173,9 +173,13 @@ const generalRules = [
   },
   {
     name: 'examples-import-ours',
-    comment: 'Examples show what a customer has: the worker SDK, the adapters and the contracts.',
+    comment:
+      'Examples show what a customer has: the worker SDK, the adapters, the contracts and Countersign in process.',
     from: { path: '^examples/' },
-    to: { path: anyOfOurs, pathNot: ['^libs/(worker-sdk|contracts|adapters)/'] },
+    to: {
+      path: anyOfOurs,
+      pathNot: ['^libs/(worker-sdk|contracts|adapters)/', '^apps/standalone/src/index\\.ts$'],
+    },
   },
 ];
 
