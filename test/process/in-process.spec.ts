@@ -94,6 +94,16 @@ describe('Countersign in a process', () => {
     expect((await start(env)).connection).toEqual(first.connection);
   });
 
+  it('is closed after each of two calls of close at once', async () => {
+    const env = await settings(temporaryFolder());
+    const first = await start(env);
+    const closing = first.close();
+    await first.close();
+    // The port and the data folder are free.
+    await start(env);
+    await closing;
+  });
+
   it('checks the tokens of its own process too', async () => {
     const { url, connection } = await start(await settings(temporaryFolder()));
     const forged = createClient({ url, token: `${connection.token}x`, attempts: 1 });

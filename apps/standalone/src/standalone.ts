@@ -34,7 +34,10 @@ export interface Standalone {
   readonly tokensFile: string;
   /** True if this start created the tokens file. */
   readonly isFirstStart: boolean;
-  /** Finishes requests in progress, lets running tools report, stores everything, and releases the data folder. */
+  /**
+   * Finishes requests in progress, lets running tools report, stores everything, and releases the data folder. Each call
+   * resolves after that.
+   */
   readonly stop: () => Promise<void>;
   /** Accepts no more requests and finishes those in flight. Nothing else is closed. */
   readonly leave: () => Promise<void>;
@@ -60,9 +63,11 @@ export async function startStandalone(config: StandaloneConfig, world: RuntimePo
     );
   }
   const stops: Stop[] = [];
-  const stop = async (): Promise<void> => {
-    for (const one of stops.splice(0).reverse()) await one();
+  const stopAll = async (): Promise<void> => {
+    for (const one of stops.reverse()) await one();
   };
+  let stopping: Promise<void> | undefined;
+  const stop = (): Promise<void> => (stopping ??= stopAll());
   try {
     const { url, isFirstStart, leave } = await startAll(config, world, tokensFile, stops);
     return { url, tokensFile, isFirstStart, stop, leave };

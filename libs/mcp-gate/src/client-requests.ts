@@ -53,14 +53,16 @@ export function createClientRequests({ session, toClient, toServer, watchCard }:
         card = approval;
       },
     });
-    open.delete(id);
+    // A client that uses the id again has a later request under it, which stays open.
+    const isLatest = open.get(id) === cancelled;
+    if (isLatest) open.delete(id);
     const isWanted = cancelled.signal.reason !== byClient;
     if (given === undefined && isWanted) {
       toServer(request);
       return;
     }
     if (given !== undefined && isWanted) toClient(responseOf(id, given));
-    session.answered(id);
+    if (isLatest) session.answered(id);
     if (card !== undefined) watchCard(card);
   };
   return {
@@ -70,7 +72,8 @@ export function createClientRequests({ session, toClient, toServer, watchCard }:
     },
     has: (id) => open.has(id),
     cancel: (message) => {
-      const cancelled = open.get(cancelledBy(message) ?? '');
+      const id = cancelledBy(message);
+      const cancelled = id === undefined ? undefined : open.get(id);
       cancelled?.abort(byClient);
       return cancelled !== undefined;
     },

@@ -5,7 +5,6 @@ import {
   type JSONRPCMessage,
   type RequestId,
 } from '@modelcontextprotocol/sdk/types.js';
-import { objectOf } from './wire.js';
 
 /** The server ended its response, and the result can no longer come. */
 export class NoResponseError extends Error {
@@ -100,7 +99,8 @@ export function createRemoteRequests(fetchLimited: typeof fetch): RemoteRequests
     fetch: async (input, init) => {
       const send = (): Promise<Response> => fetchLimited(input, init);
       if (init?.method === 'POST') {
-        const request = open.get(requestIdOf(init.body) ?? '');
+        const id = requestIdOf(init.body);
+        const request = id === undefined ? undefined : open.get(id);
         return request === undefined ? send() : post(request, send);
       }
       const eventId = new Headers(init?.headers).get('last-event-id');
@@ -114,8 +114,8 @@ function isStream(response: Response): boolean {
   return response.headers.get('content-type')?.includes('text/event-stream') === true;
 }
 
+/** The client's replies to the server have ids too, which the server chooses. */
 function requestIdOf(body: unknown): RequestId | undefined {
-  if (typeof body !== 'string') return undefined;
-  const { id } = objectOf(JSON.parse(body));
-  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+  const message: unknown = typeof body === 'string' ? JSON.parse(body) : undefined;
+  return isJSONRPCRequest(message) ? message.id : undefined;
 }
